@@ -1,0 +1,130 @@
+"""Every error a person can meet, in one tree.
+
+    PresagioError
+    ├── UsageError               wrong arguments or settings (exit code 2)
+    │   └── SettingsError
+    ├── InputError               a file or text that cannot be used
+    │   ├── UnknownFormat
+    │   └── NothingUsable
+    ├── CorpusNotFound
+    ├── CorpusConflict
+    ├── StorageError             the database
+    │   ├── StorageUnreachable
+    │   ├── StorageRights
+    │   ├── StorageFull
+    │   ├── StorageInterrupted   may be repeated as a whole
+    │   └── StorageOutdated      tables are missing or from another version
+    └── ModelError               the language model
+        ├── ModelUnreachable     network, timeouts, 5xx
+        ├── ModelRateLimited     429
+        ├── ModelRefused         bad key, no credit, unknown model, bad request
+        ├── ModelAnswerInvalid   the answer holds nothing usable
+        ├── ModelPaused          the breaker is open
+        └── BudgetExhausted
+
+`str(error)` is one line for a person: what happened, then what to do.
+"""
+
+
+class PresagioError(Exception):
+    """Base of all errors that are shown to a person.
+
+    `message` says what happened; `fix`, where there is one, says what to do.
+    """
+
+    def __init__(self, message: str, *, fix: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.fix}" if self.fix else self.message
+
+
+class UsageError(PresagioError):
+    """Wrong arguments."""
+
+
+class SettingsError(UsageError):
+    """An unusable configuration."""
+
+
+class InputError(PresagioError):
+    """A file or text that cannot be used."""
+
+
+class UnknownFormat(InputError):
+    """No reader recognises the file."""
+
+
+class NothingUsable(InputError):
+    """A file was read to its end and no record of it could be stored."""
+
+
+class CorpusNotFound(PresagioError):
+    """A corpus that was asked for does not exist."""
+
+
+class CorpusConflict(PresagioError):
+    """A corpus exists with another kind or language than was asked for."""
+
+
+class StorageError(PresagioError):
+    """The database failed in a way that has no better name."""
+
+
+class StorageUnreachable(StorageError):
+    """No connection could be made, or the server could not be started."""
+
+
+class StorageRights(StorageError):
+    """The database role lacks a right."""
+
+
+class StorageFull(StorageError):
+    """The server ran out of disk space or memory."""
+
+
+class StorageInterrupted(StorageError):
+    """The connection was lost or the transaction was rolled back; nothing was half-written."""
+
+
+class StorageOutdated(StorageError):
+    """The tables are missing or belong to another version of the program."""
+
+
+class ModelError(PresagioError):
+    """The language model gave no usable answer.
+
+    `retryable` tells whether the same request may succeed later.
+    """
+
+    retryable = False
+
+
+class ModelUnreachable(ModelError):
+    """Network failure, timeout, or a server error."""
+
+    retryable = True
+
+
+class ModelRateLimited(ModelError):
+    """The endpoint asks to slow down."""
+
+    retryable = True
+
+
+class ModelRefused(ModelError):
+    """The endpoint will not answer this request: key, credit, model or parameters."""
+
+
+class ModelAnswerInvalid(ModelError):
+    """The endpoint answered and the answer holds nothing usable."""
+
+
+class ModelPaused(ModelError):
+    """Too many failures in a row: the endpoint is left alone for a while."""
+
+
+class BudgetExhausted(ModelError):
+    """The daily budget in tokens or money is spent."""

@@ -1,0 +1,197 @@
+"""The frozen values that pass between the stages.
+
+Every datetime carries a zone. External ids are text, never numbers: they pass 2**53.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntFlag, StrEnum
+
+
+class Kind(StrEnum):
+    """What a corpus is made of; chooses the scoring profile."""
+
+    TWEETS = "tweets"
+    SOCIAL = "social"
+    PERSONAL = "personal"
+    PUBLISHED = "published"
+    LIBRARY = "library"
+
+
+class Flag(IntFlag):
+    """What is known about a document; stored as one integer."""
+
+    NONE = 0
+    REPOST = 1
+    QUOTE = 2
+    REPLY = 4
+    MEDIA = 8
+    TRUNCATED = 16
+    DELETED = 32
+    THREAD = 64  # the searched text also holds the text of the message it answers
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Lower-case names of the set flags, in the order of their bits."""
+        return tuple(str(flag.name).lower() for flag in Flag if flag and flag in self)
+
+
+def require_zone(moment: datetime) -> datetime:
+    """Return `moment` unchanged; raise ValueError when it carries no zone."""
+    if moment.tzinfo is None or moment.utcoffset() is None:
+        raise ValueError(f"a time without a zone: {moment.isoformat()}")
+    return moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One row that can be found, as ingest produces it."""
+
+    external_id: str
+    text: str  # as shown
+    search_text: str  # as searched: engine.text.searchable(text)
+    created_at: datetime
+    digest: int  # 64-bit signed hash of the source record; equal digest = unchanged
+    author: str | None = None
+    title: str | None = None
+    role: str | None = None
+    lang: str | None = None  # ISO 639-1; None = the language of the corpus
+    url: str | None = None
+    reply_to: str | None = None  # external id of the message this one answers
+    tags: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
+    engagement: int = 0  # likes plus reposts
+    flags: Flag = Flag.NONE
+    meta: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        require_zone(self.created_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """A named set of documents of one kind, with its statistics."""
+
+    id: int
+    name: str
+    kind: Kind
+    language: str  # text-search language: english, spanish, simple, ...
+    author: str | None
+    url_template: str | None  # "{author}" and "{id}" are filled in
+    documents: int
+    tokens: int  # total length of all documents, in lexemes counted with repetition
+    languages: tuple[str, ...]  # every text-search language its documents use
+
+    @property
+    def average_length(self) -> float:
+        """Mean document length in tokens; 1.0 for an empty corpus."""
+        return self.tokens / self.documents if self.documents and self.tokens else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """One thing the headline says: a word, with the lexemes it becomes in each language.
+
+    A document matches the term when it holds any of the lexemes.
+    """
+
+    word: str  # as typed, for the receipt
+    lexemes: tuple[str, ...]
+    document_frequency: int  # documents that hold any of the lexemes
+    max_tf: int  # highest number of times one document repeats it
+    weight: float = 1.0  # below 1 for neighbours of unknown words
+    neighbour_of: str | None = None  # the unknown word this term stands for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Conditions that hold strictly; None means no condition."""
+
+    before: datetime | None = None  # exclusive
+    after: datetime | None = None  # inclusive
+    require: Flag = Flag.NONE
+    exclude: Flag = Flag.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """What is asked: cleaned text and, where known, its own date."""
+
+    text: str
+    original: str
+    date: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A document that retrieval proposes."""
+
+    id: int
+    external_id: str
+    text: str
+    context: str | None  # text of the message it answers, when it is searched too
+    created_at: datetime
+    author: str | None
+    url: str | None
+    lang: str | None
+    flags: Flag
+    length: int  # tokens
+    bm25: float
+    matched: tuple[int, ...]  # indexes into the query's terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What model calls consumed; None means the endpoint did not say."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The outcome of judging candidates.
+
+    `scores` maps candidate id to 0..6 and holds only what was judged.
+    `notice` says, for a person, why some or all candidates were not judged.
+    """
+
+    scores: Mapping[int, int]
+    model: str | None = None
+    prompt_version: str | None = None
+    usage: Usage | None = None
+    notice: str | None = None
+    cached: bool = False
+    damage: Mapping[str, int] = field(default_factory=dict)  # kinds of repaired answer faults
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A candidate with its final score, the parts of it, and why it was found."""
+
+    rank: int
+    candidate: Candidate
+    score: float
+    parts: Mapping[str, float | None]  # judgment, lexical, age, semantic: 0..1 each
+    factors: Mapping[str, float]  # multipliers that were applied
+    matched: tuple[str, ...]  # words of the headline, and neighbours of unknown ones
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prophecy:
+    """The answer to one headline."""
+
+    headline: Headline
+    corpus: str
+    hits: tuple[Hit, ...]
+    candidates: tuple[int, ...]  # ids that retrieval proposed, best first
+    verdict: Verdict
+    coverage: float  # highest share of the headline's idf that one candidate covers
+    notice: str | None
+
+    @property
+    def judged(self) -> bool:
+        """True when the language model judged at least one candidate."""
+        return bool(self.verdict.scores)
