@@ -1,0 +1,6 @@
+"""Typed settings: defaults, config.toml, environment. Every mistake in them is one clear line."""
+
+from bot.settings.load import load_settings
+from bot.settings.model import Settings, masked_url
+
+__all__ = ["Settings", "load_settings", "masked_url"]

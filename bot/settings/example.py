@@ -1,0 +1,51 @@
+"""config.example.toml, written from the models so that it cannot fall behind them."""
+
+import json
+import textwrap
+from collections.abc import Iterator
+
+from pydantic import SecretStr
+
+from bot.settings.model import Secrets, Section, Sections
+
+_HEADER = """\
+# All settings of Presagio with their defaults. Copy this file to config.toml, keep what you change.
+#
+# Looked for in this order: --config FILE, $PRESAGIO_CONFIG, config.toml in the working folder,
+# config.toml in the user's configuration folder. An environment variable goes before the file:
+# PRESAGIO_LLM__MODEL sets model in [llm]; numbers, true and lists are written as in this file.
+#
+# Secrets come from the environment alone:
+{secrets}
+# PRESAGIO_DATA_DIR names the folder of the embedded server.
+"""
+
+
+def example_toml() -> str:
+    """Return the text of config.example.toml."""
+    secrets = ", ".join([*(name.upper() for name in Secrets.model_fields), "DATABASE_URL"])
+    blocks = [_HEADER.format(secrets=_comment(f"{secrets}."))]
+    for name, field in Sections.model_fields.items():
+        blocks.append("\n".join(_section(name, field.get_default())) + "\n")
+    return "\n".join(blocks)
+
+
+def _section(name: str, defaults: Section) -> Iterator[str]:
+    yield _comment(" ".join((type(defaults).__doc__ or "").split()))
+    yield f"[{name}]"
+    for key, field in type(defaults).model_fields.items():
+        yield _comment(field.description or "")
+        yield f"{key} = {toml_value(field.get_default())}"
+
+
+def _comment(text: str) -> str:
+    return textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="# ")
+
+
+def toml_value(value: object) -> str:
+    """Return a default as TOML writes it."""
+    if isinstance(value, SecretStr):
+        return toml_value(value.get_secret_value())
+    if isinstance(value, tuple):
+        return f"[{', '.join(toml_value(item) for item in value)}]"
+    return json.dumps(value)  # text, numbers and truth values look the same in both

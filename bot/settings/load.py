@@ -1,0 +1,140 @@
+"""Merge the sources and judge the result. A mistake becomes one line with the place and the fix."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from bot.settings.example import toml_value
+from bot.settings.model import Section, Sections, Settings
+from bot.settings.sources import (
+    DATA_DIR_VARIABLE,
+    Override,
+    did_you_mean,
+    dotted,
+    locate_file,
+    one_line,
+    read_environment,
+    read_file,
+    read_secrets,
+)
+from engine.errors import SettingsError
+
+_WANTED = {
+    "bool_type": "must be true or false",
+    "finite_number": "must be a finite number",
+    "float_type": "must be a number",
+    "int_type": "must be a whole number",
+    "string_too_short": "must not be empty",
+    "string_type": 'must be text in "quotes"',
+    "tuple_type": "must be a list in [brackets]",
+}
+
+
+def load_settings(
+    config: Path | None = None, *, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Return the settings: defaults, over them the file, over it the environment.
+
+    `config` is the file asked for on the command line; `environ` is that of the process unless
+    given. Raises SettingsError.
+    """
+    environ = os.environ if environ is None else environ
+    path = locate_file(config, environ)
+    overrides = read_environment(environ)
+    tables = _merged(read_file(path) if path else {}, overrides)
+    try:
+        sections = Sections.model_validate(tables, strict=True)
+    except ValidationError as exc:
+        # Not "from exc": it holds the values, and one of them may be a password.
+        raise _explained(exc.errors(include_url=False)[0], path, overrides) from None
+    return Settings(
+        **dict(sections),
+        secrets=read_secrets(environ),
+        data_dir=_data_dir(environ),
+        config_file=path,
+    )
+
+
+def _merged(tables: dict[str, object], overrides: Sequence[Override]) -> dict[str, object]:
+    merged = dict(tables)
+    for override in overrides:
+        table = merged.get(override.section, {})
+        if isinstance(table, dict):
+            merged[override.section] = {**table, override.key: override.value}
+    return merged
+
+
+def _data_dir(environ: Mapping[str, str]) -> Path:
+    if named := environ.get(DATA_DIR_VARIABLE):
+        return Path(named).expanduser().absolute()
+    from platformdirs import user_data_path  # noqa: PLC0415 - 5 ms that the variable saves
+
+    return user_data_path("presagio")
+
+
+def _explained(
+    error: ErrorDetails, path: Path | None, overrides: Sequence[Override]
+) -> SettingsError:
+    keys = tuple(str(step) for step in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return _unknown_key(keys, path)
+    if error["type"] == "model_type":
+        return SettingsError(
+            f"{_file(path)}: {keys[0]} must be a section.",
+            fix=f"Write [{keys[0]}] on a line of its own and its keys below.",
+        )
+    place = _place(keys, path, overrides)
+    return SettingsError(f"{place} {_wanted(error)}{_given(error)}.", fix=_fix(keys))
+
+
+def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
+    # Only the file can hold one: unknown variables were refused before.
+    *above, key = keys
+    known = _keys_of(above[0]) if above else list(Sections.model_fields)
+    what = f"[{above[0]}] has no key" if above else "there is no section"
+    return SettingsError(
+        f'{_file(path)}: {what} "{one_line(key)}".',
+        fix=did_you_mean(key, known) or f"There are: {', '.join(known)}.",
+    )
+
+
+def _keys_of(section: str) -> list[str]:
+    return list(type(Sections.model_fields[section].get_default()).model_fields)
+
+
+def _place(keys: tuple[str, ...], path: Path | None, overrides: Sequence[Override]) -> str:
+    """Name the variables that set what is wrong, else the file and the key."""
+    variables = [o.variable for o in overrides if (o.section, o.key)[: len(keys)] == keys[:2]]
+    if variables:
+        return ", ".join(variables[-1:] if len(keys) > 1 else variables)
+    return f"{_file(path)}: {dotted(keys)}"
+
+
+def _file(path: Path | None) -> str:
+    return one_line(path) if path else "The settings"
+
+
+def _wanted(error: ErrorDetails) -> str:
+    if words := _WANTED.get(error["type"]):
+        return words
+    message = error["msg"].removeprefix("Value error, ")
+    return message.replace("Input should be", "must be")
+
+
+def _given(error: ErrorDetails) -> str:
+    """Quote the value, except of a whole section and of addresses: they may hold a password."""
+    *_, key = error["loc"]
+    if isinstance(error["input"], Section) or str(key).endswith("url"):
+        return ""
+    return f', not "{one_line(error["input"])[:60]}"'
+
+
+def _fix(keys: tuple[str, ...]) -> str | None:
+    """Show the default in TOML as an example of a right value."""
+    if len(keys) == 1:
+        return None
+    default = getattr(Sections.model_fields[keys[0]].get_default(), keys[1])
+    return f"The default is {toml_value(default)}."

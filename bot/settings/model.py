@@ -1,0 +1,190 @@
+"""What can be set: one frozen model a section, a default and a description for every key."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+UNLIMITED = -1
+
+_USER_PASSWORD = re.compile(r"^(\w+://[^:/?@]*:).*@", re.DOTALL)
+_QUERY_PASSWORD = re.compile(r"([?&]\w*password=)[^&]*", re.IGNORECASE)
+_DATABASE_SCHEME = re.compile(r"postgres(ql)?://")
+
+
+def masked_url(url: str) -> str:
+    """Return a database URL that may be shown: passwords become ****.
+
+    The password is taken to reach to the last @, so one that holds an unescaped @ is hidden whole.
+    """
+    if not _DATABASE_SCHEME.match(url):
+        return "****" if url else ""
+    return _QUERY_PASSWORD.sub(r"\1****", _USER_PASSWORD.sub(r"\1****@", url))
+
+
+def _database_url(url: SecretStr) -> SecretStr:
+    text = url.get_secret_value()
+    if text and not _DATABASE_SCHEME.match(text):
+        raise ValueError('must begin with "postgresql://", or be empty for the embedded server')
+    return url
+
+
+def _http_url(url: str) -> str:
+    if not re.fullmatch(r"https?://\S+", url):
+        raise ValueError('must begin with "http://" or "https://"')
+    return url
+
+
+def _unlimited_or_not_negative(amount: float) -> float:
+    if amount < 0 and amount != UNLIMITED:
+        raise ValueError("must be 0 or more, or -1 for no limit")
+    return amount
+
+
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
+Money = Annotated[float, AfterValidator(_unlimited_or_not_negative)]
+
+
+class Section(BaseModel):
+    """A table of config.toml."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+
+class DatabaseSettings(Section):
+    """Where the documents are kept."""
+
+    url: DatabaseUrl = Field(
+        SecretStr(""),
+        description="postgresql://user:password@host:port/name; empty starts the embedded server."
+        " The environment variable DATABASE_URL goes before it.",
+    )
+    pool_size: int = Field(4, ge=1, le=100, description="Connections that one process may open.")
+    connect_timeout: float = Field(10, gt=0, description="Seconds to wait for a connection.")
+    command_timeout: float = Field(
+        30, gt=0, description="Seconds after which this program gives a statement up."
+    )
+    statement_timeout: float = Field(
+        30, gt=0, description="Seconds after which the server stops a statement."
+    )
+
+
+class SearchSettings(Section):
+    """How tweets are proposed for a headline."""
+
+    corpus: str = Field("", description="Corpus to search; empty means the only one there is.")
+    limit: int = Field(3, ge=1, le=50, description="Tweets in one answer.")
+    candidates: int = Field(
+        150, ge=1, le=1000, description="Tweets that retrieval proposes to the judge."
+    )
+    k1: float = Field(1.2, ge=0, le=10, description="BM25: how fast repeating a word stops paying.")
+    b: float = Field(0.75, ge=0, le=1, description="BM25: how much long texts are held back.")
+    exclude_recent_months: int = Field(
+        0, ge=0, description="Tweets of the last so many months before the headline do not count."
+    )
+    minimum_score: float = Field(
+        0.0, ge=0, le=1, description="Hits with a lower final score are not shown."
+    )
+
+
+class ScoreSettings(Section):
+    """How a hit is scored. Weights are renormalised over the parts that exist; a multiplier of 1
+    changes nothing."""
+
+    judgment: float = Field(0.65, ge=0, description="Weight of the model's judgment.")
+    lexical: float = Field(0.25, ge=0, description="Weight of the words in common.")
+    age: float = Field(0.10, ge=0, description="Weight of the age: older is higher.")
+    age_full_years: float = Field(10, gt=0, description="Age in years that counts in full.")
+    repost: float = Field(0.5, ge=0, le=1, description="Multiplier for reposts.")
+    quote: float = Field(0.8, ge=0, le=1, description="Multiplier for quotes.")
+    truncated: float = Field(0.9, ge=0, le=1, description="Multiplier for texts that are cut off.")
+    short: float = Field(0.6, ge=0, le=1, description="Multiplier for very short or generic texts.")
+    duplicate_similarity: float = Field(
+        90, ge=0, le=100, description="Texts that are alike by so many percent count as one."
+    )
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> Self:
+        if self.judgment + self.lexical + self.age == 0:
+            raise ValueError("needs a weight above 0 in judgment, lexical or age")
+        return self
+
+
+class LlmSettings(Section):
+    """The language model that judges: OpenRouter or any server that speaks the same protocol."""
+
+    base_url: HttpUrl = Field(
+        "https://openrouter.ai/api/v1",
+        description="Address of the endpoint, without /chat/completions.",
+    )
+    model: str = Field("openai/gpt-5-mini", min_length=1, description="Model that is asked first.")
+    fallback_models: tuple[str, ...] = Field(
+        (), description="Models that answer in its place when it cannot, in this order."
+    )
+    reasoning_effort: Literal["", "minimal", "low", "medium", "high"] = Field(
+        "minimal", description="How long the model may think; empty leaves it to the model."
+    )
+    connect_timeout: float = Field(5, gt=0, description="Seconds to wait for a connection.")
+    read_timeout: float = Field(
+        30, gt=0, description="Seconds to wait for the next part of an answer."
+    )
+    total_timeout: float = Field(
+        45, gt=0, description="Seconds for one question, its retries included."
+    )
+    max_completion_tokens: int = Field(
+        4000, ge=1, description="Longest answer; tokens spent on thinking count."
+    )
+    retries: int = Field(2, ge=0, le=10, description="Times that a failed call is repeated.")
+    breaker_failures: int = Field(
+        5, ge=1, description="Failures in a row after which the endpoint is left alone."
+    )
+    breaker_pause: float = Field(60, gt=0, description="Seconds for which it is left alone.")
+    daily_tokens: int = Field(
+        2_000_000,
+        ge=UNLIMITED,
+        description="Tokens a day (UTC) that may be used; 0 makes no calls, -1 has no limit.",
+    )
+    daily_usd: Money = Field(
+        1.0, description="US dollars a day (UTC) that may be spent; 0 makes no calls, -1 no limit."
+    )
+
+
+class LoggingSettings(Section):
+    """What the program tells about itself on stderr."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(
+        "warning", description="The least important messages that are written."
+    )
+    format: Literal["text", "json"] = Field("text", description="One line of text, or JSON.")
+
+
+class Sections(Section):
+    """The whole of config.toml."""
+
+    database: DatabaseSettings = DatabaseSettings()
+    search: SearchSettings = SearchSettings()
+    score: ScoreSettings = ScoreSettings()
+    llm: LlmSettings = LlmSettings()
+    logging: LoggingSettings = LoggingSettings()
+
+
+class Secrets(Section):
+    """Keys and tokens. Each is the environment variable of the same name in capitals."""
+
+    openrouter_api_key: SecretStr | None = None
+    telegram_bot_token: SecretStr | None = None
+    slack_bot_token: SecretStr | None = None
+    slack_app_token: SecretStr | None = None
+    slack_signing_secret: SecretStr | None = None
+
+
+class Settings(Sections):
+    """Everything that can be set, from all sources."""
+
+    secrets: Secrets
+    data_dir: Path  # absolute; the embedded server and the caches live here
+    config_file: Path | None  # the file that was read

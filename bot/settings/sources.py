@@ -1,0 +1,205 @@
+"""Where settings come from: the file and the environment, read but not yet judged."""
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from bot.settings.model import Secrets, Section, Sections
+from engine.errors import SettingsError
+
+FILE_NAME = "config.toml"
+PREFIX = "PRESAGIO_"
+CONFIG_VARIABLE = "PRESAGIO_CONFIG"
+DATA_DIR_VARIABLE = "PRESAGIO_DATA_DIR"
+DATABASE_VARIABLE = "DATABASE_URL"
+_OTHER_VARIABLES = (CONFIG_VARIABLE, DATA_DIR_VARIABLE, "PRESAGIO_TEST_DATABASE_URL")
+_SECRET_VARIABLES = tuple(name.upper() for name in Secrets.model_fields)
+_SECRET_KEYS = {"LLM_API_KEY": "OPENROUTER_API_KEY", "TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """One key that an environment variable sets."""
+
+    section: str
+    key: str
+    value: object
+    variable: str
+
+
+def locate_file(explicit: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """Return the file to read: as asked, else in the working folder, else in the user's.
+
+    A file that was asked for is returned even if it does not exist.
+    """
+    if explicit is not None:
+        return explicit
+    if named := environ.get(CONFIG_VARIABLE):
+        return Path(named).expanduser()
+    here = Path(FILE_NAME)
+    if _exists(here):
+        return here
+    from platformdirs import user_config_path  # noqa: PLC0415 - 5 ms that a local file saves
+
+    there = user_config_path("presagio") / FILE_NAME
+    return there if _exists(there) else None
+
+
+def _exists(path: Path) -> bool:
+    """Path.exists() raises where a folder above may not be entered."""
+    try:
+        path.stat()
+    except OSError:
+        return False
+    return True
+
+
+def read_file(path: Path) -> dict[str, object]:
+    """Return the tables of a TOML file, lists as tuples.
+
+    Raises SettingsError: missing, unreadable, not UTF-8, not TOML, or it holds a secret.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as exc:
+        reason = (exc.strerror or str(exc)).lower()
+        raise SettingsError(
+            f"{one_line(path)} cannot be read: {reason}.",
+            fix=f"Name a readable file in --config or {CONFIG_VARIABLE}.",
+        ) from exc
+    except UnicodeDecodeError as exc:
+        raise SettingsError(f"{one_line(path)} is not UTF-8.", fix="Save it as UTF-8.") from exc
+    except tomllib.TOMLDecodeError as exc:
+        raise SettingsError(
+            f"{one_line(path)} is not valid TOML: {one_line(exc)}.", fix="Correct that place."
+        ) from exc
+    _refuse_secrets(tables, path)
+    return {name: _tuples(value) for name, value in tables.items()}
+
+
+def _tuples(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(_tuples(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _tuples(item) for key, item in value.items()}
+    return value
+
+
+def _refuse_secrets(tables: Mapping[str, object], path: Path) -> None:
+    for keys in _key_paths(tables):
+        if variable := secret_variable(keys):
+            raise SettingsError(
+                f"{one_line(path)}: {dotted(keys)} is a secret and does not belong in a file.",
+                fix=f"Remove it and set the environment variable {variable}.",
+            )
+
+
+def _key_paths(value: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if isinstance(value, dict):
+        for key, below in value.items():
+            yield (*above, key)
+            yield from _key_paths(below, (*above, key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _key_paths(item, above)
+
+
+def secret_variable(keys: tuple[str, ...]) -> str | None:
+    """Return the environment variable of the secret that `keys` seems to name, if it does."""
+    names = ("_".join(keys).upper(), keys[-1].upper())
+    for name in names:
+        if name in _SECRET_VARIABLES:
+            return name
+    return _SECRET_KEYS.get(names[0])
+
+
+def section_fields() -> Iterator[tuple[str, str, object]]:
+    """Yield (section, key, default) of everything that can stand in the file."""
+    for section, table in Sections.model_fields.items():
+        defaults = table.get_default()
+        assert isinstance(defaults, Section)  # noqa: S101 - every field of Sections is one
+        for key in type(defaults).model_fields:
+            yield section, key, getattr(defaults, key)
+
+
+def read_environment(environ: Mapping[str, str]) -> list[Override]:
+    """Return what the environment sets, DATABASE_URL last so that it wins.
+
+    Raises SettingsError for a PRESAGIO_ name that means nothing: a misspelt one would
+    otherwise be ignored in silence.
+    """
+    known = {
+        variable_name(section, key): (section, key, default)
+        for section, key, default in section_fields()
+    }
+    overrides = []
+    for variable, text in environ.items():
+        if not variable.startswith(PREFIX) or variable in _OTHER_VARIABLES:
+            continue
+        if variable not in known:
+            raise _unknown_variable(variable, known)
+        section, key, default = known[variable]
+        overrides.append(
+            Override(section=section, key=key, value=_value(text, default), variable=variable)
+        )
+    if url := environ.get(DATABASE_VARIABLE, "").strip():
+        overrides.append(
+            Override(section="database", key="url", value=url, variable=DATABASE_VARIABLE)
+        )
+    return overrides
+
+
+def variable_name(section: str, key: str) -> str:
+    """Return the environment variable of a key."""
+    return f"{PREFIX}{section}__{key}".upper()
+
+
+def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
+    keys = tuple(variable.removeprefix(PREFIX).split("__"))
+    if secret := secret_variable(keys):
+        fix = f"Set {secret} instead."
+    else:
+        fix = did_you_mean(variable, [*known, *_OTHER_VARIABLES]) or (
+            "Names are PRESAGIO_<SECTION>__<KEY>; config.example.toml lists them."
+        )
+    return SettingsError(f"The environment variable {one_line(variable)} is no setting.", fix=fix)
+
+
+def _value(text: str, default: object) -> object:
+    """Return text for a text setting, else what TOML makes of it (3, true, ["a", "b"])."""
+    if isinstance(default, str | SecretStr):
+        return text
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return _tuples(parsed["value"]) if len(parsed) == 1 else text
+
+
+def read_secrets(environ: Mapping[str, str]) -> Secrets:
+    """Return the secrets of the environment; an empty variable counts as absent."""
+    found = {name: environ.get(name.upper(), "").strip() for name in Secrets.model_fields}
+    return Secrets.model_validate({name: text for name, text in found.items() if text})
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str | None:
+    """Return "Did you mean ...?" when one of `words` is close."""
+    close = difflib.get_close_matches(word, list(words), n=1)
+    return f"Did you mean {close[0]}?" if close else None
+
+
+def dotted(keys: Iterable[str]) -> str:
+    """Return keys as one would write them: [llm] model."""
+    first, *rest = (one_line(key) for key in keys)
+    return f"[{first}] {'.'.join(rest)}" if rest else first
+
+
+def one_line(value: object) -> str:
+    """Return the text of `value` with line breaks and control characters escaped."""
+    text = str(value)
+    return text if text.isprintable() else json.dumps(text)[1:-1]
