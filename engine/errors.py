@@ -19,6 +19,7 @@
         ├── ModelRateLimited     429
         ├── ModelRefused         bad key, no credit, unknown model, bad request
         ├── ModelAnswerInvalid   the answer holds nothing usable
+        │   └── ModelAnswerCut   the token limit was reached before the answer began
         ├── ModelPaused          the breaker is open
         └── BudgetExhausted
 
@@ -120,6 +121,10 @@ class ModelRefused(ModelError):
 
 class ModelAnswerInvalid(ModelError):
     """The endpoint answered and the answer holds nothing usable."""
+
+
+class ModelAnswerCut(ModelAnswerInvalid):
+    """The token limit was reached before the answer began; asking again changes nothing."""
 
 
 class ModelPaused(ModelError):

@@ -1,0 +1,118 @@
+"""The model's judgments: does this tweet describe or entail the headline, 0 to 6?"""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.errors import ModelAnswerCut, ModelAnswerInvalid, ModelError
+from engine.judge_answer import JudgeAnswer, read_answer
+from engine.judge_request import JudgeRequest, build_request
+from engine.llm_wire import ChatAnswer, Message, add_usage
+from engine.ports import JudgmentCache
+from engine.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, JUDGE_SYSTEM, JUDGE_VERSION
+from engine.single_flight import SingleFlight
+from engine.types import Candidate, Headline, Verdict
+
+if TYPE_CHECKING:  # searches without a model need not pay for importing an HTTP client
+    from engine.llm import ChatClient
+
+logger = logging.getLogger("presagio.judge")
+
+PURPOSE = "judge"
+
+
+class Judge:
+    """Judges candidates in one batched call, cached, and never fails because of the model."""
+
+    def __init__(self, client: "ChatClient", cache: JudgmentCache) -> None:
+        self._client = client
+        self._cache = cache
+        self._flights: SingleFlight[Verdict] = SingleFlight()
+
+    async def judge(
+        self, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
+    ) -> Verdict:
+        """Return what the model says about the candidates.
+
+        A failure of the model is a verdict with a notice; what it left out is not in `scores`.
+        Concurrent equal requests share one call. Raises only what cache and ledger raise.
+        """
+        if not candidates:
+            return Verdict(scores={}, prompt_version=JUDGE_VERSION)
+        request = build_request(headline, candidates, model=self._client.model)
+        return await self._flights.run(request.key, lambda: self._verdict(request, now))
+
+    async def _verdict(self, request: JudgeRequest, now: datetime) -> Verdict:
+        stored = await self._cache.get(request.key)
+        if stored is not None:  # paid for already
+            return replace(stored, cached=True, usage=None)
+        verdict = await self._ask(request, now)
+        if len(verdict.scores) == len(request.ids):
+            await self._cache.put(request.key, verdict, now=now)
+        return verdict
+
+    async def _ask(self, request: JudgeRequest, now: datetime) -> Verdict:
+        """Ask, and ask once more when nothing usable came back."""
+        hearing = _Hearing(request)
+        for system in (JUDGE_SYSTEM, JUDGE_SYSTEM + JUDGE_REPAIR):
+            try:
+                answer = await self._client.complete(
+                    [Message("system", system), Message("user", request.content)],
+                    purpose=PURPOSE,
+                    now=now,
+                    schema=JUDGE_SCHEMA,
+                )
+            except ModelError as error:
+                hearing.error = error
+                if isinstance(error, ModelAnswerInvalid) and not isinstance(error, ModelAnswerCut):
+                    continue
+                break
+            if hearing.hear(answer):
+                break
+        return hearing.verdict()
+
+
+@dataclass(slots=True)
+class _Hearing:
+    """What one or two answers to a request have given so far."""
+
+    request: JudgeRequest
+    answers: list[ChatAnswer] = field(default_factory=list)
+    scores: dict[int, int] = field(default_factory=dict)
+    damage: Counter[str] = field(default_factory=Counter)
+    error: ModelError | None = None
+
+    def hear(self, answer: ChatAnswer) -> bool:
+        """Read an answer; True when it judges at least one candidate."""
+        sent = len(self.request.ids)
+        read: JudgeAnswer = read_answer(answer.content, sent=sent, finished=answer.finished)
+        self.answers.append(answer)
+        self.damage.update(read.damage)
+        self.error = None
+        self.scores = {self.request.ids[number - 1]: s for number, s in read.scores.items()}
+        if read.damage:
+            logger.warning("%s answered with damage: %s", answer.model, dict(read.damage))
+        return bool(self.scores)
+
+    def verdict(self) -> Verdict:
+        return Verdict(
+            scores=self.scores,
+            model=self.answers[-1].model if self.answers else None,
+            prompt_version=JUDGE_VERSION,
+            usage=add_usage(one.usage for one in self.answers) if self.answers else None,
+            notice=self._notice(),
+            damage=dict(self.damage),
+        )
+
+    def _notice(self) -> str | None:
+        sent, judged = len(self.request.ids), len(self.scores)
+        if self.error:
+            return f"Not judged: {self.error}"
+        if not judged:
+            return "Not judged: the model answered nothing that can be read."
+        if judged < sent:
+            return f"The model judged {judged} of {sent} candidates."
+        return None

@@ -1,0 +1,223 @@
+"""Reads what a model answers to the judge's request, however damaged. Pure.
+
+The wanted answer is `{"n": 150, "scores": [[12, 5], [40, 1]]}`. The rules for anything else:
+
+- Code fences, prose, thinking blocks and byte order marks around the JSON are skipped; of several
+  JSON values the last one with "scores" counts.
+- Objects (`{"i": 12, "score": 5}`), maps (`{"12": 5}`) and deeper nesting are read like pairs;
+  numbers may be strings or floats. A score is rounded and refused outside 0..6, not clamped.
+- One number with two different scores gets the lower one: doubt speaks against a find.
+- Absent means 0 only when the model ended by itself, counted all candidates, and nothing it said
+  was lost. Otherwise absent means not judged. A refused score leaves that one not judged.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+MAX_SCORE = 6
+# A whole answer for 150 candidates has about 1,500 characters; the rest bounds the work.
+MAX_LENGTH = 64_000
+MAX_STARTS = 64
+MAX_DEPTH = 4
+
+# Damage that may hide a judgment: what is absent may have been lost.
+_LOSSY = frozenset({"truncated", "unreadable", "unknown_number"})
+
+_NUMBER_KEYS = ("i", "id", "index", "number")
+_SCORE_KEYS = ("s", "score", "judgment", "rating")
+_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
+_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
+_OPENING = re.compile(r"[\[{]")
+_NUMERIC = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
+
+_DIGITS = r"[\"']?(-?(?:0|[1-9]\d{0,8})(?:\.\d{1,9})?)[\"']?"
+_SALVAGE = re.compile(
+    rf"[\[(]\s*{_DIGITS}\s*,\s*{_DIGITS}\s*[\])]"  # [12, 5]
+    rf"|[\"'](?:{'|'.join(_NUMBER_KEYS)})[\"']\s*:\s*{_DIGITS}\s*,"
+    rf"\s*[\"'](?:{'|'.join(_SCORE_KEYS)})[\"']\s*:\s*{_DIGITS}\s*[,}}]"  # "i": 12, "s": 5}
+    rf"|[\"']([1-9]\d{{0,8}})[\"']\s*:\s*{_DIGITS}\s*[,}}]"  # "12": 5,
+)
+
+Entry = tuple[object, object]  # candidate number and score, as found
+Form = Callable[[object], dict[str, object] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAnswer:
+    """Scores by candidate number, only for what was judged, and the damage counted by kind."""
+
+    scores: Mapping[int, int]
+    damage: Mapping[str, int]
+
+
+def read_answer(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
+    """Read an answer about the candidates 1..`sent`.
+
+    `finished` tells that the model ended by itself. Never raises; empty `scores` = not usable.
+    """
+    damage: Counter[str] = Counter()
+    text = _THOUGHTS.sub("", content[:MAX_LENGTH]).strip().lstrip("\ufeff")
+    seen, entries = _find(text, damage)
+    scores, refused = _collect(entries, sent, damage)
+    if not finished:
+        damage["unfinished"] += 1
+    if seen != sent:
+        damage["miscounted"] += 1
+    elif finished and not _LOSSY & damage.keys():
+        absent = set(range(1, sent + 1)) - scores.keys() - refused
+        scores |= dict.fromkeys(absent, 0)
+    return JudgeAnswer(scores, dict(damage))
+
+
+def _find(text: str, damage: Counter[str]) -> tuple[int | None, list[Entry]]:
+    """Return (n, entries) of the best JSON value in `text`, or of what is left of one."""
+    # Values without the name "scores" may be splinters of a broken answer that had it.
+    forms = (_named,) if "scores" in text else (_named, _bare)
+    for form in forms:
+        for kind, tried in (("", text), ("trailing_comma", _TRAILING_COMMA.sub("", text))):
+            found = _last(tried, form)
+            if found is None:
+                continue
+            answer, length = found
+            damage.update([kind] if kind else [])
+            damage.update(["surrounded"] if length < len(tried) else [])
+            return _integer(answer.get("n")), list(_entries(answer["scores"], damage))
+    entries = list(_salvaged(text))
+    damage["truncated" if entries else "unreadable" if text else "empty"] += 1
+    return None, entries
+
+
+def _last(text: str, form: Form) -> tuple[dict[str, object], int] | None:
+    """The last value of that form, with its length in `text`."""
+    found = None
+    for value, length in _values(text):
+        answer = form(value)
+        if answer is not None:
+            found = answer, length
+    return found
+
+
+def _values(text: str) -> Iterator[tuple[object, int]]:
+    """Every outermost JSON array or object in `text`, with its length."""
+    decoder = json.JSONDecoder()
+    position = 0
+    for _ in range(MAX_STARTS):
+        opening = _OPENING.search(text, position)
+        if opening is None:
+            return
+        start = opening.start()
+        try:
+            value, position = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            position = start + 1
+        else:
+            yield value, position - start
+
+
+def _named(value: object, depth: int = 0) -> dict[str, object] | None:
+    """The object with "scores": the value itself, or the only thing it wraps."""
+    if isinstance(value, dict) and "scores" in value:
+        return value
+    inner = _containers(value)
+    return _named(inner[0], depth + 1) if len(inner) == 1 and depth < MAX_DEPTH else None
+
+
+def _bare(value: object, depth: int = 0) -> dict[str, object] | None:
+    """A map of numbers or a list of entries, put under "scores"."""
+    inner = _containers(value)
+    if isinstance(value, list):
+        return {"scores": value} if inner else None
+    if isinstance(value, dict) and value and all(_NUMERIC.fullmatch(key) for key in value):
+        return {"scores": value}
+    return _bare(inner[0], depth + 1) if len(inner) == 1 and depth < MAX_DEPTH else None
+
+
+def _containers(value: object) -> list[object]:
+    parts: Iterable[object] = ()
+    if isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, list):
+        parts = value
+    return [part for part in parts if isinstance(part, (dict, list))]
+
+
+def _entries(value: object, damage: Counter[str], depth: int = 0) -> Iterator[Entry]:
+    """Flatten whatever holds the scores into (number, score)."""
+    if isinstance(value, dict):
+        damage["reshaped"] += 1
+        yield from _from_object(value, damage)
+    elif isinstance(value, list) and depth < MAX_DEPTH:
+        for one in value:
+            if isinstance(one, list) and len(one) == 2 and not _containers(one):
+                yield one[0], one[1]
+            else:
+                yield from _entries(one, damage, depth + 1)
+    else:
+        damage["unreadable"] += 1
+
+
+def _from_object(value: dict[str, object], damage: Counter[str]) -> Iterator[Entry]:
+    number = next((value[key] for key in _NUMBER_KEYS if key in value), None)
+    score = next((value[key] for key in _SCORE_KEYS if key in value), None)
+    if number is not None:
+        yield number, score
+    elif all(_NUMERIC.fullmatch(key) for key in value):
+        yield from value.items()
+    else:
+        damage["unreadable"] += 1
+
+
+def _salvaged(text: str) -> Iterator[Entry]:
+    """Complete entries after the last "scores", or after the first "[[" of a bare list."""
+    start = text.rfind("scores")
+    if start < 0:
+        start = text.find("[[")
+    if start >= 0:
+        for match in _SALVAGE.finditer(text, start):
+            number, score = (group for group in match.groups() if group is not None)
+            yield json.loads(number), json.loads(score)
+
+
+def _collect(
+    entries: Iterable[Entry], sent: int, damage: Counter[str]
+) -> tuple[dict[int, int], set[int]]:
+    """Return the valid scores, and the numbers whose score was refused."""
+    scores: dict[int, int] = {}
+    refused: set[int] = set()
+    for raw_number, raw_score in entries:
+        number, score = _integer(raw_number), _rounded(raw_score)
+        if type(raw_number) is not int or type(raw_score) is not int:
+            damage["coerced"] += 1
+        if number is None or not 1 <= number <= sent:
+            damage["unknown_number"] += 1
+        elif score is None or not 0 <= score <= MAX_SCORE:
+            damage["bad_score"] += 1
+            refused.add(number)
+        else:
+            if number in scores:
+                damage["repeated"] += 1
+            scores[number] = min(score, scores.get(number, MAX_SCORE))
+    return scores, refused - scores.keys()
+
+
+def _integer(raw: object) -> int | None:
+    value = _real(raw)
+    return int(value) if value is not None and value.is_integer() else None
+
+
+def _rounded(raw: object) -> int | None:
+    value = _real(raw)
+    return None if value is None else round(value)
+
+
+def _real(raw: object) -> float | None:
+    """A finite number of ordinary size; None for anything else, true and false included."""
+    if isinstance(raw, str) and _NUMERIC.fullmatch(raw.strip()):
+        return float(raw)
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+        return None
+    return float(raw) if math.isfinite(raw) and abs(raw) < 1e9 else None

@@ -1,0 +1,251 @@
+"""The chat client: OpenAI-compatible completions over HTTP, OpenRouter by default."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Self
+
+import httpx
+import stamina
+
+from engine.breaker import Breaker
+from engine.budget import Budget, require_budget
+from engine.errors import ModelRefused, ModelUnreachable
+from engine.llm_faults import Fault, status_fault, too_slow, unreadable
+from engine.llm_settings import LlmSettings
+from engine.llm_wire import (
+    ChatAnswer,
+    Message,
+    add_usage,
+    error_in,
+    read_answer,
+    read_payload,
+    read_usage,
+    request_body,
+    request_headers,
+    said_by,
+)
+from engine.ports import UsageLedger
+from engine.types import Usage
+
+__all__ = ["ChatAnswer", "ChatClient", "LlmSettings", "Message"]
+
+logger = logging.getLogger("presagio.llm")
+
+MAX_ANSWER_BYTES = 1 << 20
+FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
+
+
+@dataclass(slots=True)
+class _Call:
+    """One question on its way, with what its attempts have cost so far."""
+
+    messages: Sequence[Message]
+    schema: Mapping[str, object] | None
+    purpose: str
+    asked_at: datetime
+    started: float  # monotonic seconds
+    bills: list[tuple[str, Usage]] = field(default_factory=list)
+    last_fault: Fault | None = None
+
+
+class ChatClient:
+    """Asks one endpoint, patiently and within limits.
+
+    Every answer that names its usage is recorded in `ledger`, failed ones included. `clock`
+    returns monotonic seconds. The client holds connections: close it, or use `async with`.
+    """
+
+    def __init__(
+        self,
+        settings: LlmSettings,
+        *,
+        ledger: UsageLedger,
+        clock: Callable[[], float],
+        budget: Budget = Budget(),  # noqa: B008 - frozen
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._clock = clock
+        self._budget = budget
+        self._breaker = Breaker(
+            failures=settings.breaker_failures, pause=settings.breaker_pause, clock=clock
+        )
+        self._schema_refused = False
+        # trust_env off: a proxy or .netrc of the machine must not see or replace the key.
+        self._http = httpx.AsyncClient(
+            trust_env=False,
+            headers=request_headers(settings),
+            timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout),
+        )
+
+    @property
+    def model(self) -> str:
+        """The model that is asked first."""
+        return self._settings.model
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        purpose: str,
+        now: datetime,
+        schema: Mapping[str, object] | None = None,
+    ) -> ChatAnswer:
+        """Return the model's answer; `content` may be empty.
+
+        `purpose` is a word for the ledger and the log. `schema` becomes
+        response_format.json_schema; a server that refuses it is asked without it.
+        Raises BudgetExhausted, ModelPaused, ModelRefused, ModelRateLimited, ModelUnreachable,
+        ModelAnswerInvalid, ModelAnswerCut, and whatever the ledger raises.
+        """
+        self._require_key()
+        if self._budget.limited:
+            spent = await self._ledger.spent(now.astimezone(UTC).date())
+            require_budget(self._budget, spent, now=now)
+        call = _Call(messages, schema, purpose, asked_at=now, started=self._clock())
+        try:
+            with self._breaker.guard():
+                answer = await self._within_total(call)
+        finally:
+            for model, usage in call.bills:
+                await self._ledger.record(usage, model=model, purpose=purpose, now=now)
+        self._log(call, answer)
+        return replace(answer, usage=add_usage(usage for _, usage in call.bills))
+
+    def _require_key(self) -> None:
+        if self._settings.is_openrouter and not self._settings.api_key:
+            raise ModelRefused(
+                f"{self._settings.host} needs an API key.",
+                fix="Set OPENROUTER_API_KEY, or llm.base_url to a server of your own.",
+            )
+
+    async def _within_total(self, call: _Call) -> ChatAnswer:
+        """Bound everything by the total timeout and unwrap the last fault."""
+        try:
+            async with asyncio.timeout(self._settings.total_timeout):
+                return await self._with_retries(call)
+        except TimeoutError as exc:
+            if call.last_fault:  # it says more than "too slow"
+                raise call.last_fault.error from exc
+            raise too_slow(self._settings.total_timeout, "total_timeout") from exc
+        except Fault as fault:
+            raise fault.error from fault.__cause__
+
+    async def _with_retries(self, call: _Call) -> ChatAnswer:
+        def again(exc: Exception) -> bool | float:
+            return self._wait_before_retry(call, exc)
+
+        async for attempt in stamina.retry_context(
+            on=again,
+            attempts=self._settings.retries + 1,
+            timeout=None,  # the total timeout bounds it
+            wait_initial=FIRST_WAIT,
+            wait_max=LONGEST_WAIT,
+            wait_jitter=JITTER,
+        ):
+            with attempt:
+                return await self._attempt(call)
+        raise AssertionError("the retry context ends by returning or raising")
+
+    def _wait_before_retry(self, call: _Call, exc: Exception) -> bool | float:
+        """True = back off and retry, seconds = wait that long, False = give up."""
+        if not isinstance(exc, Fault) or not exc.error.retryable:
+            return False
+        call.last_fault = exc
+        logger.warning("%s: %s", call.purpose, exc)
+        if exc.retry_after is None:
+            return True
+        left = self._settings.total_timeout - (self._clock() - call.started)
+        return exc.retry_after if exc.retry_after < left else False
+
+    async def _attempt(self, call: _Call) -> ChatAnswer:
+        """Ask once, and once more without the schema where the server refuses it."""
+        schema = None if self._schema_refused else call.schema
+        try:
+            return await self._exchange(call, schema)
+        except Fault as fault:
+            if schema is None or not fault.schema_refused:
+                raise
+        answer = await self._exchange(call, None)
+        self._schema_refused = True
+        return answer
+
+    async def _exchange(self, call: _Call, schema: Mapping[str, object] | None) -> ChatAnswer:
+        body = request_body(self._settings, call.messages, schema)
+        status, headers, content = await self._post(body)
+        now = call.asked_at + timedelta(seconds=self._clock() - call.started)
+        if status != httpx.codes.OK:
+            raise status_fault(status, said_by(content), self._settings, headers=headers, now=now)
+        payload = read_payload(content, self._settings)
+        usage = read_usage(payload)
+        if usage:
+            call.bills.append((str(payload.get("model") or self.model), usage))
+        if error := error_in(payload):
+            raise status_fault(*error, self._settings, headers=headers, now=now)
+        return read_answer(payload, self._settings)
+
+    async def _post(self, body: Mapping[str, object]) -> tuple[int, httpx.Headers, bytes]:
+        """The only place where httpx is called and its errors are mapped."""
+        settings = self._settings
+        url = f"{settings.base_url.rstrip('/')}/chat/completions"
+        try:
+            async with self._http.stream("POST", url, json=body) as response:
+                content = await _read_capped(response, settings)
+                return response.status_code, response.headers, content
+        except httpx.ReadTimeout as exc:
+            raise Fault(too_slow(settings.read_timeout, "read_timeout")) from exc
+        except httpx.ConnectError as exc:
+            raise Fault(_unreachable(f"No connection to {settings.host}.")) from exc
+        except (httpx.InvalidURL, UnicodeError) as exc:
+            raise Fault(_bad_address()) from exc
+        except httpx.HTTPError as exc:
+            reason = f"The connection to {settings.host} broke ({type(exc).__name__})."
+            raise Fault(_unreachable(reason)) from exc
+
+    def _log(self, call: _Call, answer: ChatAnswer) -> None:
+        usage = answer.usage
+        logger.info(
+            "%s: %s answered, %s prompt and %s completion tokens, %s USD, %.1f s",
+            call.purpose,
+            answer.model,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            usage.cost_usd,
+            self._clock() - call.started,
+        )
+
+
+async def _read_capped(response: httpx.Response, settings: LlmSettings) -> bytes:
+    content = bytearray()
+    async for chunk in response.aiter_bytes():
+        content += chunk
+        if len(content) > MAX_ANSWER_BYTES:
+            raise Fault(unreadable(f"passes {MAX_ANSWER_BYTES} bytes", settings))
+    return bytes(content)
+
+
+def _unreachable(message: str) -> ModelUnreachable:
+    return ModelUnreachable(message, fix="Check the network and llm.base_url.")
+
+
+def _bad_address() -> ModelRefused:
+    return ModelRefused("The address of the model cannot be used.", fix="Check llm.base_url.")

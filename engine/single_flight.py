@@ -1,0 +1,45 @@
+"""Concurrent equal requests share one piece of work."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Flight(Generic[T]):
+    task: asyncio.Task[T]
+    waiters: int = 0
+
+
+class SingleFlight(Generic[T]):
+    """Runs the work of a key once, however many ask for it at the same time.
+
+    The work is a task of its own: a caller that is cancelled leaves the others their answer.
+    When the last caller is gone the work is cancelled too, so none outlives its callers.
+    """
+
+    def __init__(self) -> None:
+        self._flights: dict[str, _Flight[T]] = {}
+
+    async def run(self, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what `work` returns, or raise what it raises."""
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = self._flights[key] = _Flight(asyncio.create_task(work()))
+        flight.waiters += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiters -= 1
+            if not flight.waiters:
+                await self._land(key, flight)
+
+    async def _land(self, key: str, flight: _Flight[T]) -> None:
+        # Forgotten first: a caller that arrives now must not join work that is being cancelled.
+        del self._flights[key]
+        if not flight.task.done():
+            flight.task.cancel()
+            await asyncio.wait([flight.task])
