@@ -1,0 +1,22 @@
+"""ISO 639-1 codes, as sources give them, to PostgreSQL's text-search languages."""
+
+from collections.abc import Collection
+
+_LANGUAGES = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
+    "en": "english", "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish",
+    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
+    "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali", "nl": "dutch",
+    "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
+    "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+
+
+def language_of(code: str | None, default: str, known: Collection[str]) -> str:
+    """Return the text-search language for a document's own `code`.
+
+    Codes are cut to their first part ("pt-BR" is "pt"); what the server has no language for
+    falls back to the corpus' `default`.
+    """
+    name = _LANGUAGES.get((code or "").split("-")[0].split("_")[0].lower(), default)
+    return name if name in known else default

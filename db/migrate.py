@@ -1,0 +1,105 @@
+"""Numbered, forward-only migrations, safe to start from several processes at once."""
+
+import hashlib
+from dataclasses import dataclass
+from importlib.resources import files
+
+from db.connection import Connection
+from db.errors import translated
+from engine.errors import StorageOutdated
+
+# Any constant will do, as long as every process uses the same one.
+_LOCK = 7_426_190_512
+
+_TABLE = """
+CREATE TABLE IF NOT EXISTS migration (
+    version integer PRIMARY KEY,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One file of `db/migrations`."""
+
+    version: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        """Identify the text, so that an edited migration is noticed."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def available() -> list[Migration]:
+    """Return the migrations that ship with this version, by number."""
+    found = []
+    for entry in (files("db") / "migrations").iterdir():
+        if entry.name.endswith(".sql"):
+            number, _, rest = entry.name.removesuffix(".sql").partition("_")
+            found.append(Migration(int(number), rest, entry.read_text(encoding="utf-8")))
+    return sorted(found, key=lambda migration: migration.version)
+
+
+def pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
+    """Return what has to run. Raises StorageOutdated when the database does not fit the program."""
+    newest = known[-1].version if known else 0
+    if applied and max(applied) > newest:
+        raise StorageOutdated(
+            "The database was set up by a newer version of presagio.",
+            fix="Upgrade presagio on this machine.",
+        )
+    for migration in known:
+        if applied.get(migration.version, migration.checksum) != migration.checksum:
+            raise StorageOutdated(
+                f"Migration {migration.version} differs from the one in the database.",
+                fix="Use the version of presagio that set the database up, or a new database.",
+            )
+    return [migration for migration in known if migration.version not in applied]
+
+
+async def migrate(connection: Connection) -> list[str]:
+    """Bring the database up to date and return the names of the migrations that ran.
+
+    Each migration is one transaction; a lock makes concurrent callers wait and then find
+    nothing left to do. Raises StorageOutdated, StorageRights and the other storage errors.
+    """
+    with translated():
+        await connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
+        try:
+            await connection.execute(_TABLE)
+            todo = pending(available(), await _applied(connection))
+            for migration in todo:
+                await _apply(connection, migration)
+        finally:
+            if not connection.is_closed():
+                await connection.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+    return [f"{migration.version:04} {migration.name}" for migration in todo]
+
+
+async def check(connection: Connection) -> list[Migration]:
+    """Return the migrations that still have to run, without running any."""
+    with translated():
+        exists = await connection.fetchval("SELECT to_regclass('migration') IS NOT NULL")
+        applied = await _applied(connection) if exists else {}
+    return pending(available(), applied)
+
+
+async def _applied(connection: Connection) -> dict[int, str]:
+    rows = await connection.fetch("SELECT version, checksum FROM migration")
+    return {row["version"]: row["checksum"] for row in rows}
+
+
+async def _apply(connection: Connection, migration: Migration) -> None:
+    async with connection.transaction():
+        await connection.execute(migration.sql)
+        await connection.execute(
+            "INSERT INTO migration (version, name, checksum) VALUES ($1, $2, $3)",
+            migration.version,
+            migration.name,
+            migration.checksum,
+        )

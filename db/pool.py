@@ -1,0 +1,108 @@
+"""Connections to PostgreSQL."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Self
+
+import asyncpg
+
+from db import migrate
+from db.connection import Connection
+from db.errors import storage_error, translated
+from engine.errors import StorageOutdated, StorageUnreachable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSettings:
+    """Sizes and time limits, in connections and seconds."""
+
+    size: int = 4
+    connect_timeout: float = 10.0
+    command_timeout: float = 30.0
+
+
+class Database:
+    """A pool of connections, each set up alike."""
+
+    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
+        self._pool = pool
+
+    @classmethod
+    async def open(cls, url: str, settings: PoolSettings | None = None) -> Self:
+        """Connect. Raises StorageUnreachable, StorageRights."""
+        settings = settings or PoolSettings()
+        try:
+            pool = await asyncpg.create_pool(
+                url,
+                min_size=1,
+                max_size=settings.size,
+                timeout=settings.connect_timeout,
+                command_timeout=settings.command_timeout,
+                init=_prepare,
+                server_settings={
+                    "application_name": "presagio",
+                    # Limits the server side too: a lost client leaves nothing running.
+                    "statement_timeout": str(int(settings.command_timeout * 1000)),
+                    # Planned once a connection: see docs/decisions/0004-retrieval.md.
+                    "plan_cache_mode": "force_generic_plan",
+                    "jit": "off",
+                },
+            )
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, ValueError, OSError) as exc:
+            raise _unreachable(exc) from exc
+        return cls(pool)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Lend a connection; driver errors inside the block leave it as StorageError."""
+        with translated():
+            async with self._pool.acquire() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """Lend a connection inside a transaction that commits at the end of the block."""
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+    async def migrate(self) -> list[str]:
+        """Bring the tables up to date and return the names of the migrations that ran."""
+        async with self.connection() as connection:
+            # An index build may take longer than any query may.
+            await connection.execute("SET statement_timeout = 0")
+            try:
+                return await migrate.migrate(connection)
+            finally:
+                await connection.execute("RESET statement_timeout")
+
+    async def require_current(self) -> None:
+        """Raise StorageOutdated when migrations are missing."""
+        async with self.connection() as connection:
+            missing = await migrate.check(connection)
+        if missing:
+            raise StorageOutdated("The database is not set up.", fix="Run: presagio init")
+
+    async def close(self) -> None:
+        """Close all connections, giving running statements a few seconds to end."""
+        try:
+            await asyncio.wait_for(self._pool.close(), timeout=5)
+        except TimeoutError:
+            self._pool.terminate()
+
+
+async def _prepare(connection: Connection) -> None:
+    # Bound as parsed values: a text cast to tsquery would be parsed again for every row.
+    await connection.set_type_codec(
+        "tsquery", schema="pg_catalog", encoder=str, decoder=str, format="text"
+    )
+
+
+def _unreachable(error: Exception) -> Exception:
+    if isinstance(error, asyncpg.PostgresError):
+        return storage_error(error)
+    return StorageUnreachable(
+        f"The database cannot be reached: {str(error) or type(error).__name__}.",
+        fix="Check DATABASE_URL, or leave it empty to use the embedded server.",
+    )

@@ -1,0 +1,31 @@
+-- name: select
+SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.documents, c.tokens,
+       coalesce((SELECT array_agg(l.language ORDER BY l.documents DESC, l.language)
+                   FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages
+  FROM corpus c
+ WHERE $1::text IS NULL OR c.name = $1
+ ORDER BY c.name
+
+-- name: insert
+INSERT INTO corpus (name, kind, language, author, url_template)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (name) DO NOTHING
+RETURNING id
+
+-- name: change
+UPDATE corpus
+   SET author = coalesce($2, author), url_template = coalesce($3, url_template)
+ WHERE name = $1
+
+-- name: lock
+SELECT id, documents FROM corpus WHERE name = $1 FOR UPDATE
+
+-- name: delete
+DELETE FROM corpus WHERE id = $1
+
+-- name: languages
+SELECT substr(cfgname, 10) FROM pg_catalog.pg_ts_config
+ WHERE cfgname LIKE 'presagio\_%' ORDER BY 1
+
+-- name: span
+SELECT min(created_at) AS oldest, max(created_at) AS newest FROM document WHERE corpus_id = $1

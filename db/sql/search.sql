@@ -1,0 +1,29 @@
+-- name: analyse
+SELECT w.ordinal AS word, l.language, u.lexeme, u.positions[1] AS position,
+       coalesce(k.document_frequency, 0) AS document_frequency, coalesce(k.max_tf, 1) AS max_tf
+  FROM unnest($2::text[]) WITH ORDINALITY AS w (word, ordinal)
+ CROSS JOIN unnest($3::text[]) AS l (language)
+ CROSS JOIN LATERAL unnest(to_tsvector(('presagio_' || l.language)::regconfig, w.word)) AS u
+  LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
+
+-- name: neighbours
+SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity
+  FROM lexeme
+ WHERE corpus_id = $1 AND lexeme % $2 AND document_frequency > 0
+ ORDER BY similarity(lexeme, $2) DESC, document_frequency DESC, lexeme
+ LIMIT 10
+
+-- name: documents
+SELECT d.id, d.external_id, d.text, d.context, d.created_at, d.author, d.url, d.lang, d.flags,
+       d.length,
+       ARRAY(SELECT u.lexeme FROM unnest(tsvector_to_array(d.tsv)) AS u (lexeme)
+              WHERE u.lexeme = ANY ($3::text[])) AS lexemes
+  FROM document d
+ WHERE d.corpus_id = $1 AND d.id = ANY ($2::bigint[])
+
+-- name: share
+SELECT FROM document
+ WHERE corpus_id = $1
+   AND ($2::timestamptz IS NULL OR created_at < $2)
+   AND ($3::timestamptz IS NULL OR created_at >= $3)
+   AND flags & $4::integer = $4 AND flags & $5::integer = 0

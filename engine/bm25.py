@@ -1,0 +1,56 @@
+"""BM25 as Robertson and Zaragoza (2009) give it, with the idf that never falls below zero.
+
+score = sum over terms of idf(t) * tf (k1 + 1) / (tf + k1 (1 - b + b length / average))
+idf(t) = ln(1 + (N - df + 1/2) / (df + 1/2))
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# Width of a bin, in units of idf, when thresholds are guessed.
+_BIN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25:
+    """The two free parameters: k1 (how soon repetition stops counting) and b (length)."""
+
+    k1: float = 1.2
+    b: float = 0.75
+
+    def norm(self, length: float, average: float) -> float:
+        """Return what is added to tf in the denominator, for a document of `length` tokens."""
+        return self.k1 * (1 - self.b + self.b * length / average)
+
+    def part(self, tf: int, length: float, average: float) -> float:
+        """Return one term's share for a document, to be multiplied by its idf."""
+        return tf * (self.k1 + 1) / (tf + self.norm(length, average))
+
+
+def idf(documents: int, document_frequency: int) -> float:
+    """Return the inverse document frequency of a term that `document_frequency` documents hold."""
+    return math.log(1 + (documents - document_frequency + 0.5) / (document_frequency + 0.5))
+
+
+def expected_threshold(
+    weights: Sequence[tuple[float, float]], documents: float, wanted: int
+) -> float:
+    """Guess the sum of weights that about `wanted` of `documents` documents reach.
+
+    `weights` holds (weight, probability that a document has the term). The terms are taken as
+    independent: the distribution of the sum is their convolution, in bins of 0.1.
+    """
+    distribution = [1.0]
+    for weight, probability in weights:
+        shift = int(weight / _BIN)
+        wider = [share * (1 - probability) for share in distribution] + [0.0] * shift
+        for index, share in enumerate(distribution):
+            wider[index + shift] += share * probability
+        distribution = wider
+    reached = 0.0
+    for index in range(len(distribution) - 1, 0, -1):
+        reached += distribution[index] * documents
+        if reached >= wanted:
+            return index * _BIN
+    return 0.0
