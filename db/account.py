@@ -1,0 +1,172 @@
+"""The operating-system account that runs the embedded server.
+
+PostgreSQL refuses to run as root. A process of root therefore runs the server as another
+account: the owner of the data folder, else `postgres`, else an account made for this purpose.
+Every other process runs the server as itself.
+"""
+
+import logging
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import StorageRights, StorageUnreachable
+
+_log = logging.getLogger(__name__)
+
+_NAMES = ("postgres", "presagio")
+_CREATE = (
+    ("useradd", "--system", "--no-create-home", "--shell", "/bin/false", "presagio"),
+    ("adduser", "-S", "-D", "-H", "-s", "/bin/false", "presagio"),  # busybox
+)
+# The server outlives the command that starts it: it gets no secrets and no PG* settings.
+_KEPT_VARIABLES = (
+    *("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR"),
+    *("COMSPEC", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An unprivileged account; `groups` holds its primary group too."""
+
+    uid: int
+    gid: int
+    groups: frozenset[int]
+
+    def own(self, path: Path) -> None:
+        """Make the account the owner of `path`."""
+        os.chown(path, self.uid, self.gid)
+
+    def admit(self, folder: Path) -> None:
+        """Let the account pass through `folder` and its parents: only the missing x bits."""
+        for each in (folder, *folder.parents):
+            status = each.stat()
+            missing = self._traverse_bit(status) & ~status.st_mode
+            if missing:
+                each.chmod(stat.S_IMODE(status.st_mode) | missing)
+                _log.warning("Made %s passable (%s) for the database account", each, oct(missing))
+
+    def admit_tree(self, tree: Path) -> None:
+        """Let the account read every file under `tree` (installed under a strict umask)."""
+        self.admit(tree)
+        for each in tree.rglob("*"):
+            mode = stat.S_IMODE(each.stat().st_mode)
+            wanted = mode | stat.S_IROTH | (stat.S_IXOTH if mode & stat.S_IXUSR else 0)
+            if wanted != mode:
+                each.chmod(wanted)
+
+    def _traverse_bit(self, status: os.stat_result) -> int:
+        if status.st_uid == self.uid:
+            return stat.S_IXUSR
+        return stat.S_IXGRP if status.st_gid in self.groups else stat.S_IXOTH
+
+
+def server_account(folders: Sequence[Path]) -> Account | None:
+    """Return the account for the server, None when this process may run it itself.
+
+    The owner of the first of `folders` that exists and does not belong to root is preferred,
+    so that root and the owner can use one data folder. Raises StorageRights.
+    """
+    if sys.platform == "win32" or os.geteuid() != 0:
+        return None
+    for folder in folders:
+        if folder.exists() and (owner := folder.stat().st_uid) != 0:
+            return _by_uid(owner, folder.stat().st_gid)
+    return _service_account()
+
+
+def run(
+    command: Sequence[str],
+    account: Account | None,
+    *,
+    folder: Path,
+    text: str = "",
+    timeout: float | None = None,
+) -> tuple[int, str]:
+    """Run `command` on the input `text`; return its exit code and its output, errors included.
+
+    Raises OSError and, after killing the command, StorageUnreachable past `timeout` seconds.
+    """
+    with spawn(command, account, folder=folder, output=subprocess.PIPE) as process:
+        try:
+            output, _ = process.communicate(text, timeout)
+        except BaseException as error:
+            process.kill()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise StorageUnreachable(
+                    f"{Path(command[0]).name} did not end within {timeout:.0f} seconds.",
+                    fix="Is the disk very slow? Try again, or set DATABASE_URL.",
+                ) from error
+            raise
+    return process.returncode, output
+
+
+def spawn(
+    command: Sequence[str],
+    account: Account | None,
+    *,
+    folder: Path,
+    output: int = subprocess.DEVNULL,
+) -> subprocess.Popen[str]:
+    """Start `command` in `folder` as the account, out of reach of Ctrl-C. Raises OSError."""
+    return subprocess.Popen(  # noqa: S603 - the commands are our own and no shell reads them
+        command,
+        stdin=subprocess.PIPE,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        cwd=folder,
+        env=_environment(os.environ),
+        user=account.uid if account else None,
+        group=account.gid if account else None,
+        extra_groups=sorted(account.groups) if account else None,
+        start_new_session=True,
+    )
+
+
+def _by_uid(uid: int, gid: int) -> Account:
+    import pwd  # noqa: PLC0415 - absent on Windows
+
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:  # the owner of a mounted folder may have no name here
+        return Account(uid, gid, frozenset({gid}))
+    groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
+    return Account(uid, entry.pw_gid, frozenset(groups))
+
+
+def _service_account() -> Account:
+    import pwd  # noqa: PLC0415 - absent on Windows
+
+    names = {entry.pw_name: entry for entry in pwd.getpwall()}
+    for name in _NAMES:
+        if name in names:
+            return _by_uid(names[name].pw_uid, names[name].pw_gid)
+    _create_account()
+    entry = pwd.getpwnam(_NAMES[-1])
+    return _by_uid(entry.pw_uid, entry.pw_gid)
+
+
+def _create_account() -> None:
+    for command in _CREATE:
+        if shutil.which(command[0]):
+            done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - constants
+            if done.returncode == 0:
+                _log.warning("Created the account %s for the database server", command[-1])
+                return
+    raise StorageRights(
+        "PostgreSQL refuses to run as root and no account for it could be made.",
+        fix="Run as an ordinary user, create an account named postgres, or set DATABASE_URL.",
+    )
+
+
+def _environment(current: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: current[name] for name in _KEPT_VARIABLES if name in current}
+    return kept | {"LC_ALL": "C"}

@@ -1,0 +1,123 @@
+"""The data folder of the embedded server: its creation, its version, its failures in words."""
+
+import re
+import secrets
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from db.account import Account, run
+from db.binaries import Binaries
+from db.server_settings import SETTINGS_FILE
+from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
+
+DATABASE = "presagio"
+SUPERUSER = "postgres"
+_UNFINISHED = "postgres.new-"
+_CREATION_SECONDS = 300.0
+# The text-search parser asks the C library which characters are letters: under plain "C" it takes
+# typographic quotes and emoji for letters. The first name that this machine knows is used.
+_CTYPES = ("C.UTF-8", "en_US.UTF-8", "UTF-8", "C")
+
+
+def check_version(folder: Path, major: str) -> None:
+    """Raise StorageError unless `folder` belongs to PostgreSQL `major`."""
+    try:
+        found = (folder / "PG_VERSION").read_text(errors="replace").strip()
+    except FileNotFoundError:
+        found = ""
+    if found == major:
+        return
+    if found.isdigit():
+        raise StorageError(
+            f"The data in {folder} was written by PostgreSQL {found}, this program brings {major}.",
+            fix="Dump it with the program version that wrote it and restore it into a new data "
+            f"folder, or serve it with PostgreSQL {found} and set DATABASE_URL.",
+        )
+    raise StorageError(
+        f"The folder {folder} holds no intact PostgreSQL data (PG_VERSION is missing or damaged).",
+        fix="Restore it from a backup, or move it away to start with an empty database.",
+    )
+
+
+def create(folder: Path, binaries: Binaries, account: Account | None, *, durable: bool) -> None:
+    """Create the data folder with the database in it: whole, or not at all.
+
+    It grows under another name beside `folder` and is renamed at the end; the caller holds the
+    start lock. Raises StorageError, StorageFull, StorageRights, OSError.
+    """
+    for leftover in folder.parent.glob(f"{_UNFINISHED}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder.parent))
+    try:
+        if account:
+            account.own(unfinished)
+        _initdb(unfinished, binaries, account, durable=durable)
+        with (unfinished / "postgresql.conf").open("a", encoding="utf-8") as configuration:
+            configuration.write(f"\ninclude_if_exists '{SETTINGS_FILE}'\n")
+        _create_database(unfinished, binaries, account, durable=durable)
+        if folder.exists():
+            folder.rmdir()
+        unfinished.rename(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def password_file(folder: Path) -> Path:
+    """Return where the superuser's password lies on systems without Unix sockets."""
+    return folder.parent / "postgres.password"
+
+
+def failure(what: str, output: str) -> StorageError:
+    """Return the error for `what`, with the line of the server's `output` that explains it."""
+    line = telling_line(output)
+    if "No space left on device" in output:
+        return StorageFull(f"{what}: {line}.", fix="Free some disk space and try again.")
+    if "Permission denied" in output:
+        return StorageRights(f"{what}: {line}.", fix="Check who owns the data folder.")
+    return StorageUnreachable(f"{what}: {line}.", fix="See docs/database.md, or set DATABASE_URL.")
+
+
+def telling_line(output: str) -> str:
+    """Return the last line that names a fatal error, else the last line, without its prefix."""
+    lines = [line for line in output.splitlines() if line.strip()] or ["no message"]
+    fatal = [line for line in lines if re.search(r"\b(FATAL|PANIC|error):", line)]
+    line = (fatal or lines)[-1]
+    return re.sub(r"^.*?\b(FATAL|PANIC|error):\s*", "", line).strip().rstrip(".")
+
+
+def _initdb(folder: Path, binaries: Binaries, account: Account | None, *, durable: bool) -> None:
+    fixed = [
+        *("--pgdata", ".", "--username", SUPERUSER, "--no-instructions", "--encoding", "UTF8"),
+        *("--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"),
+        *_authentication(folder),
+        *(() if durable else ("--no-sync",)),
+    ]
+    for ctype in _CTYPES:
+        command = binaries.command("initdb", *fixed, "--lc-ctype", ctype)
+        code, output = run(command, account, folder=folder, timeout=_CREATION_SECONDS)
+        if code == 0:
+            return
+        if "invalid locale name" not in output:
+            break
+    raise failure("The embedded database could not be created", output)
+
+
+def _authentication(folder: Path) -> tuple[str, ...]:
+    if sys.platform == "win32":
+        password_file(folder).write_text(secrets.token_urlsafe(24))
+        return ("--auth", "scram-sha-256", "--pwfile", str(password_file(folder)))
+    return ("--auth-local", "trust", "--auth-host", "reject")
+
+
+def _create_database(
+    folder: Path, binaries: Binaries, account: Account | None, *, durable: bool
+) -> None:
+    options = ("-D", ".", "-c", "exit_on_error=on", "-c", f"fsync={durable}")
+    command = binaries.command("postgres", "--single", *options, "postgres")
+    statement = f"CREATE DATABASE {DATABASE};\n"
+    code, output = run(command, account, folder=folder, text=statement, timeout=_CREATION_SECONDS)
+    if code != 0:
+        raise failure("The embedded database could not be created", output)

@@ -1,0 +1,195 @@
+"""The server process of a data folder: what it is doing, its start and its stop."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from db.account import Account, run, spawn
+from db.binaries import Binaries
+from db.cluster import failure
+
+PID_FILE = "postmaster.pid"
+LOG_FILE = "server.log"
+_LOG_BYTES = 4 * 1024 * 1024
+_NOTICE_SECONDS = 3.0
+
+
+class State(Enum):
+    """What a data folder's server is doing."""
+
+    ABSENT = "absent"
+    BUSY = "busy"  # starting, replaying its log, or stopping
+    READY = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Postmaster:
+    """The process that wrote postmaster.pid; what it has not written yet is 0 or empty."""
+
+    pid: int
+    port: int
+    socket_folder: str
+    host: str
+    status: str
+
+    def accepts(self) -> bool:
+        """Tell whether something listens where this server says it listens."""
+        try:
+            self._connect().close()
+        except OSError:
+            return False
+        return True
+
+    def _connect(self) -> socket.socket:
+        if sys.platform == "win32":
+            return socket.create_connection((self.host, self.port), timeout=1)
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(1)
+        try:
+            connection.connect(f"{self.socket_folder}/.s.PGSQL.{self.port}")
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+
+def observe(folder: Path) -> tuple[State, Postmaster | None]:
+    """Return what the server of `folder` is doing, and its process.
+
+    A listener at the recorded address proves the process alive; without one, the process table
+    is asked. Raises OSError.
+    """
+    postmaster = _read(folder)
+    if postmaster is None:
+        return State.ABSENT, None
+    if postmaster.status == "ready" and postmaster.accepts():
+        return State.READY, postmaster
+    return State.BUSY if _serves(postmaster.pid, folder) else State.ABSENT, postmaster
+
+
+def start(
+    folder: Path,
+    binaries: Binaries,
+    account: Account | None,
+    *,
+    progress: Callable[[str], None],
+    seconds: float,
+) -> None:
+    """Start the server of `folder`, which is in state ABSENT, and wait until it accepts.
+
+    Past `seconds` it is left to go on by itself: a recovery that is cut off starts again from
+    its beginning. Raises StorageUnreachable, StorageFull, StorageRights, OSError.
+    """
+    deadline = time.monotonic() + seconds
+    _forget_misleading_pid(folder)
+    log = folder / LOG_FILE
+    while True:
+        seen = log.stat().st_size if log.exists() else 0
+        if _pg_ctl_start(folder, binaries, account, progress=progress, deadline=deadline) == 0:
+            return
+        output = log.read_bytes()[seen:].decode(errors="replace") if log.exists() else ""
+        # The orphans of a killed server need a moment to notice and go.
+        orphans = "shared memory block" in output and "still in use" in output
+        if not orphans or time.monotonic() > deadline:
+            raise failure("The embedded database did not start", output)
+        time.sleep(0.2)
+
+
+def stop(folder: Path, binaries: Binaries, account: Account | None, *, seconds: float) -> None:
+    """Stop the server of `folder`; open transactions are rolled back.
+
+    Raises StorageUnreachable when it does not end in time.
+    """
+    wait = str(int(seconds))
+    command = binaries.command("pg_ctl", "-D", ".", "-m", "fast", "-t", wait, "-w", "stop")
+    code, output = run(command, account, folder=folder)
+    if code != 0 and observe(folder)[0] is not State.ABSENT:
+        raise failure("The embedded database did not stop", output)
+
+
+def trim_log(folder: Path) -> None:
+    """Keep the server's log small: past the limit its text moves to one older file.
+
+    The server appends, so its file may be cut while it runs; Windows forbids it until the
+    server has stopped, and the log is cut then.
+    """
+    log = folder / LOG_FILE
+    try:
+        if log.stat().st_size > _LOG_BYTES:
+            shutil.copy2(log, log.with_suffix(".old.log"))
+            os.truncate(log, 0)
+    except (FileNotFoundError, PermissionError):
+        return
+
+
+def _pg_ctl_start(
+    folder: Path,
+    binaries: Binaries,
+    account: Account | None,
+    *,
+    progress: Callable[[str], None],
+    deadline: float,
+) -> int:
+    wait = str(max(1, int(deadline - time.monotonic())))
+    # Relative paths: pg_ctl hands them to a shell inside double quotes.
+    command = binaries.command("pg_ctl", "-D", ".", "-l", LOG_FILE, "-t", wait, "-w", "start")
+    with spawn(command, account, folder=folder) as process:
+        try:
+            return process.wait(_NOTICE_SECONDS)
+        except subprocess.TimeoutExpired:
+            progress("The database is still starting: it may be recovering from a crash.")
+        return process.wait()
+
+
+def _read(folder: Path) -> Postmaster | None:
+    try:
+        text = (folder / PID_FILE).read_text()
+    except FileNotFoundError:
+        return None
+    # pid, data folder, start time, port, socket folder, address, shared memory, status
+    lines = [line.strip() for line in text.splitlines()]
+    pid, _, _, port, socket_folder, host, _, status = [*lines, *[""] * 8][:8]
+    return Postmaster(_number(pid), _number(port), socket_folder, host, status)
+
+
+def _number(text: str) -> int:
+    """Return the number without its sign (a single-user server writes its pid as a negative)."""
+    digits = text.removeprefix("-")
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _forget_misleading_pid(folder: Path) -> None:
+    """Remove a stale postmaster.pid that is damaged or whose pid now is another process.
+
+    PostgreSQL itself discards a stale file when its pid is free, but stops at a damaged one and
+    takes any process of the same account for a running server.
+    """
+    # Imported here: it is slow to import and not needed while the server runs.
+    import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - no type information; see above
+
+    postmaster = _read(folder)
+    if postmaster and (postmaster.pid == 0 or psutil.pid_exists(postmaster.pid)):
+        (folder / PID_FILE).unlink(missing_ok=True)
+
+
+def _serves(pid: int, folder: Path) -> bool:
+    """Tell whether `pid` is a live server of `folder`: a server works inside its data folder."""
+    import psutil  # noqa: PLC0415 - as above
+
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        try:
+            return Path(process.cwd()).samefile(folder)
+        except psutil.AccessDenied:  # root in a container may not look
+            return str(process.name()).startswith("postgres")
+    except (psutil.NoSuchProcess, OSError):
+        return False

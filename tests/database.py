@@ -1,0 +1,139 @@
+"""The databases of a test run: one server, one template a run, one clone a test.
+
+Every name carries the second the run began, so that a later run can tell, on a server that
+outlives the runs, which databases a dead run left behind.
+"""
+
+import asyncio
+import itertools
+import re
+import time
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from db.filelock import FileLock
+from db.migrate import migrate
+
+T = TypeVar("T")
+
+# A crash of the machine may cost this server its data.
+CARELESS = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "autovacuum": "off",
+}
+_STALE_SECONDS = 24 * 60 * 60
+_LOCK_SECONDS = 120.0
+_PREFIX = "presagio_test"
+
+
+def wait_for(work: Coroutine[object, object, T]) -> T:
+    """Run a coroutine to its end in a loop of its own, whether or not one runs here."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+def with_database(url: str, database: str) -> str:
+    """Return `url` with another database in it."""
+    return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))
+
+
+async def execute(url: str, *statements: str) -> None:
+    """Run statements one by one, outside any transaction."""
+    connection = await asyncpg.connect(url)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+class Clones:
+    """Hands out fresh copies of a template database."""
+
+    def __init__(self, server_url: str, template: str, worker: str) -> None:
+        self._server_url = server_url
+        self._template = template
+        self._worker = worker
+        self._numbers = itertools.count(1)
+
+    @contextmanager
+    def clone(self) -> Iterator[str]:
+        """Lend the URL of a copy; it is dropped afterwards, whoever is still connected."""
+        name = f"{self._template.removesuffix('_template')}_{self._worker}_{next(self._numbers)}"
+        create = f'CREATE DATABASE "{name}" TEMPLATE "{self._template}"'
+        wait_for(execute(self._server_url, create))
+        try:
+            yield with_database(self._server_url, name)
+        finally:
+            wait_for(execute(self._server_url, f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'))
+
+
+@contextmanager
+def clones(server_url: str, folder: Path, worker: str) -> Iterator[Clones]:
+    """Lend the clones of the template that all workers of a run share.
+
+    The first worker makes the template and notes its name in `folder`; the last one drops it.
+    """
+    gate = FileLock(folder / "template.gate.lock")
+    users = FileLock(folder / "template.users.lock")
+    note = folder / "template.name"
+    with _held(gate):
+        if not note.exists():
+            wait_for(_drop_stale(server_url))
+            note.write_text(wait_for(_create_template(server_url)))
+        template = note.read_text()
+        assert users.acquire(shared=True, timeout=_LOCK_SECONDS)
+    try:
+        yield Clones(server_url, template, worker)
+    finally:
+        with _held(gate):
+            users.release()
+            if users.acquire():
+                note.unlink()
+                drop = f'DROP DATABASE IF EXISTS "{template}" WITH (FORCE)'
+                wait_for(execute(server_url, drop))
+                users.release()
+
+
+@contextmanager
+def _held(lock: FileLock) -> Iterator[None]:
+    assert lock.acquire(timeout=_LOCK_SECONDS), f"{lock.path} is held by a worker that hangs"
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+async def _create_template(server_url: str) -> str:
+    # The same letters and the same order on every server, whatever locale it was set up with.
+    name = f"{_PREFIX}_{time.time_ns() // 10**9}_{time.time_ns() % 10**9:09}_template"
+    await execute(
+        server_url,
+        f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING 'UTF8'"
+        " LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'",
+    )
+    connection = await asyncpg.connect(with_database(server_url, name))
+    try:
+        await migrate(connection)
+    finally:
+        await connection.close()
+    return name
+
+
+async def _drop_stale(server_url: str) -> None:
+    connection = await asyncpg.connect(server_url)
+    try:
+        for row in await connection.fetch("SELECT datname FROM pg_database"):
+            match = re.match(rf"{_PREFIX}_(\d+)_", row["datname"])
+            if match and int(match[1]) < time.time() - _STALE_SECONDS:
+                await connection.execute(f'DROP DATABASE IF EXISTS "{row["datname"]}" WITH (FORCE)')
+    finally:
+        await connection.close()
