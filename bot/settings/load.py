@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from bot.settings.example import toml_value
-from bot.settings.model import Section, Sections, Settings
+from bot.settings.model import Sections, Settings
 from bot.settings.sources import (
     DATA_DIR_VARIABLE,
     Override,
@@ -110,7 +110,7 @@ def _place(keys: tuple[str, ...], path: Path | None, overrides: Sequence[Overrid
     variables = [o.variable for o in overrides if (o.section, o.key)[: len(keys)] == keys[:2]]
     if variables:
         return ", ".join(variables[-1:] if len(keys) > 1 else variables)
-    return f"{_file(path)}: {dotted(keys)}"
+    return f"{_file(path)}: {dotted(keys) if len(keys) > 1 else f'[{keys[0]}]'}"
 
 
 def _file(path: Path | None) -> str:
@@ -127,7 +127,7 @@ def _wanted(error: ErrorDetails) -> str:
 def _given(error: ErrorDetails) -> str:
     """Quote the value, except of a whole section and of addresses: they may hold a password."""
     *_, key = error["loc"]
-    if isinstance(error["input"], Section) or str(key).endswith("url"):
+    if isinstance(error["input"], dict) or str(key).endswith("url"):
         return ""
     return f', not "{one_line(error["input"])[:60]}"'
 

@@ -85,11 +85,11 @@ def test_a_file_with_a_byte_order_mark_is_read(folder: Path) -> None:
     assert load().search.limit == 5
 
 
-def test_a_home_that_may_not_be_entered_has_no_file(
+def test_a_home_that_cannot_be_looked_into_has_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A file in the place of the folder fails for root too, unlike a folder without rights.
-    (tmp_path / "home").write_text("")
+    # A name too long for the system fails for root too, unlike a folder without rights.
+    (tmp_path / "home").mkdir()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home" / ("x" * 300)))
     assert load().config_file is None
 
@@ -261,7 +261,7 @@ def test_no_secret_is_shown() -> None:
         ),
         (
             "[score]\njudgment = 0\nlexical = 0\nage = 0\n",
-            "config.toml: score needs a weight above 0 in judgment, lexical or age.",
+            "config.toml: [score] needs a weight above 0 in judgment, lexical or age.",
         ),
         (
             '[database]\nurl = "mysql://me:hidden@host/x"\n',
@@ -349,6 +349,13 @@ def test_a_mistake_in_the_environment_is_named_with_its_fix(
     variable: str, text: str, expected: str
 ) -> None:
     assert message_of(**{variable: text}) == expected
+
+
+def test_a_section_that_a_variable_spoils_is_blamed_on_the_variable(write: Write) -> None:
+    write("[score]\njudgment = 0\nlexical = 0\n")
+    assert message_of(PRESAGIO_SCORE__AGE="0") == (
+        "PRESAGIO_SCORE__AGE needs a weight above 0 in judgment, lexical or age."
+    )
 
 
 def test_known_names_beside_the_sections_are_left_alone() -> None:

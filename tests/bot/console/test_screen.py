@@ -1,0 +1,142 @@
+"""Replies on paper and on a terminal."""
+
+import io
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.console.screen import Screen
+from bot.reply import HitView, Reply
+
+ESCAPES = re.compile(r"\x1b(\[[0-9;]*m|\]8;[^\x1b]*\x1b\\)")
+URL = "https://twitter.com/ana/status/" + "9" * 80
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def terminal_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def view(text: str = "Coffee will be dear", **changes: object) -> HitView:
+    values: dict[str, object] = {
+        "rank": 1,
+        "text": text,
+        "author": "ana",
+        "date": datetime(2014, 3, 1, 9, tzinfo=UTC),
+        "age": "9 years before",
+        "url": "https://x.com/ana/status/1",
+        "score": 0.8349,
+        "flags": ("repost",),
+        "judged": False,
+    }
+    return HitView(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
+
+
+def shown(reply: Reply, *, width: int = 60, terminal: bool = False) -> str:
+    stream = Terminal() if terminal else io.StringIO()
+    Screen(stream, width=width).show(reply)
+    return stream.getvalue()
+
+
+def test_a_reply_on_paper() -> None:
+    reply = Reply(
+        headline="Coffee prices soar",
+        notice="Not judged: no key.",
+        hits=(view(), view("Two\nlines", rank=2, author=None, url=None, judged=True, flags=())),
+    )
+    assert shown(reply) == (
+        "Coffee prices soar\n"
+        "Not judged: no key.\n"
+        "\n"
+        "1. 9 years before · 2014-03-01 · @ana · 0.83 · not judged ·\n"
+        "repost\n"
+        "   Coffee will be dear\n"
+        "   https://x.com/ana/status/1\n"
+        "\n"
+        "2. 9 years before · 2014-03-01 · 0.83\n"
+        "   Two\n"
+        "   lines\n"
+        "\n"
+    )
+
+
+def test_text_keeps_its_lines() -> None:
+    assert shown(Reply(text="one\n\n  two")) == "one\n\n  two\n\n"
+
+
+def test_the_terminal_gets_the_same_words_with_colours() -> None:
+    reply = Reply(headline="Coffee", text="text", notice="notice", hits=(view(),))
+    on_terminal = shown(reply, width=80, terminal=True)
+    assert "\x1b[" in on_terminal
+    without = "\n".join(line.rstrip() for line in ESCAPES.sub("", on_terminal).split("\n"))
+    assert without == shown(reply, width=80)
+
+
+def test_paper_has_no_colours() -> None:
+    assert "\x1b" not in shown(Reply(headline="Coffee", hits=(view(),)))
+
+
+def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    colours = re.compile(r"\x1b\[[0-9;]*3\d")
+    assert not colours.search(shown(Reply(headline="Coffee", hits=(view(),)), terminal=True))
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_long_text_is_wrapped_to_the_width_and_indented(terminal: bool) -> None:
+    text = shown(Reply(hits=(view("word " * 60, url=None),)), width=40, terminal=terminal)
+    lines = [line.rstrip() for line in ESCAPES.sub("", text).splitlines()]
+    body = [line for line in lines if "word" in line]
+    assert len(body) > 5
+    assert max(map(len, lines)) <= 40
+    assert all(line.startswith("   word") for line in body)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_link_is_never_broken(terminal: bool) -> None:
+    text = shown(Reply(hits=(view(url=URL),)), width=40, terminal=terminal)
+    assert f"{URL}\n" in ESCAPES.sub("", text)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_markup_and_emoji_codes_in_a_tweet_are_only_text(terminal: bool) -> None:
+    text = shown(Reply(hits=(view("[bold]loud[/bold] :smile: [/x]"),)), terminal=terminal)
+    assert "[bold]loud[/bold] :smile: [/x]" in ESCAPES.sub("", text)
+
+
+@given(st.text(st.characters(codec=None)))
+def test_a_tweet_cannot_send_escape_sequences(text: str) -> None:
+    hostile = view(text, author=text, url=text)
+    reply = Reply(headline=text, text=text, notice=text, hits=(hostile,))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown(reply))
+    assert not re.search(
+        "[\x00-\x09\x0b-\x1f\x7f-\x9f]", ESCAPES.sub("", shown(reply, terminal=True))
+    )
+
+
+def test_a_stream_that_cannot_hold_a_character_gets_a_question_mark() -> None:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    Screen(stream, width=80).show(Reply(text="Café ☕"))
+    assert raw.getvalue() == b"Caf? ?\n\n"
+
+
+def test_a_pipe_never_loads_the_terminal_library() -> None:
+    code = (
+        "import sys; from bot.console.screen import Screen; from bot.reply import Reply;"
+        " Screen(sys.stdout).show(Reply(text='x')); sys.exit('rich' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (0, b"x\n\n")

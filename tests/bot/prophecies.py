@@ -1,0 +1,91 @@
+"""Prophecies to answer with, and a stand-in for the engine that counts its calls."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from engine.errors import PresagioError
+from engine.types import Candidate, Flag, Headline, Hit, Prophecy, Usage, Verdict
+
+NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+JUDGED = Verdict(
+    scores={1: 6, 2: 4},
+    model="openai/gpt-5-mini",
+    prompt_version="3",
+    usage=Usage(prompt_tokens=4321, completion_tokens=56, cost_usd=0.00123),
+)
+UNJUDGED = Verdict(scores={})
+
+
+def make_hit(
+    rank: int = 1,
+    *,
+    text: str | None = None,
+    created_at: datetime = datetime(2014, 3, 1, 9, tzinfo=UTC),
+    author: str | None = "ana",
+    url: str | None = "https://x.com/ana/status/9007199254740993",
+    flags: Flag = Flag.NONE,
+    score: float = 0.83456,
+    parts: Mapping[str, float | None] | None = None,
+    factors: Mapping[str, float] | None = None,
+    matched: tuple[str, ...] = ("coffee", "prices"),
+) -> Hit:
+    candidate = Candidate(
+        id=rank,
+        external_id="9007199254740993",
+        text=text or f"Tweet number {rank} about coffee",
+        context=None,
+        created_at=created_at,
+        author=author,
+        url=url,
+        lang="en",
+        flags=flags,
+        length=5,
+        bm25=7.5,
+        matched=(0, 1),
+    )
+    default = {"judgment": 1.0, "lexical": 0.4242424, "age": 0.9}
+    return Hit(
+        rank=rank,
+        candidate=candidate,
+        score=score,
+        parts=default if parts is None else parts,
+        factors=factors or {},
+        matched=matched,
+    )
+
+
+def make_prophecy(
+    *hits: Hit,
+    text: str = "Coffee prices soar",
+    original: str | None = None,
+    date: datetime | None = None,
+    candidates: tuple[int, ...] = (1, 2, 3, 4),
+    verdict: Verdict = JUDGED,
+    notice: str | None = None,
+) -> Prophecy:
+    return Prophecy(
+        headline=Headline(text=text, original=text if original is None else original, date=date),
+        corpus="demo",
+        hits=hits,
+        candidates=candidates,
+        verdict=verdict,
+        coverage=0.61,
+        notice=notice,
+    )
+
+
+@dataclass
+class StandInEngine:
+    """Answers every headline with as many hits as are asked for, up to `found`."""
+
+    found: int = 5
+    error: PresagioError | None = None
+    calls: list[tuple[str, str, int, datetime]] = field(default_factory=list)
+
+    async def __call__(self, headline: str, *, corpus: str, limit: int, now: datetime) -> Prophecy:
+        self.calls.append((headline, corpus, limit, now))
+        if self.error:
+            raise self.error
+        hits = [make_hit(rank) for rank in range(1, min(self.found, limit) + 1)]
+        return make_prophecy(*hits, text=headline)
