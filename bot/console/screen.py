@@ -67,14 +67,11 @@ def _plain(line: Line, width: int) -> str:
 
 
 def _print(line: Line, console: "Console") -> None:
-    from rich.padding import Padding  # noqa: PLC0415 - as above
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    if not line.text:
-        console.print()
-        return
-    text = Text(line.text, _STYLES[line.style], overflow="fold")
-    if line.style == "link":  # left to the terminal to wrap, so that it can be clicked
-        console.print(Text(" " * line.indent) + text, soft_wrap=True)
-    else:
-        console.print(Padding(text, (0, 0, 0, line.indent), expand=False))
+    text = Text(line.text, _STYLES[line.style])
+    # A link is left to the terminal to wrap, so that it can be clicked.
+    room = console.width - line.indent
+    rows = [text] if line.style == "link" else text.wrap(console, room, overflow="fold")
+    for row in rows:
+        console.print(Text(" " * line.indent) + row, soft_wrap=True)
