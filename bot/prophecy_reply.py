@@ -1,11 +1,11 @@
 """A prophecy as a reply in plain words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from bot.age import age_between
 from bot.reply import HitView, Reply
-from engine.types import Hit, Prophecy
+from engine.types import Hit, Prophecy, Term
 
 EXAMPLE = "Coffee prices hit a record high"
 _LONGEST_HEADLINE = 200
@@ -51,10 +51,22 @@ def _nothing(prophecy: Prophecy) -> str:
 
 def notice_of(prophecy: Prophecy) -> str | None:
     """Return what there is to say about how it was found and judged, each thing once."""
-    about_search, about_judge = prophecy.notice or "", prophecy.verdict.notice or ""
-    if about_judge in about_search:
-        return about_search or None
-    return f"{about_search} {about_judge}".strip()
+    notices = [_replaced_words(prophecy.terms), prophecy.notice or ""]
+    if (about_judge := prophecy.verdict.notice or "") not in notices[1]:
+        notices.append(about_judge)
+    return " ".join(filter(None, notices)) or None
+
+
+def _replaced_words(terms: Iterable[Term]) -> str:
+    """Tell which words the corpus has never seen, and what was looked for in their place."""
+    neighbours: dict[str, list[str]] = {}
+    for term in terms:
+        if term.neighbour_of is not None:
+            neighbours.setdefault(term.neighbour_of, []).append(f'"{term.word}"')
+    return " ".join(
+        f'No tweet says "{unknown}"; looked for {", ".join(words)}.'
+        for unknown, words in neighbours.items()
+    )
 
 
 def _shortened(text: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from engine.errors import PresagioError
-from engine.types import Candidate, Flag, Headline, Hit, Prophecy, Usage, Verdict
+from engine.types import Candidate, Flag, Headline, Hit, Prophecy, Term, Usage, Verdict
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 JUDGED = Verdict(
@@ -42,7 +42,7 @@ def make_hit(
         flags=flags,
         length=5,
         bm25=7.5,
-        matched=(0, 1),
+        matched={0: 1, 1: 1},
     )
     default = {"judgment": 1.0, "lexical": 0.4242424, "age": 0.9}
     return Hit(
@@ -55,12 +55,23 @@ def make_hit(
     )
 
 
+def make_term(word: str, *, neighbour_of: str | None = None, frequency: int = 3) -> Term:
+    return Term(
+        word=word,
+        lexemes=(word,),
+        document_frequency=frequency,
+        max_tf=1,
+        neighbour_of=neighbour_of,
+    )
+
+
 def make_prophecy(
     *hits: Hit,
     text: str = "Coffee prices soar",
     original: str | None = None,
     date: datetime | None = None,
-    candidates: tuple[int, ...] = (1, 2, 3, 4),
+    terms: tuple[Term, ...] = (),
+    candidates: tuple[str, ...] = ("11", "12", "13", "14"),
     verdict: Verdict = JUDGED,
     notice: str | None = None,
 ) -> Prophecy:
@@ -68,6 +79,7 @@ def make_prophecy(
         headline=Headline(text=text, original=text if original is None else original, date=date),
         corpus="demo",
         hits=hits,
+        terms=terms,
         candidates=candidates,
         verdict=verdict,
         coverage=0.61,

@@ -6,7 +6,7 @@ import pytest
 
 from bot.prophecy_reply import notice_of, prophecy_reply
 from engine.types import Flag, Prophecy, Verdict
-from tests.bot.prophecies import NOW, make_hit, make_prophecy
+from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
 
 UNKNOWN = "No results, nothing spooky: no old tweet shares a word with this headline."
 UNJUDGED_PARTS = {"judgment": None, "lexical": 0.5, "age": 0.1}
@@ -78,10 +78,14 @@ def test_a_headline_without_words_gets_a_hint(text: str, original: str) -> None:
             (),
             UNKNOWN,
         ),
-        ("Coffee prices soar", (1, 2), "No results, nothing spooky: no old tweet foretold this."),
+        (
+            "Coffee prices soar",
+            ("11", "12"),
+            "No results, nothing spooky: no old tweet foretold this.",
+        ),
     ],
 )
-def test_finding_nothing_is_said(text: str, candidates: tuple[int, ...], expected: str) -> None:
+def test_finding_nothing_is_said(text: str, candidates: tuple[str, ...], expected: str) -> None:
     assert nothing_for(make_prophecy(text=text, candidates=candidates)) == expected
 
 
@@ -114,3 +118,19 @@ def test_every_notice_is_told_once(
     prophecy = make_prophecy(verdict=verdict, notice=about_search)
     assert notice_of(prophecy) == expected
     assert prophecy_reply(prophecy, [], now=NOW).notice == expected
+
+
+def test_words_that_no_tweet_says_are_told_with_what_was_looked_for_instead() -> None:
+    terms = (
+        make_term("covfefe", frequency=0),
+        make_term("coffee", neighbour_of="covfefe"),
+        make_term("coffees", neighbour_of="covfefe"),
+        make_term("prices"),
+        make_term("zorg", frequency=0),
+        make_term("zoorl", frequency=0),
+        make_term("zoo", neighbour_of="zoorl"),
+    )
+    assert notice_of(make_prophecy(terms=terms, notice="And more.")) == (
+        'No tweet says "covfefe"; looked for "coffee", "coffees".'
+        ' No tweet says "zoorl"; looked for "zoo". And more.'
+    )

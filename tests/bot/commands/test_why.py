@@ -4,11 +4,11 @@ import pytest
 
 from bot.commands.why import receipt
 from engine.types import Hit, Usage, Verdict
-from tests.bot.prophecies import JUDGED, UNJUDGED, make_hit, make_prophecy
+from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
 
 
-def lines(*hits: Hit, verdict: Verdict = JUDGED, notice: str | None = None) -> list[str]:
-    return receipt(make_prophecy(*hits, verdict=verdict, notice=notice), hits).splitlines()
+def lines(*hits: Hit, verdict: Verdict = JUDGED) -> list[str]:
+    return receipt(make_prophecy(*hits, verdict=verdict), hits).splitlines()
 
 
 def test_a_judged_answer() -> None:
@@ -64,5 +64,5 @@ def test_what_was_kept_is_not_counted_as_spent() -> None:
 
 
 def test_how_unknown_words_were_looked_for_is_told() -> None:
-    notice = "No tweet says 'covfefe'; looked for 'coffee'."
-    assert notice in lines(make_hit(), verdict=UNJUDGED, notice=notice)
+    prophecy = make_prophecy(terms=(make_term("coffee", neighbour_of="covfefe"),))
+    assert 'No tweet says "covfefe"; looked for "coffee".' in receipt(prophecy, []).splitlines()
