@@ -162,13 +162,15 @@ class Search:
         return [_Ranked(row["id"], row["score"]) for row in rows]
 
     async def _share(self, connection: Connection, corpus: Corpus, filters: Filters) -> float:
-        """Estimate which share of the corpus passes the filters, from the planner's statistics."""
-        if filters == Filters() or not corpus.documents:
+        """Estimate which share of the corpus passes the dates, from the planner's statistics.
+
+        Flags are taken as always true: the planner knows nothing of bits, and a second round
+        costs less than a threshold that is far too low.
+        """
+        if not corpus.documents or (filters.before is None and filters.after is None):
             return 1.0
         statement = await connection.prepare(self._sql["share"])
-        plan = await statement.explain(
-            corpus.id, filters.before, filters.after, int(filters.require), int(filters.exclude)
-        )
+        plan = await statement.explain(corpus.id, filters.before, filters.after)
         rows = float(plan[0]["Plan"]["Plan Rows"])
         return min(1.0, max(rows, 1.0) / corpus.documents)
 
@@ -202,7 +204,9 @@ def _without_repeats(terms: Sequence[Term]) -> list[Term]:
 
 def _candidate(row: asyncpg.Record, score: float, terms_of: Mapping[str, int]) -> Candidate:
     values = dict(row)
-    lexemes = values.pop("lexemes")
+    matched: dict[int, int] = {}
+    for lexeme, frequency in zip(values.pop("lexemes"), values.pop("frequencies"), strict=True):
+        term = terms_of[lexeme]
+        matched[term] = matched.get(term, 0) + frequency
     values["flags"] = Flag(values["flags"])
-    matched = tuple(sorted({terms_of[name] for name in lexemes if name in terms_of}))
-    return Candidate(**values, bm25=score, matched=matched)
+    return Candidate(**values, bm25=score, matched=dict(sorted(matched.items())))

@@ -138,7 +138,7 @@ class Candidate:
     flags: Flag
     length: int  # tokens
     bm25: float
-    matched: tuple[int, ...]  # indexes into the query's terms
+    matched: Mapping[int, int]  # index into the query's terms -> how often the text says it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +186,8 @@ class Prophecy:
     headline: Headline
     corpus: str
     hits: tuple[Hit, ...]
-    candidates: tuple[int, ...]  # ids that retrieval proposed, best first
+    terms: tuple[Term, ...]
+    candidates: tuple[str, ...]  # external ids that retrieval proposed, best first
     verdict: Verdict
     coverage: float  # highest share of the headline's idf that one candidate covers
     notice: str | None

@@ -86,8 +86,14 @@ class SearchSettings(Section):
     exclude_recent_months: int = Field(
         0, ge=0, description="Tweets of the last so many months before the headline do not count."
     )
-    minimum_score: float = Field(
-        0.0, ge=0, le=1, description="Hits with a lower final score are not shown."
+    minimum_judgment: int = Field(
+        1, ge=0, le=6, description="Judged tweets below this (0 to 6) are no hits."
+    )
+    minimum_lexical: float = Field(
+        0.1,
+        ge=0,
+        le=1,
+        description="Unjudged tweets that cover less of the headline (0 to 1) are no hits.",
     )
 
 
@@ -99,10 +105,12 @@ class ScoreSettings(Section):
     lexical: float = Field(0.25, ge=0, description="Weight of the words in common.")
     age: float = Field(0.10, ge=0, description="Weight of the age: older is higher.")
     age_full_years: float = Field(10, gt=0, description="Age in years that counts in full.")
-    repost: float = Field(0.5, ge=0, le=1, description="Multiplier for reposts.")
-    quote: float = Field(0.8, ge=0, le=1, description="Multiplier for quotes.")
-    truncated: float = Field(0.9, ge=0, le=1, description="Multiplier for texts that are cut off.")
-    short: float = Field(0.6, ge=0, le=1, description="Multiplier for very short or generic texts.")
+    repost: float = Field(0.95, ge=0, le=1, description="Multiplier for reposts.")
+    quote: float = Field(0.97, ge=0, le=1, description="Multiplier for quotes.")
+    truncated: float = Field(0.97, ge=0, le=1, description="Multiplier for texts that are cut off.")
+    short: float = Field(
+        0.8, ge=0, le=1, description="Multiplier for texts of fewer than four telling words."
+    )
     duplicate_similarity: float = Field(
         90, ge=0, le=100, description="Texts that are alike by so many percent count as one."
     )

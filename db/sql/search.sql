@@ -15,15 +15,17 @@ SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity
 
 -- name: documents
 SELECT d.id, d.external_id, d.text, d.context, d.created_at, d.author, d.url, d.lang, d.flags,
-       d.length,
-       ARRAY(SELECT u.lexeme FROM unnest(tsvector_to_array(d.tsv)) AS u (lexeme)
-              WHERE u.lexeme = ANY ($3::text[])) AS lexemes
+       d.length, m.lexemes, m.frequencies
   FROM document d
+ CROSS JOIN LATERAL (
+       SELECT coalesce(array_agg(u.lexeme), '{}') AS lexemes,
+              coalesce(array_agg(cardinality(u.positions)), '{}') AS frequencies
+         FROM unnest(d.tsv) AS u
+        WHERE u.lexeme = ANY ($3::text[])) AS m
  WHERE d.corpus_id = $1 AND d.id = ANY ($2::bigint[])
 
 -- name: share
 SELECT FROM document
  WHERE corpus_id = $1
-   AND ($2::timestamptz IS NULL OR created_at < $2)
-   AND ($3::timestamptz IS NULL OR created_at >= $3)
-   AND flags & $4::integer = $4 AND flags & $5::integer = 0
+   AND created_at < coalesce($2::timestamptz, 'infinity')
+   AND created_at >= coalesce($3::timestamptz, '-infinity')

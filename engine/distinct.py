@@ -1,0 +1,44 @@
+"""Near-identical texts, collapsed to one."""
+
+import re
+from collections.abc import Sequence
+
+from rapidfuzz import fuzz, process
+
+from engine.types import Candidate, Flag
+
+_REPOST = re.compile(r"^\W*rt @\w+:?\s*", re.IGNORECASE)
+_LINK = re.compile(r"https?://\S+")
+_NOT_WORD = re.compile(r"\W+")
+
+
+def distinct(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[Candidate]:
+    """Return one candidate of each group of near-identical texts, in the order of the groups.
+
+    The texts of a group say the same, so their relevance is equal, and the one that stands for
+    them is the oldest; what somebody else wrote stands only where the account's own is missing.
+    `similarity` is rapidfuzz's ratio, 0..100, over the bare words. Group order is that of
+    each group's first member.
+    """
+    keys: list[str] = []
+    groups: list[list[Candidate]] = []
+    for candidate in candidates:
+        key = bare(candidate.text)
+        found = process.extractOne(key, keys, scorer=fuzz.ratio, score_cutoff=similarity)
+        if found is None:
+            keys.append(key)
+            groups.append([candidate])
+        else:
+            groups[found[2]].append(candidate)
+    return [min(group, key=_seniority) for group in groups]
+
+
+def bare(text: str) -> str:
+    """Return the words of `text` alone: no links, no repost mark, no case, no punctuation."""
+    return _NOT_WORD.sub(" ", _LINK.sub(" ", _REPOST.sub("", text))).strip().lower()
+
+
+def _seniority(candidate: Candidate) -> tuple[bool, bool, object, int]:
+    repost = bool(candidate.flags & Flag.REPOST)
+    cut = bool(candidate.flags & Flag.TRUNCATED)
+    return (repost, cut, candidate.created_at, candidate.id)

@@ -1,0 +1,63 @@
+"""What a person pasted, read as a headline.
+
+A headline is a bag of words: quotes, hyphens and minus signs in it are never operators.
+"""
+
+import re
+from datetime import datetime
+
+from engine.types import Headline
+
+# Beyond this the words are an article, and the rarest of its first words say what it is about.
+_LONGEST = 2000
+
+_LINK = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
+_BLANKS = re.compile(r"\s+")
+_LABEL = re.compile(
+    r"^\s*(?:breaking(?: news)?|just in|update[ds]?|live(?: updates?)?|watch|exclusive|opinion|"
+    r"analysis|último momento|urgente|en vivo|opinión|análisis|exclusivo|video|vídeo)\s*[:|–—]\s*",
+    re.IGNORECASE,
+)
+_SUFFIX = re.compile(r"\s+(?P<mark>[|·•»]|[-–—]{1,2})\s+(?P<source>[^|·•»]{2,40})$")
+# Words that names of news outlets are made of, in English and Spanish.
+_OUTLET = re.compile(
+    r"\b(?:news|noticias|times|post|journal|press|reuters|bbc|cnn|npr|ap|afp|efe|abc|cbs|nbc|msnbc|"
+    r"fox|sky|guardian|telegraph|independent|mail|mirror|herald|tribune|globe|gazette|chronicle|"
+    r"observer|economist|bloomberg|forbes|politico|axios|vox|wired|verge|atlantic|magazine|daily|"
+    r"diario|periódico|periodico|nación|nacion|país|pais|mundo|clarín|clarin|infobae|página|pagina|"
+    r"vanguardia|razón|razon|universal|jornada|comercio|tiempo|prensa|radio|tv|televisión|perfil|"
+    r"ámbito|ambito|cronista|rtve|telam|télam|dw|france ?24|al jazeera|huffpost|yahoo|msn|usa today|"
+    r"[\w-]+\.(?:com|org|net|es|ar|mx|cl|co|uk|tv|info))\b",
+    re.IGNORECASE,
+)
+_LONGEST_SOURCE = 5  # words
+_SHORTEST_REST = 3
+
+
+def read_headline(message: str, *, date: datetime | None = None) -> Headline:
+    """Return the headline in `message`, without links, labels and the name of the source.
+
+    `date` is the headline's own date where known. The text may come out empty.
+    """
+    text = _BLANKS.sub(" ", _LINK.sub(" ", message.replace("\0", " "))).strip()
+    text = _LABEL.sub("", _cut(text))
+    return Headline(text=_without_source(text), original=message, date=date)
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    return text[:_LONGEST].rsplit(" ", 1)[0]
+
+
+def _without_source(text: str) -> str:
+    """Drop "- BBC News" or "| La Nación" from the end, as long as a headline is left."""
+    found = _SUFFIX.search(text)
+    if not found or len(text[: found.start()].split()) < _SHORTEST_REST:
+        return text
+    source = found["source"]
+    if len(source.split()) > _LONGEST_SOURCE:
+        return text
+    # A dash also joins two halves of a headline; a bar hardly ever does.
+    certain = found["mark"] in "|·•»"
+    return text[: found.start()] if certain or _OUTLET.search(source) else text

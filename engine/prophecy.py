@@ -1,0 +1,127 @@
+"""The main job: a headline finds the old texts that foretold it.
+
+headline -> terms -> candidates -> distinct -> judged -> scored -> hits
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from engine.distinct import distinct
+from engine.ports import SearchIndex
+from engine.score import Profile, Scorer, lexical
+from engine.text import searchable
+from engine.types import Candidate, Corpus, Filters, Headline, Prophecy, Term, Verdict
+
+_DAYS_A_MONTH = 30.44
+
+
+class Judges(Protocol):
+    """Who can say how well each candidate foretells a headline."""
+
+    async def judge(
+        self, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
+    ) -> Verdict:
+        """Return what was judged, and a notice about what was not. Never raises ModelError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProphecySettings:
+    """How wide to look and what to leave out."""
+
+    candidates: int = 150
+    duplicate_similarity: float = 90.0
+    exclude_recent_months: int = 0
+    profile: Profile = Profile()
+
+
+class Prophet:
+    """Answers headlines from one search index, with or without a judge."""
+
+    def __init__(
+        self,
+        index: SearchIndex,
+        judge: Judges | None = None,
+        settings: ProphecySettings | None = None,
+    ) -> None:
+        self._index = index
+        self._judge = judge
+        self._settings = settings or ProphecySettings()
+
+    async def prophesy(
+        self,
+        corpus: Corpus,
+        headline: Headline,
+        *,
+        limit: int,
+        now: datetime,
+        filters: Filters | None = None,
+        judged: bool = True,
+    ) -> Prophecy:
+        """Return the best `limit` hits, all older than the headline.
+
+        With `judged` false no model is asked. Raises the errors of the search index.
+        """
+        asked_at = min(headline.date or now, now)
+        terms = await self._index.terms(corpus, searchable(headline.text))
+        found = await self._index.top(
+            corpus, terms, self._narrowed(filters or Filters(), asked_at), self._settings.candidates
+        )
+        candidates = distinct(found, similarity=self._settings.duplicate_similarity)
+        verdict = await self._verdict(headline, candidates, now) if judged else _unjudged()
+        scorer = Scorer(
+            profile=self._settings.profile,
+            terms=terms,
+            documents=corpus.documents,
+            average_length=corpus.average_length,
+            asked_at=asked_at,
+        )
+        return Prophecy(
+            headline=headline,
+            corpus=corpus.name,
+            hits=tuple(scorer.hits(candidates, verdict.scores, limit)),
+            terms=tuple(terms),
+            candidates=tuple(candidate.external_id for candidate in found),
+            verdict=verdict,
+            coverage=max((_covered(c, terms, corpus) for c in candidates), default=0.0),
+            notice=notice(corpus, terms, verdict),
+        )
+
+    def _narrowed(self, filters: Filters, asked_at: datetime) -> Filters:
+        """Add to the person's filters that a prophecy is older than its headline."""
+        limit = asked_at - timedelta(days=self._settings.exclude_recent_months * _DAYS_A_MONTH)
+        before = min(filters.before, limit) if filters.before else limit
+        return replace(filters, before=before)
+
+    async def _verdict(
+        self, headline: Headline, candidates: Sequence[Candidate], now: datetime
+    ) -> Verdict:
+        if not candidates:
+            return Verdict(scores={})
+        if self._judge is None:
+            return Verdict(scores={}, notice="Not judged: no language model is set up.")
+        return await self._judge.judge(headline, candidates, now=now)
+
+
+def notice(corpus: Corpus, terms: Sequence[Term], verdict: Verdict) -> str | None:
+    """Return what a person should know about how the answer came about, or None.
+
+    Words that were replaced by their neighbours are not told: they stand in the terms.
+    """
+    said: list[str] = []
+    if not corpus.documents:
+        said.append(f"Corpus {corpus.name} is empty.")
+    elif not terms:
+        said.append("There is no word in this to look for.")
+    if verdict.notice:
+        said.append(verdict.notice)
+    return " ".join(said) or None
+
+
+def _unjudged() -> Verdict:
+    return Verdict(scores={}, notice="Not judged, as asked.")
+
+
+def _covered(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> float:
+    return lexical(candidate, terms, corpus.documents, corpus.average_length)

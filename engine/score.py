@@ -1,0 +1,149 @@
+"""Features, profiles and the order of hits (docs/decisions/0005-score.md).
+
+A profile is a weighted sum of features, each 0..1, over the features that are present, times
+multipliers for texts that are worth less as a prophecy.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from engine.bm25 import Bm25, idf
+from engine.types import Candidate, Flag, Hit, Term
+
+HIGHEST_JUDGMENT = 6
+_DAYS_A_YEAR = 365.25
+# A short tweet that matches is no better prophecy than a longer one: length counts for less in
+# the feature than in retrieval.
+_FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Weights of the features and multipliers; all in 0..1."""
+
+    judgment: float = 0.65
+    lexical: float = 0.25
+    age: float = 0.10
+    age_full_years: float = 10.0  # the age that counts as 1
+    factors: Mapping[Flag, float] = field(
+        default_factory=lambda: {Flag.REPOST: 0.95, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.97}
+    )
+    short: float = 0.8  # fewer than `short_tokens` tokens
+    short_tokens: int = 4
+    minimum_judgment: int = 1  # below this a judged candidate is no hit
+    minimum_lexical: float = 0.1  # below this an unjudged candidate is no hit
+
+
+def lexical(
+    candidate: Candidate, terms: Sequence[Term], documents: int, average_length: float
+) -> float:
+    """Return the share of the headline's idf that the candidate covers, 0..1.
+
+    Words that the corpus has never seen count among what is not covered, so the figure means
+    the same for every headline. A covered term counts with its BM25 part, which is 1 for a
+    text of average length that says it once.
+    """
+    whole = sum(idf(documents, t.document_frequency) for t in terms if t.neighbour_of is None)
+    covered = 0.0
+    for index, frequency in candidate.matched.items():
+        term = terms[index]
+        part = _FEATURE_BM25.part(frequency, candidate.length, average_length)
+        covered += term.weight * idf(documents, term.document_frequency) * part
+    return min(1.0, covered / whole) if whole else 0.0
+
+
+def age(created_at: datetime, asked_at: datetime, full_years: float) -> float:
+    """Return how old a text is, on a logarithmic scale: 0 for new, 1 from `full_years` on."""
+    days = max(0.0, (asked_at - created_at).total_seconds() / 86_400)
+    return min(1.0, math.log1p(days) / math.log1p(full_years * _DAYS_A_YEAR))
+
+
+def factors(candidate: Candidate, profile: Profile) -> dict[str, float]:
+    """Return the multipliers that apply, by name."""
+    found = {
+        flag.names[0]: factor
+        for flag, factor in profile.factors.items()
+        if candidate.flags & flag and factor < 1
+    }
+    if candidate.length < profile.short_tokens and profile.short < 1:
+        found["short"] = profile.short
+    return found
+
+
+def combine(parts: Mapping[str, float | None], weights: Mapping[str, float]) -> float:
+    """Return the weighted mean of the parts that are present (not None), 0..1."""
+    present = {name: value for name, value in parts.items() if value is not None}
+    total = sum(weights.get(name, 0.0) for name in present)
+    if not total:
+        return 0.0
+    return sum(weights.get(name, 0.0) * value for name, value in present.items()) / total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorer:
+    """Scores the candidates of one headline."""
+
+    profile: Profile
+    terms: Sequence[Term]
+    documents: int
+    average_length: float
+    asked_at: datetime  # the headline's date, or now
+
+    def hits(
+        self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
+    ) -> list[Hit]:
+        """Return the best `limit` hits: judged ones first, ties by date then id.
+
+        Where a model judged some candidates, what it left out follows what it approved: an
+        unknown is never put before a find.
+        """
+        scored = [self._hit(candidate, judgments.get(candidate.id)) for candidate in candidates]
+        kept = sorted(filter(self._qualifies, scored), key=_order)
+        return [_ranked(hit, rank) for rank, hit in enumerate(kept[:limit], start=1)]
+
+    def _hit(self, candidate: Candidate, judgment: int | None) -> Hit:
+        profile = self.profile
+        parts = {
+            "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
+            "lexical": lexical(candidate, self.terms, self.documents, self.average_length),
+            "age": age(candidate.created_at, self.asked_at, profile.age_full_years),
+            "semantic": None,
+        }
+        weights = {
+            "judgment": profile.judgment,
+            "lexical": profile.lexical,
+            "age": profile.age,
+        }
+        multipliers = factors(candidate, profile)
+        return Hit(
+            rank=0,
+            candidate=candidate,
+            score=combine(parts, weights) * math.prod(multipliers.values()),
+            parts=parts,
+            factors=multipliers,
+            matched=tuple(self.terms[index].word for index in candidate.matched),
+        )
+
+    def _qualifies(self, hit: Hit) -> bool:
+        judgment, covered = hit.parts["judgment"], hit.parts["lexical"] or 0.0
+        if judgment is None:
+            return covered >= self.profile.minimum_lexical
+        return round(judgment * HIGHEST_JUDGMENT) >= self.profile.minimum_judgment
+
+
+def _order(hit: Hit) -> tuple[object, ...]:
+    unjudged = hit.parts["judgment"] is None
+    return (unjudged, -round(hit.score, 9), hit.candidate.created_at, hit.candidate.id)
+
+
+def _ranked(hit: Hit, rank: int) -> Hit:
+    return Hit(
+        rank=rank,
+        candidate=hit.candidate,
+        score=hit.score,
+        parts=hit.parts,
+        factors=hit.factors,
+        matched=hit.matched,
+    )
