@@ -22,12 +22,13 @@ _SUFFIX = re.compile(r"\s+(?P<mark>[|·•»]|[-–—]{1,2})\s+(?P<source>[^|·
 # Words that names of news outlets are made of, in English and Spanish.
 _OUTLET = re.compile(
     r"\b(?:news|noticias|times|post|journal|press|reuters|bbc|cnn|npr|ap|afp|efe|abc|cbs|nbc|msnbc|"
-    r"fox|sky|guardian|telegraph|independent|mail|mirror|herald|tribune|globe|gazette|chronicle|"
-    r"observer|economist|bloomberg|forbes|politico|axios|vox|wired|verge|atlantic|magazine|daily|"
+    r"fox|sky|guardian|telegraph|independent|mail|mirror|herald|tribune|globe|gazette|"
+    r"chronicle|observer|economist|bloomberg|forbes|politico|axios|vox|wired|verge|atlantic|magazine|daily|"
     r"diario|periódico|periodico|nación|nacion|país|pais|mundo|clarín|clarin|infobae|página|pagina|"
     r"vanguardia|razón|razon|universal|jornada|comercio|tiempo|prensa|radio|tv|televisión|perfil|"
     r"ámbito|ambito|cronista|rtve|telam|télam|dw|france ?24|al jazeera|huffpost|yahoo|msn|usa today|"
-    r"[\w-]+\.(?:com|org|net|es|ar|mx|cl|co|uk|tv|info))\b",
+    r"[\w-]+\.(?:com|org|net|es|ar|mx|cl|co|uk|tv|info)"
+    r")\b",
     re.IGNORECASE,
 )
 _LONGEST_SOURCE = 5  # words

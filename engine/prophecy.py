@@ -4,7 +4,7 @@ headline -> terms -> candidates -> distinct -> judged -> scored -> hits
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -33,7 +33,7 @@ class ProphecySettings:
     candidates: int = 150
     duplicate_similarity: float = 90.0
     exclude_recent_months: int = 0
-    profile: Profile = Profile()
+    profile: Profile = field(default_factory=Profile)
 
 
 class Prophet:
