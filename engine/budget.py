@@ -27,14 +27,14 @@ def require_budget(budget: Budget, spent: Usage, *, now: datetime) -> None:
     """
     tokens = (spent.prompt_tokens or 0) + (spent.completion_tokens or 0)
     if budget.tokens is not None and tokens >= budget.tokens:
-        raise _exhausted(f"{budget.tokens:,} tokens", now)
+        raise _exhausted(f"{budget.tokens:,} tokens", "daily_tokens", now)
     if budget.cost_usd is not None and (spent.cost_usd or 0.0) >= budget.cost_usd:
-        raise _exhausted(f"${budget.cost_usd:.2f}", now)
+        raise _exhausted(f"${budget.cost_usd:.2f}", "daily_usd", now)
 
 
-def _exhausted(limit: str, now: datetime) -> BudgetExhausted:
+def _exhausted(limit: str, setting: str, now: datetime) -> BudgetExhausted:
     tomorrow = now.astimezone(UTC).date() + timedelta(days=1)
     return BudgetExhausted(
         f"The daily model budget of {limit} is spent.",
-        fix=f"It starts anew at 00:00 UTC on {tomorrow.isoformat()}; or raise the limit.",
+        fix=f"It starts anew at 00:00 UTC on {tomorrow.isoformat()}; or raise llm.{setting}.",
     )

@@ -66,7 +66,7 @@ def one_line(text: str, limit: int) -> str:
     if len(line) <= limit:
         return line
     end = line.rfind(" ", 0, limit + 1)
-    return line[: end if end > limit // 2 else limit]
+    return line[: end if end > limit // 2 else limit].rstrip()
 
 
 def _place(title: str, candidate: Candidate) -> tuple[bytes, int]:

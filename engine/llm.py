@@ -13,8 +13,15 @@ import stamina
 
 from engine.breaker import Breaker
 from engine.budget import Budget, require_budget
-from engine.errors import ModelRefused, ModelUnreachable
-from engine.llm_faults import Fault, status_fault, too_slow, unreadable
+from engine.errors import ModelRefused
+from engine.llm_faults import (
+    Fault,
+    bad_address,
+    status_fault,
+    too_slow,
+    unreachable,
+    unreadable,
+)
 from engine.llm_settings import LlmSettings
 from engine.llm_wire import (
     ChatAnswer,
@@ -214,12 +221,12 @@ class ChatClient:
         except httpx.ReadTimeout as exc:
             raise Fault(too_slow(settings.read_timeout, "read_timeout")) from exc
         except httpx.ConnectError as exc:
-            raise Fault(_unreachable(f"No connection to {settings.host}.")) from exc
-        except (httpx.InvalidURL, UnicodeError) as exc:
-            raise Fault(_bad_address()) from exc
+            raise Fault(unreachable(f"No connection to {settings.host}.")) from exc
+        except httpx.InvalidURL as exc:
+            raise Fault(bad_address()) from exc
         except httpx.HTTPError as exc:
             reason = f"The connection to {settings.host} broke ({type(exc).__name__})."
-            raise Fault(_unreachable(reason)) from exc
+            raise Fault(unreachable(reason)) from exc
 
     def _log(self, call: _Call, answer: ChatAnswer) -> None:
         usage = answer.usage
@@ -241,11 +248,3 @@ async def _read_capped(response: httpx.Response, settings: LlmSettings) -> bytes
         if len(content) > MAX_ANSWER_BYTES:
             raise Fault(unreadable(f"passes {MAX_ANSWER_BYTES} bytes", settings))
     return bytes(content)
-
-
-def _unreachable(message: str) -> ModelUnreachable:
-    return ModelUnreachable(message, fix="Check the network and llm.base_url.")
-
-
-def _bad_address() -> ModelRefused:
-    return ModelRefused("The address of the model cannot be used.", fix="Check llm.base_url.")

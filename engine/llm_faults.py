@@ -75,6 +75,16 @@ def too_slow(seconds: float, setting: str) -> ModelUnreachable:
     )
 
 
+def unreachable(message: str) -> ModelUnreachable:
+    """The error for a connection that could not be made or kept."""
+    return ModelUnreachable(message, fix="Check the network and llm.base_url.")
+
+
+def bad_address() -> ModelRefused:
+    """The error for an address that the HTTP client cannot use."""
+    return ModelRefused("The address of the model cannot be used.", fix="Check llm.base_url.")
+
+
 def unreadable(what: str, settings: LlmSettings) -> ModelAnswerInvalid:
     """The error for an answer that is no chat completion; `what` completes "it ..."."""
     return ModelAnswerInvalid(
@@ -118,7 +128,7 @@ def _what_happened(status: int) -> str:
         return "asks to slow down"
     if status == 408 or status >= 500:
         return "failed"
-    if status < 400:
+    if 300 <= status < 400:
         return "redirects"
     return {
         401: "rejects the API key",
@@ -128,7 +138,7 @@ def _what_happened(status: int) -> str:
 
 
 def _fix(status: int, settings: LlmSettings) -> str:
-    if status < 400:
+    if 300 <= status < 400:
         return "Set llm.base_url to the final address."
     return {
         401: "Check OPENROUTER_API_KEY.",

@@ -24,8 +24,8 @@ class LlmSettings:
     reasoning_effort: str | None = "minimal"
     openrouter_fields: bool | None = None  # None = decided by the host
     connect_timeout: float = 5.0
-    read_timeout: float = 25.0
-    total_timeout: float = 40.0  # everything: retries, waits, the whole answer
+    read_timeout: float = 30.0
+    total_timeout: float = 45.0  # everything: retries, waits, the whole answer
     max_completion_tokens: int = 4000  # reasoning tokens count against it
     retries: int = 2
     breaker_failures: int = 5  # failed calls in a row before the endpoint is left alone
@@ -83,8 +83,11 @@ def _fits_a_header(key: str) -> bool:
 
 
 def _is_web_address(url: str) -> bool:
+    if not url.isprintable() or " " in url:
+        return False
     try:
         parts = urlsplit(url)
-    except ValueError:
+        host = (parts.hostname or "").encode("idna")
+        return parts.scheme in {"http", "https"} and bool(host) and parts.port != 0
+    except ValueError:  # UnicodeError, which a misspelt host gives, is one too
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)

@@ -44,13 +44,18 @@ class ChatAnswer:
 
 
 def request_headers(settings: LlmSettings) -> dict[str, str]:
-    """Authorization and the headers that name the application; titles are made ASCII."""
-    headers = {"X-OpenRouter-Title": settings.app_title.encode("ascii", "ignore").decode()}
+    """Authorization and the headers that name the application."""
+    headers = {"X-OpenRouter-Title": _header_text(settings.app_title)}
     if settings.app_url:
-        headers["HTTP-Referer"] = settings.app_url
+        headers["HTTP-Referer"] = _header_text(settings.app_url)
     if settings.api_key:
         headers["Authorization"] = f"Bearer {settings.api_key}"
     return headers
+
+
+def _header_text(text: str) -> str:
+    """Printable ASCII without outer blanks, which is all that HTTP lets through."""
+    return "".join(one for one in text if one.isascii() and one.isprintable()).strip()
 
 
 def request_body(

@@ -1,0 +1,214 @@
+"""A stand-in for an OpenAI-compatible chat server, over real sockets on loopback.
+
+    async with ModelServer() as server:
+        server.script = [failure(503), answer('{"n": 1, "scores": [[1, 6]]}')]
+        ...
+        assert server.calls == 2
+
+Each request takes the next step of the script; the last step is repeated. Requests that a real
+server would refuse are refused with 400 before any step runs.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from aiohttp import web
+
+USAGE: Mapping[str, object] = {"prompt_tokens": 7000, "completion_tokens": 120, "cost": 0.002}
+
+# What each kind of server knows; anything else is a 400 there.
+PLAIN_FIELDS = frozenset({"model", "messages", "max_completion_tokens", "response_format"})
+OPENROUTER_FIELDS = PLAIN_FIELDS | {"models", "reasoning", "provider"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One recorded request."""
+
+    body: dict[str, Any]
+    headers: Mapping[str, str]
+
+    @property
+    def prompt(self) -> str:
+        """The last user message."""
+        return str(self.body["messages"][-1]["content"])
+
+    @property
+    def headline(self) -> str:
+        """First line of the prompt."""
+        return self.prompt.split("\n", 1)[0]
+
+    @property
+    def candidates(self) -> list[dict[str, Any]]:
+        """The candidates as a stranger reads them: one JSON object for each further line."""
+        return [json.loads(line) for line in self.prompt.split("\n")[1:]]
+
+
+Step = Callable[[Asked, web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass
+class ModelServer:
+    """Listens on a free port of 127.0.0.1 and counts what it is asked."""
+
+    script: Sequence[Step] = ()
+    openrouter: bool = False
+    requests: list[Asked] = field(default_factory=list)
+    _arrival: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _runner: web.AppRunner | None = None
+    _port: int = 0
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/api/v1"
+
+    @property
+    def calls(self) -> int:
+        return len(self.requests)
+
+    async def until_asked(self, times: int) -> None:
+        """Return when that many requests have arrived; TimeoutError after two seconds."""
+        async with asyncio.timeout(2), self._arrival:
+            await self._arrival.wait_for(lambda: self.calls >= times)
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=1 << 24)
+        app.router.add_post("/api/v1/chat/completions", self._handle)
+        self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        self._port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._runner is not None
+        await self._runner.cleanup()
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        asked = Asked(await request.json(), dict(request.headers))
+        self.requests.append(asked)
+        async with self._arrival:
+            self._arrival.notify_all()
+        if fault := _refusal(asked.body, openrouter=self.openrouter):
+            return web.json_response({"error": {"code": 400, "message": fault}}, status=400)
+        step = self.script[min(self.calls, len(self.script)) - 1]
+        return await step(asked, request)
+
+
+def _refusal(body: Mapping[str, Any], *, openrouter: bool) -> str | None:
+    """What real servers reject: unknown fields, sampling parameters, loose strict schemas."""
+    known = OPENROUTER_FIELDS if openrouter else PLAIN_FIELDS
+    if unknown := sorted(body.keys() - known):
+        return f"Unrecognized request arguments supplied: {', '.join(unknown)}"
+    if not body.get("messages") or body["messages"][-1]["role"] != "user":
+        return "The last message must be of the user."
+    if "response_format" in body:
+        schema = body["response_format"]["json_schema"]
+        inner = schema["schema"]
+        loose = set(inner["required"]) != set(inner["properties"])
+        if schema["strict"] is not True or loose or inner["additionalProperties"] is not False:
+            return "Invalid schema for response_format"
+    return None
+
+
+def answer(
+    content: object,
+    *,
+    finish_reason: str | None = "stop",
+    usage: Mapping[str, object] | None = USAGE,
+    model: str = "stand-in/model",
+) -> Step:
+    """A completion with that content."""
+    return judging(lambda _: content, finish_reason=finish_reason, usage=usage, model=model)
+
+
+def judging(
+    judge: Callable[[Asked], object],
+    *,
+    finish_reason: str | None = "stop",
+    usage: Mapping[str, object] | None = USAGE,
+    model: str = "stand-in/model",
+) -> Step:
+    """A completion whose content is computed from the request."""
+
+    async def step(asked: Asked, _: web.Request) -> web.StreamResponse:
+        message = {"role": "assistant", "content": judge(asked)}
+        choice = {"index": 0, "message": message, "finish_reason": finish_reason}
+        return web.json_response({"model": model, "choices": [choice], "usage": usage})
+
+    return step
+
+
+def scoring(score: Callable[[str, dict[str, Any]], int]) -> Step:
+    """A well-behaved judge: `score(headline, candidate)` for every candidate."""
+
+    def judge(asked: Asked) -> str:
+        pairs = [(one["i"], score(asked.headline, one)) for one in asked.candidates]
+        found = [[number, value] for number, value in pairs if value >= 1]
+        return json.dumps({"n": len(pairs), "scores": found})
+
+    return judging(judge)
+
+
+def failure(
+    status: int, message: str = "it failed", headers: Mapping[str, str] | None = None
+) -> Step:
+    """An error in the envelope that OpenRouter and OpenAI use."""
+    return raw(json.dumps({"error": {"code": status, "message": message}}), status, headers)
+
+
+def raw(body: str | bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Step:
+    """Any body under any status."""
+    content = body.encode() if isinstance(body, str) else body
+
+    async def step(_: Asked, __: web.Request) -> web.StreamResponse:
+        return web.Response(
+            body=content, status=status, headers=headers, content_type="application/json"
+        )
+
+    return step
+
+
+def slow(seconds: float, then: Step) -> Step:
+    """The same later."""
+
+    async def step(asked: Asked, request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(seconds)
+        return await then(asked, request)
+
+    return step
+
+
+async def dropped(_: Asked, request: web.Request) -> web.StreamResponse:
+    """Cut the connection without a word."""
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+async def cut_in_the_body(_: Asked, request: web.Request) -> web.StreamResponse:
+    """Promise a long body, send a little of it, and cut the connection."""
+    response = web.StreamResponse(headers={"Content-Length": "5000"})
+    await response.prepare(request)
+    await response.write(b'{"choices": [')
+    assert request.transport is not None
+    request.transport.abort()
+    return response
+
+
+async def endless(_: Asked, request: web.Request) -> web.StreamResponse:
+    """Send a body that does not end until the client hangs up."""
+    response = web.StreamResponse()
+    await response.prepare(request)
+    while True:
+        await response.write(b" " * (1 << 16))
