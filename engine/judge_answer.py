@@ -29,7 +29,6 @@ _LOSSY = frozenset({"truncated", "unreadable", "unknown_number"})
 
 _NUMBER_KEYS = ("i", "id", "index", "number")
 _SCORE_KEYS = ("s", "score", "judgment", "rating")
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 _OPENING = re.compile(r"[\[{]")
 _NUMERIC = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
@@ -60,7 +59,7 @@ def read_answer(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
     `finished` tells that the model ended by itself. Never raises; empty `scores` = not usable.
     """
     damage: Counter[str] = Counter()
-    text = _THOUGHTS.sub("", content[:MAX_LENGTH]).strip().lstrip("\ufeff")
+    text = content[:MAX_LENGTH].rpartition("</think>")[2].strip().lstrip("\ufeff")
     seen, entries = _find(text, damage)
     scores, refused = _collect(entries, sent, damage)
     if not finished:
