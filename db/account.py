@@ -41,7 +41,7 @@ class Account:
 
     def own(self, path: Path) -> None:
         """Make the account the owner of `path`."""
-        os.chown(path, self.uid, self.gid)
+        os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
     def admit(self, folder: Path) -> None:
         """Let the account pass through `folder` and its parents: only the missing x bits."""
@@ -53,9 +53,11 @@ class Account:
                 _log.warning("Made %s passable (%s) for the database account", each, oct(missing))
 
     def admit_tree(self, tree: Path) -> None:
-        """Let the account read every file under `tree` (installed under a strict umask)."""
-        self.admit(tree)
-        for each in tree.rglob("*"):
+        """Let the account read every file under `tree`, which a strict umask may have closed."""
+        self.admit(tree.parent)
+        if tree.stat().st_mode & stat.S_IROTH:
+            return
+        for each in (tree, *tree.rglob("*")):
             mode = stat.S_IMODE(each.stat().st_mode)
             wanted = mode | stat.S_IROTH | (stat.S_IXOTH if mode & stat.S_IXUSR else 0)
             if wanted != mode:

@@ -41,14 +41,18 @@ def check_version(folder: Path, major: str) -> None:
     )
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed creations of `folder` left beside it; the caller holds the start lock."""
+    for leftover in folder.parent.glob(f"{_UNFINISHED}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
 def create(folder: Path, binaries: Binaries, account: Account | None, *, durable: bool) -> None:
     """Create the data folder with the database in it: whole, or not at all.
 
     It grows under another name beside `folder` and is renamed at the end; the caller holds the
     start lock. Raises StorageError, StorageFull, StorageRights, OSError.
     """
-    for leftover in folder.parent.glob(f"{_UNFINISHED}*"):
-        shutil.rmtree(leftover, ignore_errors=True)
     unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder.parent))
     try:
         if account:

@@ -19,9 +19,17 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlencode
 
+from db import sockets
 from db.account import Account, server_account
 from db.binaries import find_binaries
-from db.cluster import DATABASE, SUPERUSER, check_version, create, password_file
+from db.cluster import (
+    DATABASE,
+    SUPERUSER,
+    check_version,
+    create,
+    password_file,
+    remove_unfinished,
+)
 from db.filelock import FileLock
 from db.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
 from db.server_settings import write_settings
@@ -187,18 +195,22 @@ class EmbeddedServer:
                 lock.path.touch()
                 account.own(lock.path)
         major = binaries.major(account)
+        remove_unfinished(self.folder)
         if not self.folder.exists() or not any(self.folder.iterdir()):
             self._progress("Creating the database (only the first time).")
             durable = self._extra.get("fsync") != "off"
             create(self.folder, binaries, account, durable=durable)
         check_version(self.folder, major)
         trim_log(self.folder)
-        write_settings(self.folder, account, self._extra)
+        write_settings(self.folder, sockets.prepare(self.folder, account), self._extra)
         start(self.folder, binaries, account, progress=self._progress, seconds=START_SECONDS)
 
     def _stop(self) -> None:
-        if observe(self.folder)[0] is not State.ABSENT:
-            stop(self.folder, find_binaries(), self._account(), seconds=STOP_SECONDS)
+        state, postmaster = observe(self.folder)
+        if state is State.ABSENT or postmaster is None:
+            return
+        stop(self.folder, find_binaries(), self._account(), seconds=STOP_SECONDS)
+        sockets.forget(self.folder, postmaster.socket_folder)
 
     def _account(self) -> Account | None:
         return server_account((self.folder, self._data_dir))

