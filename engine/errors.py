@@ -5,7 +5,8 @@
     │   └── SettingsError
     ├── InputError               a file or text that cannot be used
     │   ├── UnknownFormat
-    │   └── NothingUsable
+    │   ├── NothingUsable
+    │   └── RecordError          one record of a file, while the rest goes in
     ├── CorpusNotFound
     ├── CorpusConflict
     ├── StorageError             the database
@@ -60,6 +61,10 @@ class UnknownFormat(InputError):
 
 class NothingUsable(InputError):
     """A file was read to its end and no record of it could be stored."""
+
+
+class RecordError(InputError):
+    """One record of a file cannot be used; the message is the reason alone."""
 
 
 class CorpusNotFound(PresagioError):

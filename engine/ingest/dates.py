@@ -1,0 +1,77 @@
+"""The ways in which exports write a time.
+
+All functions return a time in UTC and raise RecordError, also for years that no post can have
+(before 1990, after 2200). A time in the near future is kept: clocks of sources differ, and only
+the caller knows what time it is.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from engine.errors import RecordError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2201, 1, 1, tzinfo=UTC)
+_MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
+
+
+def zoned(value: object) -> datetime:
+    """Read an ISO 8601 time with its zone, or "Thu May 23 02:54:59 +0000 2019"."""
+    moment = _read(value)
+    if moment.tzinfo is None:
+        raise RecordError(f"the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00")
+    return _checked(moment)
+
+
+def zoned_or_utc(value: object) -> datetime:
+    """Read the same, milliseconds since 1970 as a number, and times without a zone as UTC:
+    "2011-08-02 18:07:48", or "05-23-2019 02:54:59" with the month first."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _checked(_from_milliseconds(value))
+    moment = _read(_month_first(value) if isinstance(value, str) else value)
+    return _checked(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def _from_milliseconds(value: int) -> datetime:
+    try:
+        return _EPOCH + timedelta(milliseconds=value)
+    except OverflowError as exc:
+        raise RecordError(f"the time {value} lies outside the calendar") from exc
+
+
+def _read(value: object) -> datetime:
+    if value is None or value == "":
+        raise RecordError("no time")
+    if not isinstance(value, str):
+        raise RecordError(f"the time {value!r} is not a text")
+    try:
+        return datetime.fromisoformat(_iso(value.strip()))
+    except ValueError as exc:
+        raise RecordError(f"the time {value[:40]!r} cannot be read or does not exist") from exc
+
+
+def _iso(text: str) -> str:
+    if text[:1].isdigit():
+        return text.replace(" +", "+")  # 2013-02-08 04:20:27 +0000
+    words = text.split()
+    if len(words) != 6 or words[1] not in _MONTHS:
+        raise ValueError(text)
+    _weekday, month, day, clock, zone, year = words
+    return f"{year}-{_MONTHS[month]:02}-{day:0>2}T{clock}{zone}"
+
+
+def _month_first(text: str) -> str:
+    date, _, clock = text.strip().partition(" ")
+    if len(date) == 10 and date[2:3] == date[5:6] == "-":
+        return f"{date[6:]}-{date[:5]} {clock}"
+    return text
+
+
+def _checked(moment: datetime) -> datetime:
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError as exc:
+        raise RecordError(f"the time {moment.isoformat()} lies outside the calendar") from exc
+    if not _EARLIEST <= moment < _LATEST:
+        raise RecordError(f"the time {moment.isoformat()} lies outside 1990 to 2200")
+    return moment

@@ -1,0 +1,143 @@
+"""Which format a file has, by what is in it, and the records of it."""
+
+import itertools
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from io import BufferedReader, BytesIO
+from types import TracebackType
+from typing import IO, Self
+
+from engine.errors import InputError, UnknownFormat, UsageError
+from engine.ingest.api import ApiReader
+from engine.ingest.jsonl import JsonlReader
+from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects
+from engine.ingest.records import Defaults, Reject, SourceRecord
+from engine.ingest.sources import Source, source_at
+from engine.ingest.trump_archive import TrumpArchiveCsvReader, TrumpArchiveJsonReader
+from engine.ingest.x_archive import XArchiveReader
+
+AUTO = "auto"
+# In the order in which they are tried: the more particular first.
+READERS: Mapping[str, Reader] = {
+    reader.name: reader
+    for reader in (
+        XArchiveReader(),
+        TrumpArchiveJsonReader(),
+        ApiReader(),
+        JsonlReader(),
+        TrumpArchiveCsvReader(),
+    )
+}
+_SAMPLED = 20  # objects
+
+
+class RecordStream:
+    """The records of one source, in order: an iterator that is also its own progress.
+
+    `bytes_read` grows to `total_bytes` (None when unknown) while it is read. Iterating may raise
+    InputError when the file turns out to be damaged; what came before it is good.
+    """
+
+    def __init__(
+        self, source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
+    ) -> None:
+        self.name, self.format = source.name, reader.name
+        self.total_bytes = source.total_bytes(names)
+        self._source = source
+        self._records = reader.records(source, names, defaults)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far; compressed ones for a gzip file, unpacked ones for a zip."""
+        return self._source.bytes_read
+
+    def __iter__(self) -> Generator[SourceRecord | Reject]:
+        return self._records
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._records.close()
+        self._source.close()
+
+
+def open_source(
+    where: str,
+    *,
+    format: str = AUTO,  # noqa: A002 - the name of the command's option
+    defaults: Defaults | None = None,
+    stdin: IO[bytes] | None = None,
+) -> RecordStream:
+    """Open a path (file, folder, zip, gzip) or "-" for standard input, and recognise its format.
+
+    Raises UsageError for a format that does not exist, UnknownFormat when no reader recognises
+    the content, InputError when it cannot be read. Use it in a `with`.
+    """
+    if format != AUTO and format not in READERS:
+        raise UsageError(f"There is no format {format!r}.", fix=f"Formats: {_known()}.")
+    source = source_at(where, stdin or sys.stdin.buffer)
+    try:
+        reader, names = _choose(source, None if format == AUTO else READERS[format])
+        return RecordStream(source, reader, names, defaults or Defaults())
+    except BaseException:
+        source.close()
+        raise
+
+
+def _choose(source: Source, wanted: Reader | None) -> tuple[Reader, Sequence[str]]:
+    names = source.names()
+    if source.packed:
+        return _choose_members(source, names, wanted)
+    if wanted:
+        return wanted, names
+    sample = _sample(source, names[0])
+    for reader in READERS.values():
+        if reader.recognises(sample):
+            return reader, names
+    raise _unknown(source.name, sample.head)
+
+
+def _choose_members(
+    source: Source, names: Sequence[str], wanted: Reader | None
+) -> tuple[Reader, Sequence[str]]:
+    for reader in (wanted,) if wanted else READERS.values():
+        if members := reader.members(names):
+            return reader, members
+    raise InputError(
+        f"{source.name} holds no tweets (no data/tweets.js, data/tweet.js or data/js/tweets/).",
+        fix="Give the folder or zip of an X export, or a single file.",
+    )
+
+
+def _sample(source: Source, name: str) -> Sample:
+    head = source.head(name).removeprefix(BOM)
+    if not head.strip():
+        raise InputError(f"{source.name} is empty.", fix="Check the path.")
+    # The last line or object of the head may be cut: it is a reject here and read later.
+    found = json_objects(name, BufferedReader(BytesIO(head)))
+    objects = (item.value for item in found if isinstance(item, JsonObject))
+    return Sample(head=head, objects=tuple(itertools.islice(objects, _SAMPLED)))
+
+
+def _unknown(name: str, head: bytes) -> UnknownFormat:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return UnknownFormat(f"{name} is written in UTF-16.", fix="Save it as UTF-8.")
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return UnknownFormat(f"{name} is a zip.", fix="Give its path instead of piping it.")
+    return UnknownFormat(
+        f"The format of {name} is not recognised.", fix=f"Known formats, for --format: {_known()}."
+    )
+
+
+def _known() -> str:
+    return ", ".join(READERS)

@@ -1,0 +1,55 @@
+"""Values as they come from JSON or CSV, read tolerantly where nothing depends on them."""
+
+from collections.abc import Mapping, Sequence
+
+from engine.errors import RecordError
+
+_TRUE, _FALSE = frozenset({"t", "true", "1", "yes"}), frozenset({"f", "false", "0", "no", ""})
+
+
+def text_of(value: object) -> str:
+    """Return the text of a record. Raises RecordError when there is none."""
+    if not isinstance(value, str):
+        raise RecordError("no text" if value is None else "the text is not a text")
+    if not value.strip():
+        raise RecordError("the text is empty")
+    return value
+
+
+def string(value: object) -> str | None:
+    """Return a text that says something, else None."""
+    return value if isinstance(value, str) and value else None
+
+
+def identifier(value: object) -> str | None:
+    """Return the id of another message as text, or None; a rounded one (a float) is no id."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return string(value)
+
+
+def mapping(value: object) -> Mapping[str, object]:
+    """Return an object's fields; none for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: object) -> Sequence[Mapping[str, object]]:
+    """Return the objects of a list; none for anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def count(value: object) -> int:
+    """Return a number of likes or reposts, also when written as text; 0 when unknown."""
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else 0
+    return max(0, value) if isinstance(value, int) else 0
+
+
+def flag(value: object, name: str) -> bool:
+    """Return a yes or no in any of its spellings. Raises RecordError for anything else."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    word = str(value).strip().lower()
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
+    raise RecordError(f"{name} is {str(value)[:40]!r}, not true or false")

@@ -1,0 +1,54 @@
+"""The plain format: one object a line (or one array), with the fields of a document.
+
+    {"id": "1", "text": "...", "created_at": "2009-05-04T18:54:25+00:00"}
+
+and optionally lang, author, title, role, url, in_reply_to, favorites, retweets, device,
+is_retweet, is_quote, is_deleted. `in_reply_to` is the id of the message that is answered; a
+screen name there (some exports have one) only marks the document as a reply.
+"""
+
+from collections.abc import Mapping
+
+from engine.ingest.dates import zoned
+from engine.ingest.fields import count, flag, identifier, string, text_of
+from engine.ingest.reader import JsonReader
+from engine.ingest.records import Post
+from engine.types import Flag
+
+_FLAGS = {"is_retweet": Flag.REPOST, "is_quote": Flag.QUOTE, "is_deleted": Flag.DELETED}
+
+
+class JsonlReader(JsonReader):
+    """Reads the project's own exchange format."""
+
+    name = "jsonl"
+
+    def fits(self, found: Mapping[str, object]) -> bool:
+        return {"id", "text", "created_at"} <= found.keys()
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        answered = identifier(payload.get("in_reply_to"))
+        flags = Flag.NONE
+        for name, meaning in _FLAGS.items():
+            if flag(payload.get(name), name):
+                flags |= meaning
+        if answered:
+            flags |= Flag.REPLY
+        return Post(
+            text=text_of(payload.get("text")),
+            created_at=zoned(payload.get("created_at")),
+            author=string(payload.get("author")),
+            title=string(payload.get("title")),
+            role=string(payload.get("role")),
+            lang=string(payload.get("lang")),
+            url=string(payload.get("url")),
+            reply_to=None if _is_name(answered, payload.get("id")) else answered,
+            engagement=count(payload.get("favorites")) + count(payload.get("retweets")),
+            flags=flags,
+            device=string(payload.get("device")),
+        )
+
+
+def _is_name(answered: str | None, own: object) -> bool:
+    """Tell a screen name from an id: where a record's own id is a number, so are the others."""
+    return answered is not None and str(own).isdigit() and not answered.isdigit()

@@ -1,0 +1,122 @@
+"""The way of a source's records into a corpus: batch by batch, what changed, safely repeatable."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from engine.errors import RecordError
+from engine.ingest.normalise import normalise
+from engine.ingest.records import Defaults, Reject, SourceRecord
+from engine.ports import DocumentStore
+from engine.types import Corpus, Document
+
+BATCH = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestReport:
+    """What became of the records; `read` is the sum of the rest."""
+
+    corpus: str
+    read: int = 0
+    inserted: int = 0
+    updated: int = 0
+    rejected: int = 0
+
+    @property
+    def unchanged(self) -> int:
+        """Records whose document was stored already, or stands in the source more than once."""
+        return self.read - self.inserted - self.updated - self.rejected
+
+    @property
+    def usable(self) -> bool:
+        """False when no record could be stored."""
+        return self.read > self.rejected
+
+
+class Loader:
+    """Loads sources into one corpus.
+
+    Reading and normalising run in a thread while the database stores the batch before. A batch
+    is stored whole or not at all; the batches before it stay, and a repeated run completes the
+    rest.
+    """
+
+    def __init__(
+        self,
+        store: DocumentStore,
+        corpus: Corpus,
+        defaults: Defaults,
+        *,
+        rejected: Callable[[Reject], None],
+        progress: Callable[[IngestReport], None],
+        batch: int = BATCH,
+    ) -> None:
+        self._store = store
+        self._corpus = corpus
+        self._defaults = defaults
+        self._rejected = rejected
+        self._progress = progress
+        self._batch = batch
+        self.report = IngestReport(corpus=corpus.name)
+
+    async def load(self, records: Iterator[SourceRecord | Reject]) -> IngestReport:
+        """Store all records of a source and return the counts so far, of all sources.
+
+        Raises InputError when the source is damaged (the batches before stay stored), and the
+        errors of the store.
+        """
+        storing: asyncio.Task[None] | None = None
+        try:
+            while batch := await asyncio.to_thread(_take, records, self._batch):
+                documents = await self._changed(batch)
+                if storing:
+                    await storing
+                storing = asyncio.create_task(self._upsert(documents))
+        finally:
+            if storing:
+                await storing
+        return self.report
+
+    async def finish(self) -> IngestReport:
+        """Stitch threads, which may span batches and sources, and return the counts."""
+        await self._store.stitch_threads(self._corpus)
+        return self.report
+
+    async def _changed(self, batch: Sequence[SourceRecord | Reject]) -> list[Document]:
+        """Return the documents of the records that are new or changed; the last of an id wins."""
+        records = {r.external_id: r for r in batch if isinstance(r, SourceRecord)}
+        rejects = [r for r in batch if isinstance(r, Reject)]
+        digests = {identity: record.digest for identity, record in records.items()}
+        outdated = await self._store.outdated(self._corpus, digests) if digests else set()
+        documents, unusable = await asyncio.to_thread(
+            self._normalised, [records[identity] for identity in records if identity in outdated]
+        )
+        for reject in rejects + unusable:
+            self._rejected(reject)
+        self._count(read=len(batch), rejected=len(rejects) + len(unusable))
+        return documents
+
+    def _normalised(self, records: Sequence[SourceRecord]) -> tuple[list[Document], list[Reject]]:
+        documents, rejects = [], []
+        for record in records:
+            try:
+                documents.append(normalise(record, self._defaults))
+            except RecordError as exc:
+                rejects.append(record.reject(str(exc)))
+        return documents, rejects
+
+    async def _upsert(self, documents: Sequence[Document]) -> None:
+        if documents:
+            inserted, updated = await self._store.upsert(self._corpus, documents)
+            self._count(inserted=inserted, updated=updated)
+
+    def _count(self, **more: int) -> None:
+        counts = {name: getattr(self.report, name) + number for name, number in more.items()}
+        self.report = replace(self.report, **counts)
+        self._progress(self.report)
+
+
+def _take(records: Iterator[SourceRecord | Reject], number: int) -> list[SourceRecord | Reject]:
+    return list(islice(records, number))

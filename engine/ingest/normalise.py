@@ -1,0 +1,122 @@
+"""A record of any format becomes the document that is stored.
+
+Tags and mentions are case-folded, without "#" and "@". Times in the future are accepted, for
+what the time is only the caller knows; see engine.ingest.dates for the years that are not.
+"""
+
+import re
+from collections.abc import Sequence
+
+from engine.errors import RecordError
+from engine.ingest.detect import READERS
+from engine.ingest.records import Defaults, Post, SourceRecord
+from engine.text import searchable, shown
+from engine.types import Document, Flag
+
+LONGEST_TEXT = 100_000  # characters
+_LONGEST_URL = 2_000
+_MOST_ENGAGEMENT = 2**31 - 1  # what the column holds
+_SHORT_LINK = re.compile(r"https?://t\.co/\w+")
+_TAG = re.compile(r"#(?<![\w/&=].)(\w*[^\W\d_]\w*)")
+_MENTION = re.compile(r"@(?<![\w/.].)(\w+)")
+_REPLY = re.compile(r"@\w")
+# '"@fan: a text" An answer': reposting by hand, other people's words first.
+_HAND_QUOTE = re.compile(r"[\"“]\s*@\w")
+_LINK_END = re.compile(r"(?:…|(?<!\.)\.\.\.)\s*https?://\S+$")
+_SHORTEST_CUT = 110  # characters: texts were cut at 140, from which a link may be missing
+_LONGEST_END = 300  # characters that a final link may take
+_LANGUAGE = re.compile(r"([a-z]{2})(?:[-_]\w+)?")
+_RENAMED = {"in": "id", "iw": "he", "ji": "yi"}
+
+
+def normalise(record: SourceRecord, defaults: Defaults) -> Document:
+    """Return the document of a record. Raises RecordError with the reason."""
+    post = READERS[record.format].post(record.payload)
+    raw = shown(post.text)
+    if len(raw) > LONGEST_TEXT:
+        raise RecordError(f"the text is longer than {LONGEST_TEXT:,} characters")
+    text = _with_whole_links(raw, post.links)
+    if not text.strip():
+        raise RecordError("the text is empty")
+    return Document(
+        external_id=record.external_id,
+        text=text,
+        search_text=searchable(text),
+        created_at=post.created_at,
+        digest=record.digest,
+        author=_clean((post.author or defaults.author or "").removeprefix("@")),
+        title=_clean(post.title),
+        role=_clean(post.role),
+        lang=language(post.lang),
+        url=_web_address(post.url),
+        reply_to=_clean(post.reply_to),
+        tags=_unique(_TAG.findall(text)) if "#" in text else (),
+        mentions=_unique(_MENTION.findall(text)) if "@" in text else (),
+        engagement=min(post.engagement, _MOST_ENGAGEMENT),
+        flags=post.flags | _seen_flags(raw, post),
+        meta={"device": device} if (device := _clean(post.device)) else {},
+    )
+
+
+def language(code: str | None) -> str | None:
+    """Return the ISO 639-1 code in "en", "pt-BR" or "iw"; None for guesses like "und", "qme"."""
+    found = _LANGUAGE.fullmatch(code.strip().lower()) if code else None
+    return _RENAMED.get(found[1], found[1]) if found else None
+
+
+def _with_whole_links(text: str, links: Sequence[tuple[str, str]]) -> str:
+    """Replace short links by what they stand for."""
+    if not links or "http" not in text:
+        return text
+    known = dict(links)
+    text = _SHORT_LINK.sub(lambda found: known.pop(found[0], found[0]), text)
+    for short, whole in known.items():
+        text = text.replace(short, whole)
+    return shown(text)
+
+
+def _seen_flags(text: str, post: Post) -> Flag:
+    """Return what the text itself gives away, for exports that do not flag it."""
+    flags = Flag.NONE
+    repost = Flag.REPOST in post.flags or text.startswith("RT @")
+    if repost:
+        flags |= Flag.REPOST
+    elif _HAND_QUOTE.match(text):
+        flags |= Flag.QUOTE
+    elif _REPLY.match(text):
+        flags |= Flag.REPLY
+    if "pic.twitter.com/" in text:
+        flags |= Flag.MEDIA
+    if _is_cut(text.rstrip(), repost=repost):
+        flags |= Flag.TRUNCATED
+    return flags
+
+
+def _is_cut(text: str, *, repost: bool) -> bool:
+    """Tell a text that a program cut from one whose author trails off.
+
+    A repost that ends in an ellipsis was cut. Any other text must be nearly as long as the limit
+    was, and end in "…", or in an ellipsis and the link to the rest.
+    """
+    if repost and text.endswith("…"):
+        return True
+    if len(text) < _SHORTEST_CUT:
+        return False
+    return text.endswith(("...", "…") if repost else "…") or bool(
+        _LINK_END.search(text[-_LONGEST_END:])
+    )
+
+
+def _web_address(url: str | None) -> str | None:
+    text = _clean(url)
+    if not text or len(text) > _LONGEST_URL or not text.startswith(("https://", "http://")):
+        return None
+    return None if any(character.isspace() for character in text) else text
+
+
+def _unique(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word.casefold() for word in words))
+
+
+def _clean(text: str | None) -> str | None:
+    return shown(text).strip() or None if text else None

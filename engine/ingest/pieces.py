@@ -1,0 +1,141 @@
+"""Files cut into records, one damaged record never hiding the others.
+
+Each function yields `(number, raw, problem)`: the line or record number from 1, its bytes, and
+None or the reason why the bytes are no record. Memory holds one record, not the file.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+
+LONGEST_RECORD = 1_000_000  # bytes
+_LONGEST_VALUE = 16_000_000  # bytes; past it the end of an array's record is not looked for
+_LONGEST_PREFIX = 1_000_000  # bytes before an array, as in "window.YTD.tweets.part0 = ["
+_CHUNK = 1 << 18  # bytes
+
+Piece = tuple[int, bytes, str | None]
+
+_TOO_LONG = f"longer than {LONGEST_RECORD:,} bytes"
+_NO_END = "the end of this record is not found: the file is cut or damaged here"
+# Up to the next bracket, strings skipped as a whole; possessive, hence linear.
+_TO_BRACKET = re.compile(
+    rb'[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+([{}\[\]])', re.DOTALL
+)
+_GAP = re.compile(rb"[\s,]*+")
+_SCALAR = re.compile(rb'(?:"(?:[^"\\]|\\.)*+"|[^\s,"\[\]{}]++)(?=[\s,\]{\[])', re.DOTALL)
+
+
+def raw_lines(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
+    """Yield every line with its end; one that is longer than `longest` bytes as a bare end."""
+    number = 0
+    while line := stream.readline(longest + 1):
+        number += 1
+        if len(line) > longest and not line.endswith(b"\n"):
+            _skip_line(stream)
+            yield number, b"\n", f"longer than {longest:,} bytes"
+        else:
+            yield number, line, None
+
+
+def lines(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
+    """Yield the lines that are not blank, without their ends."""
+    for number, line, problem in raw_lines(stream, longest):
+        if problem or not line.isspace():
+            yield number, line.strip(), problem
+
+
+def array_items(stream: io.BufferedReader) -> Iterator[Piece]:
+    """Yield the objects of the first JSON array of the stream.
+
+    Objects are cut out by their brackets and not parsed, so that a bad escape, a number too
+    large or a broken byte costs one record. A parser that reads the array as a whole stops at
+    the first such fault.
+    """
+    scanner = _ArrayScanner(stream)
+    scanner.expect_array()
+    number = 1
+    while (piece := scanner.next_item()) is not None:
+        yield number, *piece
+        number += 1
+
+
+def _skip_line(stream: io.BufferedReader) -> None:
+    while rest := stream.readline(_CHUNK):
+        if rest.endswith(b"\n"):
+            return
+
+
+class _ArrayScanner:
+    """Holds the bytes from the start of the current item on."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._buffer = b""
+        self._start = 0
+        self._position = 0
+        self._over = False
+
+    def expect_array(self) -> None:
+        """Step over the opening bracket, and what an export may write before it."""
+        while b"[" not in self._buffer and len(self._buffer) < _LONGEST_PREFIX and self._more():
+            pass
+        self._over = b"[" not in self._buffer
+        self._position = self._buffer.find(b"[") + 1
+
+    def next_item(self) -> tuple[bytes, str | None] | None:
+        """Return the next object or a problem; None after the closing bracket."""
+        if self._over:
+            return None
+        opening = self._opening()
+        if opening == b"]":
+            self._over = True
+            return None
+        if opening in (b"{", b"["):
+            return self._object()
+        if opening == b"}":
+            self._position += 1
+            return b"", "a bracket that closes nothing"
+        return self._scalar() if opening else self._give_up("the file ends before its array does")
+
+    def _opening(self) -> bytes:
+        while True:
+            gap = _GAP.match(self._buffer, self._position)
+            self._start = self._position = gap.end() if gap else self._position
+            opening = self._buffer[self._position : self._position + 1]
+            if opening or not self._more():
+                return opening
+
+    def _object(self) -> tuple[bytes, str | None]:
+        depth = 0
+        while True:
+            if found := _TO_BRACKET.match(self._buffer, self._position):
+                self._position = found.end()
+                depth += 1 if found[1] in b"{[" else -1
+                if depth == 0:
+                    raw = self._buffer[self._start : self._position]
+                    return (b"", _TOO_LONG) if len(raw) > LONGEST_RECORD else (raw, None)
+            elif not self._more():
+                return self._give_up(_NO_END)
+
+    def _scalar(self) -> tuple[bytes, str | None]:
+        while True:
+            if found := _SCALAR.match(self._buffer, self._position):
+                self._position = found.end()
+                return b"", "not an object"
+            if not self._more():
+                return self._give_up(_NO_END)
+
+    def _give_up(self, problem: str) -> tuple[bytes, str]:
+        self._over = True
+        return b"", problem
+
+    def _more(self) -> bool:
+        """Read on; False at the end of the file, or where one item grows past all measure."""
+        self._buffer = self._buffer[self._start :]
+        self._position -= self._start
+        self._start = 0
+        if len(self._buffer) > _LONGEST_VALUE:
+            return False
+        chunk = self._stream.read(_CHUNK)
+        self._buffer += chunk
+        return bool(chunk)

@@ -1,0 +1,164 @@
+"""What a format has to know, and the reading that all JSON formats share."""
+
+import io
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import orjson
+
+from engine.errors import RecordError
+from engine.ingest.pieces import LONGEST_RECORD, array_items, lines
+from engine.ingest.records import (
+    Defaults,
+    Post,
+    Reject,
+    SourceRecord,
+    external_id,
+    fingerprint,
+    rejected,
+)
+from engine.ingest.sources import Source
+from engine.ingest.streams import HEAD
+
+BOM = b"\xef\xbb\xbf"
+# "[1, 2]" may be a bad line, an array of records begins with an object. X writes an assignment.
+_ARRAY = re.compile(rb"\s*(?:(?:window\.|Grailbird\.)[\w.]+\s*=\s*)?\[\s*(?:[{\]]|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The beginning of a file: its bytes without a byte order mark, and what JSON it holds."""
+
+    head: bytes
+    objects: tuple[Mapping[str, object], ...]  # the first few, in order
+
+
+class Reader(Protocol):
+    """One format. Adding a format is one class like this and one line in engine.ingest.detect."""
+
+    name: str
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        """Return which files of a folder or zip hold records, in the order to read them."""
+
+    def recognises(self, sample: Sample) -> bool:
+        """Tell whether the beginning of a file looks like this format."""
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        """Yield the records of the named files, in order, without normalising them.
+
+        Raises InputError when a file cannot be read on.
+        """
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        """Translate a record's payload. Raises RecordError."""
+
+
+class JsonReader:
+    """Reads objects from lines or from one array, whichever the file holds."""
+
+    name: str
+    longest_line = LONGEST_RECORD
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
+        return ()
+
+    def recognises(self, sample: Sample) -> bool:
+        return any(self.fits(found) for found in sample.objects)
+
+    def fits(self, found: Mapping[str, object]) -> bool:
+        """Tell whether one object looks like a record of this format."""
+        raise NotImplementedError
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = fingerprint(defaults, self.name)
+        for name in names:
+            with source.open(name) as stream:
+                for found in json_objects(source.label(name), stream, self.longest_line):
+                    if isinstance(found, Reject):
+                        yield found
+                    else:
+                        yield from self.split(found, digest)
+
+    def split(
+        self, found: "JsonObject", digest: Callable[[bytes], int]
+    ) -> Generator[SourceRecord | Reject]:
+        """Turn one object of the file into its records; mostly it is one."""
+        yield found.record(self.name, found.value.get("id"), digest(found.raw))
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class JsonObject:
+    """One object of a JSON file, with its place and its bytes."""
+
+    file: str
+    number: int
+    unit: Literal["line", "record"]
+    raw: bytes
+    value: Mapping[str, object]
+
+    def record(
+        self,
+        format: str,  # noqa: A002 - the name of the field
+        identity: object,
+        digest: int,
+        payload: Mapping[str, object] | None = None,
+    ) -> SourceRecord | Reject:
+        """Return the record with that id, or the reject when it is not usable as one."""
+        try:
+            return SourceRecord(
+                file=self.file,
+                line=self.number,
+                unit=self.unit,
+                external_id=external_id(identity),
+                digest=digest,
+                format=format,
+                payload=self.value if payload is None else payload,
+            )
+        except RecordError as exc:
+            return self.reject(str(exc))
+
+    def reject(self, reason: str) -> Reject:
+        """Return the entry for the rejects report."""
+        return rejected(self.file, self.unit, self.number, reason)
+
+
+def json_objects(
+    label: str, stream: io.BufferedReader, longest_line: int = LONGEST_RECORD
+) -> Iterator[JsonObject | Reject]:
+    """Yield the objects of a file that is one array, or one object a line."""
+    if stream.peek(len(BOM)).startswith(BOM):
+        stream.read(len(BOM))
+    array = _ARRAY.match(stream.peek(HEAD))
+    unit: Literal["line", "record"] = "record" if array else "line"
+    pieces = array_items(stream) if array else lines(stream, longest_line)
+    for number, raw, problem in pieces:
+        if problem:
+            yield rejected(label, unit, number, problem)
+            continue
+        try:
+            value = orjson.loads(raw)
+        except orjson.JSONDecodeError as exc:
+            yield rejected(label, unit, number, _reason(raw, exc))
+            continue
+        if isinstance(value, dict):
+            yield JsonObject(label, number, unit, raw, value)
+        else:
+            yield rejected(label, unit, number, "not an object")
+
+
+def _reason(raw: bytes, exc: orjson.JSONDecodeError) -> str:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return "invalid UTF-8"
+    return f"not valid JSON: {exc.msg} at character {exc.pos + 1}"

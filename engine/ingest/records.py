@@ -1,0 +1,133 @@
+"""What readers produce: records of a file, and the reasons why some cannot be used."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from engine.errors import RecordError
+from engine.types import Flag
+
+# Part of every digest: raise it when the same record would become another document, so that a
+# file that was ingested before is stored anew.
+NORMALISER_VERSION = 1
+
+_LONGEST_ID = 200
+_ROUNDED = re.compile(r"\d(?:[.,]\d+)?[eE]\+?\d+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """What a record gets when it does not say so itself."""
+
+    author: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """A record that cannot be used. `line` counts lines, or the records of an array, from 1."""
+
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord:
+    """One record as the file holds it: cheap to make, not normalised.
+
+    `digest` is a signed 64-bit hash of the record's bytes, the normaliser's version and the
+    defaults: equal digest means equal document. `payload` has the shape of `format`.
+    """
+
+    file: str
+    line: int
+    unit: Literal["line", "record"]
+    external_id: str
+    digest: int
+    format: str
+    payload: Mapping[str, object]
+
+    def reject(self, reason: str) -> Reject:
+        """Return the entry for the rejects report."""
+        return rejected(self.file, self.unit, self.line, reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """What a format says about one message, in the terms that all formats share.
+
+    `text` is as the source wrote it (HTML entities, short links). `links` pairs each short link
+    with its expanded form.
+    """
+
+    text: str
+    created_at: datetime
+    author: str | None = None
+    title: str | None = None
+    role: str | None = None
+    lang: str | None = None
+    url: str | None = None
+    reply_to: str | None = None
+    engagement: int = 0
+    flags: Flag = Flag.NONE
+    links: tuple[tuple[str, str], ...] = ()
+    device: str | None = None
+
+
+def rejected(file: str, unit: Literal["line", "record"], number: int, reason: str) -> Reject:
+    """Return a reject whose reason names the record where there is no line to point at."""
+    return Reject(
+        file=file, line=number, reason=reason if unit == "line" else f"record {number}: {reason}"
+    )
+
+
+def fingerprint(defaults: Defaults, *context: str) -> Callable[[bytes], int]:
+    """Return the function from a record's bytes to its digest.
+
+    `context` is whatever else changes the resulting document, such as the format.
+    """
+    said = "\0".join((str(NORMALISER_VERSION), defaults.author or "", *context))
+    base = hashlib.blake2b(said.encode("utf-8", "replace") + b"\0", digest_size=8)
+
+    def digest(raw: bytes) -> int:
+        hasher = base.copy()
+        hasher.update(raw)
+        return int.from_bytes(hasher.digest(), "big", signed=True)
+
+    return digest
+
+
+def external_id(value: object) -> str:
+    """Return the id of a record as text. Raises RecordError when it is missing or not exact."""
+    if isinstance(value, str):
+        return _checked_id(value.strip())
+    if value is None:
+        raise RecordError("no id")
+    if isinstance(value, float):
+        raise RecordError(f"the id {value!r} is not a whole number, its last digits are lost")
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise RecordError(f"the id is {_kind(value)}, not a text or a whole number")
+    return str(value)
+
+
+def _checked_id(text: str) -> str:
+    if not text:
+        raise RecordError("no id")
+    if len(text) > _LONGEST_ID:
+        raise RecordError(f"the id is longer than {_LONGEST_ID} characters")
+    if not text.isprintable():
+        raise RecordError("the id holds control characters")
+    if not text.isdigit() and _ROUNDED.fullmatch(text):
+        raise RecordError(
+            f"the id {text} was rounded by a spreadsheet, its last digits are lost; "
+            "take the file as it was downloaded"
+        )
+    return text
+
+
+def _kind(value: object) -> str:
+    names = {bool: "true or false", list: "a list", dict: "an object"}
+    return names.get(type(value), type(value).__name__)

@@ -1,0 +1,129 @@
+"""Bytes from a file, standard input or an archive member: counted, unpacked, errors named."""
+
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from engine.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+BUFFER = 1 << 18  # bytes
+HEAD = 1 << 20  # bytes looked at to recognise a format
+_GZIP = b"\x1f\x8b"
+_DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile)
+
+
+class Readable(Protocol):
+    """Anything that gives bytes."""
+
+    def read(self, size: int, /) -> bytes | None:
+        """Return at most `size` bytes, none at the end."""
+
+    def close(self) -> None:
+        """Release it."""
+
+
+class Counted(io.RawIOBase):
+    """A stream that adds what it reads to a meter and speaks in InputErrors.
+
+    With `limit` (bytes) it stops with an InputError where more than that comes out.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: Readable,
+        *,
+        closes: Sequence[Readable],
+        count: Callable[[int], None] | None = None,
+        limit: int | None = None,
+    ) -> None:
+        self._name, self._source, self._closes = name, source, closes
+        self._count, self._left = count, limit
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        target = memoryview(buffer)
+        try:
+            data = self._source.read(len(target)) or b""
+        except _DAMAGED as exc:
+            raise damaged(self._name) from exc
+        except OSError as exc:
+            raise unreadable(self._name, exc) from exc
+        target[: len(data)] = data
+        if self._count:
+            self._count(len(data))
+        if self._left is not None:
+            self._left -= len(data)
+            if self._left < 0:
+                raise InputError(
+                    f"{self._name} unpacks to far more than an export holds.",
+                    fix="Unpack it by hand and look at it first.",
+                )
+        return len(data)
+
+    def close(self) -> None:
+        for stream in self._closes:
+            stream.close()
+        super().close()
+
+
+class _Rewound(io.RawIOBase):
+    """The bytes that were looked at, then the rest of the stream they came from."""
+
+    def __init__(self, head: bytes, rest: io.BufferedReader) -> None:
+        self._head, self._rest = memoryview(head), rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        target = memoryview(buffer)
+        data, self._head = self._head[: len(target)], self._head[len(target) :]
+        target[: len(data)] = data
+        return len(data) + self._rest.readinto1(target[len(data) :])
+
+    def close(self) -> None:
+        self._rest.close()
+        super().close()
+
+
+def buffered(raw: io.RawIOBase) -> io.BufferedReader:
+    """Return `raw` behind a buffer that makes line reading fast."""
+    return io.BufferedReader(raw, BUFFER)
+
+
+def rewound(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
+    """Return a stream that gives `head` first."""
+    return buffered(_Rewound(head, rest))
+
+
+def unpacked(name: str, stream: io.BufferedReader) -> io.BufferedReader:
+    """Return the content of a gzip stream, or the stream itself when it is none."""
+    magic = stream.read(len(_GZIP))
+    stream = rewound(magic, stream)
+    if magic != _GZIP:
+        return stream
+    content = gzip.GzipFile(fileobj=stream)
+    return buffered(Counted(name, content, closes=(content, stream)))
+
+
+def damaged(name: str) -> InputError:
+    """Return the error for a compressed file that cannot be unpacked to its end."""
+    return InputError(f"{name} is damaged or cut off.", fix="Get or make the file again.")
+
+
+def unreadable(name: str, exc: OSError) -> InputError:
+    """Return the error for what the operating system refuses."""
+    if isinstance(exc, FileNotFoundError):
+        return InputError(f"{name} does not exist.", fix="Check the path.")
+    if isinstance(exc, PermissionError):
+        return InputError(f"{name} may not be read.", fix="Change its permissions.")
+    return InputError(f"{name} cannot be read: {exc.strerror or exc}.", fix="Check the disk.")

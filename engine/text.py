@@ -1,0 +1,158 @@
+"""What people wrote, made searchable and made showable.
+
+`searchable` feeds PostgreSQL's default text-search parser, which comes later with dictionaries
+that fold case, accents and endings. Here is only what that parser gets wrong on posts: it glues
+"and/or", "Trump.Great" and "U.S" into file and host tokens, reads "COVID-19" as minus nineteen,
+drops "<b and c>" as markup, and cannot look inside "@BetteMidler" or "#MakeAmericaGreatAgain".
+Documents and headlines pass through the same function, so both sides meet.
+"""
+
+import html
+import re
+import unicodedata
+from functools import lru_cache
+from itertools import pairwise
+
+_APOSTROPHES = "\u2018\u2019\u201b\u02bc\u2032\u00b4`"
+_QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"
+# No width, no meaning for a word: soft hyphen, joiners, direction marks, variation selectors.
+_INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+_CONTROL = "\x00-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\ud800-\udfff"
+_ODD = re.compile(f"[{_CONTROL}{_INVISIBLE}{_APOSTROPHES}{_QUOTES}\u2026\u2122]")
+_INVISIBLE_CHARACTER = re.compile(f"[{_INVISIBLE}]")
+
+# Every pattern begins with a character or a class that the regex engine can skip to, and looks
+# back from there: three times faster than looking ahead from each position. Possessive
+# quantifiers keep them linear on hostile text.
+_LINK = re.compile(r"https?(?::|\b)[^\s\"<>]*")  # also "http…", what a cut repost leaves of one
+_HOST_LINK = re.compile(
+    r"\bhttps?:[^\s\"<>]*"
+    r"|(?<![\w.-])www\.[^\s\"<>]*"
+    r"|(?<![\w.-])(?:[\w-]++\.)++[a-z]{2,10}/[^\s\"<>]*",  # pic.twitter.com/x, bit.ly/x
+    re.IGNORECASE,
+)
+_REPOST = re.compile(r"RT\s+(?=@)")
+_TAGGED = re.compile(r"[@#](?<!\w.)(\w+)")
+_NEGATION = re.compile(r"\b[a-z]++(?<=n)'t\b", re.IGNORECASE)
+_ENDING = re.compile(r"'(?<=[\w.].)(?:s|ll|re|ve|d|m)\b", re.IGNORECASE)
+_AMPERSAND = re.compile(r"&(?<=\b[A-Z].)(?=[A-Z]\b)|&(?<=\bAT.)(?=T\b)")  # S&P, Q&A, AT&T
+_INITIALISM = re.compile(r"\.(?<=\b[^\W\d_].)(?=[^\W\d_]\b)")  # U.S., p.m.
+_DOUBLED_INITIALISM = re.compile(r"\.(?<=\b[A-Z]{2}.) ?(?=([A-Z])\1\b)")  # EE.UU., FF. AA.
+_THOUSANDS = re.compile(r"[.,](?<=\d.)(?=\d{3}(?!\d))")
+_GLUE = re.compile(
+    r"[-+./<>&@#_~](?:(?<=[<>&@#_~])"
+    r"|(?<=[-+])(?=\d)"
+    r"|(?<=[./])(?:(?<!\d.)|(?!\d)))"  # 1.5 and 9/11 stay whole
+)
+_ENTITY = re.compile(r"&(?:#\w+|\w+);")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def searchable(text: str) -> str:
+    """Return the words of `text` as the text-search parser should see them.
+
+    Links go. Hashtags and telling handles stay whole and in parts ("@BetteMidler" becomes
+    "BetteMidler Bette Midler"). Dotted initialisms join ("U.S." becomes "US"), thousands too
+    ("10.000" and "10,000" become "10000"). Contractions lose what is no word of its own
+    ("Trump's" becomes "Trump"; "won't" goes, for its parts are "won" and "t"). The result is
+    NFKC, without control characters, single-spaced. Linear in the length of `text`.
+    """
+    if not (text.isascii() and text.isprintable()):
+        text = _plain(text)
+    if "http" in text:
+        text = _LINK.sub(" ", text)
+    if "/" in text or "www." in text:
+        text = _HOST_LINK.sub(" ", text)
+    if "@" in text or "#" in text:
+        text = _TAGGED.sub(_tagged, _REPOST.sub("", text))
+    if "'" in text:
+        text = _without_contractions(text)
+    if "&" in text:
+        text = _AMPERSAND.sub("", text)
+    if "." in text:
+        text = _INITIALISM.sub("", text)
+        text = _DOUBLED_INITIALISM.sub("", text)
+    text = _THOUSANDS.sub("", text)
+    return " ".join(_GLUE.sub(" ", text).split())
+
+
+def camel_parts(word: str) -> tuple[str, ...]:
+    """Return the pieces of a compound written without spaces, in order.
+
+    Pieces end at underscores, between letters and digits, before a capital that follows a small
+    letter, and before the last capital of a run ("NATOSummit" gives NATO, Summit).
+    """
+    return tuple(part for piece in word.split("_") for part in _cased_parts(piece) if part)
+
+
+def shown(text: str) -> str:
+    """Return `text` as a person should see it.
+
+    HTML entities are decoded (also those escaped twice), line ends become "\\n", and the
+    characters that PostgreSQL cannot store (NUL, lone surrogates) go. Nothing else changes.
+    """
+    for _ in range(2):
+        if "&" in text:
+            text = _ENTITY.sub(_decoded, text)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _UNSTORABLE.sub("", text) if "\x00" in text or not text.isascii() else text
+
+
+def _decoded(match: re.Match[str]) -> str:
+    return html.unescape(match[0])
+
+
+def _plain(text: str) -> str:
+    text = _ODD.sub(_plain_character, text)
+    if not unicodedata.is_normalized("NFKC", text):
+        text = unicodedata.normalize("NFKC", text)
+    return text
+
+
+def _plain_character(match: re.Match[str]) -> str:
+    character = match[0]
+    if character in _APOSTROPHES:
+        return "'"
+    return "" if _INVISIBLE_CHARACTER.match(character) else " "
+
+
+@lru_cache(maxsize=16_384)
+def _readable(tagged: str) -> str:
+    """Return what a handle or hashtag says.
+
+    A hashtag is always kept. A handle is kept when a reader would understand it as words: two
+    or more alphabetic parts ("@FoxNews") or one acronym ("@CNN"). Any other ("@nytimes",
+    "@joe_b_99") is an address: it names whom one talks to, and matches no headline.
+    """
+    word = tagged[1:]
+    parts = camel_parts(word)
+    if tagged[0] == "@":
+        words = [part for part in parts if len(part) > 1 and part.isalpha()]
+        if len(words) < 2 and not (len(word) > 1 and word.isalpha() and word.isupper()):
+            return " "
+    return f" {word} {' '.join(parts)} " if len(parts) > 1 else f" {word} "
+
+
+def _tagged(match: re.Match[str]) -> str:
+    return _readable(match[0])
+
+
+def _cased_parts(piece: str) -> list[str]:
+    cuts = [0, *(i for i in range(1, len(piece)) if _starts_part(piece, i)), len(piece)]
+    return [piece[start:end] for start, end in pairwise(cuts)]
+
+
+def _starts_part(piece: str, i: int) -> bool:
+    before, here = piece[i - 1], piece[i]
+    if before.isdigit() != here.isdigit():
+        return True
+    if not here.isupper():
+        return False
+    return before.islower() or (before.isupper() and piece[i + 1 : i + 2].islower())
+
+
+def _without_contractions(text: str) -> str:
+    if "'t" in text or "'T" in text:
+        text = _NEGATION.sub(" ", text)
+    return _ENDING.sub(" ", text)
