@@ -26,16 +26,18 @@ class FileLock:
         Raises OSError when the file cannot be opened, StorageError when it cannot be locked.
         """
         take = self._lock.acquire_read_lock if shared else self._lock.acquire_write_lock
+        taken = False
         try:
-            taken = bool(take(blocking=timeout > 0, timeout=timeout))
+            taken = take(blocking=timeout > 0, timeout=timeout)
         except threading.ThreadError as error:
             raise StorageError(
                 f"The file {self.path} cannot be locked ({error}).",
                 fix="Choose a data folder on a local disk, or set DATABASE_URL.",
             ) from error
-        if not taken:
-            self._lock.lockfile.close()
-            self._lock.lockfile = None
+        finally:
+            if not taken and self._lock.lockfile:
+                self._lock.lockfile.close()
+                self._lock.lockfile = None
         return taken
 
     def release(self) -> None:

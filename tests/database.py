@@ -87,7 +87,7 @@ def clones(server_url: str, folder: Path, worker: str) -> Iterator[Clones]:
     note = folder / "template.name"
     with _held(gate):
         if not note.exists():
-            wait_for(_drop_stale(server_url))
+            wait_for(drop_stale(server_url))
             note.write_text(wait_for(_create_template(server_url)))
         template = note.read_text()
         assert users.acquire(shared=True, timeout=_LOCK_SECONDS)
@@ -128,7 +128,7 @@ async def _create_template(server_url: str) -> str:
     return name
 
 
-async def _drop_stale(server_url: str) -> None:
+async def drop_stale(server_url: str) -> None:
     connection = await asyncpg.connect(server_url)
     try:
         for row in await connection.fetch("SELECT datname FROM pg_database"):

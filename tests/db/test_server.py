@@ -227,6 +227,7 @@ class TestCrashes:
         with durable:
             await run_sql(durable.url(), "CREATE TABLE kept AS SELECT 7 AS value")
             os.kill(postmaster_pid(data_dir), signal.SIGKILL)
+            await until(lambda: state(data_dir) is State.ABSENT)
             with careless(data_dir) as again:
                 assert await ask(again.url(), "SELECT value FROM kept") == 7
             assert await ask(durable.url(), "SELECT value FROM kept") == 7

@@ -1,0 +1,67 @@
+"""The databases that tests are given."""
+
+import os
+import time
+from pathlib import Path
+
+import asyncpg
+
+from tests.database import Clones, drop_stale, execute, with_database
+
+
+async def names(url: str) -> set[str]:
+    connection = await asyncpg.connect(url)
+    try:
+        return {row["datname"] for row in await connection.fetch("SELECT datname FROM pg_database")}
+    finally:
+        await connection.close()
+
+
+async def test_every_test_gets_a_database_of_its_own_with_all_tables(
+    database_url: str, _clones: Clones
+) -> None:
+    await execute(database_url, "CREATE TABLE mine ()")
+    with _clones.clone() as other:
+        connection = await asyncpg.connect(other)
+        try:
+            assert await connection.fetchval("SELECT to_regclass('mine')") is None
+            assert await connection.fetchval("SELECT count(*) FROM migration") > 0
+        finally:
+            await connection.close()
+
+
+async def test_a_clone_goes_even_while_somebody_is_connected(
+    server_url: str, _clones: Clones
+) -> None:
+    before = await names(server_url)
+    with _clones.clone() as url:
+        connection = await asyncpg.connect(url)
+        (name,) = await names(server_url) - before
+    assert name not in await names(server_url)
+    connection.terminate()
+
+
+async def test_databases_of_dead_runs_go_after_a_day(server_url: str) -> None:
+    now = int(time.time())
+    stale = f"presagio_test_{now - 90_000}_x_{os.getpid()}"
+    young = f"presagio_test_{now - 60}_x_{os.getpid()}"
+    await execute(server_url, f'CREATE DATABASE "{stale}"', f'CREATE DATABASE "{young}"')
+    try:
+        await drop_stale(server_url)
+        left = await names(server_url)
+        assert young in left
+        assert stale not in left
+    finally:
+        await execute(server_url, f'DROP DATABASE "{young}"')
+
+
+def test_the_url_of_another_database_keeps_the_rest() -> None:
+    url = "postgresql://u:p@/one?host=/tmp/x&port=5432"
+    assert with_database(url, "two") == "postgresql://u:p@/two?host=/tmp/x&port=5432"
+    assert with_database("postgresql://u@h:1", "two") == "postgresql://u@h:1/two"
+
+
+def test_tests_see_no_setting_of_whoever_runs_them(run_folder: Path) -> None:
+    assert Path.home().parent == run_folder
+    assert [name for name in os.environ if name.startswith("PRESAGIO_")] == ["PRESAGIO_DATA_DIR"]
+    assert Path(os.environ["PRESAGIO_DATA_DIR"]).is_relative_to(run_folder)
