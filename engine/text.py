@@ -63,10 +63,10 @@ def searchable(text: str) -> str:
         text = _LINK.sub(" ", text)
     if "/" in text or "www." in text:
         text = _HOST_LINK.sub(" ", text)
-    if "@" in text or "#" in text:
-        text = _TAGGED.sub(_tagged, _REPOST.sub("", text))
     if "'" in text:
         text = _without_contractions(text)
+    if "@" in text or "#" in text:
+        text = _TAGGED.sub(_tagged, _REPOST.sub("", text))
     if "&" in text:
         text = _AMPERSAND.sub("", text)
     if "." in text:

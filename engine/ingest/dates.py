@@ -52,7 +52,7 @@ def _read(value: object) -> datetime:
 
 def _iso(text: str) -> str:
     if text[:1].isdigit():
-        return text.replace(" +", "+")  # 2013-02-08 04:20:27 +0000
+        return text.replace(" +", "+").replace(" -", "-")  # 2013-02-08 04:20:27 +0000
     words = text.split()
     if len(words) != 6 or words[1] not in _MONTHS:
         raise ValueError(text)

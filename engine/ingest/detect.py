@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from io import BufferedReader, BytesIO
 from types import TracebackType
 from typing import IO, Self
@@ -51,8 +51,11 @@ class RecordStream:
         """Bytes read so far; compressed ones for a gzip file, unpacked ones for a zip."""
         return self._source.bytes_read
 
-    def __iter__(self) -> Generator[SourceRecord | Reject]:
-        return self._records
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> SourceRecord | Reject:
+        return next(self._records)
 
     def __enter__(self) -> Self:
         return self

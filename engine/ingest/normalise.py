@@ -22,8 +22,10 @@ _MENTION = re.compile(r"@(?<![\w/.].)(\w+)")
 _REPLY = re.compile(r"@\w")
 # '"@fan: a text" An answer': reposting by hand, other people's words first.
 _HAND_QUOTE = re.compile(r"[\"“]\s*@\w")
-_LINK_END = re.compile(r"(?:…|(?<!\.)\.\.\.)\s*https?://\S+$")
-_SHORTEST_CUT = 110  # characters: texts were cut at 140, from which a link may be missing
+_LINK_END = re.compile(r"(?:…|(?<!\.)\.\.\.)\s*(https?://\S+)$")
+_PICTURE = re.compile(r"/(?:photo|video)/\d+$")
+# Characters that a text has when it was cut at 140 or 280, more or less a link.
+_NEAR_LIMIT = (range(110, 151), range(250, 311))
 _LONGEST_END = 300  # characters that a final link may take
 _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_]\w+)?")
 _RENAMED = {"in": "id", "iw": "he", "ji": "yi"}
@@ -87,24 +89,25 @@ def _seen_flags(text: str, post: Post) -> Flag:
         flags |= Flag.REPLY
     if "pic.twitter.com/" in text:
         flags |= Flag.MEDIA
-    if _is_cut(text.rstrip(), repost=repost):
+    if _is_cut(text.rstrip(), post.links, repost=repost):
         flags |= Flag.TRUNCATED
     return flags
 
 
-def _is_cut(text: str, *, repost: bool) -> bool:
+def _is_cut(text: str, links: Sequence[tuple[str, str]], *, repost: bool) -> bool:
     """Tell a text that a program cut from one whose author trails off.
 
-    A repost that ends in an ellipsis was cut. Any other text must be nearly as long as the limit
-    was, and end in "…", or in an ellipsis and the link to the rest.
+    A repost that ends in an ellipsis was cut. Any other text must be about as long as the limit
+    was, and end in "…", or in an ellipsis and the link to the rest (not to a picture).
     """
     if repost and text.endswith("…"):
         return True
-    if len(text) < _SHORTEST_CUT:
+    if not any(len(text) in lengths for lengths in _NEAR_LIMIT):
         return False
-    return text.endswith(("...", "…") if repost else "…") or bool(
-        _LINK_END.search(text[-_LONGEST_END:])
-    )
+    if text.endswith(("...", "…") if repost else "…"):
+        return True
+    found = _LINK_END.search(text[-_LONGEST_END:])
+    return found is not None and not _PICTURE.search(dict(links).get(found[1], found[1]))
 
 
 def _web_address(url: str | None) -> str | None:

@@ -2,11 +2,12 @@
 
 `note-tweet.js` has ids of its own and no link to the posts. A note belongs to the post that was
 written at the same second and whose text it continues; a reply begins with handles that the
-note leaves out.
+note leaves out, and the same link has another short form in each.
 """
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from engine.errors import RecordError
@@ -18,23 +19,30 @@ _SLACK = tuple(timedelta(seconds=seconds) for seconds in (0, -1, 1, -2, 2))
 _SHORTEST_BEGINNING = 40  # characters that must agree
 _ADDRESSED = re.compile(r"(?:@\w+\s+)*")
 _LONGEST_CUT = 2_000  # characters
+_SHORT_LINK = re.compile(r"https?://t\.co/\w+")
 _CUT_END = re.compile(r"…?(?:\s*https?://t\.co/\w+)*\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    compared: str  # every short link the same
+    whole: str  # every short link expanded
 
 
 class NoteTweets:
     """Long texts by the second in which they were written."""
 
     def __init__(self, notes: Iterable[Mapping[str, object]] = ()) -> None:
-        self._by_second: dict[datetime, list[str]] = {}
+        self._by_second: dict[datetime, list[_Note]] = {}
         for wrapped in notes:
             note = mapping(wrapped.get("noteTweet"))
-            text = _text(note)
+            read = _note(mapping(note.get("core")))
             try:
                 second = zoned(note.get("createdAt")).replace(microsecond=0)
             except RecordError:
                 continue  # without a time it belongs to no post, which then stays cut and says so
-            if text:
-                self._by_second.setdefault(second, []).append(text)
+            if read:
+                self._by_second.setdefault(second, []).append(read)
 
     def whole_text(self, tweet: Mapping[str, object]) -> str | None:
         """Return the whole text of a post that was cut, or None when nothing is missing."""
@@ -44,12 +52,12 @@ class NoteTweets:
         addressed, beginning = _beginning(shown(cut))
         if len(beginning) < _SHORTEST_BEGINNING:
             return None
-        for text in self._written_at(tweet.get("created_at")):
-            if text.startswith(beginning) and len(text) > len(beginning):
-                return addressed + text
+        for note in self._written_at(tweet.get("created_at")):
+            if note.compared.startswith(beginning) and len(note.compared) > len(beginning):
+                return addressed + note.whole
         return None
 
-    def _written_at(self, created_at: object) -> Iterable[str]:
+    def _written_at(self, created_at: object) -> Iterable[_Note]:
         try:
             second = zoned(created_at)
         except RecordError:
@@ -58,18 +66,20 @@ class NoteTweets:
             yield from self._by_second.get(second + slack, ())
 
 
-def _text(note: Mapping[str, object]) -> str | None:
-    core = mapping(note.get("core"))
+def _note(core: Mapping[str, object]) -> _Note | None:
     text = string(core.get("text"))
+    if not text:
+        return None
+    whole = text
     for link in mappings(core.get("urls")):
         short, expanded = string(link.get("shortUrl")), string(link.get("expandedUrl"))
-        if text and short and expanded:
-            text = text.replace(short, expanded)
-    return text
+        if short and expanded:
+            whole = whole.replace(short, expanded)
+    return _Note(_SHORT_LINK.sub("t.co", text), whole)
 
 
 def _beginning(text: str) -> tuple[str, str]:
     """Split a cut text into the handles it addresses and what is left of what it says."""
     found = _ADDRESSED.match(text)
     addressed = found[0] if found else ""
-    return addressed, _CUT_END.sub("", text[len(addressed) :])
+    return addressed, _SHORT_LINK.sub("t.co", _CUT_END.sub("", text[len(addressed) :]))

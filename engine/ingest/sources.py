@@ -69,7 +69,10 @@ class FolderFiles:
         return (self._root / name).is_file()
 
     def size(self, name: str) -> int | None:
-        status = (self._root / name).stat()
+        try:
+            status = (self._root / name).stat()
+        except OSError:
+            return None  # opening it will say why
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def open(self, name: str) -> Readable:
@@ -213,6 +216,8 @@ def source_at(where: str, stdin: IO[bytes]) -> Source:
             return Source(where, ZipFiles(path), packed=True)
     except OSError as exc:
         raise unreadable(where, exc) from exc
+    except ValueError as exc:  # a NUL in the path
+        raise InputError(f"{where!r} is no path.", fix="Check the path.") from exc
     return Source(where, FolderFiles(path.parent, only=path.name), packed=False)
 
 
