@@ -26,7 +26,7 @@ class FileLock:
         Raises OSError when the file cannot be opened, StorageError when it cannot be locked.
         """
         take = self._lock.acquire_read_lock if shared else self._lock.acquire_write_lock
-        taken = False
+        taken: bool = False
         try:
             taken = take(blocking=timeout > 0, timeout=timeout)
         except threading.ThreadError as error:

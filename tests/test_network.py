@@ -25,8 +25,8 @@ def test_a_datagram_to_elsewhere_is_refused() -> None:
         client.sendto(b"?", ("192.0.2.1", 53))
 
 
-@pytest.mark.parametrize("host", ["example.invalid", b"example.invalid", "192.0.2.1"])
-async def test_asyncio_gets_nowhere_either(host: str | bytes) -> None:
+@pytest.mark.parametrize("host", ["example.invalid", "192.0.2.1"])
+async def test_asyncio_gets_nowhere_either(host: str) -> None:
     with only_loopback() as refused, pytest.raises(NetworkAccess):
         await asyncio.open_connection(host, 80)
     assert refused

@@ -18,6 +18,7 @@ from db.postmaster import LOG_FILE, PID_FILE, State, observe, trim_log
         f"{os.getpid()}\n/data\n1\n5432\n/nowhere\n\n1 2\nready   \n",
         "99999999\n/data\n1\n5432\n/nowhere\n\n1 2\nready   \n",
     ],
+    ids=["empty", "garbage", "other process", "single-user", "other process, ready", "dead"],
 )
 def test_a_pid_file_alone_is_no_server(tmp_path: Path, text: str) -> None:
     (tmp_path / PID_FILE).write_text(text)
