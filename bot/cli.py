@@ -1,2 +1,305 @@
+"""The `presagio` command: reads arguments, opens what a command needs, hands over."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from bot.app import App, open_app, open_database
+from bot.console.output import Output
+from bot.dates import read_date
+from bot.logs import configure_logging
+from bot.settings import Settings, load_settings
+from engine.errors import PresagioError, UsageError
+from engine.types import Kind
+
+_Result = TypeVar("_Result")
+
+FAILED, WRONG_USAGE, STOPPED = 1, 2, 130
+
+app = typer.Typer(
+    name="presagio",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="There is always a tweet: old posts that foresaw today's headlines.",
+)
+corpora = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List, show, change and drop corpora.\n\nExample: presagio corpora list",
+)
+app.add_typer(corpora, name="corpora")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+CorpusName = Annotated[
+    str, typer.Option("--corpus", help="Corpus; default: the configured one, else the only one.")
+]
+NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
+
+
 def main() -> None:
-    """Entry point of the `presagio` command."""
+    """Run a command. Exit code 0 done, 1 failed with one line, 2 wrong usage, 130 stopped."""
+    try:
+        app()
+    except PresagioError as error:
+        Output.of_process().remark(f"presagio: {error}")
+        sys.exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED)
+    except KeyboardInterrupt:
+        sys.exit(STOPPED)
+    except BrokenPipeError:
+        # Whoever read the output has gone; the interpreter must not complain while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FAILED)
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="Configuration file, in place of config.toml.")
+    ] = None,
+) -> None:
+    """Take what all commands share."""
+    context.obj = config
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Read headlines from the terminal until input ends.")
+    ] = False,
+) -> None:
+    """Answer four headlines from the bundled corpus of an invented account.
+
+    Example: presagio demo --chat
+    """
+    from bot.console.demo import DEMO_CORPUS, converse, load_demo
+    from bot.console.demo import demo as answer_bundled
+
+    async def run(opened: App) -> None:
+        output = Output.of_process()
+        if chat:
+            await load_demo(opened, output=output)
+            await converse(opened, corpus=DEMO_CORPUS)
+        else:
+            await answer_bundled(opened, now=_now(), output=output)
+
+    _with_app(context, run, set_up=True)
+
+
+@app.command()
+def chat(context: typer.Context, corpus: CorpusName = "") -> None:
+    """Read headlines and commands from the terminal until its input ends.
+
+    Example: presagio chat --corpus trump
+    """
+    from bot.console.demo import converse
+
+    _with_app(context, lambda opened: converse(opened, corpus=corpus))
+
+
+@app.command()
+def init(context: typer.Context) -> None:
+    """Create or update the tables. May be run again at any time.
+
+    Example: presagio init
+    """
+    settings = _settings(context)
+    output = Output.of_process()
+
+    async def run() -> list[str]:
+        async with open_database(settings, progress=output.remark) as database:
+            return await database.migrate()
+
+    done = asyncio.run(run())
+    for name in done:
+        output.line(f"applied migration {name}")
+    output.line("The database is ready." if done else "The database was ready; nothing to do.")
+
+
+@app.command()
+def ingest(
+    context: typer.Context,
+    files: Annotated[
+        list[str], typer.Argument(help="Files, folders or zips of an export; - is standard input.")
+    ],
+    corpus: Annotated[str, typer.Option("--corpus", help="Corpus to fill [tweets].")] = "",
+    kind: Annotated[Kind | None, typer.Option("--kind", help="What it holds [tweets].")] = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", help="Of texts that name none: english, spanish, simple..."),
+    ] = None,
+    format: Annotated[  # noqa: A002 - the name of the option
+        str, typer.Option("--format", help="Insist on a format; a wrong name lists them all.")
+    ] = "auto",
+    author: Annotated[
+        str | None, typer.Option("--author", help="Account of records that name none.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Store an archive. A second run stores only what changed.
+
+    Example: presagio ingest twitter-2024.zip --corpus me --author myhandle --language spanish
+    """
+    from bot.console.ingest import IngestOptions
+    from bot.console.ingest import ingest as load
+
+    chosen = IngestOptions(
+        corpus=corpus, kind=kind, language=language, format=format, author=author, json=json
+    )
+    _with_app(context, lambda opened: load(opened, files, chosen, output=Output.of_process()))
+
+
+@app.command()
+def search(
+    context: typer.Context,
+    headline: Annotated[str, typer.Argument(help="The headline, in quotes.")],
+    corpus: CorpusName = "",
+    limit: Annotated[int | None, typer.Option("--limit", min=1, max=1000, help="Hits [3].")] = None,
+    before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,
+    after: Annotated[str | None, typer.Option("--after", help="Only from this date on.")] = None,
+    date: Annotated[str | None, typer.Option("--date", help="Date of the headline.")] = None,
+    no_llm: NoLlm = False,
+    json: Json = False,
+) -> None:
+    """Find the old texts that foretold a headline.
+
+    Example: presagio search "Container ship blocks canal" --date 2021-03-28
+    """
+    from bot.console.search import SearchOptions
+    from bot.console.search import search as answer
+
+    chosen = SearchOptions(
+        corpus=corpus,
+        limit=limit,
+        before=read_date(before) if before else None,
+        after=read_date(after) if after else None,
+        date=read_date(date) if date else None,
+        judged=not no_llm,
+        json=json,
+    )
+    _with_app(
+        context,
+        lambda opened: answer(opened, headline, chosen, now=_now(), output=Output.of_process()),
+    )
+
+
+@corpora.command("list")
+def corpora_list(context: typer.Context, json: Json = False) -> None:
+    """List all corpora.
+
+    Example: presagio corpora list --json
+    """
+    from bot.console.corpora import list_corpora
+
+    _with_app(context, lambda opened: list_corpora(opened, json=json, output=Output.of_process()))
+
+
+@corpora.command("show")
+def corpora_show(context: typer.Context, name: str, json: Json = False) -> None:
+    """Show one corpus.
+
+    Example: presagio corpora show demo
+    """
+    from bot.console.corpora import show_corpus
+
+    _with_app(
+        context, lambda opened: show_corpus(opened, name, json=json, output=Output.of_process())
+    )
+
+
+@corpora.command("set")
+def corpora_set(
+    context: typer.Context,
+    name: str,
+    author: Annotated[
+        str | None, typer.Option("--author", help="Account of texts that name none.")
+    ] = None,
+    url_template: Annotated[
+        str | None,
+        typer.Option("--url-template", help="Link of a text; {author} and {id} are filled in."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Change a corpus.
+
+    Example: presagio corpora set me --url-template "https://example.org/{author}/{id}"
+    """
+    from bot.console.corpora import set_corpus
+
+    _with_app(
+        context,
+        lambda opened: set_corpus(
+            opened,
+            name,
+            author=author,
+            url_template=url_template,
+            json=json,
+            output=Output.of_process(),
+        ),
+    )
+
+
+@corpora.command("drop")
+def corpora_drop(
+    context: typer.Context,
+    name: str,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove a corpus and its documents, after asking.
+
+    Example: presagio corpora drop demo --yes
+    """
+    from bot.console.corpora import drop_corpus
+
+    if not yes and not (sys.stdin.isatty() and typer.confirm(f"Remove {name!r} and all it holds?")):
+        raise UsageError(f"{name!r} was not removed.", fix="Confirm, or pass --yes.")
+    _with_app(
+        context, lambda opened: drop_corpus(opened, name, json=json, output=Output.of_process())
+    )
+
+
+@app.command()
+def doctor(context: typer.Context, json: Json = False) -> None:
+    """Check the settings, the database and the model endpoint.
+
+    Example: presagio doctor
+    """
+    from bot.console.doctor import doctor as examine
+
+    if not asyncio.run(examine(_settings(context), json=json, output=Output.of_process())):
+        sys.exit(FAILED)
+
+
+def _settings(context: typer.Context) -> Settings:
+    settings = load_settings(context.obj)
+    configure_logging(settings.logging)
+    return settings
+
+
+def _with_app(
+    context: typer.Context, run: Callable[[App], Awaitable[_Result]], *, set_up: bool = False
+) -> _Result:
+    """Open everything, run a command on it, and close everything."""
+    settings = _settings(context)
+
+    async def opened() -> _Result:
+        async with open_app(
+            settings, progress=Output.of_process().remark, set_up=set_up
+        ) as application:
+            return await run(application)
+
+    return asyncio.run(opened())
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

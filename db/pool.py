@@ -20,7 +20,8 @@ class PoolSettings:
 
     size: int = 4
     connect_timeout: float = 10.0
-    command_timeout: float = 30.0
+    command_timeout: float = 30.0  # the client gives up
+    statement_timeout: float = 30.0  # the server gives up: a lost client leaves nothing running
 
 
 class Database:
@@ -43,8 +44,7 @@ class Database:
                 init=_prepare,
                 server_settings={
                     "application_name": "presagio",
-                    # Limits the server side too: a lost client leaves nothing running.
-                    "statement_timeout": str(int(settings.command_timeout * 1000)),
+                    "statement_timeout": str(int(settings.statement_timeout * 1000)),
                     # Planned once a connection: see docs/decisions/0004-retrieval.md.
                     "plan_cache_mode": "force_generic_plan",
                     "jit": "off",

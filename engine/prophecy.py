@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
+from urllib.parse import quote
 
 from engine.distinct import distinct
 from engine.ports import SearchIndex
 from engine.score import Profile, Scorer, lexical
 from engine.text import searchable
-from engine.types import Candidate, Corpus, Filters, Headline, Prophecy, Term, Verdict
+from engine.types import Candidate, Corpus, Filters, Headline, Hit, Prophecy, Term, Verdict
 
 _DAYS_A_MONTH = 30.44
 
@@ -80,7 +81,9 @@ class Prophet:
         return Prophecy(
             headline=headline,
             corpus=corpus.name,
-            hits=tuple(scorer.hits(candidates, verdict.scores, limit)),
+            hits=tuple(
+                _linked(hit, corpus) for hit in scorer.hits(candidates, verdict.scores, limit)
+            ),
             terms=tuple(terms),
             candidates=tuple(candidate.external_id for candidate in found),
             verdict=verdict,
@@ -117,6 +120,19 @@ def notice(corpus: Corpus, terms: Sequence[Term], verdict: Verdict) -> str | Non
     if verdict.notice:
         said.append(verdict.notice)
     return " ".join(said) or None
+
+
+def _linked(hit: Hit, corpus: Corpus) -> Hit:
+    """Give a hit the address that the corpus' template makes, where it has none of its own."""
+    found = hit.candidate
+    if found.url or not corpus.url_template:
+        return hit
+    # "i" stands for an account that nobody named; X redirects it.
+    author = quote(found.author or corpus.author or "i", safe="")
+    url = corpus.url_template.replace("{author}", author).replace(
+        "{id}", quote(found.external_id, safe="")
+    )
+    return replace(hit, candidate=replace(found, url=url))
 
 
 def _unjudged() -> Verdict:

@@ -1,0 +1,205 @@
+"""The composition root: opens what a command needs, wires it, and closes it in order."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from bot.settings import Settings
+from bot.settings.model import UNLIMITED
+from db.corpora import Corpora
+from db.documents import Documents
+from db.model import Judgments, Ledger
+from db.pool import Database, PoolSettings
+from db.search import Search
+from db.server import EmbeddedServer
+from engine.bm25 import Bm25
+from engine.budget import Budget
+from engine.errors import CorpusNotFound
+from engine.headline import read_headline
+from engine.judge import Judge
+from engine.llm_settings import LlmSettings
+from engine.prophecy import ProphecySettings, Prophet
+from engine.score import Profile
+from engine.types import Corpus, Filters, Flag, Prophecy
+
+_Number = TypeVar("_Number", int, float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """Everything that commands work with."""
+
+    settings: Settings
+    database: Database
+    corpora: Corpora
+    documents: Documents
+    prophet: Prophet
+
+    async def corpus(self, name: str) -> Corpus:
+        """Return the corpus called `name`; "" means the configured one, else the only one.
+
+        Raises CorpusNotFound.
+        """
+        name = name or self.settings.search.corpus
+        if name:
+            return await self.corpora.get(name)
+        found = await self.corpora.list()
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise CorpusNotFound(
+                "There is no corpus yet.", fix="Load one with: presagio ingest FILE"
+            )
+        names = ", ".join(corpus.name for corpus in found)
+        raise CorpusNotFound(
+            f"There are several corpora: {names}.",
+            fix="Name one with --corpus, or set search.corpus.",
+        )
+
+    async def prophesy(
+        self,
+        headline: str,
+        *,
+        corpus: str,
+        limit: int,
+        now: datetime,
+        date: datetime | None = None,
+        filters: Filters | None = None,
+        judged: bool = True,
+    ) -> Prophecy:
+        """Answer what a person wrote. Raises CorpusNotFound and storage errors."""
+        return await self.prophet.prophesy(
+            await self.corpus(corpus),
+            read_headline(headline, date=date),
+            limit=limit,
+            now=now,
+            filters=filters,
+            judged=judged,
+        )
+
+
+@asynccontextmanager
+async def open_database(
+    settings: Settings, *, progress: Callable[[str], None]
+) -> AsyncIterator[Database]:
+    """Lend the database: the configured one, else the embedded one, started if need be.
+
+    `progress` is told in a sentence what takes time. Raises storage errors.
+    """
+    async with AsyncExitStack() as stack:
+        url = settings.database.url.get_secret_value()
+        if not url:
+            server = EmbeddedServer(settings.data_dir, progress=progress)
+            await asyncio.to_thread(server.acquire)
+            stack.push_async_callback(asyncio.to_thread, server.release)
+            url = server.url()
+        database = await Database.open(
+            url,
+            PoolSettings(
+                size=settings.database.pool_size,
+                connect_timeout=settings.database.connect_timeout,
+                command_timeout=settings.database.command_timeout,
+                statement_timeout=settings.database.statement_timeout,
+            ),
+        )
+        stack.push_async_callback(database.close)
+        yield database
+
+
+@asynccontextmanager
+async def open_app(
+    settings: Settings, *, progress: Callable[[str], None], set_up: bool = False
+) -> AsyncIterator[App]:
+    """Lend everything. The embedded database is set up on the way; any other must have been,
+    unless `set_up` says to do so.
+
+    Raises storage errors, SettingsError.
+    """
+    async with open_database(settings, progress=progress) as database, AsyncExitStack() as stack:
+        if set_up or not settings.database.url.get_secret_value():
+            await database.migrate()
+        else:
+            await database.require_current()
+        judge = await _judge(settings, database, stack)
+        search = Search(database, Bm25(settings.search.k1, settings.search.b))
+        yield App(
+            settings=settings,
+            database=database,
+            corpora=Corpora(database),
+            documents=Documents(database),
+            prophet=Prophet(search, judge, prophecy_settings(settings)),
+        )
+
+
+def prophecy_settings(settings: Settings) -> ProphecySettings:
+    """Translate [search] and [score]."""
+    score = settings.score
+    return ProphecySettings(
+        candidates=settings.search.candidates,
+        duplicate_similarity=score.duplicate_similarity,
+        exclude_recent_months=settings.search.exclude_recent_months,
+        profile=Profile(
+            judgment=score.judgment,
+            lexical=score.lexical,
+            age=score.age,
+            age_full_years=score.age_full_years,
+            factors={
+                Flag.REPOST: score.repost,
+                Flag.QUOTE: score.quote,
+                Flag.TRUNCATED: score.truncated,
+            },
+            short=score.short,
+            minimum_judgment=settings.search.minimum_judgment,
+            minimum_lexical=settings.search.minimum_lexical,
+        ),
+    )
+
+
+def llm_settings(settings: Settings) -> LlmSettings:
+    """Translate [llm] and its key. Raises SettingsError."""
+    llm, key = settings.llm, settings.secrets.openrouter_api_key
+    return LlmSettings(
+        api_key=key.get_secret_value() if key else None,
+        base_url=llm.base_url,
+        model=llm.model,
+        fallback_models=llm.fallback_models,
+        reasoning_effort=llm.reasoning_effort or None,
+        connect_timeout=llm.connect_timeout,
+        read_timeout=llm.read_timeout,
+        total_timeout=llm.total_timeout,
+        max_completion_tokens=llm.max_completion_tokens,
+        retries=llm.retries,
+        breaker_failures=llm.breaker_failures,
+        breaker_pause=llm.breaker_pause,
+    )
+
+
+def has_model(settings: LlmSettings) -> bool:
+    """Tell whether a model can be asked: OpenRouter needs a key, a local server does not."""
+    return settings.api_key is not None or not settings.is_openrouter
+
+
+async def _judge(settings: Settings, database: Database, stack: AsyncExitStack) -> Judge | None:
+    chosen = llm_settings(settings)
+    if not has_model(chosen):
+        return None
+    # Imported here: a search without a model does not pay for an HTTP client.
+    from engine.llm import ChatClient  # noqa: PLC0415
+
+    client = ChatClient(
+        chosen,
+        ledger=Ledger(database),
+        clock=time.monotonic,
+        budget=Budget(
+            tokens=_limit(settings.llm.daily_tokens), cost_usd=_limit(settings.llm.daily_usd)
+        ),
+    )
+    return Judge(await stack.enter_async_context(client), Judgments(database))
+
+
+def _limit(amount: _Number) -> _Number | None:
+    return None if amount == UNLIMITED else amount

@@ -1,0 +1,75 @@
+"""`presagio demo`: the bundled corpus answers its headlines."""
+
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from bot.app import App
+from bot.commands import LocalMemory, Services, standard_commands
+from bot.console.chat import chat
+from bot.console.ingest import IngestOptions, ingest
+from bot.console.lines import read_lines
+from bot.console.output import Output
+from bot.console.screen import Screen
+from bot.dates import read_date
+from bot.prophecy_reply import prophecy_reply
+
+DEMO_CORPUS = "demo"
+_LANGUAGE = "english"  # of what names no language; every bundled tweet names its own
+
+
+def bundled(name: str) -> Path:
+    """Return the path of a bundled file, installed or in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    installed = package / "examples" / name
+    return installed if installed.exists() else package.parent / "examples" / name
+
+
+async def load_demo(app: App, *, output: Output) -> None:
+    """Make sure that the bundled corpus is stored."""
+    output.remark("Loading the bundled corpus, an invented account.")
+    options = IngestOptions(corpus=DEMO_CORPUS, language=_LANGUAGE)
+    await ingest(app, [str(bundled("demo.jsonl"))], options, output=Output(sys.stderr, sys.stderr))
+    await app.corpora.change(DEMO_CORPUS, url_template="https://example.org/{author}/{id}")
+
+
+async def demo(app: App, *, now: datetime, output: Output) -> None:
+    """Load the bundled corpus and answer the bundled headlines."""
+    await load_demo(app, output=output)
+    output.line()
+    for row in _headlines():
+        prophecy = await app.prophesy(
+            row["headline"],
+            corpus=DEMO_CORPUS,
+            limit=app.settings.search.limit,
+            now=now,
+            date=read_date(row["date"]),
+        )
+        output.show(prophecy_reply(prophecy, prophecy.hits, now=now))
+    output.remark("Next: presagio demo --chat, or your own archive: presagio ingest FILE")
+
+
+async def converse(app: App, *, corpus: str, now: datetime | None = None) -> None:
+    """Read headlines and commands from the terminal until its input ends."""
+    services = Services(
+        prophesy=app.prophesy,
+        memory=LocalMemory(),
+        corpus=corpus,
+        limit=app.settings.search.limit,
+    )
+    await chat(
+        standard_commands(),
+        services,
+        lines=read_lines(sys.stdin.fileno()),
+        screen=Screen(sys.stdout),
+        now=lambda: now or datetime.now(UTC),
+        interactive=sys.stdin.isatty() and sys.stdout.isatty(),
+    )
+
+
+def _headlines() -> list[Mapping[str, str]]:
+    lines = bundled("headlines.jsonl").read_text(encoding="utf-8").splitlines()
+    return [orjson.loads(line) for line in lines]

@@ -1,0 +1,59 @@
+"""Where commands write: results to stdout, everything else to stderr."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+import orjson
+
+from bot.console.printable import printable
+from bot.console.screen import Screen
+from bot.reply import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Both streams of a command."""
+
+    results: TextIO
+    remarks: TextIO
+
+    @classmethod
+    def of_process(cls) -> "Output":
+        """Return the process' own streams."""
+        return cls(sys.stdout, sys.stderr)
+
+    def show(self, reply: Reply) -> None:
+        """Write an answer."""
+        Screen(self.results).show(reply)
+
+    def line(self, text: str = "") -> None:
+        """Write a line of the result."""
+        Screen(self.results).write(f"{text}\n")
+
+    def json(self, value: object) -> None:
+        """Write one JSON object on one line."""
+        self.line(orjson.dumps(value).decode())
+
+    def remark(self, text: str) -> None:
+        """Tell the person something that is no result."""
+        Screen(self.remarks).write(f"{printable(text)}\n")
+
+    def table(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Write rows with the same keys as aligned columns under their names."""
+        if not rows:
+            return
+        cells = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        for row in cells:
+            self.line(_aligned(row, widths))
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else printable(str(value or "-"))
+
+
+def _aligned(row: Iterable[str], widths: Iterable[int]) -> str:
+    padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+    return "  ".join(padded).rstrip()

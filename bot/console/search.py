@@ -1,0 +1,45 @@
+"""`presagio search`: one headline from the command line."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot.app import App
+from bot.console.as_json import prophecy_json
+from bot.console.output import Output
+from bot.prophecy_reply import prophecy_reply
+from engine.types import Filters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """What the command line asked for; `corpus` "" and `limit` None leave it to the settings."""
+
+    corpus: str = ""
+    limit: int | None = None
+    before: datetime | None = None
+    after: datetime | None = None
+    date: datetime | None = None
+    judged: bool = True
+    json: bool = False
+
+
+async def search(
+    app: App, headline: str, options: SearchOptions, *, now: datetime, output: Output
+) -> None:
+    """Write the answer to a headline."""
+    started = time.perf_counter()
+    prophecy = await app.prophesy(
+        headline,
+        corpus=options.corpus,
+        limit=options.limit or app.settings.search.limit,
+        now=now,
+        date=options.date,
+        filters=Filters(before=options.before, after=options.after),
+        judged=options.judged,
+    )
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    if options.json:
+        output.json(prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms))
+    else:
+        output.show(prophecy_reply(prophecy, prophecy.hits, now=now))

@@ -1,0 +1,28 @@
+"""Dates as people type them."""
+
+import re
+from datetime import UTC, datetime
+
+from engine.errors import UsageError
+
+_YEAR = re.compile(r"\d{4}")
+_MONTH = re.compile(r"\d{4}-\d{2}")
+
+
+def read_date(text: str) -> datetime:
+    """Return the moment that "2015", "2015-03", "2015-03-02" or a full ISO time names.
+
+    What is left out is the beginning; without a zone it is UTC. Raises UsageError.
+    """
+    whole = text.strip()
+    if _YEAR.fullmatch(whole):
+        whole += "-01-01"
+    elif _MONTH.fullmatch(whole):
+        whole += "-01"
+    try:
+        moment = datetime.fromisoformat(whole)
+    except ValueError as exc:
+        raise UsageError(
+            f"{text!r} is not a date.", fix="Write it as 2015, 2015-03, 2015-03-02 or ISO 8601."
+        ) from exc
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
