@@ -32,7 +32,7 @@ _HOST_LINK = re.compile(
     re.IGNORECASE,
 )
 _REPOST = re.compile(r"RT\s+(?=@)")
-_TAGGED = re.compile(r"[@#](?<!\w.)(\w+)")
+_TAGGED = re.compile(r"([@#](?<!\w.)\w+)(?:'[sS]\b)?")
 _NEGATION = re.compile(r"\b[a-z]++(?<=n)'t\b", re.IGNORECASE)
 _ENDING = re.compile(r"'(?<=[\w.].)(?:s|ll|re|ve|d|m)\b", re.IGNORECASE)
 _AMPERSAND = re.compile(r"&(?<=\b[A-Z].)(?=[A-Z]\b)|&(?<=\bAT.)(?=T\b)")  # S&P, Q&A, AT&T
@@ -40,9 +40,10 @@ _INITIALISM = re.compile(r"\.(?<=\b[^\W\d_].)(?=[^\W\d_]\b)")  # U.S., p.m.
 _DOUBLED_INITIALISM = re.compile(r"\.(?<=\b[A-Z]{2}.) ?(?=([A-Z])\1\b)")  # EE.UU., FF. AA.
 _THOUSANDS = re.compile(r"[.,](?<=\d.)(?=\d{3}(?!\d))")
 _GLUE = re.compile(
-    r"[-+./<>&@#_~](?:(?<=[<>&@#_~])"
+    r"[-+./<>&@#~](?:(?<=[<>&@#~])"
     r"|(?<=[-+])(?=\d)"
-    r"|(?<=[./])(?:(?<!\d.)|(?!\d)))"  # 1.5 and 9/11 stay whole
+    r"|(?<=\.)(?:(?<!\d.)|(?!\d))"  # 1.5 stays whole
+    r"|(?<=/)(?:(?<!\d.)|(?<=\d{3}.)|(?!\d{1,2}(?!\d))))"  # 9/11 does, 2019/2023 does not
 )
 _ENTITY = re.compile(r"&(?:#\w+|\w+);")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -63,10 +64,11 @@ def searchable(text: str) -> str:
         text = _LINK.sub(" ", text)
     if "/" in text or "www." in text:
         text = _HOST_LINK.sub(" ", text)
-    if "'" in text:
-        text = _without_contractions(text)
     if "@" in text or "#" in text:
         text = _TAGGED.sub(_tagged, _REPOST.sub("", text))
+    text = text.replace("_", " ")
+    if "'" in text:
+        text = _without_contractions(text)
     if "&" in text:
         text = _AMPERSAND.sub("", text)
     if "." in text:
@@ -135,7 +137,7 @@ def _readable(tagged: str) -> str:
 
 
 def _tagged(match: re.Match[str]) -> str:
-    return _readable(match[0])
+    return _readable(match[1])
 
 
 def _cased_parts(piece: str) -> list[str]:
