@@ -1,0 +1,57 @@
+"""A server of its own for one bench, and the corpus in it."""
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+from bench.timing import progress
+from db.corpora import Corpora
+from db.documents import Documents
+from db.pool import Database, PoolSettings
+from db.server import EmbeddedServer
+from engine.types import Corpus, Document, Kind
+
+BATCH = 10_000
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """Lend a folder that is removed afterwards; the server's account may pass through it."""
+    with tempfile.TemporaryDirectory(prefix="presagio-bench-") as name:
+        path = Path(name)
+        path.chmod(0o711)
+        yield path
+
+
+@contextmanager
+def server(parent: Path) -> Iterator[str]:
+    """Lend the URL of an embedded server with the settings it ships with."""
+    with EmbeddedServer(parent / "data") as running:
+        yield running.url()
+
+
+async def opened(url: str, *, size: int) -> Database:
+    """Return the database with all tables, and a pool of `size` connections."""
+    database = await Database.open(url, PoolSettings(size=size, command_timeout=600))
+    await database.migrate()
+    return database
+
+
+async def filled(
+    database: Database, name: str, language: str, documents: Iterable[Document]
+) -> Corpus:
+    """Store documents and return their corpus with its statistics."""
+    corpora, store = Corpora(database), Documents(database)
+    corpus = await corpora.ensure(
+        name, kind=Kind.TWEETS, language=language, author=None, url_template=None
+    )
+    stored, rest = 0, iter(documents)
+    while batch := list(islice(rest, BATCH)):
+        inserted, _ = await store.upsert(corpus, batch)
+        stored += inserted
+        if stored % (10 * BATCH) == 0:
+            progress(f"  {stored:,} stored")
+    await store.settle(corpus)
+    return await corpora.get(name)

@@ -1,0 +1,47 @@
+"""Percentiles, and the lines that a bench prints."""
+
+import json
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
+    """Return the median and the 95th percentile of some durations."""
+    p50, p95 = np.percentile(seconds, [50, 95]) * 1000
+    return {"p50_ms": round(float(p50), 3), "p95_ms": round(float(p95), 3)}
+
+
+class Output:
+    """Prints one JSON line a row at once, and all rows as a table at the end."""
+
+    def __init__(self, bench: str) -> None:
+        self._bench = bench
+        self._rows: list[dict[str, object]] = []
+
+    def row(self, **figures: object) -> None:
+        """Print one result; None is left out."""
+        row = {"bench": self._bench, **{k: v for k, v in figures.items() if v is not None}}
+        self._rows.append(row)
+        print(json.dumps(row), flush=True)
+
+    def table(self) -> None:
+        """Print everything for a person, on stderr."""
+        names = list(dict.fromkeys(name for row in self._rows for name in row))
+        cells = [names, *([_cell(row.get(name)) for name in names] for row in self._rows)]
+        widths = [max(len(line[column]) for line in cells) for column in range(len(names))]
+        for line in cells:
+            texts = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+            print("  ".join(texts).rstrip(), file=sys.stderr)
+
+
+def progress(said: str) -> None:
+    """Tell what takes time."""
+    print(said, file=sys.stderr, flush=True)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,77 @@
+"""Real tweets and headlines, and as many more tweets as a size asks for."""
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from engine.errors import RecordError
+from engine.headline import read_headline
+from engine.ingest.detect import open_source
+from engine.ingest.normalise import normalise
+from engine.ingest.records import Defaults, Reject
+from engine.text import searchable
+from engine.types import Document, Flag
+
+DATA = Path(__file__).resolve().parents[1] / "../shared/data"
+SEED = 20
+# Given to documents at random, so that a filter's share is known.
+RARE, RARE_SHARE = Flag.MEDIA, 0.05
+COMMON, COMMON_SHARE = Flag.QUOTE, 0.20
+_WINDOW = (6, 12)  # words
+
+
+def tweets(path: Path) -> list[Document]:
+    """Return the usable records of a file, numbered from 0 in the order of their dates."""
+    found = []
+    with open_source(str(path)) as stream:
+        for record in stream:
+            if isinstance(record, Reject):
+                continue
+            try:
+                found.append(normalise(record, Defaults()))
+            except RecordError:
+                continue
+    found.sort(key=lambda document: (document.created_at, document.external_id))
+    chance = random.Random(SEED)
+    return [_numbered(document, number, chance) for number, document in enumerate(found)]
+
+
+def grown(real: Sequence[Document], size: int) -> Iterator[Document]:
+    """Yield `size` documents: the real ones, then recombined ones.
+
+    A recombined document has the length of one real tweet and is put together from windows of
+    6 to 12 words of others, so that how often words occur, and occur together, stays realistic.
+    The documents of a size are the first ones of every larger size.
+    """
+    yield from islice(real, size)
+    chance = random.Random(SEED + 1)
+    words = [document.search_text.split() for document in real]
+    for number in range(len(real), size):
+        length = len(chance.choice(words))
+        mixed: list[str] = []
+        while len(mixed) < length:
+            source = chance.choice(words)
+            start = chance.randrange(max(1, len(source) - _WINDOW[0]))
+            mixed += source[start : start + min(chance.randint(*_WINDOW), length - len(mixed))]
+            length -= not source  # a tweet without words would hold this up for ever
+        text = " ".join(mixed)
+        document = replace(chance.choice(real), text=text, search_text=text)
+        yield _numbered(document, number, chance)
+
+
+def headlines(path: Path, number: int) -> list[str]:
+    """Return real headlines as the search reads them, chosen at random and with words in them."""
+    with path.open(encoding="utf-8") as file:
+        titles = [json.loads(line)["title"] for line in file]
+    random.Random(SEED).shuffle(titles)
+    texts = (searchable(read_headline(title).text) for title in titles)
+    return list(islice((text for text in texts if text), number))
+
+
+def _numbered(document: Document, number: int, chance: random.Random) -> Document:
+    flags = RARE if chance.random() < RARE_SHARE else Flag.NONE
+    flags |= COMMON if chance.random() < COMMON_SHARE else Flag.NONE
+    return replace(document, external_id=str(number), digest=number, flags=flags)
