@@ -9,10 +9,10 @@ import os
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from db.server import EmbeddedServer
@@ -24,6 +24,10 @@ _EXTERNAL = os.environ.get("PRESAGIO_TEST_DATABASE_URL")
 _OURS = re.compile(r"PRESAGIO_.*|DATABASE_URL|OPENROUTER_API_KEY|.*_TOKEN|.*_SECRET|XDG_.*|PG.*")
 _SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
+
+# Time limits a test example would make tests depend on how busy the machine is.
+hypothesis.settings.register_profile("project", deadline=None)
+hypothesis.settings.load_profile("project")
 
 _RUN = pytest.StashKey[Path]()
 _RUN_FOLDER = "PRESAGIO_TEST_RUN_FOLDER"
@@ -45,11 +49,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _new_run_folder() -> Path:
-    for other in Path(tempfile.gettempdir()).glob(f"{_RUN_PREFIX}*"):
-        if other.stat().st_uid == os.geteuid() and other.stat().st_mtime < time.time() - _DAY:
-            _remove_dead_run(other)
     folder = Path(tempfile.mkdtemp(prefix=_RUN_PREFIX))
     folder.chmod(0o711)
+    mine = folder.stat()
+    for other in folder.parent.glob(f"{_RUN_PREFIX}*"):
+        status = other.stat()
+        if status.st_uid == mine.st_uid and status.st_mtime < mine.st_mtime - _DAY:
+            _remove_dead_run(other)
     return folder
 
 
