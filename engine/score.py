@@ -17,6 +17,7 @@ _DAYS_A_YEAR = 365.25
 # A short tweet that matches is no better prophecy than a longer one: length counts for less in
 # the feature than in retrieval.
 _FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
+_LEAD = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ class Profile:
     age: float = 0.10
     age_full_years: float = 10.0  # the age that counts as 1
     factors: Mapping[Flag, float] = field(
-        default_factory=lambda: {Flag.REPOST: 0.95, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.97}
+        default_factory=lambda: {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}
     )
     short: float = 0.8  # fewer than `short_tokens` tokens
     short_tokens: int = 4
@@ -39,19 +40,34 @@ class Profile:
 def lexical(
     candidate: Candidate, terms: Sequence[Term], documents: int, average_length: float
 ) -> float:
-    """Return the share of the headline's idf that the candidate covers, 0..1.
+    """Return the share of the headline that the candidate covers, 0..1, words weighted.
 
-    Words that the corpus has never seen count among what is not covered, so the figure means
-    the same for every headline. A covered term counts with its BM25 part, which is 1 for a
-    text of average length that says it once.
+    A word weighs its idf, the more the earlier it stands. Words that the corpus has never seen
+    count among what is not covered, so the figure means the same for every headline. A covered
+    word counts with its BM25 part, which is 1 for a text of average length that says it once.
     """
-    whole = sum(idf(documents, t.document_frequency) for t in terms if t.neighbour_of is None)
-    covered = 0.0
-    for index, frequency in candidate.matched.items():
-        term = terms[index]
-        part = _FEATURE_BM25.part(frequency, candidate.length, average_length)
-        covered += term.weight * idf(documents, term.document_frequency) * part
+    weights = term_weights(terms, documents)
+    whole = sum(w for w, t in zip(weights, terms, strict=True) if t.neighbour_of is None)
+    covered = sum(
+        weights[index] * _FEATURE_BM25.part(frequency, candidate.length, average_length)
+        for index, frequency in candidate.matched.items()
+    )
     return min(1.0, covered / whole) if whole else 0.0
+
+
+def term_weights(terms: Sequence[Term], documents: int) -> list[float]:
+    """Return what each word of the headline weighs; a neighbour stands where its word stands.
+
+    A headline leads with what it is about: the first word weighs half as much again as the
+    last.
+    """
+    last = sum(term.neighbour_of is None for term in terms) - 1
+    position, weights = -1, []
+    for term in terms:
+        position += term.neighbour_of is None
+        lead = 1 + _LEAD * (1 - position / last) if last > 0 else 1.0
+        weights.append(term.weight * idf(documents, term.document_frequency) * lead)
+    return weights
 
 
 def age(created_at: datetime, asked_at: datetime, full_years: float) -> float:

@@ -105,9 +105,9 @@ class ScoreSettings(Section):
     lexical: float = Field(0.25, ge=0, description="Weight of the words in common.")
     age: float = Field(0.10, ge=0, description="Weight of the age: older is higher.")
     age_full_years: float = Field(10, gt=0, description="Age in years that counts in full.")
-    repost: float = Field(0.95, ge=0, le=1, description="Multiplier for reposts.")
+    repost: float = Field(0.97, ge=0, le=1, description="Multiplier for reposts.")
     quote: float = Field(0.97, ge=0, le=1, description="Multiplier for quotes.")
-    truncated: float = Field(0.97, ge=0, le=1, description="Multiplier for texts that are cut off.")
+    truncated: float = Field(0.98, ge=0, le=1, description="Multiplier for texts that are cut off.")
     short: float = Field(
         0.8, ge=0, le=1, description="Multiplier for texts of fewer than four telling words."
     )
