@@ -268,6 +268,40 @@ def corpora_drop(
     )
 
 
+@app.command(name="eval")
+def evaluate(
+    context: typer.Context,
+    corpus: Annotated[str, typer.Option("--corpus", help="Corpus to search.")],
+    headlines: Annotated[
+        Path, typer.Option("--headlines", help="JSON lines: qid, headline; kind, date if known.")
+    ],
+    qrels: Annotated[Path, typer.Option("--qrels", help="Lines of qid, id and label 0-6, tabbed.")],
+    run_out: Annotated[
+        Path | None, typer.Option("--run-out", help="Write what was found to this file.")
+    ] = None,
+    no_llm: NoLlm = False,
+    json: Json = False,
+) -> None:
+    """Measure answers against judged headlines.
+
+    Example: presagio eval --corpus demo --headlines examples/judged.headlines.jsonl
+    --qrels examples/judged.qrels.tsv --no-llm
+    """
+    from bot.console.evaluation import EvaluationOptions, evaluation
+
+    chosen = EvaluationOptions(
+        corpus=corpus,
+        headlines=headlines,
+        qrels=qrels,
+        run_out=run_out,
+        judged=not no_llm,
+        json=json,
+    )
+    _with_app(
+        context, lambda opened: evaluation(opened, chosen, now=_now(), output=Output.of_process())
+    )
+
+
 @app.command()
 def doctor(context: typer.Context, json: Json = False) -> None:
     """Check the settings, the database and the model endpoint.
