@@ -7,13 +7,17 @@ for every document of it whose bounds can add up to the wanted score, and for fe
 See docs/decisions/0004-retrieval.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice
 
 from engine.bm25 import Bm25
 
 # Below this depth a query no longer asks for combinations: it stays small and a little wider.
 _DEPTH = 4
+# Combinations of many terms with like bounds would fill megabytes: a query of more pieces
+# (operands and closing brackets) is made less deep.
+_MOST_PIECES = 512
 # Rounding differs between here and the server by far less than this share of a score.
 _SLACK = 1e-9
 
@@ -63,29 +67,34 @@ def reaching(bounds: Sequence[tuple[str, float]], need: float) -> str:
     `bounds` holds (lexeme, bound). With need <= 0 it is the plain OR of all lexemes.
     """
     ordered = sorted(bounds, key=lambda pair: -pair[1])
-    remaining = [0.0]
-    for _, bound in reversed(ordered):
-        remaining.insert(0, remaining[0] + bound)
-    return "|".join(_alternatives(ordered, remaining, 0, need * (1 - _SLACK), _DEPTH))
+    remaining = list(accumulate((bound for _, bound in reversed(ordered)), initial=0.0))[::-1]
+    wanted = need * (1 - _SLACK)
+    for depth in range(_DEPTH, 0, -1):
+        pieces = list(islice(_pieces(ordered, remaining, 0, wanted, depth), _MOST_PIECES + 1))
+        if len(pieces) <= _MOST_PIECES:
+            return "".join(pieces)
+    return "".join(_pieces(ordered, remaining, 0, wanted, 0))
 
 
-def _alternatives(
+def _pieces(
     ordered: Sequence[tuple[str, float]],
     remaining: Sequence[float],
     start: int,
     need: float,
     depth: int,
-) -> list[str]:
+) -> Iterator[str]:
     """OR-ed parts: the first matching lexeme is at `index`, the rest must add what is missing."""
-    parts = []
+    separator = ""
     for index in range(start, len(ordered)):
         if remaining[index] < need:
             break
         lexeme, bound = ordered[index]
         if bound >= need or depth == 0:
-            parts.append(quoted(lexeme))
+            yield f"{separator}{quoted(lexeme)}"
+        elif remaining[index + 1] >= need - bound:
+            yield f"{separator}{quoted(lexeme)}&("
+            yield from _pieces(ordered, remaining, index + 1, need - bound, depth - 1)
+            yield ")"
+        else:
             continue
-        rest = _alternatives(ordered, remaining, index + 1, need - bound, depth - 1)
-        if rest:
-            parts.append(f"{quoted(lexeme)}&({'|'.join(rest)})")
-    return parts
+        separator = "|"
