@@ -19,6 +19,8 @@ _FILTERS = (
     " AND ($6::timestamptz IS NULL OR created_at >= $6)"
     " AND flags & $7::integer = $7 AND flags & $8::integer = 0"
 )
+# The classes add up the same score in different order: what differs by rounding alone is a tie.
+_TIES = "1e9::float8"
 _NORM = "($2::float8 + $3::float8 * length)"
 
 
@@ -30,7 +32,10 @@ def rank_statement(table: str, lexemes: int) -> str:
         f" WHERE tsv @@ ${_FIRST_CLASS + index} AND {document_class.condition} AND {_FILTERS}"
         for index, document_class in enumerate(CLASSES)
     )
-    return f"SELECT id, score FROM ({selects}) ranked ORDER BY score DESC, created_at, id LIMIT $4"
+    return (
+        f"SELECT id, score FROM ({selects}) ranked"
+        f" ORDER BY round(score * {_TIES}) DESC, created_at, id LIMIT $4"
+    )
 
 
 def _score(document_class: DocumentClass, lexemes: int) -> str:
