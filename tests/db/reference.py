@@ -1,0 +1,76 @@
+"""BM25 written down a second time, as plainly as possible, over the stored lexemes."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from engine.bm25 import Bm25
+from engine.types import Candidate, Filters, Term
+from tests.db.corpus import Stored
+
+# Scores this close are one score: the order of additions differs.
+CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Scored:
+    stored: Stored
+    score: float
+
+
+def scores(documents: Sequence[Stored], terms: Sequence[Term], bm25: Bm25) -> list[Scored]:
+    """Score every document that holds a lexeme of a term."""
+    frequency = Counter(name for d in documents for name in d.frequencies)
+    total = len(documents)
+    average = sum(sum(d.frequencies.values()) for d in documents) / max(total, 1) or 1.0
+    weights: defaultdict[str, float] = defaultdict(float)
+    for term in terms:
+        df = min(total, sum(frequency[name] for name in term.lexemes))
+        for name in term.lexemes:
+            weights[name] += term.weight * math.log(1 + (total - df + 0.5) / (df + 0.5))
+    scored = []
+    for d in documents:
+        norm = bm25.k1 * (1 - bm25.b + bm25.b * sum(d.frequencies.values()) / average)
+        parts = [
+            weight * tf * (bm25.k1 + 1) / (tf + norm)
+            for name, weight in weights.items()
+            if (tf := d.frequencies.get(name, 0))
+        ]
+        if parts:
+            scored.append(Scored(d, math.fsum(parts)))
+    return scored
+
+
+def passes(stored: Stored, filters: Filters) -> bool:
+    """Whether a document meets the conditions."""
+    return (
+        (filters.before is None or stored.created_at < filters.before)
+        and (filters.after is None or stored.created_at >= filters.after)
+        and stored.flags & filters.require == filters.require
+        and not stored.flags & filters.exclude
+    )
+
+
+def ranked(scored: Sequence[Scored], filters: Filters, limit: int) -> list[Scored]:
+    """Return the best `limit`, ties by date then id; scores that are close tie."""
+    left = sorted((s for s in scored if passes(s.stored, filters)), key=lambda s: -s.score)
+    ordered: list[Scored] = []
+    tied: list[Scored] = []
+    for s in left:
+        if tied and tied[-1].score - s.score > CLOSE:
+            ordered += sorted(tied, key=_age)
+            tied = []
+        tied.append(s)
+    return (ordered + sorted(tied, key=_age))[:limit]
+
+
+def _age(scored: Scored) -> tuple[object, int]:
+    return (scored.stored.created_at, scored.stored.id)
+
+
+def assert_same(found: Sequence[Candidate], expected: Sequence[Scored]) -> None:
+    """The same documents in the same order with the same scores."""
+    assert [c.external_id for c in found] == [s.stored.external_id for s in expected]
+    for candidate, s in zip(found, expected, strict=True):
+        assert abs(candidate.bm25 - s.score) <= CLOSE
