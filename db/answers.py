@@ -1,0 +1,98 @@
+"""Answers that were given, for /why, /more and buttons, and the votes on them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import asyncpg
+from pydantic import TypeAdapter
+
+from db.pool import Database
+from db.statements import statements
+from engine.chat import Answer, Chat, Favourite, Tally
+from engine.types import Prophecy
+
+_PROPHECY = TypeAdapter(Prophecy)
+
+
+class Answers:
+    """Reads and writes the answer and vote tables."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("conversation")
+
+    async def keep(self, chat: Chat, thread: str | None, answer: Answer) -> int:
+        """Store a new answer and return its id."""
+        async with self._database.connection() as connection:
+            return int(
+                await connection.fetchval(
+                    self._sql["keep_answer"],
+                    chat.id,
+                    thread,
+                    answer.asked_at,
+                    answer.first,
+                    answer.last,
+                    _PROPHECY.dump_json(answer.prophecy).decode(),
+                )
+            )
+
+    async def get(self, chat: Chat, answer_id: int) -> Answer | None:
+        """Return an answer of this chat, or None."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["answer"], answer_id, chat.id)
+        return _answer(row)
+
+    async def last(self, chat: Chat, thread: str | None) -> Answer | None:
+        """Return the last answer in this chat's thread, or None."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["last_answer"], chat.id, thread)
+        return _answer(row)
+
+    async def turn_page(self, answer: Answer) -> None:
+        """Store which hits were shown last. The answer must have been stored."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["turn_page"], answer.id, answer.first, answer.last)
+
+    async def vote(
+        self, answer: Answer, rank: int, person: str, value: int, *, now: datetime
+    ) -> None:
+        """Store a person's vote (1 or -1) on one hit, replacing an earlier one."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["vote"], answer.id, rank, person, value, now)
+
+    async def tallies(self, answer: Answer) -> Mapping[int, Tally]:
+        """Return the votes on an answer's hits, by rank; hits without votes are not in it."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["tallies"], answer.id)
+        return {row["rank"]: Tally(up=row["up"], down=row["down"]) for row in rows}
+
+    async def favourites(self, chat: Chat, limit: int) -> list[Favourite]:
+        """Return the best-voted hits of a chat, best first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["favourites"], chat.id, limit)
+        return [favourite for row in rows if (favourite := _favourite(row))]
+
+
+def _answer(row: asyncpg.Record | None) -> Answer | None:
+    if row is None:
+        return None
+    return Answer(
+        id=row["id"],
+        prophecy=_PROPHECY.validate_json(row["prophecy"]),
+        asked_at=row["asked_at"],
+        first=row["first"],
+        last=row["last"],
+    )
+
+
+def _favourite(row: asyncpg.Record) -> Favourite | None:
+    prophecy = _PROPHECY.validate_json(row["prophecy"])
+    hits = [hit for hit in prophecy.hits if hit.rank == row["rank"]]
+    if not hits:
+        return None
+    return Favourite(
+        headline=prophecy.headline.text,
+        hit=hits[0],
+        asked_at=row["asked_at"],
+        tally=Tally(up=row["up"], down=row["down"]),
+    )

@@ -1,0 +1,69 @@
+"""Chats and their settings."""
+
+import asyncpg
+
+from db.pool import Database
+from db.statements import statements
+from engine.chat import Chat, Listening
+
+
+class Chats:
+    """Reads and writes the chat table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("conversation")
+
+    async def meet(
+        self,
+        platform: str,
+        external_id: str,
+        *,
+        private: bool,
+        title: str | None,
+        time_zone: str = "UTC",
+    ) -> Chat:
+        """Return the chat, remembering it if it is new. A chat that speaks is active again."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(
+                self._sql["meet"], platform, external_id, private, title, time_zone
+            )
+        assert row is not None  # noqa: S101 - the statement returns its row either way
+        return _chat(row)
+
+    async def change(self, chat: Chat) -> None:
+        """Store the settings of a chat."""
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["change"],
+                chat.id,
+                chat.language,
+                chat.time_zone,
+                chat.corpus,
+                chat.listening.value,
+                chat.threshold,
+                chat.quiet_from,
+                chat.quiet_to,
+                chat.picture,
+                chat.active,
+            )
+
+    async def move(self, platform: str, old: str, new: str) -> None:
+        """Give a chat the id that the platform moved it to, with all that belongs to it.
+
+        Safe to repeat: a group that becomes a larger one says so several times.
+        """
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["forget_moved"], platform, old, new)
+            await connection.execute(self._sql["move"], platform, old, new)
+
+    async def deactivate(self, platform: str, external_id: str) -> None:
+        """Note that the bot was blocked or removed."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["deactivate"], platform, external_id)
+
+
+def _chat(row: asyncpg.Record) -> Chat:
+    columns = dict(row)
+    columns["listening"] = Listening(columns["listening"])
+    return Chat(**columns)

@@ -1,0 +1,27 @@
+"""How often somebody was answered today (UTC)."""
+
+from datetime import UTC, datetime, timedelta
+
+from db.pool import Database
+from db.statements import statements
+
+
+class Quotas:
+    """Counts uses by scope and day."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("conversation")
+
+    async def use(self, scope: str, *, now: datetime) -> int:
+        """Count one use and return how many there were today, this one included."""
+        today = now.astimezone(UTC).date()
+        async with self._database.connection() as connection:
+            return int(await connection.fetchval(self._sql["use"], scope, today))
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove the counts of days gone by."""
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["forget_quotas"], now.astimezone(UTC).date() - timedelta(days=1)
+            )

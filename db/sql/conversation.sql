@@ -1,0 +1,97 @@
+-- name: meet
+INSERT INTO chat (platform, external_id, private, title, time_zone)
+VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (platform, external_id) DO UPDATE
+   SET title = coalesce(excluded.title, chat.title), active = true
+RETURNING id, platform, external_id, private, title, language, time_zone, corpus, listening,
+          threshold, quiet_from, quiet_to, picture, active
+
+-- name: change
+UPDATE chat
+   SET language = $2, time_zone = $3, corpus = $4, listening = $5, threshold = $6,
+       quiet_from = $7, quiet_to = $8, picture = $9, active = $10
+ WHERE id = $1
+
+-- name: move
+UPDATE chat SET external_id = $3 WHERE platform = $1 AND external_id = $2
+
+-- name: forget_moved
+DELETE FROM chat WHERE platform = $1 AND external_id = $3
+   AND EXISTS (SELECT FROM chat WHERE platform = $1 AND external_id = $2)
+
+-- name: deactivate
+UPDATE chat SET active = false WHERE platform = $1 AND external_id = $2
+
+-- name: process_number
+SELECT nextval('process_number')::integer
+
+-- name: take
+INSERT INTO turn (platform, event_id, process, taken_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (platform, event_id) DO UPDATE
+   SET process = excluded.process, taken_at = excluded.taken_at
+ WHERE turn.state = 'taken' AND turn.process <> excluded.process
+   AND NOT EXISTS (SELECT FROM pg_catalog.pg_locks l
+                    WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $5::integer::oid
+                      AND l.objid = turn.process::oid AND l.objsubid = 2
+                      AND l.database = (SELECT oid FROM pg_catalog.pg_database
+                                         WHERE datname = current_database()))
+RETURNING true
+
+-- name: answering
+UPDATE turn SET state = 'answering'
+ WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
+RETURNING true
+
+-- name: done
+UPDATE turn SET state = 'done' WHERE platform = $1 AND event_id = $2 AND process = $3
+
+-- name: release
+DELETE FROM turn WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
+
+-- name: forget_turns
+DELETE FROM turn WHERE taken_at < $1
+
+-- name: keep_answer
+INSERT INTO answer (chat_id, thread, asked_at, first, last, prophecy)
+VALUES ($1, $2, $3, $4, $5, $6::text::jsonb)
+RETURNING id
+
+-- name: answer
+SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
+ WHERE id = $1 AND chat_id = $2
+
+-- name: last_answer
+SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
+ WHERE chat_id = $1 AND thread IS NOT DISTINCT FROM $2
+ ORDER BY id DESC LIMIT 1
+
+-- name: turn_page
+UPDATE answer SET first = $2, last = $3 WHERE id = $1
+
+-- name: vote
+INSERT INTO vote (answer_id, rank, person, value, voted_at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (answer_id, rank, person) DO UPDATE
+   SET value = excluded.value, voted_at = excluded.voted_at
+
+-- name: tallies
+SELECT rank, count(*) FILTER (WHERE value > 0) AS up, count(*) FILTER (WHERE value < 0) AS down
+  FROM vote WHERE answer_id = $1 GROUP BY rank
+
+-- name: favourites
+SELECT a.asked_at, a.prophecy::text AS prophecy, v.rank,
+       count(*) FILTER (WHERE v.value > 0) AS up, count(*) FILTER (WHERE v.value < 0) AS down
+  FROM vote v JOIN answer a ON a.id = v.answer_id
+ WHERE a.chat_id = $1
+ GROUP BY a.id, v.rank
+HAVING sum(v.value) > 0
+ ORDER BY sum(v.value) DESC, a.id, v.rank
+ LIMIT $2
+
+-- name: use
+INSERT INTO quota AS known (scope, day, used) VALUES ($1, $2, 1)
+ON CONFLICT (scope, day) DO UPDATE SET used = known.used + 1
+RETURNING used
+
+-- name: forget_quotas
+DELETE FROM quota WHERE day < $1

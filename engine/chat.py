@@ -1,0 +1,69 @@
+"""What is known about the chats that the bot speaks in, and about each answer it gave."""
+
+from dataclasses import dataclass
+from datetime import datetime, time
+from enum import StrEnum
+
+from engine.types import Hit, Prophecy
+
+
+class Listening(StrEnum):
+    """Which plain messages of a group are tried as headlines."""
+
+    ALL = "all"
+    MENTIONS = "mentions"
+    COMMANDS = "commands"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat:
+    """One chat with its settings. `language` None follows the person who writes."""
+
+    id: int
+    platform: str
+    external_id: str
+    private: bool
+    title: str | None = None
+    language: str | None = None
+    time_zone: str = "UTC"
+    corpus: str | None = None  # None = the configured one
+    listening: Listening = Listening.MENTIONS
+    threshold: int = 4  # judgment (0..6) from which the bot speaks unasked
+    quiet_from: time | None = None  # local; the bot does not speak unasked until quiet_to
+    quiet_to: time | None = None
+    picture: bool = False  # with posts that nobody asked for
+    active: bool = True  # False: the bot was blocked or removed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answer in a chat and which of its hits were shown last: from `first` up to `last`."""
+
+    prophecy: Prophecy
+    asked_at: datetime
+    first: int
+    last: int
+    id: int | None = None  # once stored
+
+    @property
+    def page(self) -> tuple[Hit, ...]:
+        """The hits that were shown last."""
+        return self.prophecy.hits[self.first : self.last]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Votes on one hit."""
+
+    up: int = 0
+    down: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Favourite:
+    """A hit that a chat voted for, with its headline."""
+
+    headline: str
+    hit: Hit
+    asked_at: datetime
+    tally: Tally
