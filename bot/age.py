@@ -3,6 +3,14 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from bot.words import Words, words_for
+
+_FORMS = {
+    "year": ("{number} year before", "{number} years before"),
+    "month": ("{number} month before", "{number} months before"),
+    "day": ("{number} day before", "{number} days before"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Age:
@@ -12,9 +20,14 @@ class Age:
     unit: str
 
     def __str__(self) -> str:
+        return self.said(words_for("en"))
+
+    def said(self, words: Words) -> str:
+        """Return the age in a reader's language."""
         if self.count == 0:
-            return "less than a day before"
-        return f"{self.count} {self.unit}{'' if self.count == 1 else 's'} before"
+            return words.say("less than a day before")
+        singular, plural = _FORMS[self.unit]
+        return words.count(singular, plural, self.count)
 
 
 def age_between(earlier: datetime, later: datetime) -> Age:

@@ -1,17 +1,26 @@
 """A prophecy as a reply in plain words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from bot.age import age_between
-from bot.reply import HitView, Reply
+from bot.reply import Action, Button, HitView, Reply
+from bot.words import Words
+from engine.chat import Answer, Tally
 from engine.types import Hit, Prophecy, Term
 
 EXAMPLE = "Coffee prices hit a record high"
 _LONGEST_HEADLINE = 200
 
 
-def prophecy_reply(prophecy: Prophecy, hits: Sequence[Hit], *, now: datetime) -> Reply:
+def prophecy_reply(
+    prophecy: Prophecy,
+    hits: Sequence[Hit],
+    *,
+    now: datetime,
+    words: Words,
+    buttons: tuple[tuple[Button, ...], ...] = (),
+) -> Reply:
     """Return the answer that shows `hits`, some or all of those of the prophecy.
 
     Ages count up to the date of the headline, or to `now` when it has none.
@@ -19,21 +28,25 @@ def prophecy_reply(prophecy: Prophecy, hits: Sequence[Hit], *, now: datetime) ->
     headline = prophecy.headline
     until = headline.date or now
     return Reply(
+        words=words,
         headline=_shortened(headline.text or headline.original) or None,
-        text=None if hits else _nothing(prophecy),
-        hits=tuple(_view(hit, until) for hit in hits),
-        notice=notice_of(prophecy),
+        text=None if hits else _nothing(prophecy, words),
+        hits=tuple(hit_view(hit, until, words) for hit in hits),
+        notice=notice_of(prophecy, words),
+        buttons=buttons if hits else (),
     )
 
 
-def _view(hit: Hit, until: datetime) -> HitView:
+def hit_view(hit: Hit, until: datetime, words: Words) -> HitView:
+    """Return a hit as a person sees it; `until` is what its age counts up to."""
     found = hit.candidate
     return HitView(
         rank=hit.rank,
         text=found.text,
         author=found.author,
         date=found.created_at,
-        age=str(age_between(found.created_at, until)),
+        date_text=words.date(found.created_at),
+        age=age_between(found.created_at, until).said(words),
         url=found.url,
         score=hit.score,
         flags=found.flags.names,
@@ -41,31 +54,68 @@ def _view(hit: Hit, until: datetime) -> HitView:
     )
 
 
-def _nothing(prophecy: Prophecy) -> str:
+def answer_buttons(
+    answer: Answer, tallies: Mapping[int, Tally], words: Words
+) -> tuple[tuple[Button, ...], ...]:
+    """Return a row of votes for each hit shown, and a row for the answer as a whole."""
+    votes = []
+    for hit in answer.page:
+        tally, rank = tallies.get(hit.rank, Tally()), str(hit.rank)
+        votes.append(
+            (
+                Button(
+                    label=f"{rank}. 👍 {tally.up}",
+                    action=Action(name="up", answer_id=answer.id, value=rank),
+                ),
+                Button(
+                    label=f"{rank}. 👎 {tally.down}",
+                    action=Action(name="down", answer_id=answer.id, value=rank),
+                ),
+            )
+        )
+    more = [("more", words.say("More"))] if answer.last < len(answer.prophecy.hits) else []
+    rest = [*more, ("why", words.say("Why?")), ("picture", words.say("Picture"))]
+    return (
+        *votes,
+        tuple(
+            Button(label=label, action=Action(name=name, answer_id=answer.id))
+            for name, label in rest
+        ),
+    )
+
+
+def _nothing(prophecy: Prophecy, words: Words) -> str:
     if not any(character.isalnum() for character in prophecy.headline.text):
-        return f"No results: there is no word to look for. Try a sentence, such as: {EXAMPLE}"
+        return words.say(
+            "No results: there is no word to look for. Try a sentence, such as: {example}",
+            example=words.say(EXAMPLE),
+        )
     if not prophecy.candidates:
-        return "No results, nothing spooky: no old tweet shares a word with this headline."
-    return "No results, nothing spooky: no old tweet foretold this."
+        return words.say("No results, nothing spooky: no old tweet shares a word with this.")
+    return words.say("No results, nothing spooky: no old tweet foretold this.")
 
 
-def notice_of(prophecy: Prophecy) -> str | None:
+def notice_of(prophecy: Prophecy, words: Words) -> str | None:
     """Return what there is to say about how it was found and judged, each thing once."""
-    notices = [_replaced_words(prophecy.terms), prophecy.notice or ""]
+    notices = [_replaced_words(prophecy.terms, words), prophecy.notice or ""]
     if (about_judge := prophecy.verdict.notice or "") not in notices[1]:
         notices.append(about_judge)
     return " ".join(filter(None, notices)) or None
 
 
-def _replaced_words(terms: Iterable[Term]) -> str:
+def _replaced_words(terms: Iterable[Term], words: Words) -> str:
     """Tell which words the corpus has never seen, and what was looked for in their place."""
     neighbours: dict[str, list[str]] = {}
     for term in terms:
         if term.neighbour_of is not None:
             neighbours.setdefault(term.neighbour_of, []).append(f'"{term.word}"')
     return " ".join(
-        f'No tweet says "{unknown}"; looked for {", ".join(words)}.'
-        for unknown, words in neighbours.items()
+        words.say(
+            'No tweet says "{unknown}"; looked for {neighbours}.',
+            unknown=unknown,
+            neighbours=", ".join(found),
+        )
+        for unknown, found in neighbours.items()
     )
 
 

@@ -1,22 +1,17 @@
-"""The conversation, the same on every platform: Request -> Reply."""
+"""What can be asked, the same on every platform."""
 
 from bot.commands.help import help_command
-from bot.commands.memory import LocalMemory
-from bot.commands.prophecy import MORE, PROPHECY
-from bot.commands.registry import Command, Registry, Request, Services
+from bot.commands.picture import PICTURE
+from bot.commands.prophecy import MORE, PROPHECY, plain
+from bot.commands.registry import Command, Registry, Services
+from bot.commands.settings import CORPUS, SETTINGS
+from bot.commands.votes import TOP
 from bot.commands.why import WHY
 
-__all__ = [
-    "Command",
-    "LocalMemory",
-    "Registry",
-    "Request",
-    "Services",
-    "standard_commands",
-]
+__all__ = ["Command", "Registry", "Services", "standard_commands"]
 
 
 def standard_commands() -> Registry:
     """Return the commands that every face offers."""
-    commands = (PROPHECY, MORE, WHY)
-    return Registry((*commands, help_command(commands)))
+    commands = (PROPHECY, MORE, WHY, TOP, PICTURE, SETTINGS, CORPUS)
+    return Registry((*commands, help_command(commands)), plain=plain)

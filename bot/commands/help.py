@@ -4,19 +4,19 @@ from collections.abc import Sequence
 
 from bot.commands.registry import Command, Request, Services
 from bot.reply import Reply
-
-_GREETING = "There is always a tweet. Send me a headline; I look for old tweets that foretold it."
+from bot.words import Words
+from engine.chat import Listening
 
 
 def help_command(others: Sequence[Command]) -> Command:
     """Return the command that describes `others` and itself."""
 
     async def answer(request: Request, _services: Services) -> Reply:
-        asked = request.text.lstrip("/").lower()
+        words, asked = request.words, request.text.lstrip("/").lower()
         for listed in (*others, command):
             if asked in listed.names:
-                return Reply(text=_one(listed), ephemeral=True)
-        return Reply(text=_all((*others, command)), ephemeral=True)
+                return Reply(words=words, text=_one(listed, words), ephemeral=True)
+        return Reply(words=words, text=_all(request, (*others, command)), ephemeral=True)
 
     command = Command(
         name="help",
@@ -29,13 +29,32 @@ def help_command(others: Sequence[Command]) -> Command:
     return command
 
 
-def _all(commands: Sequence[Command]) -> str:
-    lines = [f"{command.usage}: {command.summary}" for command in commands]
-    return "\n".join([_GREETING, "", *lines])
+def _all(request: Request, commands: Sequence[Command]) -> str:
+    words = request.words
+    greeting = words.say(
+        "There is always a tweet. Send me a headline or a link; I look for old tweets that"
+        " foretold it."
+    )
+    lines = [f"{command.usage}: {words.say(command.summary)}" for command in commands]
+    example = words.say("For example: {example}", example=words.say(commands[0].example))
+    return "\n".join([greeting, _listening(request), "", *lines, "", example])
 
 
-def _one(command: Command) -> str:
-    lines = [f"{command.usage}: {command.summary}"]
+def _listening(request: Request) -> str:
+    words = request.words
+    if request.place.private:
+        return words.say("Here every message is taken for a headline.")
+    return {
+        Listening.ALL: words.say("Here I read along, and speak only when a tweet fits well."),
+        Listening.MENTIONS: words.say("Here I answer when I am mentioned or replied to."),
+        Listening.COMMANDS: words.say("Here I answer commands and mentions."),
+    }[request.known_chat.listening]
+
+
+def _one(command: Command, words: Words) -> str:
+    lines = [f"{command.usage}: {words.say(command.summary)}"]
     if command.aliases:
-        lines.append(f"Also: {', '.join(f'/{alias}' for alias in command.aliases)}")
-    return "\n".join([*lines, f"Example: {command.example}"])
+        also = ", ".join(f"/{alias}" for alias in command.aliases)
+        lines.append(words.say("Also: {also}", also=also))
+    example = words.say("For example: {example}", example=words.say(command.example))
+    return "\n".join([*lines, example])

@@ -4,73 +4,102 @@ from collections.abc import Iterator, Sequence
 
 from bot.commands.registry import Command, Request, Services
 from bot.prophecy_reply import notice_of
-from bot.reply import Reply
+from bot.reply import Action, Reply
+from bot.words import Words
+from engine.chat import Answer
 from engine.types import Hit, Prophecy, Usage, Verdict
 
 
 async def _why(request: Request, services: Services) -> Reply:
-    answer = await services.memory.get(request.conversation_id)
+    words = request.words
+    answer = await services.answers.last(request.known_chat, request.place.thread)
     if answer is None:
-        return Reply(text="Send me a headline first.", ephemeral=True)
-    shown = answer.prophecy.hits[: answer.last]
+        text = words.say("Send me a headline first.")
+        return Reply(words=words, text=text, ephemeral=True)
     if not request.text:
-        return Reply(text=receipt(answer.prophecy, answer.page))
+        return Reply(words=words, text=receipt(answer.prophecy, answer.page, words))
+    shown = answer.prophecy.hits[: answer.last]
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
     if not chosen:
-        numbers = ", ".join(str(hit.rank) for hit in shown) or "no tweet"
-        return Reply(text=f"I showed {numbers}. Ask /why or /why NUMBER.", ephemeral=True)
-    return Reply(text=receipt(answer.prophecy, chosen))
+        numbers = ", ".join(str(hit.rank) for hit in shown) or "-"
+        text = words.say("I showed {numbers}. Ask /why or /why NUMBER.", numbers=numbers)
+        return Reply(words=words, text=text, ephemeral=True)
+    return Reply(words=words, text=receipt(answer.prophecy, chosen, words))
 
 
-def receipt(prophecy: Prophecy, hits: Sequence[Hit]) -> str:
+async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+    answer: Answer | None = await services.answers.get(request.known_chat, action.answer_id or 0)
+    if answer is None:
+        return Reply(words=request.words, toast=request.words.say("This button is too old."))
+    text = receipt(answer.prophecy, answer.page, request.words)
+    return Reply(words=request.words, text=text, ephemeral=True)
+
+
+def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     """Return how the prophecy was made and why each of `hits` is in it, as lines of text."""
     lines = [
-        f"{len(prophecy.candidates)} candidates from {prophecy.corpus}; the best one covers"
-        f" {prophecy.coverage:.0%} of what the headline's words weigh.",
-        *_judge(prophecy.verdict),
+        words.say(
+            "{count} candidates from {corpus}; the best one covers {share} of what the"
+            " headline's words weigh.",
+            count=len(prophecy.candidates),
+            corpus=prophecy.corpus,
+            share=f"{prophecy.coverage:.0%}",
+        ),
+        *_judge(prophecy.verdict, words),
     ]
-    if notice := notice_of(prophecy):
+    if notice := notice_of(prophecy, words):
         lines.append(notice)
     for hit in hits:
-        lines += ["", *_hit(hit)]
+        lines += ["", *_hit(hit, words)]
     return "\n".join(lines)
 
 
-def _judge(verdict: Verdict) -> Iterator[str]:
+def _judge(verdict: Verdict, words: Words) -> Iterator[str]:
     if not verdict.scores:
-        yield "No model judged them."
+        yield words.say("No model judged them.")
     else:
-        prompt = f" with prompt {verdict.prompt_version}" if verdict.prompt_version else ""
-        yield f"{len(verdict.scores)} were judged by {verdict.model or 'the model'}{prompt}."
+        yield words.say(
+            "{count} were judged by {model} with prompt {version}.",
+            count=len(verdict.scores),
+            model=verdict.model or "-",
+            version=verdict.prompt_version or "-",
+        )
     if verdict.cached:
-        yield "The judgment was kept from an earlier time and cost nothing."
+        yield words.say("The judgment was kept from an earlier time and cost nothing.")
     elif verdict.usage:
-        yield _usage(verdict.usage)
+        yield _usage(verdict.usage, words)
     if verdict.damage:
         faults = ", ".join(f"{kind} {count}" for kind, count in sorted(verdict.damage.items()))
-        yield f"Faults in the model's answer: {faults}."
+        yield words.say("Faults in the model's answer: {faults}.", faults=faults)
 
 
-def _usage(usage: Usage) -> str:
-    return (
-        f"Tokens: {_count(usage.prompt_tokens)} in, {_count(usage.completion_tokens)} out;"
-        f" cost: {'unknown' if usage.cost_usd is None else f'${usage.cost_usd:.4f}'}."
+def _usage(usage: Usage, words: Words) -> str:
+    unknown = words.say("unknown")
+    return words.say(
+        "Tokens: {prompt} in, {completion} out; cost: {cost}.",
+        prompt=unknown if usage.prompt_tokens is None else f"{usage.prompt_tokens:,}",
+        completion=unknown if usage.completion_tokens is None else f"{usage.completion_tokens:,}",
+        cost=unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}",
     )
 
 
-def _count(tokens: int | None) -> str:
-    return "unknown" if tokens is None else f"{tokens:,}"
-
-
-def _hit(hit: Hit) -> Iterator[str]:
-    parts = [f"{name} {value:.2f}" for name, value in hit.parts.items() if value is not None]
-    yield f"{hit.rank}. score {hit.score:.2f} from {', '.join(parts)}"
+def _hit(hit: Hit, words: Words) -> Iterator[str]:
+    parts = [
+        f"{words.say(name)} {value:.2f}" for name, value in hit.parts.items() if value is not None
+    ]
+    yield words.say(
+        "{rank}. score {score} from {parts}",
+        rank=hit.rank,
+        score=f"{hit.score:.2f}",
+        parts=", ".join(parts),
+    )
     if hit.parts.get("judgment") is None:
-        yield "   not judged"
+        yield f"   {words.say('not judged')}"
     if hit.factors:
-        factors = ", ".join(f"{name} {value:.2f}" for name, value in hit.factors.items())
-        yield f"   multiplied by: {factors}"
-    yield f"   words in common: {', '.join(hit.matched) or 'none'}"
+        factors = ", ".join(f"{words.say(n)} {value:.2f}" for n, value in hit.factors.items())
+        yield f"   {words.say('multiplied by: {factors}', factors=factors)}"
+    matched = ", ".join(hit.matched) or words.say("none")
+    yield f"   {words.say('words in common: {words}', words=matched)}"
 
 
 WHY = Command(
@@ -79,4 +108,5 @@ WHY = Command(
     usage="/why [NUMBER]",
     example="/why 2",
     handler=_why,
+    actions={"why": _pressed},
 )

@@ -1,0 +1,76 @@
+"""What a face makes of an event: who says what, where, in the terms of no platform."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from bot.words import Words, words_for
+from engine.chat import Chat
+from engine.types import require_zone
+
+
+class Trigger(StrEnum):
+    """What made the event reach the bot."""
+
+    OVERHEARD = "overheard"  # a message in a group that does not speak to the bot
+    ADDRESSED = "addressed"  # a private message, a mention, a reply to the bot, a shortcut
+    COMMAND = "command"
+    BUTTON = "button"  # the text is what Action.parse reads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an event happened. `thread` is the platform's id of a topic or thread."""
+
+    platform: str
+    chat_id: str
+    private: bool
+    thread: str | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Who caused an event. `language` is ISO 639-1 as the platform says."""
+
+    id: str
+    language: str = "en"
+    time_zone: str | None = None
+    bot: bool = False
+    myself: bool = False  # the bot's own message
+
+
+async def _nobody() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One event. A face has removed its own name from text and command."""
+
+    event_id: str  # the same whenever the platform delivers the event again
+    place: Place
+    person: Person
+    trigger: Trigger
+    text: str
+    now: datetime
+    edited: bool = False
+    is_admin: Callable[[], Awaitable[bool]] = _nobody  # asks the platform
+    chat: Chat | None = None  # known once the gates are passed
+    words: Words = field(default_factory=lambda: words_for("en"))
+
+    def __post_init__(self) -> None:
+        require_zone(self.now)
+
+    @property
+    def known_chat(self) -> Chat:
+        """The chat; only behind the gates."""
+        if self.chat is None:
+            raise LookupError("the gates have not been passed")
+        return self.chat
+
+    @property
+    def who(self) -> str:
+        """The person, unique across platforms."""
+        return f"{self.place.platform}:{self.person.id}"
