@@ -57,6 +57,7 @@ class Request:
     now: datetime
     edited: bool = False
     is_admin: Callable[[], Awaitable[bool]] = _nobody  # asks the platform
+    origin: object = None  # for the face that made the request alone
     chat: Chat | None = None  # known once the gates are passed
     words: Words = field(default_factory=lambda: words_for("en"))
 

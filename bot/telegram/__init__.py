@@ -1,0 +1,1 @@
+"""The Telegram face: translate in, render out, nothing else."""

@@ -1,0 +1,152 @@
+"""Telegram's updates as requests."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from telegram import CallbackQuery, InlineQuery, Message, MessageEntity, Update, User
+from telegram.constants import ChatType
+
+from bot.request import Person, Place, Request, Trigger
+
+PLATFORM = "telegram"
+AdminCheck = Callable[[int, int], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Myself:
+    """What the bot knows of itself, and how it asks who is an admin."""
+
+    id: int
+    username: str
+    is_admin: AdminCheck  # (chat id, user id)
+
+
+def read_update(update: Update, myself: Myself, *, now: datetime) -> Request | None:
+    """Return the request in an update, or None when there is nothing to answer."""
+    if update.callback_query:
+        return _pressed(update.callback_query, myself, now)
+    if update.inline_query:
+        return _inline(update.inline_query, now)
+    if update.message:
+        return _said(update, update.message, myself, now)
+    return None
+
+
+def _said(update: Update, message: Message, myself: Myself, now: datetime) -> Request | None:
+    text = message.text or message.caption or ""
+    if not text or message.via_bot:
+        return None
+    place = _place(message)
+    trigger, words = _meant(message, text, place, myself)
+    if trigger is None:
+        return None
+    admin_of_itself = message.sender_chat is not None and message.sender_chat.id == message.chat_id
+    return Request(
+        event_id=f"{message.chat_id}:{message.message_id}",
+        place=place,
+        person=_person(message.from_user, myself, anonymous=admin_of_itself),
+        trigger=trigger,
+        text=words,
+        now=now,
+        is_admin=_admin(message.chat_id, message.from_user, myself, certain=admin_of_itself),
+        origin=update,
+    )
+
+
+def _meant(message: Message, text: str, place: Place, myself: Myself) -> tuple[Trigger | None, str]:
+    """Tell whether the bot is spoken to, and what is left without its name.
+
+    A command for another bot is for nobody here.
+    """
+    own = f"@{myself.username}"
+    if text.startswith("/"):
+        command, _, rest = text.partition(" ")
+        name, at, whom = command.partition("@")
+        if at and whom.lower() != myself.username.lower():
+            return None, ""
+        if _is_command(message):
+            return Trigger.COMMAND, f"{name} {rest}".strip()
+    bare = re.sub(re.escape(own) + r"\b", " ", text, flags=re.IGNORECASE).strip()
+    answered = message.reply_to_message
+    to_me = bool(answered and answered.from_user and answered.from_user.id == myself.id)
+    if place.private or to_me or bare != text.strip():
+        return Trigger.ADDRESSED, bare
+    return Trigger.OVERHEARD, text
+
+
+def _is_command(message: Message) -> bool:
+    entities = message.entities or message.caption_entities or ()
+    return any(e.type == MessageEntity.BOT_COMMAND and e.offset == 0 for e in entities)
+
+
+def _pressed(query: CallbackQuery, myself: Myself, now: datetime) -> Request | None:
+    message = query.message
+    if message is None or not query.data:
+        return None
+    place = (
+        _place(message)
+        if isinstance(message, Message)
+        else Place(
+            platform=PLATFORM,
+            chat_id=str(message.chat.id),
+            private=message.chat.type == ChatType.PRIVATE,
+        )
+    )
+    return Request(
+        event_id=f"callback:{query.id}",
+        place=place,
+        person=_person(query.from_user, myself),
+        trigger=Trigger.BUTTON,
+        text=query.data,
+        now=now,
+        is_admin=_admin(message.chat.id, query.from_user, myself),
+        origin=query,
+    )
+
+
+def _inline(query: InlineQuery, now: datetime) -> Request:
+    """A question from any chat: its place is the person, for nobody else sees the choice."""
+    return Request(
+        event_id=f"inline:{query.id}",
+        place=Place(platform=PLATFORM, chat_id=f"inline:{query.from_user.id}", private=True),
+        person=Person(id=str(query.from_user.id), language=query.from_user.language_code or "en"),
+        trigger=Trigger.ADDRESSED,
+        text=query.query,
+        now=now,
+        origin=query,
+    )
+
+
+def _place(message: Message) -> Place:
+    # The thread of a reply chain is no topic, and the General topic must not be named.
+    topic = message.message_thread_id if message.is_topic_message else None
+    return Place(
+        platform=PLATFORM,
+        chat_id=str(message.chat_id),
+        private=message.chat.type == ChatType.PRIVATE,
+        thread=str(topic) if topic else None,
+        title=message.chat.title,
+    )
+
+
+def _person(user: User | None, myself: Myself, *, anonymous: bool = False) -> Person:
+    if user is None:
+        return Person(id="channel")
+    return Person(
+        id=str(user.id),
+        language=user.language_code or "en",
+        # An anonymous admin and a linked channel speak through bots of Telegram's own.
+        bot=user.is_bot and not anonymous,
+        myself=user.id == myself.id,
+    )
+
+
+def _admin(
+    chat_id: int, user: User | None, myself: Myself, *, certain: bool = False
+) -> Callable[[], Awaitable[bool]]:
+    async def check() -> bool:
+        return certain or (user is not None and await myself.is_admin(chat_id, user.id))
+
+    return check

@@ -1,0 +1,211 @@
+"""Sending to Telegram; implements bot.face.Face."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from telegram import (
+    CallbackQuery,
+    InlineQuery,
+    InlineQueryResultArticle,
+    InputTextMessageContent,
+    Message,
+    ReplyParameters,
+    Update,
+)
+from telegram.constants import ChatAction, ParseMode
+from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, TelegramError, TimedOut
+from telegram.ext import ExtBot
+
+from bot.cut import cut, utf16_length
+from bot.face import ChatGone, DeliveryError
+from bot.reply import Reply
+from bot.request import Request
+from bot.telegram.events import PLATFORM
+from bot.telegram.render import (
+    LONGEST_CAPTION,
+    LONGEST_TOAST,
+    escaped,
+    keyboard,
+    messages,
+)
+from db.chats import Chats
+
+logger = logging.getLogger("presagio.telegram")
+
+_Result = TypeVar("_Result")
+Bot = ExtBot[None]
+_INLINE_CACHE_SECONDS = 60
+
+
+class TelegramFace:
+    """Shows replies in chats, on buttons and in inline mode."""
+
+    platform = PLATFORM
+
+    def __init__(self, bot: Bot, chats: Chats) -> None:
+        self._bot = bot
+        self._chats = chats
+        self._signs: set[asyncio.Task[None]] = set()
+
+    async def show_busy(self, request: Request) -> None:
+        """Show "typing"; nobody waits for it."""
+        if isinstance(request.origin, Update):
+            sign = asyncio.create_task(self._typing(request))
+            self._signs.add(sign)
+            sign.add_done_callback(self._signs.discard)
+
+    async def deliver(self, request: Request, reply: Reply) -> None:
+        """Show a reply. Raises DeliveryError, ChatGone."""
+        origin = request.origin
+        if isinstance(origin, InlineQuery):
+            await _mapped(self._choices(origin, reply))
+        elif isinstance(origin, CallbackQuery):
+            await self._pressed(request, origin, reply)
+        else:
+            await self._send(request, reply)
+
+    async def _typing(self, request: Request) -> None:
+        try:
+            await self._bot.send_chat_action(
+                int(request.place.chat_id), ChatAction.TYPING, **_thread(request)
+            )
+        except TelegramError as error:
+            logger.debug("no sign of life: %s", error)
+
+    async def _pressed(self, request: Request, query: CallbackQuery, reply: Reply) -> None:
+        """End the button's waiting, then change its message or send what it asked for."""
+        toast = cut(reply.toast, LONGEST_TOAST) if reply.toast else None
+        await _mapped(self._bot.answer_callback_query(query.id, text=toast))
+        if reply.replaces and query.message:
+            await _mapped(self._change(request, query, reply))
+        elif reply.text or reply.hits or reply.picture:
+            await self._send(request, reply)
+
+    async def _change(self, request: Request, query: CallbackQuery, reply: Reply) -> None:
+        assert query.message is not None  # noqa: S101 - asked before
+        chat_id, message_id = int(request.place.chat_id), query.message.message_id
+        try:
+            if reply.text or reply.hits:
+                await self._bot.edit_message_text(
+                    messages(reply)[0],
+                    chat_id=chat_id,
+                    message_id=message_id,
+                    parse_mode=ParseMode.HTML,
+                    reply_markup=keyboard(reply.buttons),
+                )
+            else:
+                await self._bot.edit_message_reply_markup(
+                    chat_id=chat_id, message_id=message_id, reply_markup=keyboard(reply.buttons)
+                )
+        except BadRequest as error:
+            if "not modified" not in error.message:
+                raise
+
+    async def _send(self, request: Request, reply: Reply) -> None:
+        """Send, once more to the new id when the group has moved."""
+        try:
+            await _mapped(self._post(request, int(request.place.chat_id), reply))
+        except _Moved as moved:
+            await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
+            await _mapped(self._post(request, moved.to, reply))
+
+    async def _post(self, request: Request, chat_id: int, reply: Reply) -> None:
+        thread, answered = _thread(request), _answered(request)
+        try:
+            await self._post_in(chat_id, reply, thread, answered)
+        except BadRequest as error:
+            if "thread not found" not in error.message:
+                raise
+            await self._post_in(chat_id, reply, {}, answered)  # the topic is gone
+
+    async def _post_in(
+        self,
+        chat_id: int,
+        reply: Reply,
+        thread: dict[str, int],
+        answered: ReplyParameters | None,
+    ) -> None:
+        buttons = keyboard(reply.buttons)
+        if reply.picture:
+            caption = escaped(cut(reply.text or "", LONGEST_CAPTION, utf16_length))
+            await self._bot.send_photo(
+                chat_id,
+                reply.picture,
+                caption=caption,
+                parse_mode=ParseMode.HTML,
+                reply_markup=buttons,
+                reply_parameters=answered,
+                message_thread_id=thread.get("message_thread_id"),
+            )
+            return
+        pieces = messages(reply)
+        for number, piece in enumerate(pieces, start=1):
+            await self._bot.send_message(
+                chat_id,
+                piece,
+                parse_mode=ParseMode.HTML,
+                disable_web_page_preview=True,
+                reply_markup=buttons if number == len(pieces) else None,
+                reply_parameters=answered,
+                message_thread_id=thread.get("message_thread_id"),
+            )
+
+    async def _choices(self, query: InlineQuery, reply: Reply) -> None:
+        results = [
+            InlineQueryResultArticle(
+                id=str(hit.rank),
+                title=f"{hit.age} · {hit.date_text}",
+                description=cut(hit.text, 200),
+                input_message_content=InputTextMessageContent(
+                    messages(Reply(words=reply.words, headline=reply.headline, hits=(hit,)))[0],
+                    parse_mode=ParseMode.HTML,
+                ),
+            )
+            for hit in reply.hits
+        ]
+        await self._bot.answer_inline_query(
+            query.id, results, cache_time=_INLINE_CACHE_SECONDS, is_personal=True
+        )
+
+
+class _Moved(DeliveryError):
+    """The group has become a larger one with another id."""
+
+    def __init__(self, to: int) -> None:
+        super().__init__("The group has moved.")
+        self.to = to
+
+
+async def _mapped(call: Awaitable[_Result]) -> _Result:
+    """Await a call of the library and map its errors."""
+    try:
+        return await call
+    except ChatMigrated as error:
+        raise _Moved(error.new_chat_id) from error
+    except Forbidden as error:
+        raise ChatGone(f"Telegram refuses: {error.message}.") from error
+    except BadRequest as error:
+        if "chat not found" in error.message.lower():
+            raise ChatGone(f"Telegram refuses: {error.message}.") from error
+        raise DeliveryError(f"Telegram refuses the message: {error.message}.") from error
+    except RetryAfter as error:
+        raise DeliveryError("Telegram asks to slow down for too long.") from error
+    except TimedOut as error:
+        raise DeliveryError("Telegram did not say whether the message arrived.") from error
+    except TelegramError as error:
+        raise DeliveryError(f"Telegram cannot be reached: {error.message}.") from error
+
+
+def _thread(request: Request) -> dict[str, int]:
+    return {"message_thread_id": int(request.place.thread)} if request.place.thread else {}
+
+
+def _answered(request: Request) -> ReplyParameters | None:
+    """In groups the answer hangs on the message; in private that would only be noise."""
+    origin = request.origin
+    message = origin.message if isinstance(origin, Update | CallbackQuery) else None
+    if request.place.private or not isinstance(message, Message):
+        return None
+    return ReplyParameters(message.message_id, allow_sending_without_reply=True)

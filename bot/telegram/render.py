@@ -1,0 +1,117 @@
+"""Replies as Telegram shows them: HTML within its limits, and inline keyboards."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from telegram import InlineKeyboardButton, InlineKeyboardMarkup
+
+from bot.cut import cut, split, utf16_length
+from bot.reply import Button, HitView, Reply
+
+LONGEST_TEXT = 4096  # UTF-16 units, after entities are parsed
+LONGEST_CAPTION = 1024
+LONGEST_TOAST = 200
+_LONGEST_LABEL = 60
+# What headline, facts, links and notices of three hits need beside the texts.
+_FEWEST_FOR_A_TEXT = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Visible text and the markup around it, so that only visible characters are counted."""
+
+    text: str
+    before: str = ""
+    after: str = ""
+
+    @property
+    def html(self) -> str:
+        """The line as HTML."""
+        return f"{self.before}{escaped(self.text)}{self.after}"
+
+
+def escaped(text: str) -> str:
+    """Return text that Telegram takes for text: it knows no tag in it."""
+    return html.escape(text.replace("\0", ""), quote=False)
+
+
+def messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
+    """Return the HTML of the messages that show a reply; answers with hits are one message."""
+    if reply.hits or reply.headline:
+        return [_answer(reply, limit)]
+    return [escaped(piece) for piece in split(reply.text or "", limit, utf16_length)]
+
+
+def keyboard(buttons: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup | None:
+    """Return the buttons below a message, or None."""
+    rows = [
+        [
+            InlineKeyboardButton(
+                cut(button.label, _LONGEST_LABEL), callback_data=str(button.action)
+            )
+            for button in row
+        ]
+        for row in buttons
+        if row
+    ]
+    return InlineKeyboardMarkup(rows) if rows else None
+
+
+def _answer(reply: Reply, limit: int) -> str:
+    """Give every tweet an equal share of what the rest leaves; short ones leave more."""
+    around = _visible(_lines(reply, 0))
+    room = max(limit - around, 0)
+    longest = sorted((utf16_length(hit.text) for hit in reply.hits), reverse=True)
+    share = max(_fair_share(longest, room), _FEWEST_FOR_A_TEXT)
+    lines = _lines(reply, share)
+    while _visible(lines) > limit and lines:  # a headline or a notice beyond all measure
+        lines = lines[:-1]
+    return "\n".join(line.html for line in lines)
+
+
+def _fair_share(lengths: Sequence[int], room: int) -> int:
+    """Return the largest length that all texts may have when cut to it, longest first."""
+    shares = len(lengths)
+    rest = room
+    for position, length in enumerate(sorted(lengths)):
+        share = rest // (shares - position)
+        if length > share:
+            return share
+        rest -= length
+    return room
+
+
+def _lines(reply: Reply, share: int) -> list[Line]:
+    lines = []
+    if reply.headline:
+        lines += [Line(cut(reply.headline, 300, utf16_length), "<b>", "</b>"), Line("")]
+    if reply.text:
+        lines += [Line(cut(reply.text, 1000, utf16_length)), Line("")]
+    for hit in reply.hits:
+        lines += [*_hit(hit, reply, share), Line("")]
+    if reply.notice:
+        lines.append(Line(cut(reply.notice, 400, utf16_length), "<i>", "</i>"))
+    return lines
+
+
+def _hit(hit: HitView, reply: Reply, share: int) -> list[Line]:
+    author = [f"@{hit.author}"] if hit.author else []
+    facts = [f"{hit.rank}.", hit.age, "·", hit.date_text, *author, f"({hit.score:.2f})"]
+    marks = [", ".join(hit.marks(reply.words))] if hit.marks(reply.words) else []
+    lines = [
+        Line(" ".join([*facts, *marks]), "<u>", "</u>"),
+        Line(cut(hit.text, share, utf16_length), "<blockquote>", "</blockquote>"),
+    ]
+    if hit.url and len(hit.url) < 500:
+        address = html.escape(hit.url)
+        lines.append(Line(_place(hit.url), f'<a href="{address}">', "</a>"))
+    return lines
+
+
+def _place(url: str) -> str:
+    return cut(url.split("://", 1)[-1], 40)
+
+
+def _visible(lines: Sequence[Line]) -> int:
+    return sum(utf16_length(line.text) + 1 for line in lines)
