@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from bot.commands.registry import Command, Request, Services
+from bot.commands.registry import Command, Services
 from bot.reply import Reply
+from bot.request import Request
 from bot.words import Words
 from engine.chat import Listening
 

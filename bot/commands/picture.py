@@ -3,9 +3,10 @@
 import asyncio
 
 from bot.card import Card, draw_card
-from bot.commands.registry import Command, Request, Services
+from bot.commands.registry import Command, Services
 from bot.prophecy_reply import hit_view
 from bot.reply import Action, Reply
+from bot.request import Request
 from engine.chat import Answer
 
 

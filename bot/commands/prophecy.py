@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from bot.commands.registry import Command, Request, Services
+from bot.commands.registry import Command, Services
 from bot.overheard import is_quiet, looks_like_headline, worth_saying
 from bot.prophecy_reply import EXAMPLE, answer_buttons, prophecy_reply
 from bot.reply import Action, Reply
-from bot.request import Trigger
+from bot.request import Request, Trigger
 from engine.chat import Answer, Listening
 from engine.types import Prophecy
 

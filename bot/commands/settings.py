@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import time
 from zoneinfo import ZoneInfo, available_timezones
 
-from bot.commands.registry import Command, Request, Services
+from bot.commands.registry import Command, Services
 from bot.reply import Action, Button, Reply
+from bot.request import Request
 from bot.words import LANGUAGES, Words, words_for
 from engine.chat import Chat, Listening
 from engine.errors import UsageError

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from bot.commands.registry import Command, Request, Services
+from bot.commands.registry import Command, Services
 from bot.prophecy_reply import answer_buttons, hit_view
 from bot.reply import Action, Reply
+from bot.request import Request
 from engine.chat import Answer
 
 _SHOWN = 5

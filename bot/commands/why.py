@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from bot.commands.registry import Command, Request, Services
+from bot.commands.registry import Command, Services
 from bot.prophecy_reply import notice_of
 from bot.reply import Action, Reply
+from bot.request import Request
 from bot.words import Words
 from engine.chat import Answer
 from engine.types import Hit, Prophecy, Usage, Verdict

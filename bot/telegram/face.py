@@ -69,7 +69,7 @@ class TelegramFace:
     async def _typing(self, request: Request) -> None:
         try:
             await self._bot.send_chat_action(
-                int(request.place.chat_id), ChatAction.TYPING, **_thread(request)
+                int(request.place.chat_id), ChatAction.TYPING, message_thread_id=_thread(request)
             )
         except TelegramError as error:
             logger.debug("no sign of life: %s", error)
@@ -118,13 +118,13 @@ class TelegramFace:
         except BadRequest as error:
             if "thread not found" not in error.message:
                 raise
-            await self._post_in(chat_id, reply, {}, answered)  # the topic is gone
+            await self._post_in(chat_id, reply, None, answered)  # the topic is gone
 
     async def _post_in(
         self,
         chat_id: int,
         reply: Reply,
-        thread: dict[str, int],
+        thread: int | None,
         answered: ReplyParameters | None,
     ) -> None:
         buttons = keyboard(reply.buttons)
@@ -137,7 +137,7 @@ class TelegramFace:
                 parse_mode=ParseMode.HTML,
                 reply_markup=buttons,
                 reply_parameters=answered,
-                message_thread_id=thread.get("message_thread_id"),
+                message_thread_id=thread,
             )
             return
         pieces = messages(reply)
@@ -149,7 +149,7 @@ class TelegramFace:
                 disable_web_page_preview=True,
                 reply_markup=buttons if number == len(pieces) else None,
                 reply_parameters=answered,
-                message_thread_id=thread.get("message_thread_id"),
+                message_thread_id=thread,
             )
 
     async def _choices(self, query: InlineQuery, reply: Reply) -> None:
@@ -198,8 +198,8 @@ async def _mapped(call: Awaitable[_Result]) -> _Result:
         raise DeliveryError(f"Telegram cannot be reached: {error.message}.") from error
 
 
-def _thread(request: Request) -> dict[str, int]:
-    return {"message_thread_id": int(request.place.thread)} if request.place.thread else {}
+def _thread(request: Request) -> int | None:
+    return int(request.place.thread) if request.place.thread else None
 
 
 def _answered(request: Request) -> ReplyParameters | None:

@@ -6,11 +6,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import cast
 
 from aiohttp import web
 from telegram import BotCommand, ChatMember, Update
 from telegram.error import InvalidToken, TelegramError
-from telegram.ext import AIORateLimiter, ExtBot
+from telegram.ext import AIORateLimiter, BaseRateLimiter, ExtBot
 from telegram.request import HTTPXRequest
 
 from bot.commands import Command
@@ -69,6 +70,7 @@ class TelegramService:
         self._face = TelegramFace(self._bot, chats)
         self._poller = Poller(self._bot, self._handle)
         self._runner: web.AppRunner | None = None
+        self._bot_started = False
 
     async def run(self) -> None:
         """Answer until cancelled. Raises FaceFailed when the platform refuses at the start."""
@@ -103,6 +105,7 @@ class TelegramService:
 
     async def _start(self) -> None:
         await self._bot.initialize()
+        self._bot_started = True
         await self._announce()
         if self._settings.webhook_url:
             await self._listen()
@@ -174,13 +177,17 @@ _TOKEN_FIX = "Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."  # noqa
 
 def _bot(settings: TelegramSettings) -> ExtBot[None]:
     base = settings.api_base.rstrip("/")
+    # Typed for any arguments of a call; nothing here passes it any.
+    limiter: BaseRateLimiter[None] = cast(
+        BaseRateLimiter[None], AIORateLimiter(max_retries=_RETRIES)
+    )
     return ExtBot(
         settings.token,
         base_url=f"{base}/bot",
         base_file_url=f"{base}/file/bot",
         request=HTTPXRequest(connection_pool_size=_CONNECTIONS),
         get_updates_request=HTTPXRequest(connection_pool_size=4),
-        rate_limiter=AIORateLimiter(max_retries=_RETRIES),
+        rate_limiter=limiter,
     )
 
 
