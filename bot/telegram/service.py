@@ -99,10 +99,6 @@ class TelegramService:
         if self._bot_started:
             await self._bot.shutdown()
 
-    @property
-    def _bot_started(self) -> bool:
-        return self._bot._initialized
-
     async def _start(self) -> None:
         await self._bot.initialize()
         self._bot_started = True
