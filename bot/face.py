@@ -15,6 +15,10 @@ class ChatGone(DeliveryError):
     """The bot was blocked or removed, or the chat does not exist any more."""
 
 
+class FaceFailed(PresagioError):
+    """A platform could not be started."""
+
+
 class Face(Protocol):
     """One way in and out. It renders replies; it decides nothing."""
 

@@ -43,7 +43,7 @@ class Answers:
         return _answer(row)
 
     async def last(self, chat: Chat, thread: str | None) -> Answer | None:
-        """Return the last answer in this chat's thread, or None."""
+        """Return the last answer in this chat's thread (None = in the chat), or None."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["last_answer"], chat.id, thread)
         return _answer(row)

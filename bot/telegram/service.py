@@ -16,13 +16,12 @@ from telegram.request import HTTPXRequest
 
 from bot.commands import Command
 from bot.conversation import Conversation
-from bot.face import DeliveryError
+from bot.face import DeliveryError, FaceFailed
 from bot.telegram.events import PLATFORM, Myself, read_update
 from bot.telegram.face import TelegramFace
 from bot.telegram.poll import ALLOWED_UPDATES, Poller
 from bot.words import DEFAULT, LANGUAGES, words_for
 from db.chats import Chats
-from engine.errors import PresagioError
 
 logger = logging.getLogger("presagio.telegram")
 
@@ -31,10 +30,6 @@ _RETRIES = 3
 _START_SECONDS = 20.0
 _ADMINS = {ChatMember.ADMINISTRATOR, ChatMember.OWNER}
 _GONE = {ChatMember.LEFT, ChatMember.BANNED}
-
-
-class FaceFailed(PresagioError):
-    """A platform could not be started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,7 @@ SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
 
 -- name: last_answer
 SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
- WHERE chat_id = $1 AND thread IS NOT DISTINCT FROM $2
+ WHERE chat_id = $1 AND ($2::text IS NULL OR thread = $2)
  ORDER BY id DESC LIMIT 1
 
 -- name: turn_page

@@ -1,0 +1,1 @@
+"""The Slack face: translate in, render out, nothing else."""

@@ -1,0 +1,68 @@
+"""The app manifest, which a person uploads once; made from the commands."""
+
+from collections.abc import Sequence
+
+from bot.commands import Command
+from bot.slack.events import SHORTCUT
+
+SCOPES = (
+    "app_mentions:read",
+    "channels:history",
+    "chat:write",
+    "commands",
+    "files:write",
+    "groups:history",
+    "im:history",
+    "reactions:write",
+    "users:read",
+)
+EVENTS = ("app_mention", "message.channels", "message.groups", "message.im")
+
+
+def manifest(commands: Sequence[Command], *, request_url: str = "") -> dict[str, object]:
+    """Return the manifest; with `request_url` events come over HTTP, else over a socket."""
+    over = {"request_url": request_url} if request_url else {}
+    slash = [
+        {
+            "command": f"/{name}",
+            "description": command.summary[:2000],
+            "usage_hint": command.usage.partition(" ")[2] or " ",
+            "should_escape": False,
+        }
+        | ({"url": request_url} if request_url else {})
+        for command in commands
+        for name in command.names
+    ]
+    own = {
+        "command": "/presagio",
+        "description": "any command of Presagio, such as /presagio why",
+        "usage_hint": "SUBCOMMAND",
+        "should_escape": False,
+    } | ({"url": request_url} if request_url else {})
+    return {
+        "display_information": {
+            "name": "Presagio",
+            "description": "There is always a tweet: old posts that foresaw today's headlines.",
+        },
+        "features": {
+            "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
+            "bot_user": {"display_name": "Presagio", "always_online": True},
+            "shortcuts": [
+                {
+                    "name": "Find the prophecy",
+                    "type": "message",
+                    "callback_id": SHORTCUT,
+                    "description": "Look for old tweets that foretold this",
+                }
+            ],
+            "slash_commands": [*slash, own],
+        },
+        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "settings": {
+            "event_subscriptions": {"bot_events": list(EVENTS)} | over,
+            "interactivity": {"is_enabled": True} | over,
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": not request_url,
+            "token_rotation_enabled": False,
+        },
+    }

@@ -1,0 +1,57 @@
+"""Who somebody is, asked of Slack once an hour."""
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+from slack_sdk.errors import SlackClientError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.face import DeliveryError
+from bot.slack.events import Profile
+
+logger = logging.getLogger("presagio.slack")
+
+_KEPT_SECONDS = 3600.0
+_KEPT = 5_000
+
+
+class People:
+    """Profiles and rights of users, cached for an hour."""
+
+    def __init__(self, client: AsyncWebClient) -> None:
+        self._client = client
+        self._known: OrderedDict[str, tuple[float, Mapping[str, Any]]] = OrderedDict()
+
+    async def profile(self, user_id: str) -> Profile:
+        """Return language and time zone; English where Slack does not say."""
+        try:
+            user = await self._user(user_id)
+        except (SlackClientError, aiohttp.ClientError, TimeoutError) as error:
+            logger.info("Slack tells nothing about a user: %s", error)
+            user = {}
+        return Profile(
+            language=str(user.get("locale") or "en").split("-")[0], time_zone=user.get("tz")
+        )
+
+    async def is_admin(self, user_id: str) -> bool:
+        """Tell whether the user administers the workspace. Raises DeliveryError."""
+        try:
+            user = await self._user(user_id)
+        except (SlackClientError, aiohttp.ClientError, TimeoutError) as error:
+            raise DeliveryError("Slack does not say who is an admin. Try again.") from error
+        return bool(user.get("is_admin") or user.get("is_owner"))
+
+    async def _user(self, user_id: str) -> Mapping[str, Any]:
+        asked, user = self._known.get(user_id, (0.0, {}))
+        if user and time.monotonic() - asked < _KEPT_SECONDS:
+            return user
+        answer = await self._client.users_info(user=user_id, include_locale=True)
+        user = answer.get("user") or {}
+        self._known[user_id] = (time.monotonic(), user)
+        if len(self._known) > _KEPT:
+            self._known.popitem(last=False)
+        return user
