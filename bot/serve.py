@@ -1,0 +1,202 @@
+"""`presagio serve`: every configured face in one process and one event loop."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from bot.app import App
+from bot.commands import Registry, Services, standard_commands
+from bot.conversation import Conversation
+from bot.gates import Gates, Limits
+from bot.settings import Settings
+from db.answers import Answers
+from db.chats import Chats
+from db.quotas import Quotas
+from db.turns import Turns
+from engine.errors import PresagioError, SettingsError
+
+logger = logging.getLogger("presagio.serve")
+
+# Of the ten seconds that a stop may take, most go to those who wait for an answer.
+_STOP_SECONDS = 10.0
+_CLOSE_SECONDS = 2.0
+_TIDY_SECONDS = 3600.0
+
+
+class Service(Protocol):
+    """A face that listens."""
+
+    async def run(self) -> None:
+        """Listen until cancelled. Raises FaceFailed when it cannot start."""
+
+    async def stop(self, seconds: float) -> None:
+        """Stop listening, within `seconds`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hall:
+    """What all faces share."""
+
+    conversation: Conversation
+    commands: Registry
+    chats: Chats
+    now: Callable[[], datetime]
+
+
+async def serve(
+    app: App, *, now: Callable[[], datetime], stop: asyncio.Event, said: Callable[[str], None]
+) -> int:
+    """Listen on all faces until `stop` is set; return how many faces could listen.
+
+    A face that cannot start says so and leaves the others alone. Raises SettingsError when no
+    face is set up.
+    """
+    async with AsyncExitStack() as stack:
+        turns = await stack.enter_async_context(Turns(app.database))
+        hall = _hall(app, turns, now)
+        services = _services(app.settings, hall)
+        if not services:
+            raise SettingsError(
+                "No face is set up.", fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN."
+            )
+        running = {
+            asyncio.create_task(_listen(name, service.run(), said)): service
+            for name, service in services.items()
+        }
+        tidying = asyncio.create_task(_tidy(app, turns, now))
+        stopping = asyncio.create_task(stop.wait())
+        # All faces may have failed, and then there is nothing to wait for.
+        everything = asyncio.gather(*running)
+        await asyncio.wait({stopping, everything}, return_when=asyncio.FIRST_COMPLETED)
+        listening = sum(not task.done() for task in running)
+        await _stop(list(running), list(running.values()), hall.conversation, said)
+        for task in (tidying, stopping):
+            task.cancel()
+        await asyncio.gather(everything, tidying, stopping, return_exceptions=True)
+        return listening
+
+
+async def _listen(name: str, listening: Awaitable[None], said: Callable[[str], None]) -> None:
+    try:
+        await listening
+    except PresagioError as error:
+        said(f"{name}: {error}")
+    except Exception:
+        logger.exception("%s stopped", name)
+        said(f"{name}: stopped by an error that the log describes.")
+
+
+async def _stop(
+    tasks: Sequence[asyncio.Task[None]],
+    services: Sequence[Service],
+    conversation: Conversation,
+    said: Callable[[str], None],
+) -> None:
+    """Take nothing new, finish what is under way, close."""
+    for task in tasks:
+        task.cancel()
+    if not await conversation.drain(_STOP_SECONDS - _CLOSE_SECONDS):
+        said("Some answers were not finished; their events may be delivered again.")
+    await asyncio.gather(
+        *(service.stop(_CLOSE_SECONDS) for service in services), return_exceptions=True
+    )
+
+
+async def _tidy(app: App, turns: Turns, now: Callable[[], datetime]) -> None:
+    """Forget, every hour, what is no longer needed."""
+    quotas = Quotas(app.database)
+    while True:
+        try:
+            await turns.forget(now=now())
+            await quotas.forget(now=now())
+        except PresagioError as error:
+            logger.warning("tidying up failed: %s", error)
+        await asyncio.sleep(_TIDY_SECONDS)
+
+
+def _hall(app: App, turns: Turns, now: Callable[[], datetime]) -> Hall:
+    settings, chats = app.settings.chat, Chats(app.database)
+    commands = standard_commands()
+    gates = Gates(
+        turns=turns,
+        chats=chats,
+        quotas=Quotas(app.database),
+        limits=Limits(
+            allow=settings.allow,
+            block=settings.block,
+            user_daily=settings.user_daily,
+            chat_daily=settings.chat_daily,
+        ),
+    )
+    services = Services(
+        prophesy=app.prophesy_headline,
+        read_headline=app.read_headline,
+        corpora=app.corpora.list,
+        chats=chats,
+        answers=Answers(app.database),
+        corpus=app.settings.search.corpus,
+        limit=app.settings.search.limit,
+        unjudged_coverage=settings.unjudged_coverage,
+        admins=frozenset(settings.admins),
+    )
+    conversation = Conversation(
+        gates=gates,
+        turns=turns,
+        chats=chats,
+        commands=commands,
+        services=services,
+        most=settings.queue,
+    )
+    return Hall(conversation=conversation, commands=commands, chats=chats, now=now)
+
+
+def _services(settings: Settings, hall: Hall) -> dict[str, Service]:
+    """Return the faces whose tokens are set."""
+    services: dict[str, Service] = {}
+    if token := settings.secrets.telegram_bot_token:
+        services["telegram"] = _telegram(settings, token.get_secret_value(), hall)
+    if token := settings.secrets.slack_bot_token:
+        services["slack"] = _slack(settings, token.get_secret_value(), hall)
+    return services
+
+
+def _telegram(settings: Settings, token: str, hall: Hall) -> Service:
+    from bot.telegram.service import TelegramService, TelegramSettings  # noqa: PLC0415
+
+    chosen, secret = settings.telegram, settings.secrets.telegram_webhook_secret
+    return TelegramService(
+        TelegramSettings(
+            token=token,
+            api_base=chosen.api_base,
+            webhook_url=chosen.webhook_url,
+            webhook_secret=secret.get_secret_value() if secret else "",
+            webhook_host=chosen.webhook_host,
+            webhook_port=chosen.webhook_port,
+        ),
+        conversation=hall.conversation,
+        chats=hall.chats,
+        commands=hall.commands.commands,
+        now=hall.now,
+    )
+
+
+def _slack(settings: Settings, token: str, hall: Hall) -> Service:
+    from bot.slack.service import SlackService, SlackSettings  # noqa: PLC0415
+
+    chosen, secrets = settings.slack, settings.secrets
+    return SlackService(
+        SlackSettings(
+            bot_token=token,
+            app_token=_plain(secrets.slack_app_token),
+            signing_secret=_plain(secrets.slack_signing_secret),
+            api_base=chosen.api_base,
+            http_host=chosen.http_host,
+            http_port=chosen.http_port,
+        ),
+        conversation=hall.conversation,
+        now=hall.now,
+    )

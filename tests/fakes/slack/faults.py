@@ -1,0 +1,62 @@
+"""Faults that a test plans: what happens instead of a good answer, and how many times."""
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from tests.fakes.slack.wire import Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One wrong turn. `delay` seconds pass first; then the first of the others that is set.
+
+    `error` is answered as Slack does (with 429 and Retry-After for "ratelimited"), `status` is an
+    answer without JSON. `drop_before` cuts the connection before anything was done, `drop_after`
+    when all was done but nothing was said.
+    """
+
+    delay: float = 0.0
+    error: str = ""
+    retry_after: int = 1
+    status: int = 0
+    hang: bool = False
+    drop_before: bool = False
+    drop_after: bool = False
+
+
+@dataclass
+class FaultPlan:
+    """Faults in waiting, by method of the Web API, "response_url" or "upload"."""
+
+    _waiting: defaultdict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, method: str, fault: Fault, times: int) -> None:
+        self._waiting[method] += [fault] * times
+
+    def take(self, method: str) -> Fault | None:
+        return self._waiting[method].pop(0) if self._waiting[method] else None
+
+
+async def before_processing(fault: Fault, request: web.Request) -> web.StreamResponse | None:
+    """The answer that takes the place of processing, None if the request is to be processed."""
+    await asyncio.sleep(fault.delay)
+    if fault.hang:
+        await asyncio.Event().wait()
+    if fault.drop_before:
+        return dropped(request)
+    if fault.status:
+        return web.Response(status=fault.status, text="<h1>No</h1>", content_type="text/html")
+    if fault.error == "ratelimited":
+        headers = {"Retry-After": str(fault.retry_after)}
+        return web.json_response(Refusal(fault.error).body, status=429, headers=headers)
+    return web.json_response(Refusal(fault.error).body) if fault.error else None
+
+
+def dropped(request: web.Request) -> web.StreamResponse:
+    """Cut the connection without a word."""
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
