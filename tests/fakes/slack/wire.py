@@ -7,6 +7,10 @@ from typing import Any, TypeVar
 Json = dict[str, Any]
 Found = TypeVar("Found")
 
+TEAM = "T0PRESAGIO"
+DOMAIN = "presagio-test"
+APP = "A0PRESAGIO"
+
 
 class Refusal(Exception):
     """Slack says no: becomes {"ok": false, "error": code, ...}."""

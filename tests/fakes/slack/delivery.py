@@ -1,0 +1,144 @@
+"""Envelopes on their way to the app: sent, acknowledged in time, or sent again."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tests.fakes.slack.wire import Changes, Json
+
+Kind = Literal["events_api", "slash_commands", "interactive"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Seconds. Slack waits 3 for an answer and sends an event again at once, after 60 and 300."""
+
+    ack_within: float = 3.0
+    retries: tuple[float, ...] = (0.0, 60.0, 300.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """One answer of the app: `latency` in seconds since the attempt, `payload` if it had one."""
+
+    at: float
+    latency: float
+    payload: Json | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One time of sending: counted from 0, and the reason why the one before had failed."""
+
+    number: int
+    reason: str
+    at: float
+
+
+@dataclass(eq=False)
+class Envelope:
+    """Something to tell the app. `failure` is what Slack shows to whoever waits for an answer."""
+
+    kind: Kind
+    payload: Json
+    changes: Changes
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    attempts: list[Attempt] = field(default_factory=list)
+    acks: list[Ack] = field(default_factory=list)
+    failure: str = ""
+    settled: bool = False
+
+    @property
+    def acked(self) -> bool:
+        return bool(self.acks)
+
+    @property
+    def event_type(self) -> str:
+        """The type of the event inside; empty for commands and interactions."""
+        return str(self.payload.get("event", {}).get("type", ""))
+
+    async def until_acked(self, timeout: float = 5) -> Ack:
+        await self.changes.until(lambda: self.acked, timeout)
+        return self.acks[0]
+
+    async def until_settled(self, timeout: float = 5) -> None:
+        """Return when it was acknowledged or given up."""
+        await self.changes.until(lambda: self.settled, timeout)
+
+    async def until_attempted(self, times: int, timeout: float = 5) -> None:
+        await self.changes.until(lambda: len(self.attempts) >= times, timeout)
+
+    def acknowledge(self, payload: Json | None) -> None:
+        now = asyncio.get_running_loop().time()
+        self.acks.append(Ack(now, now - self.attempts[-1].at, payload))
+        self.changes.notify()
+
+
+# Sends one attempt; returns why it failed, or nothing if it was received and may be acknowledged.
+Send = Callable[[Envelope, Attempt], Awaitable[str]]
+
+
+@dataclass
+class Deliveries:
+    """Every envelope there was, each in the care of a task of its own."""
+
+    send: Send
+    timing: Timing
+    changes: Changes
+    on_ack: Callable[[Envelope, Json], None]
+    envelopes: list[Envelope] = field(default_factory=list)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def start(self, kind: Kind, payload: Mapping[str, object]) -> Envelope:
+        """Send it in the background, as often as it takes."""
+        envelope = Envelope(kind, dict(payload), self.changes)
+        self.envelopes.append(envelope)
+        task = asyncio.create_task(self._deliver(envelope))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return envelope
+
+    def acknowledge(self, envelope_id: str, payload: Json | None) -> None:
+        """Note an answer; KeyError if no such envelope was sent."""
+        envelope = {one.id: one for one in self.envelopes}[envelope_id]
+        envelope.acknowledge(payload)
+        if payload and len(envelope.acks) == 1:
+            self.on_ack(envelope, payload)
+
+    async def attempt(self, envelope: Envelope, reason: str) -> str:
+        """Send once more, now; returns why it failed, or nothing once it is acknowledged."""
+        now = asyncio.get_running_loop().time()
+        attempt = Attempt(len(envelope.attempts), reason, now)
+        envelope.attempts.append(attempt)
+        self.changes.notify()
+        if failure := await self.send(envelope, attempt):
+            return failure
+        return "" if await _acked_within(envelope, self.timing.ack_within) else "timeout"
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _deliver(self, envelope: Envelope) -> None:
+        """Only events are sent again; a person who waits is told that it failed."""
+        failure = await self.attempt(envelope, "")
+        for pause in self.timing.retries if envelope.kind == "events_api" else ():
+            if not failure or await _acked_within(envelope, pause):
+                break
+            failure = await self.attempt(envelope, failure)
+        if not envelope.acked:
+            late = failure in ("timeout", "http_timeout")
+            envelope.failure = "operation_timeout" if late else "dispatch_failed"
+        envelope.settled = True
+        self.changes.notify()
+
+
+async def _acked_within(envelope: Envelope, seconds: float) -> bool:
+    try:
+        await envelope.until_acked(seconds)
+    except TimeoutError:
+        return False
+    return True
