@@ -10,8 +10,8 @@ import asyncpg
 
 from db import migrate
 from db.connection import Connection
-from db.errors import storage_error, translated
-from engine.errors import StorageOutdated, StorageUnreachable
+from db.errors import storage_error, translated, unreachable
+from engine.errors import StorageOutdated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,4 @@ async def _prepare(connection: Connection) -> None:
 def _unreachable(error: Exception) -> Exception:
     if isinstance(error, asyncpg.PostgresError):
         return storage_error(error)
-    return StorageUnreachable(
-        f"The database cannot be reached: {str(error) or type(error).__name__}.",
-        fix="Check DATABASE_URL, or leave it empty to use the embedded server.",
-    )
+    return unreachable(str(error) or type(error).__name__)
