@@ -51,7 +51,7 @@ class TrumpArchiveCsvReader:
         return ()
 
     def recognises(self, sample: Sample) -> bool:
-        header, _, _ = sample.head[:4096].partition(b"\n")
+        header, _, _ = sample.head.lstrip()[:4096].partition(b"\n")
         return _is_header(next(csv.reader([header.decode("utf-8", "replace")]), []))
 
     def records(
@@ -117,7 +117,8 @@ def _rows(
 ) -> Generator[SourceRecord | Reject]:
     feed = _Lines(stream)
     rows = csv.reader(feed)
-    header = [column.removeprefix("\ufeff").strip() for column in next(rows, [])]
+    first_row = next((row for row in rows if row), [])
+    header = [column.removeprefix("\ufeff").strip() for column in first_row]
     if not _is_header(header):
         raise InputError(
             f"{label} does not begin with the columns of the archive.",
