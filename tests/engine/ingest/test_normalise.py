@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
@@ -132,6 +132,7 @@ VALUES = st.recursive(
 PAYLOADS = st.dictionaries(st.sampled_from(" ".join(KEYS).split()), VALUES, max_size=12)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(sorted(READERS)), PAYLOADS)
 def test_any_payload_becomes_a_document_or_is_refused(
     form: str, payload: dict[str, object]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.ingest.pieces import LONGEST_RECORD, Piece, array_items, lines
@@ -55,6 +55,7 @@ def cut(function: Callable[[io.BufferedReader], Iterator[Piece]], data: bytes) -
     return list(function(io.BufferedReader(io.BytesIO(data))))
 
 
+@settings(deadline=None, max_examples=60)
 @given(OBJECTS, st.booleans(), st.integers(1, 40))
 def test_an_array_is_cut_into_its_objects(
     objects: list[dict[str, object]], indented: bool, size: int
@@ -65,6 +66,7 @@ def test_an_array_is_cut_into_its_objects(
     assert [number for number, *_ in pieces] == list(range(1, len(objects) + 1))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200) | st.text(alphabet='[]{},:"\\ a1\n').map(str.encode))
 def test_any_bytes_are_cut_without_an_error(data: bytes) -> None:
     cutters: list[Callable[[io.BufferedReader], Iterator[Piece]]] = [array_items, lines]
