@@ -193,7 +193,7 @@ class EmbeddedServer:
         account = self._account()
         if account:
             account.admit_tree(binaries.folder.parent)
-            account.admit(self._data_dir)
+            account.admit(self._data_dir, ours=True)
             for lock in (share.gate, share.users):
                 lock.path.touch()
                 account.own(lock.path)
