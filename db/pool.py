@@ -13,6 +13,8 @@ from db.connection import Connection
 from db.errors import storage_error, translated, unreachable
 from engine.errors import StorageOutdated
 
+_CLOSING = 5.0  # seconds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolSettings:
@@ -87,7 +89,7 @@ class Database:
     async def close(self) -> None:
         """Close all connections, giving running statements a few seconds to end."""
         try:
-            await asyncio.wait_for(self._pool.close(), timeout=5)
+            await asyncio.wait_for(self._pool.close(), timeout=_CLOSING)
         except TimeoutError:
             self._pool.terminate()
 
