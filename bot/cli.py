@@ -76,7 +76,7 @@ def main() -> None:
     """
     _open_missing_streams()
     try:
-        app()
+        app(prog_name="presagio")
     except PresagioError as error:
         Output.of_process().remark(f"presagio: {error}")
         sys.exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED)
@@ -356,7 +356,7 @@ def evaluate(
 ) -> None:
     """Measure answers against judged headlines.
 
-    Example: presagio eval --corpus demo --headlines news.jsonl --qrels labels.tsv
+    Example: presagio eval --corpus demo --headlines h.jsonl --qrels q.tsv
     """
     from bot.console.evaluation import EvaluationOptions, evaluation
 

@@ -104,4 +104,6 @@ async def _prepare(connection: Connection) -> None:
 def _unreachable(error: Exception) -> Exception:
     if isinstance(error, asyncpg.PostgresError):
         return storage_error(error)
+    if isinstance(error, ValueError):  # it may quote the address, and in it the password
+        return unreachable("the address makes no sense; write /, #, ? and @ in a password as %XX")
     return unreachable(str(error) or type(error).__name__)

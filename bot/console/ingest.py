@@ -95,16 +95,16 @@ async def ingest(
         await loader.finish()
         await app.documents.settle(corpus)
     rejects.tell(output.remark)
-    if not loader.report.usable and is_new:
-        await _drop_if_empty(app, corpus)
-    if damage:
-        output.remark(f"Stored before the damage: {_in_words(loader.report)}")
-        raise damage
     if not loader.report.usable:
-        raise NothingUsable(
+        if is_new:
+            await _drop_if_empty(app, corpus)
+        raise damage or NothingUsable(
             f"Nothing could be stored: {loader.report.read:,} records read.",
             fix="See the reasons above, or name the format with --format.",
         )
+    if damage:
+        output.remark(f"Before the damage: {_in_words(loader.report)}")
+        raise damage
     _write(loader.report, options, output)
 
 

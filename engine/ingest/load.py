@@ -102,26 +102,24 @@ class Loader:
 
     async def _changed(self, batch: Sequence[SourceRecord | Reject]) -> list[Document]:
         """Return the documents of the records that are new or changed; the last of an id wins."""
-        records = {r.external_id: r for r in batch if isinstance(r, SourceRecord)}
-        rejects = [r for r in batch if isinstance(r, Reject)]
-        digests = {identity: record.digest for identity, record in records.items()}
+        rejects: list[Reject] = []
+        versions: dict[str, list[SourceRecord]] = {}
+        for record in batch:
+            if isinstance(record, Reject):
+                rejects.append(record)
+            else:
+                versions.setdefault(record.external_id, []).append(record)
+        digests = {identity: records[-1].digest for identity, records in versions.items()}
         outdated = await self._store.outdated(self._corpus, digests) if digests else set()
         documents, unusable = await asyncio.to_thread(
-            self._normalised, [records[identity] for identity in records if identity in outdated]
+            _normalised,
+            [versions[identity] for identity in digests if identity in outdated],
+            self._defaults,
         )
         for reject in rejects + unusable:
             self._rejected(reject)
         self._count(read=len(batch), rejected=len(rejects) + len(unusable))
         return documents
-
-    def _normalised(self, records: Sequence[SourceRecord]) -> tuple[list[Document], list[Reject]]:
-        documents, rejects = [], []
-        for record in records:
-            try:
-                documents.append(normalise(record, self._defaults))
-            except RecordError as exc:
-                rejects.append(record.reject(str(exc)))
-        return documents, rejects
 
     async def _upsert(self, documents: Sequence[Document]) -> None:
         if documents:
@@ -132,6 +130,21 @@ class Loader:
         counts = {name: getattr(self.report, name) + number for name, number in more.items()}
         self.report = replace(self.report, **counts)
         self._progress(self.report)
+
+
+def _normalised(
+    versions: Sequence[Sequence[SourceRecord]], defaults: Defaults
+) -> tuple[list[Document], list[Reject]]:
+    """Return the document of the last usable version of each record, and the unusable ones."""
+    documents, rejects = [], []
+    for records in versions:
+        for record in reversed(records):
+            try:
+                documents.append(normalise(record, defaults))
+                break
+            except RecordError as exc:
+                rejects.append(record.reject(str(exc)))
+    return documents, rejects
 
 
 def _take(
