@@ -26,6 +26,9 @@ from engine.prophecy import ProphecySettings, Prophet
 from engine.score import Profile
 from engine.types import Corpus, Filters, Flag, Prophecy
 
+# The corpus that `presagio demo` makes, which nobody asks for by chance.
+DEMO_CORPUS = "demo"
+
 _Number = TypeVar("_Number", int, float)
 
 
@@ -42,19 +45,20 @@ class App:
     async def corpus(self, name: str) -> Corpus:
         """Return the corpus called `name`; "" means the configured one, else the only one.
 
-        Raises CorpusNotFound.
+        The demo corpus does not count beside another. Raises CorpusNotFound.
         """
         name = name or self.settings.search.corpus
         if name:
             return await self.corpora.get(name)
         found = await self.corpora.list()
-        if len(found) == 1:
-            return found[0]
+        own = [corpus for corpus in found if corpus.name != DEMO_CORPUS] or found
+        if len(own) == 1:
+            return own[0]
         if not found:
             raise CorpusNotFound(
                 "There is no corpus yet.", fix="Load one with: presagio ingest FILE"
             )
-        names = ", ".join(corpus.name for corpus in found)
+        names = ", ".join(corpus.name for corpus in own)
         raise CorpusNotFound(
             f"There are several corpora: {names}.",
             fix="Name one with --corpus, or set search.corpus.",
@@ -94,8 +98,9 @@ async def open_database(
         url = settings.database.url.get_secret_value()
         if not url:
             server = EmbeddedServer(settings.data_dir, progress=progress)
-            await asyncio.to_thread(server.acquire)
-            stack.push_async_callback(asyncio.to_thread, server.release)
+            # Before it is acquired: releasing what is not held does nothing.
+            stack.push_async_callback(_to_its_end, server.release)
+            await _to_its_end(server.acquire)
             url = server.url()
         database = await Database.open(
             url,
@@ -108,6 +113,17 @@ async def open_database(
         )
         stack.push_async_callback(database.close)
         yield database
+
+
+async def _to_its_end(work: Callable[[], None]) -> None:
+    """Run blocking work in a thread and return when it has ended, even where this is cancelled:
+    a server that was started on the way must be known to whoever stops it."""
+    thread = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        await asyncio.gather(thread, return_exceptions=True)
+        raise
 
 
 @asynccontextmanager

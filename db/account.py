@@ -43,14 +43,20 @@ class Account:
         """Make the account the owner of `path`."""
         os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
-    def admit(self, folder: Path) -> None:
-        """Let the account pass through `folder` and its parents: only the missing x bits."""
+    def admit(self, folder: Path, *, ours: bool = False) -> None:
+        """Let the account pass through `folder` and its parents: only the missing x bits.
+
+        Each change is told; that of a folder of `ours` only to those who want to know everything.
+        """
         for each in (folder, *folder.parents):
             status = each.stat()
             missing = self._traverse_bit(status) & ~status.st_mode
             if missing:
                 each.chmod(stat.S_IMODE(status.st_mode) | missing)
-                _log.warning("Made %s passable (%s) for the database account", each, oct(missing))
+                level = logging.INFO if ours and each == folder else logging.WARNING
+                _log.log(
+                    level, "Made %s passable (%s) for the database account", each, oct(missing)
+                )
 
     def admit_tree(self, tree: Path) -> None:
         """Let the account read every file under `tree`, which a strict umask may have closed."""

@@ -1,5 +1,6 @@
 """The data folder of the embedded server: its creation, its version, its failures in words."""
 
+import logging
 import re
 import secrets
 import shutil
@@ -11,6 +12,8 @@ from db.account import Account, run
 from db.binaries import Binaries
 from db.server_settings import SETTINGS_FILE
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
+
+_log = logging.getLogger(__name__)
 
 DATABASE = "presagio"
 SUPERUSER = "postgres"
@@ -74,14 +77,16 @@ def password_file(folder: Path) -> Path:
     return folder.parent / "postgres.password"
 
 
-def failure(what: str, output: str) -> StorageError:
+def failure(
+    what: str, output: str, *, fix: str = "Set DATABASE_URL to use another PostgreSQL."
+) -> StorageError:
     """Return the error for `what`, with the line of the server's `output` that explains it."""
     line = telling_line(output)
     if "No space left on device" in output:
         return StorageFull(f"{what}: {line}.", fix="Free some disk space and try again.")
     if "Permission denied" in output:
         return StorageRights(f"{what}: {line}.", fix="Check who owns the data folder.")
-    return StorageUnreachable(f"{what}: {line}.", fix="See docs/database.md, or set DATABASE_URL.")
+    return StorageUnreachable(f"{what}: {line}.", fix=fix)
 
 
 def telling_line(output: str) -> str:
@@ -103,6 +108,8 @@ def _initdb(folder: Path, binaries: Binaries, account: Account | None, *, durabl
         command = binaries.command("initdb", *fixed, "--lc-ctype", ctype)
         code, output = run(command, account, folder=folder, timeout=_CREATION_SECONDS)
         if code == 0:
+            if ctype == "C":
+                _log.warning("No UTF-8 locale here: typographic quotes will stick to words.")
             return
         if "invalid locale name" not in output:
             break

@@ -24,10 +24,22 @@ _INTERRUPTED = (
     EOFError,
 )
 
+_FOREIGN = (
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    OSError,
+    EOFError,
+    # What a value raises that is encoded on its way to the server.
+    UnicodeError,
+    OverflowError,
+)
+_LONGEST = 200  # characters
 
-def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911 - one line a cause
+
+def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR0912 - a line a cause
     """Translate an error of asyncpg or of the socket below it."""
-    said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    said = _first_line(error)
     match error:
         case asyncpg.InsufficientPrivilegeError():
             return StorageRights(
@@ -62,13 +74,37 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911 - one 
                 f"The database has no free connection: {said}.",
                 fix="Lower database.pool_size or raise the server's max_connections.",
             )
+        case asyncpg.CannotConnectNowError():
+            return StorageUnreachable(
+                f"The database is not ready: {said}.", fix="Try again in a moment."
+            )
+        case asyncpg.DataError() | UnicodeError() | OverflowError():
+            return StorageError(f"The database cannot take a value: {said}.")
+        case ConnectionRefusedError():
+            return unreachable(said)
         case _ if isinstance(error, _INTERRUPTED):
             return StorageInterrupted(
                 f"The connection to the database was lost: {said}.",
                 fix="Run the command again; nothing was half-written.",
             )
+        case OSError():
+            return unreachable(said)
         case _:
             return StorageError(f"The database reported an error: {said}.")
+
+
+def unreachable(said: str) -> StorageUnreachable:
+    """Say that no connection could be made, and why."""
+    return StorageUnreachable(
+        f"The database cannot be reached: {said}.",
+        fix="Check DATABASE_URL, or leave it empty to use the embedded server.",
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    """Return what is said of the error; it may quote a whole statement."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0] if len(lines[0]) <= _LONGEST else f"{lines[0][:_LONGEST]}…"
 
 
 @contextmanager
@@ -76,5 +112,5 @@ def translated() -> Iterator[None]:
     """Raise driver errors of the enclosed block as StorageError."""
     try:
         yield
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, EOFError) as exc:
+    except _FOREIGN as exc:
         raise storage_error(exc) from exc

@@ -6,6 +6,8 @@ from engine.types import Corpus
 
 EXTENSIONS = ("unaccent", "pg_trgm")
 
+_RECOUNT_SECONDS = 600  # a large corpus is read whole
+
 
 async def server_version(database: Database) -> str:
     """Return the server's version, such as "18.6"."""
@@ -13,19 +15,22 @@ async def server_version(database: Database) -> str:
         return str(await connection.fetchval("SHOW server_version")).split()[0]
 
 
-async def extensions(database: Database) -> dict[str, str | None]:
-    """Return the installed version of each extension that is needed, None where it is missing."""
+async def missing_extensions(database: Database) -> list[str]:
+    """Return which of the extensions that are needed are not installed in the database."""
     async with database.connection() as connection:
         rows = await connection.fetch(statements("health")["extensions"], list(EXTENSIONS))
-    found = {row["extname"]: row["extversion"] for row in rows}
-    return {name: found.get(name) for name in EXTENSIONS}
+    found = {row["extname"] for row in rows}
+    return [name for name in EXTENSIONS if name not in found]
 
 
 async def statistics_differ(database: Database, corpus: Corpus) -> str | None:
     """Recount what BM25 relies on and say what differs from the kept figures, or None."""
-    async with database.connection() as connection:
-        row = await connection.fetchrow(statements("health")["recount"], corpus.id)
-    if row is None:
+    async with database.transaction() as connection:
+        await connection.execute(f"SET LOCAL statement_timeout = '{_RECOUNT_SECONDS}s'")
+        row = await connection.fetchrow(
+            statements("health")["recount"], corpus.id, timeout=_RECOUNT_SECONDS
+        )
+    if row is None:  # dropped meanwhile
         return None
     wrong = []
     if (row["documents"], row["tokens"]) != (row["kept_documents"], row["kept_tokens"]):
@@ -34,5 +39,7 @@ async def statistics_differ(database: Database, corpus: Corpus) -> str | None:
             f" kept as {row['kept_documents']:,} and {row['kept_tokens']:,}"
         )
     if row["lexemes"]:
-        wrong.append(f"{row['lexemes']:,} lexemes with a wrong document frequency")
+        wrong.append(f"{row['lexemes']:,} lexemes with wrong figures")
+    if row["languages"]:
+        wrong.append(f"{row['languages']:,} languages with a wrong count")
     return "; ".join(wrong) or None

@@ -11,6 +11,10 @@ from engine.errors import StorageOutdated
 # Any constant will do, as long as every process uses the same one.
 _LOCK = 7_426_190_512
 
+# Seconds that one migration, or waiting for another process', may take: an index build takes
+# longer than any query may.
+_PATIENCE = 3600
+
 _TABLE = """
 CREATE TABLE IF NOT EXISTS migration (
     version integer PRIMARY KEY,
@@ -69,7 +73,7 @@ async def migrate(connection: Connection) -> list[str]:
     nothing left to do. Raises StorageOutdated, StorageRights and the other storage errors.
     """
     with translated():
-        await connection.execute("SELECT pg_advisory_lock($1)", _LOCK)
+        await connection.execute("SELECT pg_advisory_lock($1)", _LOCK, timeout=_PATIENCE)
         try:
             await connection.execute(_TABLE)
             todo = pending(available(), await _applied(connection))
@@ -96,7 +100,7 @@ async def _applied(connection: Connection) -> dict[int, str]:
 
 async def _apply(connection: Connection, migration: Migration) -> None:
     async with connection.transaction():
-        await connection.execute(migration.sql)
+        await connection.execute(migration.sql, timeout=_PATIENCE)
         await connection.execute(
             "INSERT INTO migration (version, name, checksum) VALUES ($1, $2, $3)",
             migration.version,

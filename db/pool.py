@@ -10,8 +10,10 @@ import asyncpg
 
 from db import migrate
 from db.connection import Connection
-from db.errors import storage_error, translated
-from engine.errors import StorageOutdated, StorageUnreachable
+from db.errors import storage_error, translated, unreachable
+from engine.errors import StorageOutdated
+
+_CLOSING = 5.0  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,7 @@ class Database:
     async def close(self) -> None:
         """Close all connections, giving running statements a few seconds to end."""
         try:
-            await asyncio.wait_for(self._pool.close(), timeout=5)
+            await asyncio.wait_for(self._pool.close(), timeout=_CLOSING)
         except TimeoutError:
             self._pool.terminate()
 
@@ -102,7 +104,6 @@ async def _prepare(connection: Connection) -> None:
 def _unreachable(error: Exception) -> Exception:
     if isinstance(error, asyncpg.PostgresError):
         return storage_error(error)
-    return StorageUnreachable(
-        f"The database cannot be reached: {str(error) or type(error).__name__}.",
-        fix="Check DATABASE_URL, or leave it empty to use the embedded server.",
-    )
+    if isinstance(error, ValueError):  # it may quote the address, and in it the password
+        return unreachable("the address makes no sense; write /, #, ? and @ in a password as %XX")
+    return unreachable(str(error) or type(error).__name__)

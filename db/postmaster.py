@@ -82,10 +82,10 @@ def start(
     progress: Callable[[str], None],
     seconds: float,
 ) -> None:
-    """Start the server of `folder`, which is in state ABSENT, and wait until it accepts.
+    """Start the server of `folder`, which is in state ABSENT, and wait until it is READY.
 
-    Past `seconds` it is left to go on by itself: a recovery that is cut off starts again from
-    its beginning. Raises StorageUnreachable, StorageFull, StorageRights, OSError.
+    Past `seconds` it is left BUSY, to go on by itself: a recovery that is cut off starts again
+    from its beginning. Raises StorageUnreachable, StorageFull, StorageRights, OSError.
     """
     deadline = time.monotonic() + seconds
     _forget_misleading_pid(folder)
@@ -94,11 +94,13 @@ def start(
         seen = log.stat().st_size if log.exists() else 0
         if _pg_ctl_start(folder, binaries, account, progress=progress, deadline=deadline) == 0:
             return
+        if observe(folder)[0] is not State.ABSENT:
+            return
         output = log.read_bytes()[seen:].decode(errors="replace") if log.exists() else ""
         # The orphans of a killed server need a moment to notice and go.
         orphans = "shared memory block" in output and "still in use" in output
         if not orphans or time.monotonic() > deadline:
-            raise failure("The embedded database did not start", output)
+            raise failure("The embedded database did not start", output, fix=f"{log} tells more.")
         time.sleep(0.2)
 
 
@@ -123,7 +125,9 @@ def trim_log(folder: Path) -> None:
     log = folder / LOG_FILE
     try:
         if log.stat().st_size > _LOG_BYTES:
-            shutil.copy2(log, log.with_suffix(".old.log"))
+            old = log.with_suffix(".old.log")
+            old.unlink(missing_ok=True)  # perhaps root's
+            shutil.copy2(log, old)
             os.truncate(log, 0)
     except (FileNotFoundError, PermissionError):
         return
@@ -150,7 +154,7 @@ def _pg_ctl_start(
 
 def _read(folder: Path) -> Postmaster | None:
     try:
-        text = (folder / PID_FILE).read_text()
+        text = os.fsdecode((folder / PID_FILE).read_bytes())
     except FileNotFoundError:
         return None
     # pid, data folder, start time, port, socket folder, address, shared memory, status

@@ -106,8 +106,8 @@ class EmbeddedServer:
             self._data_dir = self._data_dir.resolve()
             with self._gate() as share:
                 self._postmaster = self._running(share)
-                if share.count == 0:
-                    share.users.acquire(shared=True, timeout=LOCK_SECONDS)
+                if share.count == 0 and not share.users.acquire(shared=True, timeout=LOCK_SECONDS):
+                    raise self._locked()
                 share.count += 1
 
     def release(self) -> None:
@@ -152,17 +152,20 @@ class EmbeddedServer:
             if not share.gate.acquire(timeout=_NOTICE_SECONDS):
                 self._progress("Waiting for another process that starts or stops the database.")
                 if not share.gate.acquire(timeout=LOCK_SECONDS):
-                    raise StorageUnreachable(
-                        f"Another process has kept the database in {self._data_dir} locked for "
-                        f"{LOCK_SECONDS:.0f} seconds.",
-                        fix="End the presagio process that hangs, then try again.",
-                    )
+                    raise self._locked()
             try:
                 yield share
             finally:
                 share.gate.release()
                 if share.count == 0:
                     del _shares[self._data_dir]
+
+    def _locked(self) -> StorageUnreachable:
+        return StorageUnreachable(
+            f"Another process has kept the database in {self._data_dir} locked for "
+            f"{LOCK_SECONDS:.0f} seconds.",
+            fix="End the presagio process that hangs, then try again.",
+        )
 
     def _running(self, share: _Share) -> Postmaster:
         """Return the running server, after starting it where it does not run."""
@@ -190,7 +193,7 @@ class EmbeddedServer:
         account = self._account()
         if account:
             account.admit_tree(binaries.folder.parent)
-            account.admit(self._data_dir)
+            account.admit(self._data_dir, ours=True)
             for lock in (share.gate, share.users):
                 lock.path.touch()
                 account.own(lock.path)

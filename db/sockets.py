@@ -44,7 +44,8 @@ def forget(folder: Path, sockets: str) -> None:
 def _fits(folder: Path) -> bool:
     """Tell whether a socket in `folder` has a path that servers and clients can use."""
     name = os.fsencode(folder)
-    return len(name) <= _LONGEST and not set(name) & set(b'",\n')
+    legible = name.decode("utf-8", "ignore").encode() == name and not set(name) & set(b'",\n')
+    return legible and len(name) <= _LONGEST
 
 
 def _private_folder(folder: Path, account: Account | None) -> Path:

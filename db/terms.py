@@ -37,8 +37,10 @@ def read_terms(
     seen: set[str] = set()
     for (word, _), lexemes in sorted(slots.items(), key=lambda item: item[0]):
         fresh = {name: r for name, r in lexemes.items() if name not in seen}
-        if len(fresh) == len(lexemes):
-            terms.append(_term(words[word], fresh, documents))
+        # A lexeme that an earlier word brought already may leave one that only this word brings:
+        # "nación nacional" is one stem in English and two in Spanish.
+        if len(fresh) == len(lexemes) or any(r.document_frequency for r in fresh.values()):
+            terms.append(_term(words[word], fresh, lexemes, documents))
         seen |= set(lexemes)
     return terms
 
@@ -58,11 +60,14 @@ def _without_stop_words(
     return [r for r in readings if r.word in telling]
 
 
-def _term(word: str, lexemes: Mapping[str, Reading], documents: int) -> Term:
-    known = {name: r for name, r in lexemes.items() if r.document_frequency} or lexemes
+def _term(
+    word: str, fresh: Mapping[str, Reading], lexemes: Mapping[str, Reading], documents: int
+) -> Term:
+    """Make a term of the `fresh` ones of a word's lexemes; all of them tell how rare it is."""
+    known = {name: r for name, r in fresh.items() if r.document_frequency} or fresh
     return Term(
         word=word,
         lexemes=tuple(known),
-        document_frequency=min(documents, sum(r.document_frequency for r in known.values())),
+        document_frequency=min(documents, sum(r.document_frequency for r in lexemes.values())),
         max_tf=max(r.max_tf for r in known.values()),
     )

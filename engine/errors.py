@@ -15,6 +15,14 @@
     │   ├── StorageFull
     │   ├── StorageInterrupted   may be repeated as a whole
     │   └── StorageOutdated      tables are missing or from another version
+    ├── FetchError               a web page or feed that cannot be had
+    │   ├── FetchRefused         the address is private, or not a web address at all
+    │   ├── FetchTimeout
+    │   ├── FetchFailed          names, network, TLS, broken answers
+    │   ├── FetchStatus          4xx, 5xx
+    │   ├── FetchWrongType
+    │   ├── FetchTooLarge
+    │   └── FetchUntitled        a page came and says no title
     └── ModelError               the language model
         ├── ModelUnreachable     network, timeouts, 5xx
         ├── ModelRateLimited     429
@@ -97,6 +105,45 @@ class StorageInterrupted(StorageError):
 
 class StorageOutdated(StorageError):
     """The tables are missing or belong to another version of the program."""
+
+
+class FetchError(PresagioError):
+    """A web page or feed cannot be had. The message names its host and nothing else of its URL."""
+
+
+class FetchRefused(FetchError):
+    """The address is not on the public web: private, another scheme, credentials in it."""
+
+
+class FetchTimeout(FetchError):
+    """The time for the whole fetch is over."""
+
+
+class FetchFailed(FetchError):
+    """The name, the network, TLS or the answer itself is broken."""
+
+
+class FetchStatus(FetchError):
+    """The server answered 4xx or 5xx. `retry_after` is its header of that name, as written."""
+
+    def __init__(
+        self, message: str, *, fix: str | None = None, status: int, retry_after: str | None = None
+    ) -> None:
+        super().__init__(message, fix=fix)
+        self.status = status
+        self.retry_after = retry_after
+
+
+class FetchWrongType(FetchError):
+    """The answer is of another media type than was asked for."""
+
+
+class FetchTooLarge(FetchError):
+    """The answer is longer than may be read."""
+
+
+class FetchUntitled(FetchError):
+    """The page was read and says no title."""
 
 
 class ModelError(PresagioError):

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import orjson
 
-from bot.app import App
+from bot.app import DEMO_CORPUS, App
 from bot.commands import LocalMemory, Services, standard_commands
 from bot.console.chat import chat
-from bot.console.ingest import IngestOptions, ingest
+from bot.console.ingest import IngestOptions, ingest, open_sources
 from bot.console.lines import read_lines
 from bot.console.output import Output
 from bot.console.screen import Screen
 from bot.dates import read_date
 from bot.prophecy_reply import prophecy_reply
 
-DEMO_CORPUS = "demo"
 _LANGUAGE = "english"  # of what names no language; every bundled tweet names its own
 
 
@@ -32,7 +31,10 @@ async def load_demo(app: App, *, output: Output) -> None:
     """Make sure that the bundled corpus is stored."""
     output.remark("Loading the bundled corpus, an invented account.")
     options = IngestOptions(corpus=DEMO_CORPUS, language=_LANGUAGE)
-    await ingest(app, [str(bundled("demo.jsonl"))], options, output=Output(sys.stderr, sys.stderr))
+    # Its counts are no result of the demo: they go where remarks go.
+    remarks = Output(output.remarks, output.remarks)
+    with open_sources([str(bundled("demo.jsonl"))], options) as sources:
+        await ingest(app, sources, options, output=remarks)
     await app.corpora.change(DEMO_CORPUS, url_template="https://example.org/{author}/{id}")
 
 
@@ -52,7 +54,7 @@ async def demo(app: App, *, now: datetime, output: Output) -> None:
     output.remark("Next: presagio demo --chat, or your own archive: presagio ingest FILE")
 
 
-async def converse(app: App, *, corpus: str, now: datetime | None = None) -> None:
+async def converse(app: App, *, corpus: str) -> None:
     """Read headlines and commands from the terminal until its input ends."""
     services = Services(
         prophesy=app.prophesy,
@@ -65,7 +67,7 @@ async def converse(app: App, *, corpus: str, now: datetime | None = None) -> Non
         services,
         lines=read_lines(sys.stdin.fileno()),
         screen=Screen(sys.stdout),
-        now=lambda: now or datetime.now(UTC),
+        now=lambda: datetime.now(UTC),
         interactive=sys.stdin.isatty() and sys.stdout.isatty(),
     )
 

@@ -1,6 +1,6 @@
 """`presagio doctor`: what works, and what to do about what does not."""
 
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from bot.app import has_model, llm_settings, open_database
@@ -8,7 +8,7 @@ from bot.console.output import Output
 from bot.settings import Settings, masked_url
 from db import migrate
 from db.corpora import Corpora
-from db.health import extensions, server_version, statistics_differ
+from db.health import EXTENSIONS, missing_extensions, server_version, statistics_differ
 from db.pool import Database
 from engine.errors import PresagioError
 
@@ -23,63 +23,86 @@ class Check:
     fix: str | None = None
 
 
+_Report = Callable[[Check], None]
+
+
 async def doctor(settings: Settings, *, json: bool, output: Output) -> bool:
     """Write one line a check, as they come, and return True when nothing is wrong."""
-    healthy = True
-    async for check in _checks(settings, output):
-        healthy = healthy and check.ok is not False
-        if json:
-            output.json(asdict(check))
-        else:
-            mark = {True: "ok", False: "FAIL", None: "--"}[check.ok]
-            output.line(f"{mark:4} {check.check}: {check.detail}")
-            if check.fix:
-                output.line(f"     {check.fix}")
-    return healthy
+    faults = 0
 
+    def report(check: Check) -> None:
+        nonlocal faults
+        faults += check.ok is False
+        _write(check, json=json, output=output)
 
-async def _checks(settings: Settings, output: Output) -> AsyncIterator[Check]:
     source = str(settings.config_file or "defaults and environment")
-    yield Check(check="settings", ok=True, detail=source)
+    report(Check(check="settings", ok=True, detail=source))
+    await _check_database(settings, report, output)
+    report(await _model_check(settings))
+    return not faults
+
+
+def _write(check: Check, *, json: bool, output: Output) -> None:
+    if json:
+        output.json(asdict(check))
+        return
+    mark = {True: "ok", False: "FAIL", None: "--"}[check.ok]
+    output.line(f"{mark:4} {check.check}: {check.detail}")
+    if check.fix:
+        output.line(f"     {check.fix}")
+
+
+async def _check_database(settings: Settings, report: _Report, output: Output) -> None:
     url = settings.database.url.get_secret_value()
     place = masked_url(url) if url else f"embedded, in {settings.data_dir}"
     try:
         async with open_database(settings, progress=output.remark) as database:
             version = await server_version(database)
-            yield Check(check="database", ok=True, detail=f"PostgreSQL {version}, {place}")
-            async for check in _database_checks(database):
-                yield check
+            report(Check(check="database", ok=True, detail=f"PostgreSQL {version}, {place}"))
+            if not url:  # as every other command does
+                await database.migrate()
+            if await _check_migrations(database, report):
+                await _check_corpora(database, report)
     except PresagioError as error:
-        yield Check(check="database", ok=False, detail=f"{place}: {error.message}", fix=error.fix)
-    yield await _model_check(settings)
+        detail = f"{place}: {error.message}"
+        report(Check(check="database", ok=False, detail=detail, fix=error.fix))
 
 
-async def _database_checks(database: Database) -> AsyncIterator[Check]:
-    missing = [name for name, version in (await extensions(database)).items() if not version]
-    yield Check(
-        check="extensions",
-        ok=not missing,
-        detail=f"missing: {', '.join(missing)}" if missing else "unaccent, pg_trgm",
-        fix="Install PostgreSQL's contrib package, then run: presagio init" if missing else None,
-    )
-    async with database.connection() as connection:
-        pending = await migrate.check(connection)
-    if pending:
-        detail = f"{len(pending)} of {len(migrate.available())} have not run"
-        yield Check(check="migrations", ok=False, detail=detail, fix="Run: presagio init")
-        return
-    yield Check(check="migrations", ok=True, detail=f"{len(migrate.available())} applied")
+async def _check_migrations(database: Database, report: _Report) -> bool:
+    """Report on extensions and migrations, and return True when the tables can be read."""
+    missing = await missing_extensions(database)
+    detail = f"missing: {', '.join(missing)}" if missing else ", ".join(EXTENSIONS)
+    fix = "Install PostgreSQL's contrib package, then run: presagio init" if missing else None
+    report(Check(check="extensions", ok=not missing, detail=detail, fix=fix))
+    try:
+        async with database.connection() as connection:
+            pending = await migrate.check(connection)
+    except PresagioError as error:
+        report(Check(check="migrations", ok=False, detail=error.message, fix=error.fix))
+        return False
+    known = len(migrate.available())
+    detail = f"{len(pending)} of {known} have not run" if pending else f"{known} applied"
+    fix = "Run: presagio init" if pending else None
+    report(Check(check="migrations", ok=not pending, detail=detail, fix=fix))
+    return not pending
+
+
+async def _check_corpora(database: Database, report: _Report) -> None:
     corpora = await Corpora(database).list()
     if not corpora:
         fix = "Load one with: presagio ingest FILE"
-        yield Check(check="corpora", ok=None, detail="none yet", fix=fix)
+        report(Check(check="corpora", ok=None, detail="none yet", fix=fix))
     for corpus in corpora:
         wrong = await statistics_differ(database, corpus)
-        yield Check(
-            check=f"corpus {corpus.name}",
-            ok=not wrong,
-            detail=wrong or f"{corpus.documents:,} documents, statistics exact",
-            fix=f"Drop and ingest it again: presagio corpora drop {corpus.name}" if wrong else None,
+        report(
+            Check(
+                check=f"corpus {corpus.name}",
+                ok=not wrong,
+                detail=wrong or f"{corpus.documents:,} documents, statistics exact",
+                fix=f"Ingest it again after: presagio corpora drop {corpus.name}"
+                if wrong
+                else None,
+            )
         )
 
 

@@ -1,27 +1,26 @@
 """`presagio ingest`: files into a corpus, with progress and a report of what was refused."""
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import IO, Self
-
-import orjson
+import asyncio
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 from bot.app import App
 from bot.console.output import Output
 from bot.console.progress import progress_bar
-from engine.errors import CorpusNotFound, NothingUsable
+from bot.console.rejects import RejectsReport
+from engine.errors import CorpusNotFound, InputError, NothingUsable
 from engine.ingest.detect import RecordStream, open_source
 from engine.ingest.load import IngestReport, Loader
-from engine.ingest.records import Defaults, Reject
+from engine.ingest.records import Defaults
 from engine.types import Corpus, Kind
 
 DEFAULT_CORPUS = "tweets"
 DEFAULT_LANGUAGE = "english"
 # Where a post of an account can be seen; an unknown account is "i", which X redirects.
 TWEET_URL = "https://x.com/{author}/status/{id}"
-_SHOWN_REJECTS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,74 +34,82 @@ class IngestOptions:
     author: str | None = None
     json: bool = False
 
+    @property
+    def defaults(self) -> Defaults:
+        """What records get that do not say so themselves."""
+        return Defaults(author=self.author)
 
-@dataclass(slots=True)
-class RejectsReport:
-    """A file that gets one JSON object a rejected record; it exists only when there is one."""
 
-    path: Path
-    count: int = 0
-    first: list[Reject] = field(default_factory=list)
-    _file: IO[bytes] | None = None
+@contextmanager
+def open_sources(files: Sequence[str], options: IngestOptions) -> Iterator[list[RecordStream]]:
+    """Lend all files, recognised; "-" is standard input.
 
-    def __enter__(self) -> Self:
-        self.path.unlink(missing_ok=True)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file:
-            self._file.close()
-
-    def add(self, reject: Reject) -> None:
-        """Write one record's file, line and reason."""
-        if self._file is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("wb")
-        self._file.write(orjson.dumps(asdict(reject), option=orjson.OPT_APPEND_NEWLINE))
-        self.count += 1
-        if len(self.first) < _SHOWN_REJECTS:
-            self.first.append(reject)
+    Raises UsageError for a format that does not exist, InputError for an unusable file.
+    """
+    with ExitStack() as stack:
+        # Standard input without Python's buffer, whose lock a reading thread would keep at exit.
+        stdin = io.FileIO(sys.stdin.fileno(), closefd=False) if "-" in files else None
+        sources = [
+            stack.enter_context(
+                open_source(name, format=options.format, defaults=options.defaults, stdin=stdin)
+            )
+            for name in files
+        ]
+        try:
+            yield sources
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            stack.pop_all()  # a thread may still read them, and the process ends anyway
+            raise
 
 
 async def ingest(
-    app: App, files: Sequence[str], options: IngestOptions, *, output: Output
-) -> IngestReport:
+    app: App, sources: Sequence[RecordStream], options: IngestOptions, *, output: Output
+) -> None:
     """Load files into one corpus and write the counts.
 
     Raises NothingUsable when no record of any file could be stored, CorpusConflict, UsageError,
-    InputError for a file that cannot be read.
+    InputError for a file that turns out to be damaged.
     """
-    defaults = Defaults(author=options.author.lstrip("@") if options.author else None)
-    with ExitStack() as stack:
-        # All files are recognised before anything is created.
-        sources = [
-            stack.enter_context(open_source(name, format=options.format, defaults=defaults))
-            for name in files
-        ]
-        corpus = await ensure_corpus(app, options)
-        report_file = app.settings.data_dir / "rejects" / f"{corpus.name}.jsonl"
-        rejects = stack.enter_context(RejectsReport(report_file))
-        with progress_bar(output.remarks, f"ingest {corpus.name}", _total(sources)) as tell:
-            loader = Loader(
-                app.documents,
-                corpus,
-                defaults,
-                rejected=rejects.add,
-                progress=_telling(tell, sources),
-            )
-            report = await _load(app, corpus, loader, sources)
-    _tell_rejects(rejects, output)
-    if not report.usable:
-        raise NothingUsable(
-            f"Nothing in {', '.join(files)} could be stored: {report.read} records read.",
+    corpus, is_new = await _ensure_corpus(app, options)
+    damage: InputError | None = None
+    with (
+        RejectsReport(app.settings.data_dir / "rejects" / f"{corpus.name}.jsonl") as rejects,
+        progress_bar(output.remarks, f"ingest {corpus.name}", _total(sources)) as tell,
+    ):
+        loader = Loader(
+            app.documents,
+            corpus,
+            options.defaults,
+            rejected=rejects.add,
+            progress=_telling(tell, sources),
+        )
+        try:
+            for source in sources:
+                await loader.load(source)
+        except InputError as error:
+            damage = error
+        except asyncio.CancelledError:
+            output.remark("Stopped. What was stored stays; the same command completes it.")
+            raise
+        # Even if nothing changed: an earlier run may have been ended before this.
+        await loader.finish()
+        await app.documents.settle(corpus)
+    rejects.tell(output.remark)
+    if not loader.report.usable:
+        if is_new:
+            await _drop_if_empty(app, corpus)
+        raise damage or NothingUsable(
+            f"Nothing could be stored: {loader.report.read:,} records read.",
             fix="See the reasons above, or name the format with --format.",
         )
-    _write(report, options, output)
-    return report
+    if damage:
+        output.remark(f"Before the damage: {_in_words(loader.report)}")
+        raise damage
+    _write(loader.report, options, output)
 
 
-async def ensure_corpus(app: App, options: IngestOptions) -> Corpus:
-    """Return the corpus to fill, creating it if it is new; what was not asked for stays."""
+async def _ensure_corpus(app: App, options: IngestOptions) -> tuple[Corpus, bool]:
+    """Return the corpus to fill and whether it is new; what was not asked for stays."""
     name = options.corpus or app.settings.search.corpus or DEFAULT_CORPUS
     try:
         known: Corpus | None = await app.corpora.get(name)
@@ -113,26 +120,18 @@ async def ensure_corpus(app: App, options: IngestOptions) -> Corpus:
         name,
         kind=kind,
         language=options.language or (known.language if known else DEFAULT_LANGUAGE),
-        author=options.author.lstrip("@") if options.author else None,
+        author=options.author,
         url_template=TWEET_URL if kind is Kind.TWEETS else None,
     )
     if options.author and corpus.author is None:
-        corpus = await app.corpora.change(name, author=options.author.lstrip("@"))
-    return corpus
+        corpus = await app.corpora.change(name, author=options.author)
+    return corpus, known is None
 
 
-async def _load(
-    app: App, corpus: Corpus, loader: Loader, sources: Sequence[RecordStream]
-) -> IngestReport:
-    try:
-        for source in sources:
-            await loader.load(iter(source))
-    finally:
-        # What was stored before a damaged file or an interruption is good: it is finished too.
-        if loader.report.inserted or loader.report.updated:
-            await loader.finish()
-            await app.documents.settle(corpus)
-    return loader.report
+async def _drop_if_empty(app: App, corpus: Corpus) -> None:
+    """Leave no trace of a corpus that nothing went into: its kind and language may be mistakes."""
+    if not (await app.corpora.get(corpus.name)).documents:
+        await app.corpora.drop(corpus.name)
 
 
 def _total(sources: Sequence[RecordStream]) -> int | None:
@@ -150,23 +149,23 @@ def _telling(
     return progress
 
 
-def _tell_rejects(rejects: RejectsReport, output: Output) -> None:
-    for reject in rejects.first:
-        output.remark(f"{reject.file}:{reject.line}: {reject.reason}")
-    if rejects.count:
-        output.remark(f"{rejects.count:,} records rejected; all of them: {rejects.path}")
-
-
 def _write(report: IngestReport, options: IngestOptions, output: Output) -> None:
-    counts = {
+    if options.json:
+        output.json({"corpus": report.corpus, **_counts(report)})
+    else:
+        output.line(_in_words(report))
+
+
+def _in_words(report: IngestReport) -> str:
+    counts = (f"{number:,} {name}" for name, number in _counts(report).items())
+    return f"{report.corpus}: {', '.join(counts)}"
+
+
+def _counts(report: IngestReport) -> dict[str, int]:
+    return {
         "read": report.read,
         "inserted": report.inserted,
         "updated": report.updated,
         "unchanged": report.unchanged,
         "rejected": report.rejected,
     }
-    if options.json:
-        output.json({"corpus": report.corpus, **counts})
-    else:
-        said = ", ".join(f"{number:,} {name}" for name, number in counts.items())
-        output.line(f"{report.corpus}: {said}")

@@ -1,5 +1,6 @@
 """Where commands write: results to stdout, everything else to stderr."""
 
+import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,11 +31,14 @@ class Output:
 
     def line(self, text: str = "") -> None:
         """Write a line of the result."""
-        Screen(self.results).write(f"{text}\n")
+        Screen(self.results).write(f"{printable(text)}\n")
 
     def json(self, value: object) -> None:
-        """Write one JSON object on one line."""
-        self.line(orjson.dumps(value).decode())
+        """Write one JSON object on one line, in UTF-8 whatever else the stream is written in."""
+        screen = Screen(self.results)
+        if isinstance(self.results, io.TextIOWrapper):
+            self.results.reconfigure(encoding="utf-8")
+        screen.write(f"{orjson.dumps(value).decode()}\n")
 
     def remark(self, text: str) -> None:
         """Tell the person something that is no result."""
@@ -51,7 +55,7 @@ class Output:
 
 
 def _cell(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else printable(str(value or "-"))
+    return f"{value:,}" if isinstance(value, int) else str(value or "-")
 
 
 def _aligned(row: Iterable[str], widths: Iterable[int]) -> str:

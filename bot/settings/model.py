@@ -1,6 +1,7 @@
 """What can be set: one frozen model a section, a default and a description for every key."""
 
 import re
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -36,12 +37,28 @@ def _http_url(url: str) -> str:
     return url
 
 
+def _network(text: str) -> str:
+    try:
+        ip_network(text)
+    except ValueError as exc:
+        raise ValueError('must be a network like "10.1.0.0/16"') from exc
+    return text
+
+
+def _header_text(text: str) -> str:
+    if not text.isascii() or not text.isprintable():
+        raise ValueError("must be printable ASCII")
+    return text
+
+
 def _unlimited_or_not_negative(amount: float) -> float:
     if amount < 0 and amount != UNLIMITED:
         raise ValueError("must be 0 or more, or -1 for no limit")
     return amount
 
 
+Network = Annotated[str, AfterValidator(_network)]
+HeaderText = Annotated[str, AfterValidator(_header_text)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
 Money = Annotated[float, AfterValidator(_unlimited_or_not_negative)]
@@ -161,6 +178,21 @@ class LlmSettings(Section):
     )
 
 
+class FetchSettings(Section):
+    """How pages and feeds are fetched. Only the public web can be reached."""
+
+    allow_networks: tuple[Network, ...] = Field(
+        (),
+        description='Other networks that may be fetched from, such as "10.1.0.0/16". Everybody'
+        " who may paste a link can then read what is there.",
+    )
+    user_agent_contact: HeaderText = Field(
+        "",
+        description="Address of a page or mailbox that servers are told, for questions about"
+        " this bot.",
+    )
+
+
 class LoggingSettings(Section):
     """What the program tells about itself on stderr."""
 
@@ -177,6 +209,7 @@ class Sections(Section):
     search: SearchSettings = SearchSettings()
     score: ScoreSettings = ScoreSettings()
     llm: LlmSettings = LlmSettings()
+    fetch: FetchSettings = FetchSettings()
     logging: LoggingSettings = LoggingSettings()
 
 

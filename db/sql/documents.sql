@@ -42,4 +42,4 @@ UPDATE document d
  WHERE d.corpus_id = $1 AND p.corpus_id = $1
    AND d.reply_to = p.external_id AND d.id <> p.id
    AND d.author IS NOT DISTINCT FROM p.author
-   AND d.context_search_text IS DISTINCT FROM p.search_text
+   AND (d.context_search_text IS DISTINCT FROM p.search_text OR d.context IS DISTINCT FROM p.text)

@@ -1,21 +1,30 @@
 -- name: extensions
-SELECT extname, extversion FROM pg_catalog.pg_extension WHERE extname = ANY ($1::text[])
+SELECT extname FROM pg_catalog.pg_extension WHERE extname = ANY ($1::text[])
 
 -- name: recount
 WITH counted AS (
-    SELECT u.lexeme, count(*) AS document_frequency
+    SELECT u.lexeme COLLATE "C" AS lexeme, count(*) AS document_frequency,
+           max(cardinality(u.positions)) AS max_tf
       FROM document d, unnest(d.tsv) AS u
      WHERE d.corpus_id = $1
-     GROUP BY u.lexeme
+     GROUP BY 1
 ), kept AS (
-    SELECT lexeme, document_frequency FROM lexeme
+    SELECT lexeme, document_frequency, max_tf FROM lexeme
      WHERE corpus_id = $1 AND document_frequency <> 0
 ), totals AS (
     SELECT count(*) AS documents, coalesce(sum(length), 0)::bigint AS tokens
       FROM document WHERE corpus_id = $1
+), languages AS (
+    SELECT language, count(*) AS documents FROM document WHERE corpus_id = $1 GROUP BY 1
 )
 SELECT t.documents, t.tokens, c.documents AS kept_documents, c.tokens AS kept_tokens,
-       (SELECT count(*) FROM counted FULL JOIN kept ON kept.lexeme = counted.lexeme COLLATE "C"
-         WHERE counted.document_frequency IS DISTINCT FROM kept.document_frequency) AS lexemes
+       -- The kept max_tf is an upper bound; retrieval is exact as long as it is not too low.
+       (SELECT count(*) FROM counted FULL JOIN kept USING (lexeme)
+         WHERE counted.document_frequency IS DISTINCT FROM kept.document_frequency
+            OR counted.max_tf > kept.max_tf) AS lexemes,
+       (SELECT count(*) FROM languages l
+          FULL JOIN (SELECT language, documents FROM corpus_language WHERE corpus_id = $1) k
+         USING (language)
+         WHERE l.documents IS DISTINCT FROM k.documents) AS languages
   FROM totals t, corpus c
  WHERE c.id = $1

@@ -3,15 +3,19 @@
 A line of v2 is one tweet, or a page `{"data": [...], "includes": {...}}` as twarc2 writes it.
 """
 
+import re
 from collections.abc import Callable, Generator, Mapping
 
 import orjson
 
 from engine.ingest.api_v2 import Includes, v2_post, with_includes
 from engine.ingest.fields import mappings
-from engine.ingest.reader import JsonObject, JsonReader
+from engine.ingest.reader import JsonObject, JsonReader, Sample
 from engine.ingest.records import Post, Reject, SourceRecord
 from engine.ingest.tweets import tweet_id, tweet_post
+
+# A page may be longer than what is looked at, and is then no object yet.
+_PAGE = re.compile(rb'\s*\{\s*"data"\s*:\s*\[\s*\{\s*"')
 
 
 class ApiReader(JsonReader):
@@ -19,6 +23,9 @@ class ApiReader(JsonReader):
 
     name = "api"
     longest_line = 16_000_000  # a page of v2 holds up to 500 tweets
+
+    def recognises(self, sample: Sample) -> bool:
+        return bool(_PAGE.match(sample.head)) or super().recognises(sample)
 
     def fits(self, found: Mapping[str, object]) -> bool:
         if isinstance(found.get("data"), list):

@@ -1,17 +1,23 @@
 """The way of a source's records into a corpus: batch by batch, what changed, safely repeatable."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
+from typing import TypeVar
 
-from engine.errors import RecordError
+from engine.errors import InputError, RecordError
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject, SourceRecord
 from engine.ports import DocumentStore
 from engine.types import Corpus, Document
 
 BATCH = 10_000
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +44,9 @@ class IngestReport:
 class Loader:
     """Loads sources into one corpus.
 
-    Reading and normalising run in a thread while the database stores the batch before. A batch
+    Reading and normalising run in threads while the database stores the batch before. A batch
     is stored whole or not at all; the batches before it stay, and a repeated run completes the
-    rest.
+    rest. When it is cancelled, a thread may go on reading: the source is then not to be closed.
     """
 
     def __init__(
@@ -64,19 +70,29 @@ class Loader:
     async def load(self, records: Iterator[SourceRecord | Reject]) -> IngestReport:
         """Store all records of a source and return the counts so far, of all sources.
 
-        Raises InputError when the source is damaged (the batches before stay stored), and the
-        errors of the store.
+        Raises InputError when the source is damaged, after storing what came before the damage,
+        and the errors of the store.
         """
         storing: asyncio.Task[None] | None = None
+        damage: InputError | None = None
         try:
-            while batch := await asyncio.to_thread(_take, records, self._batch):
+            while damage is None:
+                batch, damage = await _in_thread(lambda: _take(records, self._batch))
+                if not batch:
+                    break
                 documents = await self._changed(batch)
                 if storing:
                     await storing
                 storing = asyncio.create_task(self._upsert(documents))
+        except asyncio.CancelledError:
+            if storing:
+                storing.cancel()
+            raise
         finally:
             if storing:
                 await storing
+        if damage:
+            raise damage
         return self.report
 
     async def finish(self) -> IngestReport:
@@ -86,26 +102,24 @@ class Loader:
 
     async def _changed(self, batch: Sequence[SourceRecord | Reject]) -> list[Document]:
         """Return the documents of the records that are new or changed; the last of an id wins."""
-        records = {r.external_id: r for r in batch if isinstance(r, SourceRecord)}
-        rejects = [r for r in batch if isinstance(r, Reject)]
-        digests = {identity: record.digest for identity, record in records.items()}
+        rejects: list[Reject] = []
+        versions: dict[str, list[SourceRecord]] = {}
+        for record in batch:
+            if isinstance(record, Reject):
+                rejects.append(record)
+            else:
+                versions.setdefault(record.external_id, []).append(record)
+        digests = {identity: records[-1].digest for identity, records in versions.items()}
         outdated = await self._store.outdated(self._corpus, digests) if digests else set()
         documents, unusable = await asyncio.to_thread(
-            self._normalised, [records[identity] for identity in records if identity in outdated]
+            _normalised,
+            [versions[identity] for identity in digests if identity in outdated],
+            self._defaults,
         )
         for reject in rejects + unusable:
             self._rejected(reject)
         self._count(read=len(batch), rejected=len(rejects) + len(unusable))
         return documents
-
-    def _normalised(self, records: Sequence[SourceRecord]) -> tuple[list[Document], list[Reject]]:
-        documents, rejects = [], []
-        for record in records:
-            try:
-                documents.append(normalise(record, self._defaults))
-            except RecordError as exc:
-                rejects.append(record.reject(str(exc)))
-        return documents, rejects
 
     async def _upsert(self, documents: Sequence[Document]) -> None:
         if documents:
@@ -118,5 +132,54 @@ class Loader:
         self._progress(self.report)
 
 
-def _take(records: Iterator[SourceRecord | Reject], number: int) -> list[SourceRecord | Reject]:
-    return list(islice(records, number))
+def _normalised(
+    versions: Sequence[Sequence[SourceRecord]], defaults: Defaults
+) -> tuple[list[Document], list[Reject]]:
+    """Return the document of the last usable version of each record, and the unusable ones."""
+    documents, rejects = [], []
+    for records in versions:
+        for record in reversed(records):
+            try:
+                documents.append(normalise(record, defaults))
+                break
+            except RecordError as exc:
+                rejects.append(record.reject(str(exc)))
+    return documents, rejects
+
+
+def _take(
+    records: Iterator[SourceRecord | Reject], number: int
+) -> tuple[list[SourceRecord | Reject], InputError | None]:
+    """Return the next records, fewer at the end, and the damage that hides those after them."""
+    batch: list[SourceRecord | Reject] = []
+    try:
+        batch.extend(islice(records, number))
+    except InputError as damage:
+        return batch, damage
+    return batch, None
+
+
+async def _in_thread(read: Callable[[], _Result]) -> _Result:
+    """Return what `read` returns, from a thread that nobody waits for when this is cancelled.
+
+    A pool's thread would be waited for, and one that reads a pipe may never end.
+    """
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[_Result] = loop.create_future()
+
+    def settle(settled: Callable[[], None]) -> None:
+        if not result.done():
+            settled()
+
+    def work() -> None:
+        try:
+            value = read()
+        except Exception as exc:
+            settled = partial(result.set_exception, exc)
+        else:
+            settled = partial(result.set_result, value)
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, settled)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await result

@@ -18,7 +18,7 @@ _LONGEST_URL = 2_000
 _MOST_ENGAGEMENT = 2**31 - 1  # what the column holds
 _SHORT_LINK = re.compile(r"https?://t\.co/\w+")
 _TAG = re.compile(r"#(?<![\w/&=].)(\w*[^\W\d_]\w*)")
-_MENTION = re.compile(r"@(?<![\w/.].)(\w+)")
+_MENTION = re.compile(r"@(?<![\w/].)(\w+)")
 _REPLY = re.compile(r"@\w")
 # '"@fan: a text" An answer': reposting by hand, other people's words first.
 _HAND_QUOTE = re.compile(r"[\"“]\s*@\w")

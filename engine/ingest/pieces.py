@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 LONGEST_RECORD = 1_000_000  # bytes
-_LONGEST_VALUE = 16_000_000  # bytes; past it the end of an array's record is not looked for
+_LONGEST_VALUE = 4_000_000  # bytes; past it the end of an array's record is not looked for
 _LONGEST_PREFIX = 1_000_000  # bytes before an array, as in "window.YTD.tweets.part0 = ["
 _CHUNK = 1 << 18  # bytes
 

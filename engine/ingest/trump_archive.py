@@ -51,8 +51,11 @@ class TrumpArchiveCsvReader:
         return ()
 
     def recognises(self, sample: Sample) -> bool:
-        header, _, _ = sample.head[:4096].partition(b"\n")
-        return _is_header(next(csv.reader([header.decode("utf-8", "replace")]), []))
+        header, _, _ = sample.head.lstrip()[:4096].partition(b"\n")
+        try:
+            return _is_header(next(csv.reader([header.decode("utf-8", "replace")]), []))
+        except csv.Error:  # a lone carriage return, as in any binary file
+            return False
 
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
@@ -117,7 +120,11 @@ def _rows(
 ) -> Generator[SourceRecord | Reject]:
     feed = _Lines(stream)
     rows = csv.reader(feed)
-    header = [column.removeprefix("\ufeff").strip() for column in next(rows, [])]
+    try:
+        first_row = next((row for row in rows if row), [])
+    except csv.Error:
+        first_row = []
+    header = [column.removeprefix("\ufeff").strip() for column in first_row]
     if not _is_header(header):
         raise InputError(
             f"{label} does not begin with the columns of the archive.",

@@ -272,6 +272,32 @@ class TestCrashes:
         assert gate.acquire()
         gate.release()
 
+    async def test_a_recovery_that_takes_too_long_is_reported_and_goes_on(
+        self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(server_module, "START_SECONDS", 1.0)
+        (data_dir / "postgres" / "recovery.signal").touch()
+        endless = EmbeddedServer(data_dir, extra={"restore_command": "sleep 60"})
+        try:
+            for _ in range(2):  # the one who starts it, and one who finds it starting
+                with pytest.raises(StorageUnreachable, match="has been starting or stopping"):
+                    endless.acquire()
+                assert state(data_dir) is State.BUSY
+        finally:
+            os.kill(postmaster_pid(data_dir), signal.SIGQUIT)
+            await until(lambda: state(data_dir) is State.ABSENT)
+            (data_dir / "postgres" / "recovery.signal").unlink()
+
+    def test_a_server_that_is_stopping_is_waited_for(self, data_dir: Path) -> None:
+        server = careless(data_dir)
+        server.acquire()
+        pid = postmaster_pid(data_dir)
+        os.kill(pid, signal.SIGTERM)
+        with careless(data_dir):
+            assert state(data_dir) is State.READY
+        server.release()
+        assert state(data_dir) is State.ABSENT
+
 
 def leave_pid_file(data_dir: Path, text: str) -> None:
     path = data_dir / "postgres" / PID_FILE
@@ -326,6 +352,18 @@ class TestPlaces:
         (server_folder / "file").touch()
         with pytest.raises(StorageError, match="Set PRESAGIO_DATA_DIR to a usable folder"):
             careless(server_folder / "file" / "data").acquire()
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    def test_a_place_that_may_not_be_written(self, server_folder: Path) -> None:
+        (server_folder / "closed").mkdir(mode=0o500)
+        with pytest.raises(StorageRights, match="the right to write"):
+            careless(server_folder / "closed" / "data").acquire()
+
+    async def test_a_path_that_is_not_utf_8(self, server_folder: Path) -> None:
+        place = server_folder / os.fsdecode(b"latin-1 \xf1")
+        place.mkdir(mode=0o711)  # nothing to log: xdist cannot carry such a name
+        with careless(place) as server:
+            assert await ask(server.url(), "SELECT 1") == 1
 
     @pytest.mark.parametrize(
         ("version", "says"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import asyncpg
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.text import camel_parts, searchable, shown
@@ -100,6 +100,7 @@ def test_a_compound_splits_into(word: str, parts: tuple[str, ...]) -> None:
     assert camel_parts(word) == parts
 
 
+@settings(deadline=None)
 @given(st.from_regex(r"\w+", fullmatch=True))
 def test_the_parts_of_a_compound_are_all_of_it(word: str) -> None:
     assert "".join(camel_parts(word)) == word.replace("_", "")

@@ -1,0 +1,27 @@
+"""The share picture of a prophecy: `draw_card(Card(...))` returns a PNG of 1200 x 630 pixels.
+
+What is drawn where is decided by `layout`, in pure values; `canvas` turns them into pixels.
+"""
+
+from typing import TYPE_CHECKING
+
+from bot.card.content import Card
+
+if TYPE_CHECKING:
+    from bot.card.fonts import FontLibrary
+
+__all__ = ["Card", "draw_card"]
+
+
+def draw_card(card: Card, fonts: "FontLibrary | None" = None) -> bytes:
+    """Return the picture of `card` as PNG bytes; equal cards and fonts give equal bytes.
+
+    Takes milliseconds of pure computation, however long the texts are, and may run in any thread.
+    `fonts` defaults to those shipped with the program and, for what they lack, the system's.
+    """
+    # Pillow and HarfBuzz load with the first picture: most commands never draw one.
+    from bot.card.canvas import paint  # noqa: PLC0415
+    from bot.card.fonts import default_library  # noqa: PLC0415
+    from bot.card.layout import arrange  # noqa: PLC0415
+
+    return paint(arrange(card, fonts or default_library()))

@@ -1,0 +1,124 @@
+"""Pixels: glyph outlines, emoji, rounded plates and a soft shadow, on paper."""
+
+from functools import lru_cache
+from io import BytesIO
+from math import ceil, floor
+from pathlib import Path
+
+import uharfbuzz as hb
+from PIL import Image, ImageDraw, ImageFilter
+
+from bot.card import theme
+from bot.card.layout import Box, Picture, Plate, Text
+from bot.card.shaping import Line
+
+_EMOJI_EM = 1.12  # height of an emoji beside letters of one em
+_MIDDLE = 0.35  # of the letters, in ems above the baseline: half the height of a capital
+_CARD_RADIUS = 26
+
+
+def paint(picture: Picture) -> bytes:
+    """Return the picture as PNG bytes."""
+    image = _backdrop(picture.card).copy()
+    for plate in picture.plates:
+        _fill(image, plate)
+    for text in picture.texts:
+        _write(image, text)
+    out = BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+# The blurred shadow costs more than all letters together, and cards share few heights.
+@lru_cache(maxsize=8)
+def _backdrop(card: Box) -> Image.Image:
+    """Paper with the empty card and its shadow; callers copy it."""
+    image = Image.new("RGB", (theme.WIDTH, theme.HEIGHT), theme.PAPER)
+    shadow = Image.new("L", (theme.WIDTH // 4, theme.HEIGHT // 4))
+    low = [value / 4 for value in (card.left + 6, card.top + 8, card.right - 6, card.bottom + 4)]
+    ImageDraw.Draw(shadow).rounded_rectangle(low, _CARD_RADIUS / 4, fill=44)
+    soft = shadow.filter(ImageFilter.GaussianBlur(3)).resize(image.size, Image.Resampling.BICUBIC)
+    image.paste(theme.INK, mask=soft)
+    _fill(image, Plate(card, theme.CARD, _CARD_RADIUS))
+    return image
+
+
+def _fill(image: Image.Image, plate: Plate) -> None:
+    left, top = round(plate.box.left), round(plate.box.top)
+    size = round(plate.box.right) - left, round(plate.box.bottom) - top
+    image.paste(plate.colour, (left, top), _rounded(size, plate.radius))
+
+
+@lru_cache(maxsize=32)
+def _rounded(size: tuple[int, int], radius: float) -> Image.Image:
+    """The mask of a rounded rectangle with smooth edges."""
+    width, height = size[0] * 4, size[1] * 4
+    mask = Image.new("L", (width, height))
+    ImageDraw.Draw(mask).rounded_rectangle((0, 0, width - 1, height - 1), radius * 4, fill=255)
+    return mask.reduce(4)
+
+
+def _write(image: Image.Image, text: Text) -> None:
+    setting = text.setting
+    pitch = setting.size * setting.leading
+    top = (text.box.top + text.box.bottom - setting.height) / 2
+    edges = _clip(text.box, pitch)
+    raster = hb.RasterDraw()
+    for number, line in enumerate(setting.lines):
+        x = _left_edge(text, line)
+        baseline = top + (number + 0.5) * pitch + _MIDDLE * setting.size
+        _outline(raster, line, setting.size, x, baseline)
+        for stamp in line.stamps:
+            _stamp(image, stamp.picture, setting.size, x + stamp.x * setting.size, baseline)
+    _ink(image, raster, edges, text.colour)
+
+
+def _left_edge(text: Text, line: Line) -> float:
+    slack = text.box.width - line.width * text.setting.size
+    return text.box.left + {"left": 0.0, "centre": slack / 2, "right": slack}[text.side]
+
+
+def _clip(box: Box, pitch: float) -> tuple[int, int, int, int]:
+    """The pixels a text may touch: its box and what tall letters need, never the margin."""
+    return (
+        max(theme.SAFE, floor(box.left) - 4),
+        max(theme.SAFE, floor(box.top - pitch / 4)),
+        min(theme.WIDTH - theme.SAFE, ceil(box.right) + 4),
+        min(theme.HEIGHT - theme.SAFE, ceil(box.bottom + pitch / 4)),
+    )
+
+
+def _outline(raster: hb.RasterDraw, line: Line, size: float, x: float, baseline: float) -> None:
+    """Add the letters of a line. HarfBuzz counts rows upwards, from the bottom of the picture."""
+    for glyph in line.glyphs:
+        scale = size / glyph.face.units_per_em
+        at = x + glyph.x * size, theme.HEIGHT - baseline + glyph.y * size
+        raster.transform = (scale, 0, 0, scale, *at)
+        raster.draw_glyph(glyph.face.font, glyph.number)
+
+
+def _ink(
+    image: Image.Image,
+    raster: hb.RasterDraw,
+    edges: tuple[int, int, int, int],
+    colour: theme.Colour,
+) -> None:
+    left, top, right, bottom = edges
+    size = right - left, bottom - top
+    raster.extents = hb.RasterExtents(left, theme.HEIGHT - bottom, *size, 0)
+    drawn = raster.render()
+    mask = Image.frombytes("L", size, drawn.buffer, "raw", "L", drawn.extents.stride, -1)
+    image.paste(colour, (left, top), mask)
+
+
+def _stamp(image: Image.Image, file: Path, size: float, x: float, baseline: float) -> None:
+    side = round(size * _EMOJI_EM)
+    top = round(baseline - _MIDDLE * size - side / 2)
+    picture = _emoji(file, side)
+    image.paste(picture, (round(x), top), picture)
+
+
+@lru_cache(maxsize=256)
+def _emoji(file: Path, side: int) -> Image.Image:
+    with Image.open(file) as picture:
+        return picture.convert("RGBA").resize((side, side), Image.Resampling.LANCZOS)

@@ -1,0 +1,47 @@
+"""Font files as HarfBuzz faces: what they can draw, at which weight."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import uharfbuzz as hb
+
+_OPTICAL_SIZE = 32  # headlines and dates: the cut of a serif made for large sizes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Face:
+    """One font at one weight. Compared by identity: the same file and weight is opened once."""
+
+    name: str
+    font: hb.Font  # never changed once built, so threads may share it
+    units_per_em: int
+
+    def draws(self, text: str) -> bool:
+        """Whether every character of `text` has a glyph of its own here."""
+        return all(self.font.get_nominal_glyph(ord(character)) for character in text)
+
+
+@lru_cache(maxsize=512)
+def open_faces(path: Path, weight: int) -> tuple[Face, ...]:
+    """Return the faces of one file, none when it is damaged or its glyphs are not outlines.
+
+    A variable font is set to `weight` (100..900); any other keeps the one it has.
+    """
+    try:
+        blob = hb.Blob.from_file_path(str(path))
+    except hb.HarfBuzzError:
+        return ()
+    first = hb.Face(blob)
+    faces = (first, *(hb.Face(blob, index) for index in range(1, first.count)))
+    return tuple(_at_weight(face, path, weight) for face in faces if _has_outlines(face))
+
+
+def _has_outlines(face: hb.Face) -> bool:
+    return bool(face.glyph_count) and not (face.has_color_png or face.has_color_paint)
+
+
+def _at_weight(face: hb.Face, path: Path, weight: int) -> Face:
+    font = hb.Font(face)
+    font.set_variations({"wght": weight, "opsz": _OPTICAL_SIZE})
+    return Face(path.name, font, face.upem)

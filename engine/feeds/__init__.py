@@ -1,0 +1,1 @@
+"""What is read from the web: fetched safely, within limits."""

@@ -1,0 +1,102 @@
+"""What goes wrong on the way to a page, as the project's own errors.
+
+Messages name the host and never the URL: people paste links with tokens in them.
+"""
+
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpcore
+import httpx
+from ssrfguard import SSRFGuardError
+
+from engine.errors import (
+    FetchFailed,
+    FetchRefused,
+    FetchStatus,
+    FetchTimeout,
+    FetchWrongType,
+)
+
+_LATER = "Try again later."
+_PASTE = "Paste the headline instead."
+_GONE = frozenset({404, 410})
+_NOT_MODIFIED = 304
+_NO_SUCH_NAME = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
+
+
+def shown_host(url: str) -> str:
+    """Return the host of `url` in ASCII, safe to show: no look-alike letters, no credentials."""
+    try:
+        return httpx.URL(url).raw_host.decode("ascii")[:100] or "the link"
+    except (httpx.InvalidURL, ValueError):
+        return "the link"
+
+
+@contextmanager
+def translated(host: str) -> Iterator[None]:
+    """Map what httpx and the address guard raise. The only place that does."""
+    try:
+        yield
+    except (SSRFGuardError, httpx.InvalidURL, httpx.UnsupportedProtocol) as exc:
+        raise FetchRefused(
+            f"{host} was not opened: it is no address of the public web.",
+            fix="Links must begin with http:// or https://; for an intranet see"
+            " fetch.allow_networks.",
+        ) from exc
+    except httpx.TimeoutException as exc:
+        raise FetchTimeout(f"{host} does not answer.", fix=_LATER) from exc
+    except httpx.ConnectError as exc:
+        raise _no_connection(host, exc) from exc
+    except httpx.HTTPError as exc:
+        raise FetchFailed(f"The connection to {host} broke.", fix=_LATER) from exc
+
+
+def _no_connection(host: str, error: httpx.ConnectError) -> FetchFailed:
+    reason: BaseException | None = error
+    while isinstance(reason, (httpx.ConnectError, httpcore.ConnectError)):
+        # httpcore raises again "from None", which leaves only the context.
+        reason = reason.__cause__ or reason.__context__
+    if isinstance(reason, socket.gaierror):
+        return _unknown_name(host, reason)
+    if isinstance(reason, ssl.SSLError):
+        return FetchFailed(f"{host} cannot prove that it is {host}.", fix=_PASTE)
+    return FetchFailed(f"No connection to {host}.", fix=_LATER)
+
+
+def _unknown_name(host: str, error: socket.gaierror) -> FetchFailed:
+    if error.errno in _NO_SUCH_NAME:
+        return FetchFailed(f"There is no {host}.", fix="Check the link.")
+    return FetchFailed(f"The name {host} could not be looked up.", fix=_LATER)
+
+
+def require_usable(response: httpx.Response, host: str) -> None:
+    """Raise FetchStatus for 4xx and 5xx, FetchFailed for what else brings no content."""
+    status = response.status_code
+    if response.is_error:
+        raise FetchStatus(
+            f"{host} {_said(status)} ({status}).",
+            fix=_LATER if status == 429 or status >= 500 else _PASTE,
+            status=status,
+            retry_after=response.headers.get("Retry-After"),
+        )
+    if not response.is_success and status != _NOT_MODIFIED:
+        raise FetchFailed(f"{host} answered {status}, which leads nowhere.", fix=_PASTE)
+
+
+def _said(status: int) -> str:
+    if status in _GONE:
+        return "has no such page"
+    if status == 429:
+        return "asks to slow down"
+    return "failed" if status >= 500 else "does not show this page"
+
+
+def require_type(response: httpx.Response, host: str, accept: tuple[str, ...]) -> None:
+    """Raise FetchWrongType when the answer says a media type that is not in `accept`."""
+    said = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if accept and said and said not in accept and response.is_success:
+        shown = "".join(one for one in said if one.isascii() and one.isprintable())[:60]
+        raise FetchWrongType(f"{host} sent {shown}, not {accept[0]}.", fix=_PASTE)

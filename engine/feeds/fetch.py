@@ -1,0 +1,181 @@
+"""Fetches what strangers link to, and reaches only the public web.
+
+Each hop of a redirect opens a connection of its own: the name is looked up once, every answer is
+checked, and the connection goes to an address that was checked (docs/decisions/0007-fetching.md).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from types import TracebackType
+from typing import Self
+
+import httpx
+from ssrfguard.httpx import AsyncSafeTransport
+
+from engine.errors import FetchFailed, FetchTimeout, SettingsError
+from engine.feeds.addresses import Resolver, address_policy
+from engine.feeds.body import ACCEPT_ENCODING, Body
+from engine.feeds.faults import require_type, require_usable, shown_host, translated
+
+_PERMANENT = frozenset({301, 308})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSettings:
+    """How this program appears to servers, and what it may reach besides the public web.
+
+    `contact` is an address where somebody answers for it; `allow_networks` are CIDR networks.
+    Raises SettingsError for a contact that no header can carry.
+    """
+
+    version: str = "0"
+    contact: str = ""
+    allow_networks: tuple[str, ...] = ()
+    connect_timeout: float = 5.0  # seconds for each address that is tried
+
+    def __post_init__(self) -> None:
+        if not self.contact.isascii() or not self.contact.isprintable():
+            raise SettingsError(
+                "fetch.user_agent_contact holds characters that no header can carry.",
+                fix="Write an address, such as https://example.org/bot",
+            )
+
+    @property
+    def user_agent(self) -> str:
+        """Name, version and contact."""
+        name = f"Presagio/{self.version}"
+        return f"{name} (+{self.contact})" if self.contact else name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchLimits:
+    """What one fetch may take."""
+
+    seconds: float  # everything: looking up, redirects, the whole body
+    bytes: int  # of the body, packed and unpacked
+    redirects: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """An answer that can be used: 2xx, or 304 with an empty body."""
+
+    url: str  # the last one, after redirects
+    status: int
+    headers: Mapping[str, str]  # looked up without regard to case
+    body: bytes = field(repr=False)
+    moved_permanently_to: str | None  # where the permanent redirects at the start led
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """What was asked for, the same at each hop."""
+
+    accept: tuple[str, ...]
+    limits: FetchLimits
+
+
+class Fetcher:
+    """Fetches with GET. Holds connections: use `async with`.
+
+    `resolver` stands in for socket.getaddrinfo; what it answers is checked all the same.
+    """
+
+    def __init__(self, settings: FetchSettings, *, resolver: Resolver | None = None) -> None:
+        transport = AsyncSafeTransport(
+            policy=address_policy(settings.allow_networks),
+            resolver=resolver,
+            trust_env=False,
+            limits=httpx.Limits(max_connections=100, max_keepalive_connections=0),
+        )
+        self._http = httpx.AsyncClient(
+            transport=transport,
+            trust_env=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
+            headers={
+                "User-Agent": settings.user_agent,
+                "Accept-Encoding": ACCEPT_ENCODING,
+            },
+            timeout=httpx.Timeout(None, connect=settings.connect_timeout),
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._http.aclose()
+
+    async def get(
+        self,
+        url: str,
+        *,
+        limits: FetchLimits,
+        accept: tuple[str, ...] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> Fetched:
+        """Return the answer, of one of the media types in `accept` where it names any.
+
+        An answer that says no type is let through. Raises FetchError.
+        """
+        order = _Order(accept=accept, limits=limits)
+        wanted = {"Accept": ", ".join((*accept, "*/*;q=0.1"))} | dict(headers or {})
+        with translated(shown_host(url)):
+            request = self._http.build_request("GET", url, headers=wanted)
+        try:
+            async with asyncio.timeout(limits.seconds):
+                return await self._follow(request, order)
+        except TimeoutError as exc:
+            raise FetchTimeout(
+                f"{shown_host(url)} took longer than {limits.seconds:g} s.",
+                fix="Try again later, or paste the headline.",
+            ) from exc
+
+    async def _follow(self, request: httpx.Request, order: _Order) -> Fetched:
+        moved: str | None = None
+        permanent = True
+        for _ in range(order.limits.redirects + 1):
+            async with self._sent(request) as response:
+                if response.next_request is None:
+                    return await _read(response, order, moved)
+                request = response.next_request
+                permanent = permanent and response.status_code in _PERMANENT
+                moved = str(request.url) if permanent else moved
+        raise FetchFailed(
+            f"{shown_host(str(request.url))} was one redirect too many.",
+            fix="Paste the address of the page itself.",
+        )
+
+    @asynccontextmanager
+    async def _sent(self, request: httpx.Request) -> AsyncIterator[httpx.Response]:
+        """Lend the answer to one request, its body unread."""
+        with translated(shown_host(str(request.url))):
+            response = await self._http.send(request, stream=True, follow_redirects=False)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+
+
+async def _read(response: httpx.Response, order: _Order, moved: str | None) -> Fetched:
+    host = shown_host(str(response.url))
+    require_usable(response, host)
+    require_type(response, host, order.accept)
+    encoding = response.headers.get("Content-Encoding", "")
+    body = Body(host=host, encoding=encoding, limit=order.limits.bytes)
+    async for piece in response.aiter_raw():
+        body.add(piece)
+    return Fetched(
+        url=str(response.url),
+        status=response.status_code,
+        headers=response.headers,
+        body=body.content(),
+        moved_permanently_to=moved,
+    )

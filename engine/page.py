@@ -1,0 +1,150 @@
+"""What a web page says about itself: title, date, site, language."""
+
+import html
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from selectolax.lexbor import LexborHTMLParser
+
+from engine.charset import decode_page
+from engine.json_ld import articles, texts_of
+from engine.page_excerpt import excerpt
+
+_Value = TypeVar("_Value")
+
+_LONGEST_TITLE = 1000
+_LONGEST_DATE = 64
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_BLANKS = re.compile(r"\s+")
+_LANGUAGE = re.compile(r"\s*([a-z]{2,3})(?=[-_\s]|$)", re.IGNORECASE)
+
+# The names under which sites give the date of publication, the usual ones first.
+_FIRST_DATES = ("article:published_time", "og:published_time", "og:article:published_time")
+_LAST_DATES = (
+    "datepublished",
+    "date",
+    "dc.date",
+    "dc.date.issued",
+    "dcterms.date",
+    "dcterms.created",
+    "parsely-pub-date",
+    "sailthru.date",
+    "cxenseparse:recs:publishtime",
+    "pubdate",
+    "publishdate",
+    "publish-date",
+    "publication_date",
+    "article.published",
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what sites write for "no date"
+_EARLIEST = datetime(1800, 1, 1, tzinfo=UTC)  # newspapers have put their archives online
+# Local time without its zone reads as up to 14 hours ahead.
+_AHEAD = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What could be read; None where the page does not say. `language` is ISO 639."""
+
+    title: str | None
+    published: datetime | None
+    site: str | None
+    language: str | None
+
+
+def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
+    """Read an HTML page. `content_type` is the header of that name.
+
+    Never raises, whatever the bytes are; takes time linear in their number. Dates without a
+    zone are taken for UTC; those that are absurd, or more than a day after `now`, do not count.
+    """
+    kept = excerpt(decode_page(body, content_type))
+    tree = LexborHTMLParser(kept.markup)
+    meta = _meta(tree)
+    described = articles(kept.json_ld)
+    titles = (
+        *_picked(meta, "og:title", "twitter:title"),
+        *texts_of(described, "headline"),
+        *_texts(tree, "title"),
+        *_texts(tree, "h1"),
+    )
+    dates = (
+        *_picked(meta, *_FIRST_DATES),
+        *texts_of(described, "datePublished"),
+        *_attribute(tree, "time", "datetime"),
+        *_picked(meta, *_LAST_DATES),
+    )
+    languages = (
+        *_attribute(tree, "html", "lang"),
+        *_picked(meta, "og:locale"),
+        *texts_of(described, "inLanguage"),
+    )
+    return Page(
+        title=_first(map(_shown, titles)),
+        published=_first(_moment(date, now) for date in dates),
+        site=_first(map(_shown, _picked(meta, "og:site_name", "application-name"))),
+        language=_first(map(_language, languages)),
+    )
+
+
+def _meta(tree: LexborHTMLParser) -> dict[str, str]:
+    """Map the name of each <meta>, in lower case, to its first content that is not empty."""
+    found: dict[str, str] = {}
+    for node in tree.css("meta"):
+        attributes = node.attributes
+        content = attributes.get("content") or ""
+        for kind in ("property", "name", "itemprop"):
+            if (name := attributes.get(kind)) and content.strip():
+                found.setdefault(name.strip().lower(), content)
+    return found
+
+
+def _picked(meta: Mapping[str, str], *names: str) -> Iterator[str]:
+    return (meta[name] for name in names if name in meta)
+
+
+def _texts(tree: LexborHTMLParser, selector: str) -> Iterator[str]:
+    return (node.text() for node in tree.css(selector))
+
+
+def _attribute(tree: LexborHTMLParser, selector: str, name: str) -> Iterator[str]:
+    return (node.attributes.get(name) or "" for node in tree.css(selector))
+
+
+def _first(values: Iterable[_Value | None]) -> _Value | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _shown(text: str) -> str | None:
+    """One line without control characters; entities that were escaped twice are resolved."""
+    text = _UNPRINTABLE.sub(" ", html.unescape(text[: 2 * _LONGEST_TITLE]))
+    return _BLANKS.sub(" ", text).strip()[:_LONGEST_TITLE] or None
+
+
+def _language(tag: str) -> str | None:
+    found = _LANGUAGE.match(tag)
+    return found[1].lower() if found else None
+
+
+def _moment(text: str, now: datetime) -> datetime | None:
+    """Read a date. One that is ahead by less than a day becomes `now`."""
+    try:
+        moment = _parsed(text[:_LONGEST_DATE].strip())
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):  # email.utils raises all of them
+        return None
+    if moment == _EPOCH or not _EARLIEST <= moment <= now + _AHEAD:
+        return None
+    return min(moment, now)
+
+
+def _parsed(text: str) -> datetime:
+    if text[:1].isdigit():
+        # 2013-02-08 04:20:27 +0000
+        return datetime.fromisoformat(text.replace(" +", "+").replace(" -", "-"))
+    return parsedate_to_datetime(text)  # Fri, 08 Feb 2013 04:20:27 GMT

@@ -1,0 +1,128 @@
+"""Errors of the driver become one line of the project's own."""
+
+import socket
+from dataclasses import replace
+
+import asyncpg
+import pytest
+
+from db.corpora import Corpora
+from db.documents import Documents
+from db.errors import storage_error, translated
+from db.pool import Database, PoolSettings
+from engine.errors import (
+    StorageError,
+    StorageFull,
+    StorageInterrupted,
+    StorageOutdated,
+    StorageRights,
+    StorageUnreachable,
+)
+from tests.db.corpus import document, new_corpus
+
+NO_EXTENSION = 'extension "unaccent" is not available\nDETAIL:  Could not open a file.'
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (asyncpg.InsufficientPrivilegeError("permission denied for schema public"), StorageRights),
+        (asyncpg.FeatureNotSupportedError(NO_EXTENSION), StorageRights),
+        (asyncpg.DiskFullError("could not extend file"), StorageFull),
+        (asyncpg.OutOfMemoryError("out of memory"), StorageFull),
+        (asyncpg.UndefinedTableError('relation "corpus" does not exist'), StorageOutdated),
+        (asyncpg.UndefinedColumnError('column "x" does not exist'), StorageOutdated),
+        (asyncpg.InvalidPasswordError("password authentication failed"), StorageUnreachable),
+        (asyncpg.InvalidAuthorizationSpecificationError("no such role"), StorageUnreachable),
+        (asyncpg.InvalidCatalogNameError('database "x" does not exist'), StorageUnreachable),
+        (asyncpg.TooManyConnectionsError("too many clients already"), StorageUnreachable),
+        (asyncpg.CannotConnectNowError("the system is starting up"), StorageUnreachable),
+        (ConnectionRefusedError(111, "Connection refused"), StorageUnreachable),
+        (FileNotFoundError(2, "No such file or directory"), StorageUnreachable),
+        (socket.gaierror(-2, "Name or service not known"), StorageUnreachable),
+        (OSError(113, "No route to host"), StorageUnreachable),
+        (asyncpg.AdminShutdownError("terminating connection"), StorageInterrupted),
+        (asyncpg.CrashShutdownError("terminating connection"), StorageInterrupted),
+        (asyncpg.ConnectionDoesNotExistError("closed in the middle"), StorageInterrupted),
+        (asyncpg.InterfaceError("connection is closed"), StorageInterrupted),
+        (asyncpg.DeadlockDetectedError("deadlock detected"), StorageInterrupted),
+        (asyncpg.SerializationError("could not serialize access"), StorageInterrupted),
+        (asyncpg.QueryCanceledError("statement timeout"), StorageInterrupted),
+        (TimeoutError(), StorageInterrupted),
+        (ConnectionResetError(104, "Connection reset by peer"), StorageInterrupted),
+        (BrokenPipeError(32, "Broken pipe"), StorageInterrupted),
+        (asyncpg.CharacterNotInRepertoireError("invalid byte sequence"), StorageError),
+        (UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"), StorageError),
+        (OverflowError("value out of int32 range"), StorageError),
+        (asyncpg.FeatureNotSupportedError("cannot do that"), StorageError),
+        (asyncpg.UniqueViolationError("duplicate key"), StorageError),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_each_error_has_its_place_in_the_tree(error: Exception, kind: type[StorageError]) -> None:
+    with pytest.raises(StorageError) as caught, translated():
+        raise error
+    assert type(caught.value) is kind
+    assert caught.value.__cause__ is error
+    assert "\n" not in str(caught.value)
+    assert str(error).strip().partition("\n")[0] in str(caught.value) or kind is StorageInterrupted
+
+
+def test_an_error_without_words_is_called_by_its_name() -> None:
+    assert "AdminShutdownError" in str(storage_error(asyncpg.AdminShutdownError("")))
+
+
+def test_an_error_that_quotes_a_long_statement_is_cut() -> None:
+    assert len(str(storage_error(asyncpg.ProgramLimitExceededError("x" * 5_000_000)))) < 300
+
+
+def test_other_errors_pass() -> None:
+    with pytest.raises(KeyError), translated():
+        raise KeyError
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("x\0y", "invalid byte sequence"), ("x\ud800y", "surrogates not allowed")]
+)
+async def test_a_character_that_cannot_be_stored_is_named(
+    database: Database, text: str, said: str
+) -> None:
+    corpus = await new_corpus(database)
+    batch = [document("1", "fine"), document("2", text)]
+    with pytest.raises(StorageError, match=said):
+        await Documents(database).upsert(corpus, batch)
+    assert (await Corpora(database).get("c")).documents == 0
+
+
+async def test_a_number_that_cannot_be_stored_is_named(database: Database) -> None:
+    corpus = await new_corpus(database)
+    with pytest.raises(StorageError, match="int32"):
+        await Documents(database).upsert(corpus, [replace(document("1", "x"), engagement=2**40)])
+
+
+async def test_a_missing_extension_says_what_to_install(database: Database) -> None:
+    with pytest.raises(StorageRights, match="contrib"):
+        async with database.connection() as connection:
+            await connection.execute("CREATE EXTENSION presagio_has_no_such_extension")
+
+
+async def test_a_statement_that_takes_too_long_is_given_up(database_url: str) -> None:
+    database = await Database.open(database_url, PoolSettings(command_timeout=0.1))
+    with pytest.raises(StorageInterrupted, match="in time"):
+        async with database.connection() as connection:
+            await connection.execute("SELECT pg_sleep(30)")
+    await database.close()
+
+
+async def test_the_server_ends_a_statement_by_itself(database_url: str) -> None:
+    database = await Database.open(database_url, PoolSettings(statement_timeout=0.1))
+    with pytest.raises(StorageInterrupted, match="in time"):
+        async with database.connection() as connection:
+            await connection.execute("SELECT pg_sleep(30)")
+    await database.close()
+
+
+async def test_a_broken_connection_says_that_nothing_was_half_written(database: Database) -> None:
+    with pytest.raises(StorageInterrupted, match="nothing was half-written"):
+        async with database.transaction() as connection:
+            await connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")

@@ -1,0 +1,182 @@
+"""Migrations: numbered, forward-only, run once however many processes start."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from db import migrate as module
+from db.corpora import Corpora
+from db.migrate import Migration, available, check, migrate, pending
+from db.pool import Database, PoolSettings
+from engine.errors import StorageError, StorageOutdated, StorageRights
+from tests.database import execute, wait_for, with_database
+from tests.db.corpus import load_texts
+
+ALL = [f"{migration.version:04} {migration.name}" for migration in available()]
+_ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def empty_url(server_url: str, database_url: str) -> Iterator[str]:
+    """A database without tables."""
+    name = f"{database_url.partition('?')[0].rpartition('/')[2]}_empty"
+    wait_for(execute(server_url, f'CREATE DATABASE "{name}" TEMPLATE template0'))
+    yield with_database(server_url, name)
+    wait_for(execute(server_url, f'DROP DATABASE "{name}" WITH (FORCE)'))
+
+
+@pytest.fixture
+async def empty(empty_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(empty_url)
+    yield database
+    await database.close()
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    assert [migration.version for migration in available()] == list(range(1, len(ALL) + 1))
+
+
+async def test_an_empty_database_lacks_everything(empty: Database) -> None:
+    async with empty.connection() as connection:
+        assert await check(connection) == available()
+        # Looking changes nothing.
+        assert await connection.fetchval("SELECT to_regclass('migration')") is None
+    with pytest.raises(StorageOutdated, match="presagio init"):
+        await empty.require_current()
+
+
+async def test_it_says_what_ran_and_a_second_run_does_nothing(empty: Database) -> None:
+    assert await empty.migrate() == ALL
+    assert await empty.migrate() == []
+    await empty.require_current()
+
+
+async def test_what_is_stored_survives_a_second_run(database: Database) -> None:
+    await load_texts(database, "c", ["storm"])
+    await database.migrate()
+    assert (await Corpora(database).get("c")).documents == 1
+
+
+_STARTER = """
+import asyncio, sys
+from db.pool import Database
+
+async def main(url):
+    database = await Database.open(url)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(len(await database.migrate()), flush=True)
+    await database.require_current()
+    await database.close()
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+async def test_of_four_processes_one_migrates_and_all_find_the_tables(empty_url: str) -> None:
+    starters = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _STARTER, empty_url,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=_ROOT,
+        )
+        for _ in range(4)
+    ]  # fmt: skip
+    async with asyncio.timeout(60):
+        for starter in starters:
+            assert starter.stdout
+            assert await starter.stdout.readline() == b"ready\n"
+        said = await asyncio.gather(*(starter.communicate(b"go\n") for starter in starters))
+    assert [starter.returncode for starter in starters] == [0] * 4
+    assert sorted(int(out) for out, _ in said) == [0, 0, 0, len(ALL)]
+
+
+async def test_it_waits_for_another_longer_than_a_query_may_take(empty_url: str) -> None:
+    holder = await asyncpg.connect(empty_url)
+    await holder.execute("SELECT pg_advisory_lock($1)", module._LOCK)
+    database = await Database.open(
+        empty_url, PoolSettings(command_timeout=0.2, statement_timeout=0.2)
+    )
+    waiting = asyncio.create_task(database.migrate())
+    await asyncio.sleep(0.5)
+    assert not waiting.done()
+    await holder.close()
+    assert await waiting == ALL
+    await database.close()
+
+
+async def test_a_failing_migration_leaves_nothing_and_frees_the_lock(
+    empty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Migration(len(ALL) + 1, "broken", "CREATE TABLE half (x int); SELECT 1 / 0;")
+    monkeypatch.setattr(module, "available", lambda: [*available(), broken])
+    with pytest.raises(StorageError, match="division by zero"):
+        await empty.migrate()
+    monkeypatch.undo()
+    async with empty.connection() as connection:
+        assert await connection.fetchval("SELECT to_regclass('half')") is None
+        assert await connection.fetchval("SELECT count(*) FROM migration") == len(ALL)
+    assert await asyncio.wait_for(empty.migrate(), 5) == []
+
+
+async def test_an_edited_migration_is_noticed(database: Database) -> None:
+    async with database.connection() as connection:
+        await connection.execute("UPDATE migration SET checksum = 'other' WHERE version = 1")
+    with pytest.raises(StorageOutdated, match="Migration 1 differs"):
+        await database.migrate()
+    with pytest.raises(StorageOutdated, match="Migration 1 differs"):
+        await database.require_current()
+
+
+async def test_a_database_of_a_newer_version_is_left_alone(database: Database) -> None:
+    async with database.connection() as connection:
+        await connection.execute(
+            "INSERT INTO migration (version, name, checksum) VALUES (9999, 'future', 'x')"
+        )
+    with pytest.raises(StorageOutdated, match="newer version"):
+        await database.migrate()
+    with pytest.raises(StorageOutdated, match="newer version"):
+        await database.require_current()
+
+
+async def test_a_database_that_lacks_the_last_migration_is_brought_up_to_date(
+    empty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "available", lambda: available()[:1])
+    assert await empty.migrate() == ALL[:1]
+    monkeypatch.undo()
+    with pytest.raises(StorageOutdated):
+        await empty.require_current()
+    assert await empty.migrate() == ALL[1:]
+
+
+async def test_a_role_that_may_not_create_is_told_so(
+    empty: Database, empty_url: str, server_url: str
+) -> None:
+    name = empty_url.partition("?")[0].rpartition("/")[2]
+    await execute(server_url, f'CREATE ROLE "{name}" LOGIN')
+    try:
+        async with empty.connection() as connection:
+            await connection.execute(f'SET ROLE "{name}"')
+            with pytest.raises(StorageRights, match="refused"):
+                await migrate(connection)
+            await connection.execute("RESET ROLE")
+            assert await connection.fetchval("SELECT to_regclass('corpus')") is None
+    finally:
+        await execute(server_url, f'DROP ROLE "{name}"')
+
+
+def test_pending_of_nothing_applied_is_everything() -> None:
+    known = [Migration(1, "a", "x"), Migration(2, "b", "y")]
+    assert pending(known, {}) == known
+    assert pending(known, {1: known[0].checksum}) == known[1:]
+    assert pending(known, {m.version: m.checksum for m in known}) == []
+    assert pending([], {}) == []
+
+
+def test_a_migration_left_out_in_the_middle_still_runs() -> None:
+    known = [Migration(1, "a", "x"), Migration(2, "b", "y")]
+    assert pending(known, {2: known[1].checksum}) == known[:1]

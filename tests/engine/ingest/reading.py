@@ -1,0 +1,65 @@
+"""Reads sources whole, for tests."""
+
+import io
+from pathlib import Path
+
+import orjson
+
+from engine.errors import RecordError
+from engine.ingest import Defaults, Reject, SourceRecord, normalise, open_source
+from engine.types import Document
+
+TWEET = {
+    "id_str": "1131393056299786240",
+    "id": 1131393056299786240,
+    "created_at": "Thu May 23 02:54:59 +0000 2019",
+    "full_text": "Open &amp; shut",
+    "entities": {"hashtags": [], "urls": [], "user_mentions": []},
+    "lang": "en",
+}
+
+
+def records(
+    source: Path | bytes, *, form: str = "auto", defaults: Defaults | None = None
+) -> tuple[list[SourceRecord], list[Reject]]:
+    """Return what a path, or bytes on standard input, holds."""
+    where, stdin = ("-", io.BytesIO(source)) if isinstance(source, bytes) else (str(source), None)
+    with open_source(where, format=form, defaults=defaults, stdin=stdin) as stream:
+        found = list(stream)
+    good = [item for item in found if isinstance(item, SourceRecord)]
+    return good, [item for item in found if isinstance(item, Reject)]
+
+
+def documents(
+    source: Path | bytes, *, form: str = "auto", defaults: Defaults | None = None
+) -> tuple[list[Document], list[Reject]]:
+    """Return the documents of a source, and the rejects of reading and normalising."""
+    good, rejects = records(source, form=form, defaults=defaults)
+    stored = []
+    for record in good:
+        try:
+            stored.append(normalise(record, defaults or Defaults()))
+        except RecordError as exc:
+            rejects.append(record.reject(str(exc)))
+    return stored, rejects
+
+
+def one(value: object, *, form: str = "auto", defaults: Defaults | None = None) -> Document:
+    """Return the only document of one JSON object."""
+    stored, rejects = documents(orjson.dumps(value), form=form, defaults=defaults)
+    assert rejects == []
+    (document,) = stored
+    return document
+
+
+def reason(value: object, *, form: str = "auto") -> str:
+    """Return why one JSON object is rejected."""
+    stored, rejects = documents(orjson.dumps(value), form=form)
+    assert stored == []
+    (reject,) = rejects
+    return reject.reason
+
+
+def javascript(variable: str, items: list[object]) -> bytes:
+    """Return a file of an X export."""
+    return f"{variable} = ".encode() + orjson.dumps(items, option=orjson.OPT_INDENT_2)

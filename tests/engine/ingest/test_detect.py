@@ -1,0 +1,226 @@
+"""Which format a file has, and files that cannot be used."""
+
+import gzip
+import io
+import os
+import threading
+import zipfile
+from pathlib import Path
+
+import orjson
+import pytest
+
+from engine.errors import InputError, UnknownFormat, UsageError
+from engine.ingest import READERS, open_source
+from engine.ingest.sources import ZipFiles
+from engine.ingest.streams import unreadable
+from tests.engine.ingest.reading import TWEET, javascript, records
+from tests.engine.ingest.test_trump_archive import (
+    COLUMNS,
+    NEW,
+    OLD,
+    OLD_COLUMNS,
+    OLD_ROW,
+    ROW,
+    table,
+)
+
+PLAIN = {"id": "1", "text": "a", "created_at": "2009-05-04T18:54:25Z"}
+PAGE = {"data": [{"id": "1", "text": "a"}], "meta": {}}
+
+
+@pytest.mark.parametrize(
+    ("data", "form"),
+    [
+        (orjson.dumps(PLAIN), "jsonl"),
+        (orjson.dumps([PLAIN]), "jsonl"),
+        (b"broken\n\n" + orjson.dumps(PLAIN), "jsonl"),
+        (orjson.dumps(PLAIN | {"is_retweet": False, "favorites": 1, "author": "a"}), "jsonl"),
+        (orjson.dumps(TWEET), "api"),
+        (orjson.dumps([TWEET], option=orjson.OPT_INDENT_2), "api"),
+        (orjson.dumps(PAGE), "api"),
+        (orjson.dumps(PLAIN | {"author_id": "1"}), "api"),
+        (orjson.dumps([{"tweet": TWEET}]), "x-archive"),
+        (javascript("window.YTD.tweets.part0", [{"tweet": TWEET}]), "x-archive"),
+        (javascript("window.YTD.tweet.part0", []), "x-archive"),
+        (javascript("Grailbird.data.tweets_2012_05", [TWEET]), "x-archive"),
+        (orjson.dumps([OLD]), "trump-archive-json"),
+        (orjson.dumps([NEW]), "trump-archive-json"),
+        (table(COLUMNS, ROW), "trump-archive-csv"),
+        (table(OLD_COLUMNS, OLD_ROW), "trump-archive-csv"),
+    ],
+)
+def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path: Path) -> None:
+    for content in (data, b"\xef\xbb\xbf" + data, b"\n " + data, gzip.compress(data)):
+        with open_source("-", stdin=io.BytesIO(content)) as stream:
+            assert stream.format == form
+            found = list(stream)
+        (tmp_path / "file").write_bytes(content)
+        with open_source(str(tmp_path / "file")) as stream:
+            assert (stream.format, len(list(stream))) == (form, len(found))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"hello", "is not recognised. Known formats"),
+        (b'{"a": 1}', "is not recognised. Known formats"),
+        (b"a,b,c\n1,2,3\n", "is not recognised. Known formats"),
+        (b"\x00\x01\x02", "is not recognised. Known formats"),
+        ("ab".encode("utf-16"), "is written in UTF-16. Save it as UTF-8."),
+        (b"PK\x03\x04xxxx", "is a zip. Give its path"),
+    ],
+)
+def test_an_unknown_format_is_refused_with_a_hint(data: bytes, message: str) -> None:
+    with pytest.raises(UnknownFormat, match=message.replace(".", r"\.")) as caught:
+        records(data)
+    if "Known" in message:
+        assert all(name in str(caught.value) for name in READERS)
+
+
+def test_a_format_that_is_insisted_upon_is_not_second_guessed() -> None:
+    good, rejects = records(orjson.dumps(PLAIN), form="trump-archive-json")
+    assert [record.format for record in good] == ["trump-archive-json"]
+    assert rejects == []
+    assert records(b"nonsense", form="jsonl")[1][0].line == 1
+
+
+def test_a_format_that_does_not_exist_is_a_wrong_usage() -> None:
+    with pytest.raises(UsageError, match=r"no format 'xml'.*jsonl"):
+        records(b"", form="xml")
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n", b"\xef\xbb\xbf", gzip.compress(b"")])
+def test_an_empty_file_says_so(data: bytes) -> None:
+    with pytest.raises(InputError, match="is empty"):
+        records(data)
+
+
+def test_a_path_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    for path, message in [
+        (tmp_path / "absent.jsonl", "does not exist. Check the path."),
+        (tmp_path / ("x" * 300), "cannot be read"),
+        (tmp_path / "a\x00b", "is no path"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            records(path)
+    assert "may not be read" in str(unreadable("f", PermissionError()))
+    assert "Input/output error" in str(unreadable("f", OSError(5, os.strerror(5))))
+
+
+@pytest.mark.parametrize("form", ["auto", "jsonl"])
+def test_a_folder_or_zip_without_tweets_says_what_was_looked_for(form: str, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / "data").mkdir(parents=True)
+    (folder / "data" / "notes.txt").write_text("x")
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("__MACOSX/data/tweets.js", "x")
+    for path in (folder, tmp_path / "a.zip"):
+        with pytest.raises(InputError, match=r"holds no tweets .*data/tweets\.js"):
+            records(path, form=form)
+
+
+def _damage(data: bytes) -> bytes:
+    return data[: len(data) // 2] + bytes(20) + data[len(data) // 2 + 20 :]
+
+
+@pytest.mark.parametrize("damage", [lambda d: d[:-30], _damage, lambda d: d[:14]])
+def test_a_damaged_gzip_is_named_and_what_came_before_is_good(
+    damage: object, tmp_path: Path
+) -> None:
+    lines = [orjson.dumps(PLAIN | {"text": os.urandom(40).hex()}) for _ in range(30_000)]
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(damage(gzip.compress(b"\n".join(lines), 1)))  # type: ignore[operator]  # above
+    read = 0
+    with pytest.raises(InputError, match=r"a\.jsonl\.gz is damaged or cut off"):  # noqa: SIM117 - the error is raised inside
+        with open_source(str(path)) as stream:
+            for _record in stream:
+                read += 1
+    assert read < len(lines)
+
+
+def zip_of(path: Path, content: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("data/tweets.js", content)
+    return path
+
+
+def test_a_damaged_zip_is_named(tmp_path: Path) -> None:
+    tweets = [{"tweet": TWEET | {"text": os.urandom(40).hex()}} for _ in range(5_000)]
+    path = zip_of(tmp_path / "a.zip", javascript("window.YTD.tweets.part0", list(tweets)))
+    whole = path.read_bytes()
+    for data in (whole[:-30], whole[:1000] + bytes(100) + whole[1100:], b"PK\x03\x04"):
+        path.write_bytes(data)
+        with pytest.raises(InputError, match=r"a\.zip.* is damaged or cut off"):
+            records(path)
+
+
+def test_a_zip_with_a_password_is_refused(tmp_path: Path) -> None:
+    path = zip_of(tmp_path / "a.zip", b"x")
+    data = bytearray(path.read_bytes())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.find(header) + flags] |= 1  # the bit that says "encrypted"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"cannot be unpacked here.*Unpack it by hand"):
+        records(path)
+
+
+def test_a_zip_that_unpacks_to_too_much_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tweets = javascript("window.YTD.tweets.part0", [{"tweet": TWEET}] * 20_000)
+    path = zip_of(tmp_path / "a.zip", tweets)
+    assert len(records(path)[0]) == 20_000
+    monkeypatch.setattr("engine.ingest.sources.LARGEST_MEMBER", len(tweets) - 1)
+    with pytest.raises(InputError, match="unpacks to far more than an export holds"):
+        records(path)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_progress_of_a_file_counts_its_own_bytes(pack: object, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(pack(b"\n".join([orjson.dumps(PLAIN)] * 50_000)))  # type: ignore[operator]
+    with open_source(str(path)) as stream:
+        next(stream)
+        assert 0 < stream.bytes_read <= path.stat().st_size == stream.total_bytes
+        assert sum(1 for _ in stream) == 49_999
+        assert stream.bytes_read == stream.total_bytes
+
+
+def test_standard_input_has_no_known_length_and_stays_open() -> None:
+    data = orjson.dumps(PLAIN)
+    stdin = io.BytesIO(data)
+    with open_source("-", stdin=stdin) as stream:
+        assert len(list(stream)) == 1
+        assert (stream.total_bytes, stream.bytes_read) == (None, len(data))
+    assert not stdin.closed
+
+
+def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(orjson.dumps(PLAIN),))
+    writer.start()
+    good, _ = records(pipe)
+    writer.join()
+    assert len(good) == 1
+
+
+def _open_files() -> set[str]:
+    return {str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of open files here")
+def test_nothing_is_left_open_when_reading_stops_early(tmp_path: Path) -> None:
+    files = javascript("window.YTD.tweets.part0", [{"tweet": TWEET}] * 3)
+    archive = zip_of(tmp_path / "a.zip", files)
+    packed = tmp_path / "a.jsonl.gz"
+    packed.write_bytes(gzip.compress((orjson.dumps(PLAIN) + b"\n") * 3))
+    before = _open_files()
+    for path in (archive, packed):
+        with open_source(str(path)) as stream:
+            next(stream)
+        with open_source(str(path)):
+            pass
+    assert _open_files() == before
+    assert ZipFiles(archive).holds("data/tweets.js")

@@ -1,0 +1,168 @@
+"""What all formats have in common on their way to a document."""
+
+from contextlib import suppress
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import RecordError
+from engine.ingest import READERS, Defaults, SourceRecord, normalise
+from engine.ingest.normalise import language
+from engine.types import Flag
+from tests.engine.ingest.reading import TWEET, one
+
+RECORD = {"id": "1", "text": "x", "created_at": "2009-05-04T18:54:25+00:00"}
+LONG = "word " * 26  # 130 characters
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ("Just a text", Flag.NONE),
+        ("RT @somebody: text", Flag.REPOST),
+        ("RT if you agree", Flag.NONE),
+        ("@somebody hello", Flag.REPLY),
+        (".@somebody hello", Flag.NONE),
+        ("@ home", Flag.NONE),
+        ('"@fan: run!" I may', Flag.QUOTE),
+        ("“@fan: run!”", Flag.QUOTE),
+        ('"To be" @hamlet', Flag.NONE),
+        ("see pic.twitter.com/abc", Flag.MEDIA),
+        ("RT @somebody: short but cu…", Flag.REPOST | Flag.TRUNCATED),
+        ("RT @somebody: he trails off...", Flag.REPOST),
+        ("RT @somebody: " + LONG + "h ...", Flag.REPOST | Flag.TRUNCATED),
+        ("I wait and see…", Flag.NONE),
+        ("I wait and see... https://t.co/abc", Flag.NONE),
+        (LONG + "cu…", Flag.TRUNCATED),
+        (LONG + "he trails off...", Flag.NONE),
+        (LONG + "y...", Flag.NONE),
+        ("word " * 22 + "y... https://t.co/abc", Flag.TRUNCATED),
+        ("word " * 22 + "y… http://t.co/abc", Flag.TRUNCATED),
+        ("word " * 22 + "y.... https://t.co/abc", Flag.NONE),
+        ("word " * 22 + "y… http://t.co/abc now", Flag.NONE),
+        ("word " * 38 + "y… http://t.co/abc", Flag.NONE),
+    ],
+)
+def test_the_text_itself_gives_flags_away(text: str, flags: Flag) -> None:
+    assert one(RECORD | {"text": text}).flags == flags
+
+
+def test_a_picture_behind_an_ellipsis_is_not_the_rest_of_a_text() -> None:
+    text = "word " * 22 + "and more... https://t.co/abc"
+    media = {"url": "https://t.co/abc", "expanded_url": "https://twitter.com/a/status/1/photo/1"}
+    link = {"url": "https://t.co/abc", "expanded_url": "https://x.org/whole"}
+    pictured = one(TWEET | {"full_text": text, "entities": {"media": [media]}})
+    linked = one(TWEET | {"full_text": text, "entities": {"urls": [link]}})
+    assert Flag.TRUNCATED not in pictured.flags
+    assert Flag.TRUNCATED in linked.flags
+
+
+@pytest.mark.parametrize(
+    ("text", "tags", "mentions"),
+    [
+        ("#MAGA and #maga, #KAG2020!", ("maga", "kag2020"), ()),
+        ("#1 in 9/11 &#39;x&#39; http://x.org/#part", (), ()),
+        ("#Día #_x", ("día", "_x"), ()),
+        ("@CNN, .@FoxNews: joe@x.org http://x.org/@you", (), ("cnn", "foxnews")),
+    ],
+)
+def test_tags_and_mentions_are_found(
+    text: str, tags: tuple[str, ...], mentions: tuple[str, ...]
+) -> None:
+    document = one(RECORD | {"text": text})
+    assert (document.tags, document.mentions) == (tags, mentions)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("en", "en"),
+        ("EN", "en"),
+        ("pt-BR", "pt"),
+        ("zh_TW", "zh"),
+        ("in", "id"),
+        ("iw", "he"),
+        *((code, None) for code in ("und", "qme", "zxx", "art", "qst", "e", "", "1x", "english")),
+        (None, None),
+    ],
+)
+def test_a_language_code_becomes_iso_639_1(code: str | None, expected: str | None) -> None:
+    assert language(code) == expected
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["javascript:alert(1)", "ftp://x.org", "x.org", "https://x.org/a b", "", 5, "http://" * 400],
+)
+def test_an_address_that_is_none_is_left_out(url: object) -> None:
+    assert one(RECORD | {"url": url}).url is None
+
+
+@pytest.mark.parametrize(
+    ("likes", "reposts", "engagement"),
+    [(1, 2, 3), ("4", None, 4), (-1, 1.5, 0), (2**40, 1, 2**31 - 1), ("many", [], 0), ("²", "", 0)],
+)
+def test_engagement_is_a_number_that_the_column_holds(
+    likes: object, reposts: object, engagement: int
+) -> None:
+    assert one(RECORD | {"favorites": likes, "retweets": reposts}).engagement == engagement
+
+
+KEYS = [
+    "id id_str text full_text created_at date entities extended_entities extended_tweet urls media",
+    "url expanded_url user screen_name retweeted_status quoted_status truncated tweet author",
+    "isRetweet isDeleted favorites in_reply_to lang referenced_tweets type public_metrics",
+    "author_id username includes attachments media_keys note_tweet whole_text is_quote_status",
+]
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["2019-05-23T02:54:59Z", "RT @a: b… https://t.co/a", "https://t.co/a", "1"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(" ".join(KEYS).split()), inner, max_size=6)
+    ),
+    max_leaves=25,
+)
+PAYLOADS = st.dictionaries(st.sampled_from(" ".join(KEYS).split()), VALUES, max_size=12)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(READERS)), PAYLOADS)
+def test_any_payload_becomes_a_document_or_is_refused(
+    form: str, payload: dict[str, object]
+) -> None:
+    record = SourceRecord(
+        file="f", line=1, unit="line", external_id="1", digest=0, format=form, payload=payload
+    )
+    with suppress(RecordError):
+        document = normalise(record, Defaults())
+        document.text.encode()
+        orjson.dumps(document.meta)
+        assert document.text.strip()
+
+
+@given(st.text(min_size=1, max_size=80))
+def test_nothing_that_cannot_be_stored_gets_through(text: str) -> None:
+    odd = dict.fromkeys(("text", "author", "device", "title", "role", "url", "in_reply_to"), text)
+    record = SourceRecord(
+        file="f",
+        line=1,
+        unit="line",
+        external_id="1",
+        digest=0,
+        format="jsonl",
+        payload=RECORD | odd,
+    )
+    with suppress(RecordError):
+        document = normalise(record, Defaults())
+        fields = [document.text, document.search_text, document.author, document.title]
+        fields += [document.role, document.url, document.reply_to, *document.tags]
+        for stored in [field or "" for field in fields]:
+            assert "\x00" not in stored
+            stored.encode()

@@ -1,0 +1,169 @@
+"""Files cut into records."""
+
+import io
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.ingest.pieces import LONGEST_RECORD, Piece, array_items, lines
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=8,
+)
+OBJECTS = st.lists(st.dictionaries(st.text(max_size=5), JSON), max_size=6)
+
+
+class Generated(io.RawIOBase):
+    """A file that is made while it is read."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        view = memoryview(buffer)
+        self._rest = self._rest or next(self._chunks, b"")
+        data, self._rest = self._rest[: len(view)], self._rest[len(view) :]
+        view[: len(data)] = data
+        return len(data)
+
+
+def streamed(chunks: Iterator[bytes], buffer: int = io.DEFAULT_BUFFER_SIZE) -> io.BufferedReader:
+    return io.BufferedReader(Generated(chunks), buffer)
+
+
+def dribble(data: bytes, size: int) -> io.BufferedReader:
+    """A stream that gives few bytes at a time."""
+    chunks = (data[start : start + size] for start in range(0, len(data), size))
+    return streamed(chunks, 16)
+
+
+def cut(function: Callable[[io.BufferedReader], Iterator[Piece]], data: bytes) -> list[Piece]:
+    return list(function(io.BufferedReader(io.BytesIO(data))))
+
+
+@settings(deadline=None, max_examples=60)
+@given(OBJECTS, st.booleans(), st.integers(1, 40))
+def test_an_array_is_cut_into_its_objects(
+    objects: list[dict[str, object]], indented: bool, size: int
+) -> None:
+    data = orjson.dumps(objects, option=orjson.OPT_INDENT_2 if indented else None)
+    pieces = list(array_items(dribble(data, size)))
+    assert [orjson.loads(raw) for _number, raw, problem in pieces if not problem] == objects
+    assert [number for number, *_ in pieces] == list(range(1, len(objects) + 1))
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=200) | st.text(alphabet='[]{},:"\\ a1\n').map(str.encode))
+def test_any_bytes_are_cut_without_an_error(data: bytes) -> None:
+    cutters: list[Callable[[io.BufferedReader], Iterator[Piece]]] = [array_items, lines]
+    for function in cutters:
+        for number, raw, problem in cut(function, data):
+            assert number > 0
+            assert bool(raw) != bool(problem)
+
+
+@pytest.mark.parametrize(
+    ("data", "pieces"),
+    [
+        (b'[{"a":1},{"b":2}]', [b'{"a":1}', b'{"b":2}']),
+        (b'window.YTD.tweets.part0 = [ {"a":"]}"} ];\n', [b'{"a":"]}"}']),
+        (b'[{"a":"\\"}"},\n{"b":[{}]}]', [b'{"a":"\\"}"}', b'{"b":[{}]}']),
+        (b"[]", []),
+        (b'[{"a":\xff},{"b":1}]', [b'{"a":\xff}', b'{"b":1}']),
+        (b'[1,"x, {y}",null,{"b":1}]', ["not an object"] * 3 + [b'{"b":1}']),
+        (b'[{"a":1}},{"b":1}]', [b'{"a":1}', "a bracket that closes nothing", b'{"b":1}']),
+        (b'[{"a":1},', [b'{"a":1}', "the file ends before its array does"]),
+        (b'[{"a":1},{"b":', [b'{"a":1}', "the end of this record is not found"]),
+        (b'[{"a":1},{"b":"', [b'{"a":1}', "the end of this record is not found"]),
+        (b"[12", ["the end of this record is not found"]),
+        (b"nothing", []),
+    ],
+)
+def test_an_array_gives(data: bytes, pieces: list[bytes | str]) -> None:
+    found = cut(array_items, data)
+    assert len(found) == len(pieces)
+    for (_number, raw, problem), piece in zip(found, pieces, strict=True):
+        assert raw == piece if isinstance(piece, bytes) else str(problem).startswith(piece)
+
+
+def test_an_object_over_the_limit_is_left_out_and_the_next_is_found() -> None:
+    data = b'[{"a":"' + b"x" * LONGEST_RECORD + b'"},{"b":1}]'
+    (first, second) = cut(array_items, data)
+    assert (first[1], second[1]) == (b"", b'{"b":1}')
+    assert "longer than 1,000,000 bytes" in str(first[2])
+
+
+@pytest.mark.parametrize("piece", [b"[", b"{", b'{"', b'"', b"\\", b'{"a":"\\', b"}", b"1 "])
+def test_time_grows_no_faster_than_a_hostile_array(piece: bytes) -> None:
+    data = b"[" + piece * (500_000 // len(piece))
+    started = time.process_time()
+    assert cut(array_items, data)
+    assert time.process_time() - started < 10  # below 1; with a quadratic scan, hours
+
+
+def test_a_string_without_end_does_not_fill_the_memory() -> None:
+    stream = streamed(iter([b'[{"a":"'] + [b"x" * 1_000_000] * 50))
+    tracemalloc.start()
+    (piece,) = array_items(stream)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "the end of this record is not found" in str(piece[2])
+    assert peak < 15_000_000
+
+
+@pytest.mark.parametrize(
+    ("data", "pieces"),
+    [
+        (b"a\r\nb\n\n  \nc", [(1, b"a"), (2, b"b"), (5, b"c")]),
+        (b"", []),
+        (b"\n\n", []),
+        (b"a\x00b\n", [(1, b"a\x00b")]),
+    ],
+)
+def test_lines_keep_their_numbers(data: bytes, pieces: list[tuple[int, bytes]]) -> None:
+    assert cut(lines, data) == [(number, raw, None) for number, raw in pieces]
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_a_line_over_the_limit_is_left_out_and_the_next_is_found(end: bytes) -> None:
+    data = b"a\n" + b"x" * (5 * LONGEST_RECORD) + b"\nb" + end
+    first, long, last = cut(lines, data)
+    assert (first, last) == ((1, b"a", None), (3, b"b", None))
+    assert long == (2, b"", "longer than 1,000,000 bytes")
+
+
+def test_a_line_at_the_limit_is_kept() -> None:
+    data = b"x" * LONGEST_RECORD
+    assert cut(lines, data + b"\n" + data) == [(1, data, None), (2, data, None)]
+
+
+def test_memory_does_not_grow_with_the_array() -> None:
+    record = orjson.dumps({"id": "1", "text": "x" * 100})
+
+    def chunks() -> Iterator[bytes]:
+        yield b"[" + record
+        for _ in range(2_000):
+            yield b"," + b",".join([record] * 100)
+        yield b"]"
+
+    stream = streamed(chunks())
+    tracemalloc.start()
+    number = sum(1 for _number, raw, _ in array_items(stream) if raw == record)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert number == 200_001
+    assert peak < 3_000_000  # the array has 25 MB

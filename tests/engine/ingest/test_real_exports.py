@@ -1,0 +1,52 @@
+"""Counts of real exports, which must match their sources."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.ingest import Defaults, normalise, open_source
+from engine.types import Flag
+from tests.engine.ingest.reading import documents, records
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "number"),
+    [
+        ("exports/x_archive_2024", "x-archive", 1_223),
+        ("exports/x_archive_2024/tweets.js", "x-archive", 1_223),
+        ("exports/x_archive_2020_tweet_js", "x-archive", 22),
+        ("exports/twitter_archive_2013_anildash", "x-archive", 1_340),
+        ("exports/trump_archive/trumptwitterarchive_com_2019.json", "trump-archive-json", 12_152),
+        ("exports/trump_archive/thetrumparchive_com_sample1000.json", "trump-archive-json", 1_000),
+        ("exports/twitter_api_json/tweets.json", "api", 3),
+        ("tweets/trump_archive.jsonl", "jsonl", 56_573),
+        ("tweets/argentina_2019.jsonl", "jsonl", 47_755),
+    ],
+)
+def test_every_record_of_a_real_export_becomes_a_document(
+    path: str, form: str, number: int, shared_data: Path
+) -> None:
+    stored, rejects = documents(shared_data / path)
+    assert rejects == []
+    assert len(stored) == len({document.external_id for document in stored}) == number
+    with open_source(str(shared_data / path)) as stream:
+        assert stream.format == form
+        assert not [d for d in stored if "&amp;" in d.text or "t.co/" in d.search_text]
+
+
+def test_long_posts_of_a_real_export_are_completed(shared_data: Path) -> None:
+    good, _ = records(shared_data / "exports" / "x_archive_2024")
+    # 41 notes: 31 posts are cut, 10 hold all that their note says.
+    assert sum(1 for record in good if record.payload["whole_text"]) == 31
+    stored, _ = documents(shared_data / "exports" / "x_archive_2024")
+    assert {document.author for document in stored} == {"alrocar"}
+    cut = [document for document in stored if document.text.endswith("…")]
+    assert len(cut) == 8
+    assert all(document.flags == Flag.REPOST | Flag.TRUNCATED for document in cut)
+
+
+def test_reposts_without_the_flag_are_found_in_the_real_archive(shared_data: Path) -> None:
+    good, _ = records(shared_data / "tweets" / "trump_archive.jsonl")
+    flagged = sum(record.payload["is_retweet"] is True for record in good)
+    found = sum(Flag.REPOST in normalise(record, Defaults()).flags for record in good)
+    assert found == flagged + 126

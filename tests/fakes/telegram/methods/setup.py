@@ -1,0 +1,58 @@
+"""Who the bot is, and its command menus."""
+
+import re
+
+from tests.fakes.telegram.errors import bad_request
+from tests.fakes.telegram.methods.handler import Handler, Parameters
+from tests.fakes.telegram.world import World
+
+_COMMAND = re.compile(r"[a-z0-9_]{1,32}")
+_LANGUAGE = re.compile(r"(?:[a-z]{2})?")
+MOST_COMMANDS = 100
+
+
+def get_me(world: World, _: Parameters) -> object:
+    return world.bot.payload() | {
+        "can_join_groups": True,
+        "can_read_all_group_messages": not world.privacy_mode,
+        "supports_inline_queries": True,
+        "can_connect_to_business": False,
+        "has_main_web_app": False,
+    }
+
+
+def set_my_commands(world: World, p: Parameters) -> object:
+    commands = p["commands"]
+    if len(commands) > MOST_COMMANDS:
+        raise bad_request("BOT_COMMANDS_TOO_MUCH")
+    for one in commands:
+        if not _COMMAND.fullmatch(one["command"]):
+            raise bad_request("BOT_COMMAND_INVALID")
+        if not 1 <= len(one["description"]) <= 256:
+            raise bad_request("BOT_COMMAND_DESCRIPTION_INVALID")
+    world.menus.set(p.get("scope"), _language(p), commands)
+    return True
+
+
+def get_my_commands(world: World, p: Parameters) -> object:
+    return world.menus.get(p.get("scope"), _language(p))
+
+
+def delete_my_commands(world: World, p: Parameters) -> object:
+    world.menus.set(p.get("scope"), _language(p), [])
+    return True
+
+
+def _language(p: Parameters) -> str:
+    code: str = p.get("language_code", "")
+    if not _LANGUAGE.fullmatch(code):
+        raise bad_request("BOT_COMMAND_LANGUAGE_CODE_INVALID")
+    return code
+
+
+HANDLERS: dict[str, Handler] = {
+    "getMe": get_me,
+    "setMyCommands": set_my_commands,
+    "getMyCommands": get_my_commands,
+    "deleteMyCommands": delete_my_commands,
+}
