@@ -1,4 +1,4 @@
-"""What the app under test is allowed: scopes, events, commands and shortcuts, as in its manifest."""
+"""What the app under test may do: the scopes, events, commands and shortcuts of its manifest."""
 
 from dataclasses import dataclass
 from typing import Self

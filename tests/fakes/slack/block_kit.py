@@ -139,4 +139,3 @@ def _texts(blocks: list[Json]) -> Iterator[str]:
     for _, part in itertools.chain.from_iterable(_walk(block, "") for block in blocks):
         if isinstance(part.get("text"), str):
             yield part["text"]
-

@@ -100,7 +100,7 @@ class Channel:
     is_archived: bool = False
 
     async def until(
-        self, predicate: Callable[[Message], bool] = lambda _: True, timeout: float = 5
+        self, predicate: Callable[[Message], bool] = lambda _: True, within: float = 5
     ) -> Message:
         """The first message, ephemeral ones included, for which the predicate holds."""
 
@@ -108,7 +108,7 @@ class Channel:
             return next(filter(predicate, self.messages + self.ephemerals), None)
 
         try:
-            message = await self.changes.until(found, timeout)
+            message = await self.changes.until(found, within)
         except TimeoutError:
             said = [one.text for one in self.messages + self.ephemerals]
             raise TimeoutError(f"no such message in {self.name}, only {said}") from None

@@ -49,6 +49,7 @@ class Envelope:
     acks: list[Ack] = field(default_factory=list)
     failure: str = ""
     settled: bool = False
+    _acknowledged: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def acked(self) -> bool:
@@ -59,20 +60,22 @@ class Envelope:
         """The type of the event inside; empty for commands and interactions."""
         return str(self.payload.get("event", {}).get("type", ""))
 
-    async def until_acked(self, timeout: float = 5) -> Ack:
-        await self.changes.until(lambda: self.acked, timeout)
+    async def until_acked(self, within: float = 5) -> Ack:
+        async with asyncio.timeout(within):
+            await self._acknowledged.wait()
         return self.acks[0]
 
-    async def until_settled(self, timeout: float = 5) -> None:
+    async def until_settled(self, within: float = 5) -> None:
         """Return when it was acknowledged or given up."""
-        await self.changes.until(lambda: self.settled, timeout)
+        await self.changes.until(lambda: self.settled, within)
 
-    async def until_attempted(self, times: int, timeout: float = 5) -> None:
-        await self.changes.until(lambda: len(self.attempts) >= times, timeout)
+    async def until_attempted(self, times: int, within: float = 5) -> None:
+        await self.changes.until(lambda: len(self.attempts) >= times, within)
 
     def acknowledge(self, payload: Json | None) -> None:
         now = asyncio.get_running_loop().time()
         self.acks.append(Ack(now, now - self.attempts[-1].at, payload))
+        self._acknowledged.set()
         self.changes.notify()
 
 
@@ -88,21 +91,25 @@ class Deliveries:
     timing: Timing
     changes: Changes
     on_ack: Callable[[Envelope, Json], None]
+    broken: list[Exception]
     envelopes: list[Envelope] = field(default_factory=list)
+    begun: int = 0
+    _by_id: dict[str, Envelope] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def start(self, kind: Kind, payload: Mapping[str, object]) -> Envelope:
         """Send it in the background, as often as it takes."""
         envelope = Envelope(kind, dict(payload), self.changes)
         self.envelopes.append(envelope)
+        self._by_id[envelope.id] = envelope
         task = asyncio.create_task(self._deliver(envelope))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
         return envelope
 
     def acknowledge(self, envelope_id: str, payload: Json | None) -> None:
         """Note an answer; KeyError if no such envelope was sent."""
-        envelope = {one.id: one for one in self.envelopes}[envelope_id]
+        envelope = self._by_id[envelope_id]
         envelope.acknowledge(payload)
         if payload and len(envelope.acks) == 1:
             self.on_ack(envelope, payload)
@@ -122,8 +129,15 @@ class Deliveries:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            self.broken.append(error)
+
     async def _deliver(self, envelope: Envelope) -> None:
         """Only events are sent again; a person who waits is told that it failed."""
+        self.begun += 1
         failure = await self.attempt(envelope, "")
         for pause in self.timing.retries if envelope.kind == "events_api" else ():
             if not failure or await _acked_within(envelope, pause):

@@ -87,9 +87,12 @@ class RequestUrl:
         timestamp = int(self.clock()) - self.signing.age
         secret = self.signing.secret or self.secret
         signed = {**headers, **signed_headers(body, secret=secret, timestamp=timestamp)}
-        async with asyncio.timeout(self.timeout), aiohttp.ClientSession() as session:
-            async with session.post(self.url, data=body, headers=signed) as response:
-                return response.status, await response.text()
+        async with (
+            asyncio.timeout(self.timeout),
+            aiohttp.ClientSession() as session,
+            session.post(self.url, data=body, headers=signed) as response,
+        ):
+            return response.status, await response.text()
 
 
 def _payload(answer: str) -> Json | None:

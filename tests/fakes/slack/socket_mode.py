@@ -8,9 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from aiohttp import WSMsgType, web
+from aiohttp import WSMessage, WSMsgType, web
 
 from tests.fakes.slack.delivery import Attempt, Envelope
+from tests.fakes.slack.host import Host
 from tests.fakes.slack.wire import APP, Changes, Json, Refusal
 
 MOST_CONNECTIONS = 10
@@ -41,13 +42,14 @@ class SocketMode:
     acknowledge: Callable[[str, Json | None], None]
     changes: Changes
     choice: random.Random
+    host: Host
     enabled: bool = True
     connections: list[Connection] = field(default_factory=list)
     refusals: int = 0
     handshakes: list[int] = field(default_factory=list)
     _tickets: set[str] = field(default_factory=set)
 
-    def issue(self, host: str) -> str:
+    def issue(self) -> str:
         """A new address. It opens one connection, whether or not the handshake succeeds."""
         if not self.enabled:
             raise Refusal("socket_mode_disabled")  # Slack's own name for this is not documented
@@ -55,7 +57,7 @@ class SocketMode:
             raise Refusal("too_many_websockets")
         ticket = secrets.token_urlsafe(16)
         self._tickets.add(ticket)
-        return f"ws://{host}/link/?ticket={ticket}&app_id={APP}"
+        return f"ws://{self.host.address}/link/?ticket={ticket}&app_id={APP}"
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One handshake, and the connection that comes of it until its end."""
@@ -84,23 +86,23 @@ class SocketMode:
             await connection.socket.ping(b"Ping from stand-in")
             self.changes.notify()
             async for frame in connection.socket:
-                await self._received(connection, frame.type, frame.data)
+                await self._received(connection, frame)
         except ConnectionError:
             pass  # cut in the middle of a frame: gone, like any other end
         finally:
             self.connections.remove(connection)
             self.changes.notify()
 
-    async def _received(self, connection: Connection, kind: WSMsgType, data: str | bytes) -> None:
+    async def _received(self, connection: Connection, frame: WSMessage) -> None:
         if connection.frozen:
             return
-        if kind is WSMsgType.PING:
+        if frame.type is WSMsgType.PING:
             connection.pings += 1
-            await connection.socket.pong(data if isinstance(data, bytes) else data.encode())
-        elif kind is WSMsgType.PONG:
+            await connection.socket.pong(frame.data)
+        elif frame.type is WSMsgType.PONG:
             connection.pongs += 1
-        elif kind is WSMsgType.TEXT:
-            answer = json.loads(data)
+        elif frame.type is WSMsgType.TEXT:
+            answer = json.loads(frame.data)
             self.acknowledge(answer["envelope_id"], answer.get("payload"))
         self.changes.notify()
 

@@ -59,14 +59,16 @@ class WebApi:
 
     def _answer(self, call: Call) -> Json:
         try:
-            handler = self.methods.get(call.method)
-            if handler is None:
-                raise Refusal("unknown_method")
             self._check_token(call)
             self._check_scope(call)
-            return {"ok": True, **handler(call.arguments)}
+            return {"ok": True, **self._method(call)(call.arguments)}
         except Refusal as refusal:
             return refusal.body
+
+    def _method(self, call: Call) -> Method:
+        if call.method not in self.methods:
+            raise Refusal("unknown_method")
+        return self.methods[call.method]
 
     def _check_token(self, call: Call) -> None:
         if not call.token:

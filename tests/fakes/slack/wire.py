@@ -35,9 +35,9 @@ class Changes:
         self._next.set()
         self._next = asyncio.Event()
 
-    async def until(self, condition: Callable[[], Found], timeout: float) -> Found:
-        """The first true value of the condition; TimeoutError after `timeout` seconds."""
-        async with asyncio.timeout(timeout):
+    async def until(self, condition: Callable[[], Found], within: float) -> Found:
+        """The first true value of the condition; TimeoutError after `within` seconds."""
+        async with asyncio.timeout(within):
             while not (value := condition()):
                 await self._next.wait()
         return value

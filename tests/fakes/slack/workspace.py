@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tests.fakes.slack import events
 from tests.fakes.slack.block_kit import with_ids
 from tests.fakes.slack.conversation import Channel, ChannelKind, Message, Person
-from tests.fakes.slack.wire import APP, Changes, Json
+from tests.fakes.slack.wire import APP, Changes, Json, Refusal
 
 
 @dataclass
@@ -46,6 +46,12 @@ class Workspace:
         )
         self.channels[channel.id] = channel
         return channel
+
+    def channel(self, channel_id: str) -> Channel:
+        """The conversation with that id; channel_not_found if there is none."""
+        if channel_id not in self.channels:
+            raise Refusal("channel_not_found")
+        return self.channels[channel_id]
 
     def im(self, person: Person) -> Channel:
         """The direct conversation of that person with the bot; there is only one."""
@@ -112,6 +118,10 @@ class Workspace:
     def react(self, message: Message, person: Person, name: str) -> None:
         message.reactions.setdefault(name, []).append(person.id)
         self._publish(message.channel, events.reacted(message, person, name, self.fresh_ts()))
+        self.changes.notify()
+
+    def unreact(self, message: Message, person: Person, name: str) -> None:
+        message.reactions[name].remove(person.id)
         self.changes.notify()
 
     def join(self, channel: Channel, person: Person) -> None:

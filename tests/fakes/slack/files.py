@@ -1,0 +1,104 @@
+"""External upload: an address, the bytes, and the message that shows the file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from tests.fakes.slack.chat import check_reach
+from tests.fakes.slack.conversation import Channel
+from tests.fakes.slack.faults import FaultPlan, before_processing, dropped
+from tests.fakes.slack.host import Host
+from tests.fakes.slack.web_api import Method, WebApi, required
+from tests.fakes.slack.wire import Json, Refusal
+from tests.fakes.slack.workspace import Workspace
+
+
+@dataclass(eq=False)
+class Upload:
+    """One file on its way: `content` is None until the bytes have come."""
+
+    id: str
+    filename: str
+    length: int
+    alt_text: str
+    content: bytes | None = None
+    title: str = ""
+
+    @property
+    def shown(self) -> Json:
+        title = self.title or self.filename
+        return {"id": self.id, "name": self.filename, "title": title, "size": self.length}
+
+
+@dataclass
+class Files:
+    """Takes files for the bot."""
+
+    workspace: Workspace
+    api: WebApi
+    faults: FaultPlan
+    host: Host
+    uploads: dict[str, Upload] = field(default_factory=dict)
+
+    def methods(self) -> Mapping[str, Method]:
+        return {
+            "files.getUploadURLExternal": self.get_url,
+            "files.completeUploadExternal": self.complete,
+        }
+
+    def get_url(self, arguments: Json) -> Json:
+        filename, length = required(arguments, "filename", "length")
+        file_id = self.workspace.fresh_id("F")
+        alt_text = str(arguments.get("alt_txt", ""))
+        self.uploads[file_id] = Upload(file_id, filename, int(length), alt_text)
+        return {"upload_url": f"http://{self.host.address}/upload/v1/{file_id}", "file_id": file_id}
+
+    async def receive(self, request: web.Request) -> web.StreamResponse:
+        """The bytes, as the body itself."""
+        fault = self.faults.take("upload")
+        if fault and (answer := await before_processing(fault, request)):
+            return answer
+        upload = self.uploads.get(request.match_info["file_id"])
+        content = await request.read()
+        if upload is None or len(content) != upload.length:
+            return web.Response(status=400, text="the length differs or nothing was announced")
+        upload.content = content
+        if fault and fault.drop_after:
+            return dropped(request)
+        return web.Response(text=f"OK - {len(content)}")
+
+    def complete(self, arguments: Json) -> Json:
+        files = arguments.get("files")
+        if not isinstance(files, list) or not files:
+            raise Refusal("invalid_arguments")
+        channels = [self._writable(name) for name in _channel_ids(arguments)]
+        uploads = [self._finished(one) for one in files]
+        for channel in channels:
+            self.workspace.post(
+                channel,
+                self.workspace.bot,
+                str(arguments.get("initial_comment") or ""),
+                thread_ts=arguments.get("thread_ts"),
+                files=[upload.shown for upload in uploads],
+            )
+        return {"files": [upload.shown for upload in uploads]}
+
+    def _finished(self, file: Json) -> Upload:
+        upload = self.uploads.get(file["id"])
+        if upload is None or upload.content is None:
+            raise Refusal("file_not_found")
+        upload.title = file.get("title", "")
+        return upload
+
+    def _writable(self, name: str) -> Channel:
+        channel = self.workspace.channel(name)
+        if self.workspace.bot not in channel.members:
+            check_reach(channel, self.api)
+            raise Refusal("not_in_channel")  # chat:write.public does not reach to files
+        return channel
+
+
+def _channel_ids(arguments: Json) -> list[str]:
+    several = str(arguments.get("channels") or "").split(",")
+    return [name for name in [arguments.get("channel_id"), *several] if name]

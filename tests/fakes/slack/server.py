@@ -1,0 +1,273 @@
+"""The stand-in itself: sockets, and everything wired together."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from aiohttp import web
+
+from tests.fakes.slack import payloads
+from tests.fakes.slack.app import EVENT_SCOPES, App
+from tests.fakes.slack.chat import Chat
+from tests.fakes.slack.conversation import Channel, ChannelKind, Message, Person
+from tests.fakes.slack.conversations import Conversations
+from tests.fakes.slack.delivery import Attempt, Deliveries, Envelope, Kind, Timing
+from tests.fakes.slack.faults import Fault, FaultPlan
+from tests.fakes.slack.files import Files
+from tests.fakes.slack.host import Host
+from tests.fakes.slack.people import User
+from tests.fakes.slack.request_url import HONEST, RequestUrl, Signing
+from tests.fakes.slack.response_url import ResponseUrls
+from tests.fakes.slack.socket_mode import Connection, DisconnectReason, SocketMode
+from tests.fakes.slack.views import Views
+from tests.fakes.slack.web_api import Call, Method, WebApi
+from tests.fakes.slack.wire import Changes, Json, Refusal
+from tests.fakes.slack.workspace import Workspace
+
+FOREVER = 1_000_000
+
+
+class SlackServer:
+    """A Slack of one team with one app, on a free port of 127.0.0.1.
+
+    async with SlackServer() as slack:
+        alice = slack.user("alice")
+        general = slack.channel("general", members=[alice])
+        ...  # connect the app: AsyncWebClient(slack.bot_token, base_url=slack.base_url)
+        await alice.mentions_bot(general, "hello")
+        reply = await general.until(lambda message: message.author is slack.bot)
+    """
+
+    bot_token = "xoxb-stand-in"
+    app_token = "xapp-stand-in"
+    signing_secret = "stand-in-signing-secret"
+
+    def __init__(
+        self,
+        app: App | None = None,
+        *,
+        timing: Timing | None = None,
+        seed: int = 0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`seed` decides which connection gets an envelope, `clock` tells seconds since 1970."""
+        self.host = Host()
+        self.changes = Changes()
+        self.faults = FaultPlan()
+        self.workspace = Workspace(self._publish, clock, self.changes)
+        self.timing = timing or Timing()
+        self.deliveries = Deliveries(
+            self._send, self.timing, self.changes, self._answered, self.host.broken
+        )
+        acknowledge = self.deliveries.acknowledge
+        self.sockets = SocketMode(acknowledge, self.changes, random.Random(seed), self.host)
+        self.request_url: RequestUrl | None = None
+        self._methods: dict[str, Method] = {}
+        tokens = (self.bot_token, self.app_token)
+        self.api = WebApi(app or App(), self._methods, self.changes, self.faults, *tokens)
+        self.response_urls = ResponseUrls(self.workspace, self.faults, self.host)
+        self.views = Views(self.workspace)
+        self.files = Files(self.workspace, self.api, self.faults, self.host)
+        self._add_methods()
+
+    def _add_methods(self) -> None:
+        chat, conversations = (
+            Chat(self.workspace, self.api),
+            Conversations(self.workspace, self.api),
+        )
+        for group in (chat, conversations, self.files, self.views):
+            self._methods.update(group.methods())
+        self._methods["apps.connections.open"] = lambda _: {"url": self.sockets.issue()}
+
+    # Life
+
+    async def start(self) -> Self:
+        await self.host.start(
+            [
+                web.route("*", "/api/{method}", self.api.handle),
+                web.get("/link/", self.sockets.handle),
+                web.post("/respond/{name}", self.response_urls.handle),
+                web.post("/upload/v1/{file_id}", self.files.receive),
+            ]
+        )
+        return self
+
+    async def stop(self) -> None:
+        await self.deliveries.stop()
+        await self.sockets.stop()
+        await self.host.stop()
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    @property
+    def base_url(self) -> str:
+        """For AsyncWebClient(base_url=...); the Socket Mode address follows from it."""
+        return f"http://{self.host.address}/api/"
+
+    # Who and where
+
+    @property
+    def bot(self) -> Person:
+        return self.workspace.bot
+
+    def user(
+        self,
+        name: str,
+        *,
+        tz: str = "Etc/UTC",
+        locale: str = "en-US",
+        admin: bool = False,
+        owner: bool = False,
+    ) -> User:
+        person = User(
+            server=self,
+            id=self.workspace.fresh_id("U"),
+            name=name,
+            tz=tz,
+            locale=locale,
+            is_admin=admin,
+            is_owner=owner,
+        )
+        self.workspace.people[person.id] = person
+        return person
+
+    def other_app(self, name: str, *, webhook: bool = False) -> User:
+        """Another bot: with a user of its own, or the kind that only posts `bot_message`s."""
+        bot_id, app_id = self.workspace.fresh_id("B"), self.workspace.fresh_id("A")
+        person = self.user(name)
+        person.bot_id, person.app_id, person.is_webhook = bot_id, app_id, webhook
+        return person
+
+    def channel(
+        self,
+        name: str,
+        members: Sequence[Person] = (),
+        *,
+        kind: ChannelKind = "channel",
+        with_bot: bool = True,
+    ) -> Channel:
+        return self.workspace.add_channel(name, kind, members, with_bot=with_bot)
+
+    def im(self, person: Person) -> Channel:
+        return self.workspace.im(person)
+
+    # Telling the app
+
+    @property
+    def envelopes(self) -> list[Envelope]:
+        return self.deliveries.envelopes
+
+    def envelopes_of(self, event_type: str) -> list[Envelope]:
+        return [one for one in self.envelopes if one.event_type == event_type]
+
+    async def tell(self, kind: Kind, payload: Json) -> Envelope:
+        """Send anything, once begun."""
+        envelope = self.deliveries.start(kind, payload)
+        await self.all_begun()
+        return envelope
+
+    async def tell_event(self, event: Json) -> Envelope:
+        """Send an event that nothing here makes, whatever the subscriptions."""
+        return await self.tell("events_api", self._callback(event))
+
+    async def redeliver(self, envelope: Envelope, *, signing: Signing = HONEST) -> str:
+        """Send it again now; returns why that failed, or nothing once it is acknowledged."""
+        if self.request_url:
+            self.request_url.signing = signing
+        try:
+            return await self.deliveries.attempt(envelope, "timeout")
+        finally:
+            if self.request_url:
+                self.request_url.signing = HONEST
+
+    async def all_begun(self) -> None:
+        """Return when the first attempt of every envelope is under way, so that order is kept."""
+        await self.until(lambda: self.deliveries.begun == len(self.envelopes))
+
+    async def quiet(self, within: float = 5) -> None:
+        """Return when every envelope was acknowledged or given up."""
+        await self.until(lambda: all(one.settled for one in self.envelopes), within)
+
+    def use_http(self, url: str) -> RequestUrl:
+        """From now on post to this request URL instead of using sockets."""
+        self.request_url = RequestUrl(
+            url,
+            self.signing_secret,
+            self.workspace.clock,
+            self.timing.ack_within,
+            self.deliveries.acknowledge,
+        )
+        return self.request_url
+
+    def _publish(self, subscription: str, event: Json, channel: Channel) -> None:
+        if self.bot in channel.members and self.api.app.hears(subscription):
+            self.api.used_scopes.add(EVENT_SCOPES[subscription])
+            self.deliveries.start("events_api", self._callback(event))
+
+    def _callback(self, event: Json) -> Json:
+        event_id, now = self.workspace.fresh_id("Ev"), self.workspace.clock()
+        return payloads.event_callback(event, event_id=event_id, now=now, bot=self.bot)
+
+    async def _send(self, envelope: Envelope, attempt: Attempt) -> str:
+        way = self.request_url or self.sockets
+        return await way.send(envelope, attempt)
+
+    def _answered(self, envelope: Envelope, payload: Json) -> None:
+        """What an app says in its acknowledgement of a command is shown as its answer."""
+        if envelope.kind == "slash_commands":
+            occasion = self.response_urls.occasion(envelope.payload["response_url"])
+            try:
+                self.response_urls.answer(occasion, payload)
+            except Refusal as refusal:
+                envelope.failure = refusal.code
+
+    # What goes wrong
+
+    def fail(self, method: str, fault: Fault, *, times: int = 1) -> None:
+        """Let the next calls go wrong: a Web API method, "response_url" or "upload"."""
+        self.faults.add(method, fault, times)
+
+    def refuse_connections(self, times: int = 1) -> None:
+        """Refuse the next handshakes; the addresses are used up all the same."""
+        self.sockets.refusals += times
+
+    async def disconnect(self, reason: DisconnectReason = "refresh_requested") -> None:
+        await self.sockets.disconnect(reason)
+
+    # What happened
+
+    @property
+    def calls(self) -> list[Call]:
+        return self.api.calls
+
+    def calls_of(self, method: str) -> list[Call]:
+        return [call for call in self.calls if call.method == method]
+
+    @property
+    def connections(self) -> list[Connection]:
+        return self.sockets.connections
+
+    @property
+    def bot_messages(self) -> list[Message]:
+        """Everything that the bot has said and that still stands, ephemeral or not."""
+        channels = self.workspace.channels.values()
+        said = [one for channel in channels for one in channel.messages + channel.ephemerals]
+        return [message for message in said if message.author is self.bot]
+
+    async def until(self, condition: Callable[[], object], within: float = 5) -> None:
+        """Return when the condition holds; it is tried again whenever anything has happened."""
+        await self.changes.until(condition, within)
+
+    async def until_connected(self, connections: int = 1, within: float = 5) -> None:
+        await self.until(lambda: len(self.connections) == connections, within)
