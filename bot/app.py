@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from importlib.metadata import version
+from typing import TYPE_CHECKING, TypeVar
 
 from bot.settings import Settings
 from bot.settings.model import UNLIMITED
@@ -24,10 +25,13 @@ from engine.judge import Judge
 from engine.llm_settings import LlmSettings
 from engine.prophecy import ProphecySettings, Prophet
 from engine.score import Profile
-from engine.types import Corpus, Filters, Flag, Prophecy
+from engine.types import Corpus, Filters, Flag, Headline, Prophecy
 
 # The corpus that `presagio demo` makes, which nobody asks for by chance.
 DEMO_CORPUS = "demo"
+
+if TYPE_CHECKING:
+    from engine.feeds.fetch import FetchSettings
 
 _Number = TypeVar("_Number", int, float)
 
@@ -83,6 +87,14 @@ class App:
             now=now,
             filters=filters,
             judged=judged,
+        )
+
+    async def answer(
+        self, headline: Headline, *, corpus: str, limit: int, now: datetime
+    ) -> Prophecy:
+        """Answer a headline that was read already. Raises CorpusNotFound and storage errors."""
+        return await self.prophet.prophesy(
+            await self.corpus(corpus), headline, limit=limit, now=now
         )
 
 
@@ -191,6 +203,17 @@ def llm_settings(settings: Settings) -> LlmSettings:
         retries=llm.retries,
         breaker_failures=llm.breaker_failures,
         breaker_pause=llm.breaker_pause,
+    )
+
+
+def fetch_settings(settings: Settings) -> "FetchSettings":
+    """Translate [fetch]."""
+    from engine.feeds.fetch import FetchSettings  # noqa: PLC0415 - brings the HTTP client
+
+    return FetchSettings(
+        version=version("presagio"),
+        contact=settings.fetch.user_agent_contact,
+        allow_networks=tuple(str(network) for network in settings.fetch.allow_networks),
     )
 
 

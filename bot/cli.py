@@ -38,6 +38,12 @@ corpora = typer.Typer(
     help="List, show, change and drop corpora.\n\nExample: presagio corpora list",
 )
 app.add_typer(corpora, name="corpora")
+slack = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Set up Slack.\n\nExample: presagio slack manifest",
+)
+app.add_typer(slack, name="slack")
 
 
 def _text(value: str | None) -> str | None:
@@ -151,6 +157,36 @@ def chat(context: typer.Context, corpus: CorpusName = "") -> None:
     from bot.console.demo import converse
 
     _with_app(_settings(context), lambda opened: converse(opened, corpus=corpus))
+
+
+@app.command()
+def serve(context: typer.Context) -> None:
+    """Answer in every chat that is set up, until told to end.
+
+    Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, and run: presagio serve
+    """
+    from bot.serve import serve as listen
+
+    _with_app(context, lambda opened: listen(opened, now=_now, said=Output.of_process().remark))
+
+
+@slack.command("manifest")
+def slack_manifest(
+    request_url: Annotated[
+        str, typer.Option("--request-url", help="Public address, for events over HTTP.")
+    ] = "",
+) -> None:
+    """Print the manifest that makes a Slack app.
+
+    Example: presagio slack manifest
+    """
+    import json
+
+    from bot.commands import standard_commands
+    from bot.slack.manifest import manifest
+
+    written = manifest(standard_commands().commands, request_url=request_url)
+    Output.of_process().line(json.dumps(written, indent=2, ensure_ascii=False))
 
 
 @app.command()

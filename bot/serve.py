@@ -6,18 +6,23 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
-from bot.app import App
+from pydantic import SecretStr
+
+from bot.app import App, fetch_settings
 from bot.commands import Registry, Services, standard_commands
 from bot.conversation import Conversation
 from bot.gates import Gates, Limits
+from bot.pasted import read_pasted
 from bot.settings import Settings
 from db.answers import Answers
 from db.chats import Chats
 from db.quotas import Quotas
 from db.turns import Turns
 from engine.errors import PresagioError, SettingsError
+from engine.feeds.fetch import Fetcher
 
 logger = logging.getLogger("presagio.serve")
 
@@ -47,37 +52,32 @@ class Hall:
     now: Callable[[], datetime]
 
 
-async def serve(
-    app: App, *, now: Callable[[], datetime], stop: asyncio.Event, said: Callable[[str], None]
-) -> int:
-    """Listen on all faces until `stop` is set; return how many faces could listen.
+async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
+    """Listen on all faces until cancelled, or until none can listen any more.
 
-    A face that cannot start says so and leaves the others alone. Raises SettingsError when no
-    face is set up.
+    A face that cannot start says so and leaves the others alone. Cancelled, it finishes what is
+    under way within ten seconds. Raises SettingsError when no face is set up.
     """
     async with AsyncExitStack() as stack:
         turns = await stack.enter_async_context(Turns(app.database))
-        hall = _hall(app, turns, now)
+        fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
+        hall = _hall(app, turns, fetcher, now)
         services = _services(app.settings, hall)
         if not services:
             raise SettingsError(
                 "No face is set up.", fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN."
             )
-        running = {
-            asyncio.create_task(_listen(name, service.run(), said)): service
-            for name, service in services.items()
-        }
         tidying = asyncio.create_task(_tidy(app, turns, now))
-        stopping = asyncio.create_task(stop.wait())
-        # All faces may have failed, and then there is nothing to wait for.
-        everything = asyncio.gather(*running)
-        await asyncio.wait({stopping, everything}, return_when=asyncio.FIRST_COMPLETED)
-        listening = sum(not task.done() for task in running)
-        await _stop(list(running), list(running.values()), hall.conversation, said)
-        for task in (tidying, stopping):
-            task.cancel()
-        await asyncio.gather(everything, tidying, stopping, return_exceptions=True)
-        return listening
+        listening = [
+            asyncio.create_task(_listen(name, service.run(), said))
+            for name, service in services.items()
+        ]
+        try:
+            await asyncio.gather(*listening)
+        finally:
+            tidying.cancel()
+            await _stop(listening, list(services.values()), hall.conversation, said)
+            await asyncio.gather(tidying, *listening, return_exceptions=True)
 
 
 async def _listen(name: str, listening: Awaitable[None], said: Callable[[str], None]) -> None:
@@ -118,7 +118,7 @@ async def _tidy(app: App, turns: Turns, now: Callable[[], datetime]) -> None:
         await asyncio.sleep(_TIDY_SECONDS)
 
 
-def _hall(app: App, turns: Turns, now: Callable[[], datetime]) -> Hall:
+def _hall(app: App, turns: Turns, fetcher: Fetcher, now: Callable[[], datetime]) -> Hall:
     settings, chats = app.settings.chat, Chats(app.database)
     commands = standard_commands()
     gates = Gates(
@@ -133,8 +133,8 @@ def _hall(app: App, turns: Turns, now: Callable[[], datetime]) -> Hall:
         ),
     )
     services = Services(
-        prophesy=app.prophesy_headline,
-        read_headline=app.read_headline,
+        prophesy=app.answer,
+        read_headline=partial(read_pasted, fetcher),
         corpora=app.corpora.list,
         chats=chats,
         answers=Answers(app.database),
@@ -164,16 +164,20 @@ def _services(settings: Settings, hall: Hall) -> dict[str, Service]:
     return services
 
 
+def _plain(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret else ""
+
+
 def _telegram(settings: Settings, token: str, hall: Hall) -> Service:
     from bot.telegram.service import TelegramService, TelegramSettings  # noqa: PLC0415
 
-    chosen, secret = settings.telegram, settings.secrets.telegram_webhook_secret
+    chosen = settings.telegram
     return TelegramService(
         TelegramSettings(
             token=token,
             api_base=chosen.api_base,
             webhook_url=chosen.webhook_url,
-            webhook_secret=secret.get_secret_value() if secret else "",
+            webhook_secret=_plain(settings.secrets.telegram_webhook_secret),
             webhook_host=chosen.webhook_host,
             webhook_port=chosen.webhook_port,
         ),

@@ -28,9 +28,9 @@ async def _drawn(request: Request, answer: Answer | None, index: int) -> Reply:
     view = hit_view(answer.prophecy.hits[index], headline.date or answer.asked_at, words)
     card = Card(
         headline=headline.text,
-        headline_date_text=words.date(headline.date) if headline.date else None,
+        headline_date=words.date(headline.date) if headline.date else "",
         text=view.text,
-        author=view.author,
+        handle=f"@{view.author}" if view.author else "",
         date_text=view.date_text,
         lead_time_text=view.age,
         marks=view.marks(words),
