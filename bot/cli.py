@@ -167,7 +167,9 @@ def serve(context: typer.Context) -> None:
     """
     from bot.serve import serve as listen
 
-    _with_app(context, lambda opened: listen(opened, now=_now, said=Output.of_process().remark))
+    _with_app(
+        _settings(context), lambda opened: listen(opened, now=_now, said=Output.of_process().remark)
+    )
 
 
 @slack.command("manifest")

@@ -1,39 +1,126 @@
-"""Texts within a platform's limits, counted in its own units."""
+"""Texts within a platform's limits, counted in its own units.
 
+A measure says how long a text is in such a unit. It grows with the text and is never below the
+number of characters, so that no more than `limit` characters need to be looked at.
+"""
+
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable
 
 Measure = Callable[[str], int]
 _ELLIPSIS = "…"
+_JOINER = "\u200d"
 
 
 def utf16_length(text: str) -> int:
     """Return the length that Telegram counts: characters beyond U+FFFF count twice."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def cut(text: str, limit: int, measure: Measure = len) -> str:
     """Return `text`, or its beginning up to a word border with "…", at most `limit` long."""
-    if measure(text) <= limit:
+    if len(text) <= limit and measure(text) <= limit:
         return text
-    if limit < 1:
-        return ""
     room = limit - measure(_ELLIPSIS)
-    head = text[:room]
-    while measure(head) > room:
-        head = head[:-1]
-    whole, border, _ = head.rpartition(" ")
+    if room < 0:
+        return ""
+    end = _longest(text, 0, room, measure)
+    border = _last_blank(text, 0, end)
     # A text without blanks is cut anywhere; half a word is better than nothing of it.
-    return (whole if border and len(whole) > room // 2 else head).rstrip() + _ELLIPSIS
+    kept = border if 2 * border >= end else _between_clusters(text, 0, end)
+    return text[:kept].rstrip() + _ELLIPSIS
 
 
 def split(text: str, limit: int, measure: Measure = len) -> list[str]:
-    """Return `text` in pieces of at most `limit`, broken between lines, else words."""
-    pieces, rest = [], text
-    while measure(rest) > limit:
-        head = rest[:limit]
-        while measure(head) > limit:
-            head = head[:-1]
-        border = max(head.rfind("\n"), 0) or max(head.rfind(" "), 0) or len(head)
-        pieces.append(rest[:border].rstrip())
-        rest = rest[border:].lstrip()
-    return [piece for piece in (*pieces, rest) if piece]
+    """Return `text` in pieces of at most `limit`, broken between lines, else words.
+
+    Only blanks at the breaks are lost. Raises ValueError when one character alone is too long.
+    """
+    pieces, start = [], _skip_blanks(text, 0)
+    while start < len(text):
+        end = _longest(text, start, limit, measure)
+        if end <= start:
+            raise ValueError(f"a character is longer than {limit}")
+        if end < len(text):
+            end = _border(text, start, end)
+        pieces.append(text[start:end].rstrip())
+        start = _skip_blanks(text, end)
+    return pieces
+
+
+def _longest(text: str, start: int, limit: int, measure: Measure) -> int:
+    """Return the end of the longest part from `start` that measures at most `limit`."""
+    window = text[start : start + max(limit, 0)]
+    lengths = range(len(window) + 1)
+    return start + bisect_right(lengths, limit, key=lambda n: measure(window[:n])) - 1
+
+
+def _border(text: str, start: int, end: int) -> int:
+    """Return the last good place to break up to `end`: a line's end, a blank, a cluster's end."""
+    line = text.rfind("\n", start, end + 1)
+    if line > (start + end) // 2:  # a short first line is no reason for a short piece
+        return line
+    blank = _last_blank(text, start, end)
+    return blank if blank > start else _between_clusters(text, start, end)
+
+
+def _is_blank(text: str, at: int) -> bool:
+    return text[at : at + 1].isspace()
+
+
+def _last_blank(text: str, start: int, end: int) -> int:
+    """Return where the last blank up to `end` is; `start` when there is none."""
+    while end > start and not _is_blank(text, end):
+        end -= 1
+    return end
+
+
+def _skip_blanks(text: str, start: int) -> int:
+    while _is_blank(text, start):
+        start += 1
+    return start
+
+
+def _between_clusters(text: str, start: int, end: int) -> int:
+    """Return the last place up to `end` that tears no visible character apart, else `end`."""
+    place = end
+    while place > start and _tears(text, start, place):
+        place -= 1
+    return place if place > start else end
+
+
+def _tears(text: str, start: int, place: int) -> bool:
+    """Tell whether the characters around `place` are parts of one visible character.
+
+    The cases of Unicode's grapheme clusters (UAX #29) that people write: joined emoji, skin
+    tones, flags, accents and marks, and halves of surrogate pairs.
+    """
+    if place >= len(text):
+        return False
+    before, after = text[place - 1], text[place]
+    if _JOINER in (before, after) or _extends(after):
+        return True
+    if _is_flag_letter(before) and _is_flag_letter(after):
+        return _flag_letters_before(text, start, place) % 2 == 1
+    return "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
+
+
+def _extends(character: str) -> bool:
+    """Tell whether a character changes the one before it."""
+    return (
+        unicodedata.category(character) in ("Mn", "Me", "Mc")
+        or "\U0001f3fb" <= character <= "\U0001f3ff"  # skin tones
+        or "\U000e0020" <= character <= "\U000e007f"  # tags, as in the flag of Scotland
+    )
+
+
+def _is_flag_letter(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def _flag_letters_before(text: str, start: int, place: int) -> int:
+    count = 0
+    while place > start and _is_flag_letter(text[place - 1]):
+        count, place = count + 1, place - 1
+    return count

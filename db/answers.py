@@ -1,7 +1,7 @@
 """Answers that were given, for /why, /more and buttons, and the votes on them."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import asyncpg
 from pydantic import TypeAdapter
@@ -12,6 +12,7 @@ from engine.chat import Answer, Chat, Favourite, Tally
 from engine.types import Prophecy
 
 _PROPHECY = TypeAdapter(Prophecy)
+_KEPT = timedelta(days=90)  # nobody asks why after that
 
 
 class Answers:
@@ -72,6 +73,11 @@ class Answers:
             rows = await connection.fetch(self._sql["favourites"], chat.id, limit)
         return [favourite for row in rows if (favourite := _favourite(row))]
 
+    async def forget(self, *, now: datetime) -> None:
+        """Remove answers older than 90 days that nobody voted on."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_answers"], now - _KEPT)
+
 
 def _answer(row: asyncpg.Record | None) -> Answer | None:
     if row is None:
@@ -91,7 +97,7 @@ def _favourite(row: asyncpg.Record) -> Favourite | None:
     if not hits:
         return None
     return Favourite(
-        headline=prophecy.headline.text,
+        headline=prophecy.headline,
         hit=hits[0],
         asked_at=row["asked_at"],
         tally=Tally(up=row["up"], down=row["down"]),

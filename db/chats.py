@@ -25,14 +25,17 @@ class Chats:
     ) -> Chat:
         """Return the chat, remembering it if it is new. A chat that speaks is active again."""
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(
-                self._sql["meet"], platform, external_id, private, title, time_zone
-            )
+            row = await connection.fetchrow(self._sql["chat"], platform, external_id)
+            # Written only when there is something to write: every event comes through here.
+            if row is None or not row["active"] or title not in (None, row["title"]):
+                row = await connection.fetchrow(
+                    self._sql["meet"], platform, external_id, private, title, time_zone
+                )
         assert row is not None  # noqa: S101 - the statement returns its row either way
         return _chat(row)
 
     async def change(self, chat: Chat) -> None:
-        """Store the settings of a chat."""
+        """Store the settings of a chat, and nothing else of it."""
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["change"],
@@ -45,7 +48,6 @@ class Chats:
                 chat.quiet_from,
                 chat.quiet_to,
                 chat.picture,
-                chat.active,
             )
 
     async def move(self, platform: str, old: str, new: str) -> None:

@@ -1,9 +1,10 @@
 """Connections to PostgreSQL."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import asyncpg
@@ -29,13 +30,25 @@ class PoolSettings:
 class Database:
     """A pool of connections, each set up alike."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
+    def __init__(
+        self,
+        pool: "asyncpg.Pool[asyncpg.Record]",
+        connect: Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]],
+    ) -> None:
         self._pool = pool
+        self._connect = connect
 
     @classmethod
     async def open(cls, url: str, settings: PoolSettings | None = None) -> Self:
         """Connect. Raises StorageUnreachable, StorageRights."""
         settings = settings or PoolSettings()
+        connect = partial(
+            asyncpg.connect,
+            url,
+            timeout=settings.connect_timeout,
+            command_timeout=settings.command_timeout,
+            server_settings=_server_settings(settings),
+        )
         try:
             pool = await asyncpg.create_pool(
                 url,
@@ -44,17 +57,11 @@ class Database:
                 timeout=settings.connect_timeout,
                 command_timeout=settings.command_timeout,
                 init=_prepare,
-                server_settings={
-                    "application_name": "presagio",
-                    "statement_timeout": str(int(settings.statement_timeout * 1000)),
-                    # Planned once a connection: see docs/decisions/0004-retrieval.md.
-                    "plan_cache_mode": "force_generic_plan",
-                    "jit": "off",
-                },
+                server_settings=_server_settings(settings),
             )
         except (asyncpg.PostgresError, asyncpg.InterfaceError, ValueError, OSError) as exc:
             raise _unreachable(exc) from exc
-        return cls(pool)
+        return cls(pool, connect)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -62,6 +69,16 @@ class Database:
         with translated():
             async with self._pool.acquire() as connection:
                 yield connection
+
+    @asynccontextmanager
+    async def own_connection(self) -> AsyncIterator[Connection]:
+        """Lend a connection beside the pool, to hold for long; its session ends with the block."""
+        with translated():
+            connection = await self._connect()
+            try:
+                yield connection
+            finally:
+                connection.terminate()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -92,6 +109,16 @@ class Database:
             await asyncio.wait_for(self._pool.close(), timeout=_CLOSING)
         except TimeoutError:
             self._pool.terminate()
+
+
+def _server_settings(settings: PoolSettings) -> dict[str, str]:
+    return {
+        "application_name": "presagio",
+        "statement_timeout": str(int(settings.statement_timeout * 1000)),
+        # Planned once a connection: see docs/decisions/0004-retrieval.md.
+        "plan_cache_mode": "force_generic_plan",
+        "jit": "off",
+    }
 
 
 async def _prepare(connection: Connection) -> None:

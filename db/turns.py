@@ -7,6 +7,7 @@ answering may have been answered: it is left alone, for a repeated answer is wor
 
 import asyncio
 import logging
+from contextlib import suppress
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
@@ -33,12 +34,18 @@ class Turns:
         self._sql = statements("conversation")
         self._process: int | None = None
         self._presence: asyncio.Task[None] | None = None
-        self._leave = asyncio.Event()
 
     async def __aenter__(self) -> Self:
-        announced = asyncio.get_running_loop().create_future()
+        """Announce this process. Raises StorageError."""
+        announced: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._presence = asyncio.create_task(self._be_present(announced))
-        await announced
+        try:
+            await asyncio.wait({announced, self._presence}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self._presence.cancel()
+            raise
+        if self._presence.done():
+            self._presence.result()
         return self
 
     async def __aexit__(
@@ -47,9 +54,9 @@ class Turns:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._leave.set()
         if self._presence:
-            await self._presence
+            self._presence.cancel()
+            await asyncio.gather(self._presence, return_exceptions=True)
 
     async def take(self, platform: str, event_id: str, *, now: datetime) -> bool:
         """Take an event; False when it is or was answered, here or by a living process."""
@@ -83,32 +90,28 @@ class Turns:
             await connection.execute(self._sql["forget_turns"], now - _KEPT)
 
     async def _be_present(self, announced: asyncio.Future[None]) -> None:
-        """Hold the lock until told to leave; take it again after a lost connection."""
-        while not self._leave.is_set():
+        """Hold the lock until cancelled; take it again after a lost connection."""
+        while True:
             try:
-                async with self._database.connection() as connection:
+                async with self._database.own_connection() as connection:
                     await self._hold(connection, announced)
             except StorageError as error:
                 if not announced.done():
-                    announced.set_exception(error)
-                    return
+                    raise
                 logger.warning("lost the connection that proves presence: %s", error)
-                await self._pause(_RETRY_SECONDS)
+                await asyncio.sleep(_RETRY_SECONDS)
 
     async def _hold(self, connection: Connection, announced: asyncio.Future[None]) -> None:
+        """Hold the lock until the connection is lost. Raises StorageError then."""
+        lost = asyncio.Event()
+        connection.add_termination_listener(lambda _: lost.set())
         if self._process is None:
             self._process = await connection.fetchval(self._sql["process_number"])
-        await connection.execute("SELECT pg_advisory_lock($1, $2)", _LOCK_CLASS, self._process)
+        # After a lost connection the server may still hold the lock for it: then this waits.
+        await connection.execute(self._sql["be_present"], _LOCK_CLASS, self._process)
         if not announced.done():
             announced.set_result(None)
-        while not await self._pause(_PROOF_SECONDS):
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(lost.wait(), _PROOF_SECONDS)
             await connection.execute("SELECT 1")
-        await connection.execute("SELECT pg_advisory_unlock($1, $2)", _LOCK_CLASS, self._process)
-
-    async def _pause(self, seconds: float) -> bool:
-        """Wait; True when it is time to leave."""
-        try:
-            await asyncio.wait_for(self._leave.wait(), seconds)
-        except TimeoutError:
-            return False
-        return True

@@ -1,10 +1,11 @@
 """What is known about the chats that the bot speaks in, and about each answer it gave."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time
 from enum import StrEnum
+from typing import Self
 
-from engine.types import Hit, Prophecy
+from engine.types import Headline, Hit, Prophecy
 
 
 class Listening(StrEnum):
@@ -45,6 +46,10 @@ class Answer:
     last: int
     id: int | None = None  # once stored
 
+    def page_at(self, first: int) -> Self:
+        """The same answer with another page of the same size, from index `first` on."""
+        return replace(self, first=first, last=first + self.last - self.first)
+
     @property
     def page(self) -> tuple[Hit, ...]:
         """The hits that were shown last."""
@@ -63,7 +68,7 @@ class Tally:
 class Favourite:
     """A hit that a chat voted for, with its headline."""
 
-    headline: str
+    headline: Headline
     hit: Hit
     asked_at: datetime
     tally: Tally

@@ -1,3 +1,8 @@
+-- name: chat
+SELECT id, platform, external_id, private, title, language, time_zone, corpus, listening,
+       threshold, quiet_from, quiet_to, picture, active
+  FROM chat WHERE platform = $1 AND external_id = $2
+
 -- name: meet
 INSERT INTO chat (platform, external_id, private, title, time_zone)
 VALUES ($1, $2, $3, $4, $5)
@@ -9,7 +14,7 @@ RETURNING id, platform, external_id, private, title, language, time_zone, corpus
 -- name: change
 UPDATE chat
    SET language = $2, time_zone = $3, corpus = $4, listening = $5, threshold = $6,
-       quiet_from = $7, quiet_to = $8, picture = $9, active = $10
+       quiet_from = $7, quiet_to = $8, picture = $9
  WHERE id = $1
 
 -- name: move
@@ -24,6 +29,9 @@ UPDATE chat SET active = false WHERE platform = $1 AND external_id = $2
 
 -- name: process_number
 SELECT nextval('process_number')::integer
+
+-- name: be_present
+SELECT pg_advisory_lock($1, $2)
 
 -- name: take
 INSERT INTO turn (platform, event_id, process, taken_at)
@@ -68,6 +76,9 @@ SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
 
 -- name: turn_page
 UPDATE answer SET first = $2, last = $3 WHERE id = $1
+
+-- name: forget_answers
+DELETE FROM answer a WHERE asked_at < $1 AND NOT EXISTS (SELECT FROM vote WHERE answer_id = a.id)
 
 -- name: vote
 INSERT INTO vote (answer_id, rank, person, value, voted_at) VALUES ($1, $2, $3, $4, $5)
