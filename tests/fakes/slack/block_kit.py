@@ -4,6 +4,7 @@ The models of slack_sdk are the first judge; rules that they leave out are added
 docs.slack.dev/reference/block-kit, checked as characters of the JSON text.
 """
 
+import copy
 import itertools
 from collections import Counter
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ def check_blocks(blocks: object, *, most: int = MESSAGE_BLOCKS) -> None:
 
 def with_ids(blocks: list[Json], fresh: Iterator[str]) -> list[Json]:
     """The same blocks with the block_id and action_id that Slack gives where the app gave none."""
-    named = [{"block_id": next(fresh), **block} for block in blocks]
+    named = [{"block_id": next(fresh), **copy.deepcopy(block)} for block in blocks]
     for _, element in itertools.chain.from_iterable(_walk(block, "") for block in named):
         if element.get("type") == "button":
             element.setdefault("action_id", next(fresh))
