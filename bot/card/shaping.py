@@ -6,7 +6,7 @@ any size by arithmetic.
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -71,6 +71,18 @@ class Line:
     glyphs: tuple[Glyph, ...]
     stamps: tuple[Stamp, ...]
     width: float
+
+    def within(self, width: float) -> "Line":
+        """This line, its letters drawn together where it is wider than `width`.
+
+        A word broken between two joined letters grows a little: both are then drawn unjoined.
+        """
+        if self.width <= width:
+            return self
+        closer = width / self.width
+        glyphs = tuple(replace(glyph, x=glyph.x * closer) for glyph in self.glyphs)
+        stamps = tuple(replace(stamp, x=stamp.x * closer) for stamp in self.stamps)
+        return Line(glyphs, stamps, width)
 
 
 def read(text: str, role: Role, fonts: FontLibrary) -> Paragraph:

@@ -79,7 +79,7 @@ def fit(text: str, style: Style, width: float, height: float, fonts: FontLibrary
 def _setting(flow: Flow, spans: Sequence[Span], style: Style, size: int, width: float) -> Setting:
     if style.balanced:
         spans = _balance(flow, spans, width / size)
-    lines = tuple(set_line(flow.paragraph, *span) for span in spans)
+    lines = tuple(set_line(flow.paragraph, *span).within(width / size) for span in spans)
     return Setting(lines, size, style.leading, flow.paragraph.right_to_left, cut=False)
 
 
