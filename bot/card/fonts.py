@@ -185,14 +185,17 @@ def _package_files(package: str, folder: str) -> list[Path]:
 
 def system_folders() -> tuple[Path, ...]:
     """Return the folders in which this platform keeps fonts, existing or not."""
-    home = Path.home()
-    if sys.platform == "darwin":
-        return Path("/System/Library/Fonts"), Path("/Library/Fonts"), home / "Library/Fonts"
     if sys.platform == "win32":
         return (Path(os.environ.get("WINDIR", r"C:\Windows")) / "Fonts",)
-    return (
-        Path("/usr/share/fonts"),
-        Path("/usr/local/share/fonts"),
-        home / ".local/share/fonts",
-        home / ".fonts",
-    )
+    if sys.platform == "darwin":
+        return Path("/System/Library/Fonts"), Path("/Library/Fonts"), *_at_home("Library/Fonts")
+    shared = Path("/usr/share/fonts"), Path("/usr/local/share/fonts")
+    return *shared, *_at_home(".local/share/fonts", ".fonts")
+
+
+def _at_home(*folders: str) -> tuple[Path, ...]:
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home, as in some containers
+        return ()
+    return tuple(home / folder for folder in folders)

@@ -1,5 +1,6 @@
 """Everything has its place: nothing overlaps, nothing leaves the page, all of it can be read."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -82,6 +83,21 @@ def test_empty_fields_leave_nothing_behind() -> None:
     picture = arrange(Card(headline="Rain", text="It will rain."), shipped())
     assert len(drawn(picture)) == 2
     assert len(picture.plates) == 1  # the bar beside the headline
+
+
+@pytest.mark.parametrize(
+    ("tweet", "lines"),
+    [
+        ("one\n\ntwo", 3),
+        ("\n\n".join("abc"), 3),  # without its empty lines
+        ("\n".join("abcdefgh"), 1),  # without any line break
+    ],
+)
+def test_line_breaks_are_given_up_before_words(tweet: str, lines: int) -> None:
+    card = replace(FULL, headline="A headline of many words " * 6, text=tweet)
+    picture = arrange(card, shipped())
+    setting = next(t.setting for t in picture.texts if t.setting.leading == theme.TWEET.leading)
+    assert (len(setting.lines), setting.cut) == (lines, False)
 
 
 def test_a_right_to_left_tweet_is_a_mirror_image() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bot.card.cleaning import clean_text
 from bot.card.fonts import FontLibrary, Role, shipped_files
-from bot.card.shaping import ELLIPSIS, Line, read, set_line
+from bot.card.shaping import Line, read, set_line
 from tests.bot.card.library import shipped
 
 NASTY = [
@@ -21,11 +21,6 @@ def line_of(text: str, fonts: FontLibrary | None = None, role: Role = Role.TWEET
     return set_line(paragraph, 0, len(paragraph.clusters))
 
 
-def said(text: str) -> str:
-    paragraph = read(clean_text(text, 500), Role.TWEET, shipped())
-    return "".join(cluster.text for cluster in paragraph.clusters)
-
-
 @settings(max_examples=300)
 @given(st.text(max_size=60) | st.sampled_from(NASTY), st.sampled_from(Role))
 def test_no_text_draws_the_glyph_of_missing_characters(text: str, role: Role) -> None:
@@ -37,19 +32,6 @@ def test_a_character_that_no_font_has_would_have_been_a_box() -> None:
     assert face is not None
     assert not face.draws("日")
     assert shipped().face(Role.TWEET, "日") is None
-
-
-@pytest.mark.parametrize(
-    ("text", "remains"),
-    [
-        ("say 日本語 twice 日本 日本", f"say {ELLIPSIS} twice {ELLIPSIS} "),
-        ("box ▢\U000132f8", f"box {ELLIPSIS}"),
-        ("𝓕𝓪𝓷𝓬𝔂 ｆｕｌｌ", "Fancy full"),
-        ("plain", "plain"),
-    ],
-)
-def test_what_no_font_has_is_replaced_or_marked(text: str, remains: str) -> None:
-    assert said(text) == remains
 
 
 def test_arabic_letters_join() -> None:

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.card.cleaning import clean_text
+from bot.card.dressing import ELLIPSIS
 from bot.card.fonts import Role
-from bot.card.shaping import ELLIPSIS, Line, read, set_line
+from bot.card.shaping import Line, read, set_line
 from bot.card.wrapping import Style, fit, flowing, wrap
 from tests.bot.card.library import shipped
 
