@@ -54,7 +54,13 @@ class Endpoint:
             return _refuse(Refusal(401, "Unauthorized") if unknown else Refusal(404, "Not Found"))
         if target.file:
             return self._download(target.file)
-        return await self._call(target.method, request)
+        try:
+            return await self._call(target.method, request)
+        except ConnectionError:  # the bot hung up while it was talking
+            raise
+        except Exception as bug:
+            self.errors.append(f"the stand-in failed in {target.method}: {bug!r}")
+            raise
 
     def _download(self, path: str) -> web.StreamResponse:
         file = self.world.files.at(path)
@@ -97,6 +103,7 @@ class Endpoint:
             refusal = bad_request(spoilt[0]) if spoilt else None
         call = Call(method, parameters, self.world.clock())
         self.calls.append(call)
+        self.world.signal.fire()
         self.errors += problems
         return call, refusal
 

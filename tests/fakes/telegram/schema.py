@@ -41,20 +41,22 @@ def read(
     """Parameters by name, decoded, and what is wrong with them in sentences."""
     declared: Mapping[str, str] = _TABLE["methods"][method]
     kinds = {name.removesuffix("?"): kind for name, kind in declared.items()}
-    attached = {value for value in raw.values() if isinstance(value, str)}
-    known = kinds.keys() | {name for name in files if f"attach://{name}" in attached}
-    problems = [f"{method}: unknown parameter {n}" for n in (raw.keys() | files.keys()) - known]
-    parameters: dict[str, Any] = {}
-    for name, kind in kinds.items():
-        if name in files:
-            parameters[name] = files[name]
-        elif name in raw and raw[name] is not None:
-            try:
-                parameters[name] = _decode(raw[name], _parsed(kind), name)
-            except Mistyped as wrong:
-                problems.append(f"{method}: {wrong}")
-    lacking = [name for name in declared if not name.endswith("?") and name not in parameters]
+    given = {name: value for name, value in raw.items() if value is not None}
+    attached = {f"attach://{name}": name for name in files}
+    parts = {link: name for link, name in attached.items() if link in raw.values()}
+    given |= {name: file for name, file in files.items() if name not in parts.values()}
+    problems = [f"{method}: unknown parameter {n}" for n in sorted(given.keys() - kinds.keys())]
+    lacking = [name for name in declared if not name.endswith("?") and name not in given]
     problems += [f"{method}: missing parameter {name}" for name in lacking]
+    parameters: dict[str, Any] = {}
+    for name in kinds.keys() & given.keys():
+        value: Any = given[name]
+        if isinstance(value, str) and value in parts:
+            value = files[parts[value]]
+        try:
+            parameters[name] = _decode(value, _parsed(kinds[name]), name)
+        except Mistyped as wrong:
+            problems.append(f"{method}: {wrong}")
     return parameters, problems
 
 
@@ -122,7 +124,8 @@ def _check_one(value: Any, kind: ast.expr, where: str) -> None:
         if not isinstance(value, plain) or (isinstance(value, bool) and bool not in plain):
             raise Mistyped(f"{where} is not {kind.id}: {value!r:.80}")
     elif kind.id == "File":
-        raise Mistyped(f"{where} is not an uploaded file")
+        if not isinstance(value, Upload):
+            raise Mistyped(f"{where} is not an uploaded file")
     elif kind.id != "any":
         _check_object(value, kind.id, where)
 
