@@ -91,6 +91,10 @@ def test_only_four_names_are_character_references() -> None:
     assert parse("&lt;&gt;&amp;&quot;&#65;&#x42;&nbsp;&apos;&#0;")[0] == '<>&"AB&nbsp;&apos;&#0;'
 
 
+def test_a_reference_smuggles_no_control_character_in() -> None:
+    assert parse("a&#1;b&#8238;<b>c</b>") == ("a bc", [Entity("bold", 3, 1)])
+
+
 def test_lengths_are_utf16_units() -> None:
     assert units("aé😀") == 4
     assert parse("😀<b>x</b>")[1] == [Entity("bold", 2, 1)]

@@ -104,6 +104,14 @@ async def test_texts_that_telegram_refuses(
     assert chat.messages == []
 
 
+@pytest.mark.parametrize("parse_mode", [None, "HTML"])
+async def test_control_characters_never_reach_the_chat(
+    bot: Bot, chat: Chat, parse_mode: str | None
+) -> None:
+    sent = await bot.send_message(chat.id, "a\0b\u202ec\r\nd", parse_mode)
+    assert (sent.text, chat.messages[0].text) == ("a bc\nd", "a bc\nd")
+
+
 async def test_markup_does_not_count_towards_the_limit(bot: Bot, chat: Chat) -> None:
     await bot.send_message(chat.id, f"<b>{'&amp;' * 4096}</b>", "HTML")
     assert chat.messages[0].text == "&" * 4096

@@ -71,13 +71,9 @@ class Endpoint:
     async def _call(self, method: str, request: web.Request) -> web.StreamResponse:
         call, problem = await self._received(method, request)
         fault = take(self.faults, method, call.parameters.get("chat_id"))
-        if fault and fault.error == "hang":
-            await asyncio.Event().wait()
-        if fault and fault.error == "drop_connection_before":
-            return _cut(request)
-        if fault and fault.error == "bad_gateway":
-            call.error = "Bad Gateway"
-            return web.Response(status=502, text="<html>502</html>", content_type="text/html")
+        if fault and (broken := await _broken(fault, request)):
+            call.error = str(fault.error)
+            return broken
         try:
             if refusal := problem or (fault and fault.refusal()):
                 raise refusal
@@ -112,6 +108,17 @@ class Endpoint:
             self.limits.check(call.parameters["chat_id"], self.world.clock())
         result = HANDLERS[call.method](self.world, call.parameters)
         return await result if inspect.isawaitable(result) else result
+
+
+async def _broken(fault: Fault, request: web.Request) -> web.StreamResponse | None:
+    """Trouble that keeps the call from being carried out at all."""
+    if fault.error == "hang":
+        await asyncio.Event().wait()
+    if fault.error == "drop_connection_before":
+        return _cut(request)
+    if fault.error == "bad_gateway":
+        return web.Response(status=502, text="<html>502</html>", content_type="text/html")
+    return None
 
 
 def _refuse(refusal: Refusal) -> web.Response:

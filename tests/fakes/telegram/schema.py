@@ -41,23 +41,28 @@ def read(
     """Parameters by name, decoded, and what is wrong with them in sentences."""
     declared: Mapping[str, str] = _TABLE["methods"][method]
     kinds = {name.removesuffix("?"): kind for name, kind in declared.items()}
-    given = {name: value for name, value in raw.items() if value is not None}
-    attached = {f"attach://{name}": name for name in files}
-    parts = {link: name for link, name in attached.items() if link in raw.values()}
-    given |= {name: file for name, file in files.items() if name not in parts.values()}
-    problems = [f"{method}: unknown parameter {n}" for n in sorted(given.keys() - kinds.keys())]
+    given = _given(raw, files)
     lacking = [name for name in declared if not name.endswith("?") and name not in given]
+    problems = [f"{method}: unknown parameter {n}" for n in sorted(given.keys() - kinds.keys())]
     problems += [f"{method}: missing parameter {name}" for name in lacking]
     parameters: dict[str, Any] = {}
     for name in kinds.keys() & given.keys():
-        value: Any = given[name]
-        if isinstance(value, str) and value in parts:
-            value = files[parts[value]]
         try:
-            parameters[name] = _decode(value, _parsed(kinds[name]), name)
+            parameters[name] = _decode(given[name], _parsed(kinds[name]), name)
         except Mistyped as wrong:
             problems.append(f"{method}: {wrong}")
     return parameters, problems
+
+
+def _given(raw: Mapping[str, Any], files: Mapping[str, Upload]) -> dict[str, Any]:
+    """What was sent, files in the place of the parameters that are or name them."""
+    attached = {f"attach://{name}": file for name, file in files.items()}
+    loose = {name: files[name] for name in files if f"attach://{name}" not in raw.values()}
+    return loose | {
+        name: attached.get(value, value) if isinstance(value, str) else value
+        for name, value in raw.items()
+        if value is not None
+    }
 
 
 @cache
