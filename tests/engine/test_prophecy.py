@@ -195,6 +195,13 @@ async def test_a_prophecy_is_older_than_its_headline(date: datetime | None, newe
     assert max(prophecy.hits, key=lambda hit: hit.candidate.created_at).candidate.id == newest
 
 
+async def test_a_headline_of_the_future_does_not_find_what_is_not_yet_said() -> None:
+    prophecy = await ask(
+        date=datetime(2999, 1, 1, tzinfo=UTC), now=datetime(2013, 6, 1, tzinfo=UTC), limit=9
+    )
+    assert ids(prophecy) == [1]
+
+
 async def test_before_its_time_there_is_nothing() -> None:
     assert (await ask(now=datetime(2012, 1, 1, tzinfo=UTC))).hits == ()
 
