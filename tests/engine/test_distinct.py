@@ -84,6 +84,11 @@ def test_what_others_wrote_stands_only_where_the_own_text_is_missing() -> None:
     assert ids([replace(later, flags=Flag.REPOST), repost]) == [1]
 
 
+def test_the_own_text_stands_even_where_it_was_cut() -> None:
+    repost = posted(1, TEXT, year=2012, flags=Flag.REPOST)
+    assert ids([repost, posted(2, TEXT[:-4] + "…", flags=Flag.TRUNCATED)]) == [2]
+
+
 def test_a_whole_text_stands_for_a_cut_one() -> None:
     cut = posted(1, TEXT[:-4] + "…", year=2012, flags=Flag.TRUNCATED)
     assert ids([cut, posted(2, TEXT, year=2014)]) == [2]
