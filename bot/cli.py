@@ -448,7 +448,10 @@ def _confirm(question: str) -> None:
     """Return when the person says yes. Raises UsageError, PresagioError."""
     if not sys.stdin.isatty():
         raise UsageError("Nothing was changed: nobody can be asked here.", fix="Pass --yes.")
-    if not typer.confirm(question, err=True):
+    # Not typer.confirm: it writes a blank to standard output, where results go.
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise PresagioError("Nothing was changed.")
 
 

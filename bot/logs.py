@@ -4,10 +4,18 @@ import json
 import logging
 from datetime import UTC, datetime
 
+from bot.console.printable import printable
 from bot.settings.model import LoggingSettings
 
-# httpx writes whole URLs, and a token may be part of one; stamina repeats what presagio.llm says.
-_QUIET = {"httpx": logging.WARNING, "httpcore": logging.WARNING, "stamina": logging.ERROR}
+# httpx writes whole URLs, and a token may be part of one; stamina repeats what presagio.llm says;
+# of a lost connection the error tells that ends the command.
+_QUIET = {
+    "asyncio": logging.ERROR,
+    "asyncpg": logging.ERROR,
+    "httpcore": logging.WARNING,
+    "httpx": logging.WARNING,
+    "stamina": logging.ERROR,
+}
 
 
 class JsonFormatter(logging.Formatter):
@@ -25,14 +33,37 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(said, ensure_ascii=False)
 
 
+class TextFormatter(logging.Formatter):
+    """One line a record; with `traceback` the places an exception passed follow."""
+
+    def __init__(self, *, traceback: bool) -> None:
+        super().__init__()
+        self._traceback = traceback
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = f"{self.formatTime(record)} {record.levelname} {record.name}: {record.getMessage()}"
+        if record.exc_info:
+            line += f" ({type(record.exc_info[1]).__name__}: {record.exc_info[1]})"
+        line = " ".join(printable(line).split("\n"))
+        if record.exc_info and self._traceback:
+            line += f"\n{printable(self.formatException(record.exc_info))}"
+        return line
+
+
 def configure_logging(settings: LoggingSettings) -> None:
     """Send records of the chosen level and above to stderr, in the chosen format."""
     handler = logging.StreamHandler()
     handler.setFormatter(
         JsonFormatter()
         if settings.format == "json"
-        else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        else TextFormatter(traceback=settings.level == "debug")
     )
+    handler.addFilter(_is_news)
     logging.basicConfig(level=settings.level.upper(), handlers=[handler], force=True)
     for name, level in _QUIET.items():
         logging.getLogger(name).setLevel(level)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """False for what asyncpg says of a broken connection through asyncio; see _QUIET."""
+    return not (record.name == "asyncio" and record.getMessage().startswith("Resetting connection"))

@@ -26,6 +26,8 @@ _OVERSHOOT = 1.5
 _STEP = 0.8
 # A word of fewer letters has neighbours by chance.
 _SHORTEST_MISSPELT = 5
+# Each takes some 30 ms among 40,000 lexemes; a text of many unknown words is in another language.
+_MOST_MISSPELT = 8
 _NEIGHBOUR_SIMILARITY = 0.55
 _NEIGHBOURS = 2
 _EDGES = re.compile(r"^\W+|\W+$")
@@ -67,7 +69,7 @@ class Search:
         """Read `text`, normalised by engine.text, in every language the corpus holds.
 
         A word the corpus has never seen comes as a term with document_frequency 0, followed by
-        its neighbours by trigrams.
+        its neighbours by trigrams. Of many such words only the first few have neighbours.
         """
         words = text.split()
         languages = list(corpus.languages) or [corpus.language]
@@ -75,10 +77,12 @@ class Search:
             rows = await connection.fetch(self._sql["analyse"], corpus.id, words, languages)
             readings = [Reading(**{**row, "word": row["word"] - 1}) for row in rows]
             shown = [_EDGES.sub("", word) or word for word in words]
+            read = read_terms(shown, languages, readings, corpus.documents)
+            misspelt = [term for term in read if _may_be_misspelt(term)][:_MOST_MISSPELT]
             terms: list[Term] = []
-            for term in read_terms(shown, languages, readings, corpus.documents):
+            for term in read:
                 terms.append(term)
-                if not term.document_frequency:
+                if term in misspelt:
                     terms += await self._neighbours(connection, corpus, term)
         return _without_repeats(terms)
 
@@ -106,14 +110,12 @@ class Search:
     async def _neighbours(
         self, connection: Connection, corpus: Corpus, unknown: Term
     ) -> list[Term]:
-        if len(unknown.word) < _SHORTEST_MISSPELT or not unknown.word.isalpha():
-            return []
         rows = await connection.fetch(self._sql["neighbours"], corpus.id, unknown.lexemes[0])
         return [
             Term(
                 word=row["lexeme"],
                 lexemes=(row["lexeme"],),
-                document_frequency=row["document_frequency"],
+                document_frequency=min(corpus.documents, row["document_frequency"]),
                 max_tf=row["max_tf"],
                 weight=row["similarity"] / 2,
                 neighbour_of=unknown.word,
@@ -189,6 +191,11 @@ def weighted_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexe
         for lexeme in term.lexemes
     ]
     return sorted(found, key=lambda x: (-x.weight, x.lexeme))[:MAX_LEXEMES]
+
+
+def _may_be_misspelt(term: Term) -> bool:
+    unknown = not term.document_frequency
+    return unknown and len(term.word) >= _SHORTEST_MISSPELT and term.word.isalpha()
 
 
 def _without_repeats(terms: Sequence[Term]) -> list[Term]:

@@ -23,7 +23,8 @@ def distinct(candidates: Sequence[Candidate], *, similarity: float = 90) -> list
     keys: list[str] = []
     groups: list[list[Candidate]] = []
     for candidate in candidates:
-        key = bare(candidate.text)
+        # Texts without a word are the same only as they stand.
+        key = bare(candidate.text) or candidate.text
         found = process.extractOne(key, keys, scorer=fuzz.ratio, score_cutoff=similarity)
         if found is None:
             keys.append(key)

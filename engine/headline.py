@@ -12,6 +12,7 @@ from engine.types import Headline
 _LONGEST = 2000
 
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
+_WORDS = re.compile(r"\w+")
 _BLANKS = re.compile(r"\s+")
 _LABEL = re.compile(
     r"^\s*(?:breaking(?: news)?|just in|update[ds]?|live(?: updates?)?|watch|exclusive|opinion|"
@@ -23,10 +24,12 @@ _SUFFIX = re.compile(r"\s+(?P<mark>[|·•»]|[-–—]{1,2})\s+(?P<source>[^|·
 _OUTLET = re.compile(
     r"\b(?:news|noticias|times|post|journal|press|reuters|bbc|cnn|npr|ap|afp|efe|abc|cbs|nbc|msnbc|"
     r"fox|sky|guardian|telegraph|independent|mail|mirror|herald|tribune|globe|gazette|"
-    r"chronicle|observer|economist|bloomberg|forbes|politico|axios|vox|wired|verge|atlantic|magazine|daily|"
+    r"chronicle|observer|economist|bloomberg|forbes|politico|axios|vox|wired|verge|atlantic|"
+    r"magazine|daily|"
     r"diario|periódico|periodico|nación|nacion|país|pais|mundo|clarín|clarin|infobae|página|pagina|"
     r"vanguardia|razón|razon|universal|jornada|comercio|tiempo|prensa|radio|tv|televisión|perfil|"
-    r"ámbito|ambito|cronista|rtve|telam|télam|dw|france ?24|al jazeera|huffpost|yahoo|msn|usa today|"
+    r"ámbito|ambito|cronista|rtve|telam|télam|dw|france ?24|al jazeera|huffpost|yahoo|msn|"
+    r"usa today|"
     r"[\w-]+\.(?:com|org|net|es|ar|mx|cl|co|uk|tv|info)"
     r")\b",
     re.IGNORECASE,
@@ -38,11 +41,11 @@ _SHORTEST_REST = 3
 def read_headline(message: str, *, date: datetime | None = None) -> Headline:
     """Return the headline in `message`, without links, labels and the name of the source.
 
-    `date` is the headline's own date where known. The text may come out empty.
+    `date` is the headline's own date where known. The text comes out empty where the message
+    holds links and blanks alone.
     """
     text = _BLANKS.sub(" ", _LINK.sub(" ", message.replace("\0", " "))).strip()
-    text = _LABEL.sub("", _cut(text))
-    return Headline(text=_without_source(text), original=message, date=date)
+    return Headline(text=_without_source(_without_label(_cut(text))), original=message, date=date)
 
 
 def _cut(text: str) -> str:
@@ -51,10 +54,16 @@ def _cut(text: str) -> str:
     return text[:_LONGEST].rsplit(" ", 1)[0]
 
 
+def _without_label(text: str) -> str:
+    """Drop "Breaking:" or "En vivo |" from the beginning, unless it is all there is."""
+    rest = _LABEL.sub("", text)
+    return rest if _WORDS.search(rest) else text
+
+
 def _without_source(text: str) -> str:
     """Drop "- BBC News" or "| La Nación" from the end, as long as a headline is left."""
     found = _SUFFIX.search(text)
-    if not found or len(text[: found.start()].split()) < _SHORTEST_REST:
+    if not found or len(_WORDS.findall(text[: found.start()])) < _SHORTEST_REST:
         return text
     source = found["source"]
     if len(source.split()) > _LONGEST_SOURCE:

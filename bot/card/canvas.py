@@ -10,9 +10,8 @@ from PIL import Image, ImageDraw, ImageFilter
 
 from bot.card import theme
 from bot.card.layout import Box, Picture, Plate, Text
-from bot.card.shaping import Line
+from bot.card.shaping import EMOJI_SIZE, Line
 
-_EMOJI_EM = 1.12  # height of an emoji beside letters of one em
 _MIDDLE = 0.35  # of the letters, in ems above the baseline: half the height of a capital
 _CARD_RADIUS = 26
 
@@ -112,7 +111,7 @@ def _ink(
 
 
 def _stamp(image: Image.Image, file: Path, size: float, x: float, baseline: float) -> None:
-    side = round(size * _EMOJI_EM)
+    side = round(size * EMOJI_SIZE)
     top = round(baseline - _MIDDLE * size - side / 2)
     picture = _emoji(file, side)
     image.paste(picture, (round(x), top), picture)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import uharfbuzz as hb
 
+# A font of one weight that is this much lighter than asked for is drawn with thicker strokes (ems).
+_LIGHTER_THAN_ASKED = 150
+_EMBOLDENED = 0.02
 _OPTICAL_SIZE = 32  # headlines and dates: the cut of a serif made for large sizes
 
 
@@ -22,19 +25,31 @@ class Face:
         return all(self.font.get_nominal_glyph(ord(character)) for character in text)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def open_faces(path: Path, weight: int) -> tuple[Face, ...]:
     """Return the faces of one file, none when it is damaged or its glyphs are not outlines.
 
-    A variable font is set to `weight` (100..900); any other keeps the one it has.
+    A variable font is set to `weight` (100..900); any other is emboldened when it is much lighter.
     """
+    return tuple(_at_weight(face, path, weight) for face in _outline_faces(path))
+
+
+def coverage(path: Path) -> hb.Set:
+    """Return the code points that the faces of one file have glyphs for."""
+    covered = hb.Set()
+    for face in _outline_faces(path):
+        covered.update(face.unicodes)
+    return covered
+
+
+def _outline_faces(path: Path) -> list[hb.Face]:
     try:
         blob = hb.Blob.from_file_path(str(path))
     except hb.HarfBuzzError:
-        return ()
+        return []
     first = hb.Face(blob)
     faces = (first, *(hb.Face(blob, index) for index in range(1, first.count)))
-    return tuple(_at_weight(face, path, weight) for face in faces if _has_outlines(face))
+    return [face for face in faces if _has_outlines(face)]
 
 
 def _has_outlines(face: hb.Face) -> bool:
@@ -44,4 +59,6 @@ def _has_outlines(face: hb.Face) -> bool:
 def _at_weight(face: hb.Face, path: Path, weight: int) -> Face:
     font = hb.Font(face)
     font.set_variations({"wght": weight, "opsz": _OPTICAL_SIZE})
+    if weight - font.get_style_value(hb.StyleTag.WEIGHT) > _LIGHTER_THAN_ASKED:
+        font.synthetic_bold = (_EMBOLDENED, _EMBOLDENED, False)
     return Face(path.name, font, face.upem)

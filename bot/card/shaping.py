@@ -1,35 +1,22 @@
-"""Text to glyphs: which face draws each letter, in which order, how wide it is.
+"""Text to glyphs: joined, in the order they are seen, and how wide they are.
 
 All measures are in ems (multiples of the font size), so that a text is shaped once and fitted at
 any size by arithmetic.
 """
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 import uharfbuzz as hb
 
 from bot.card import bidi
+from bot.card.dressing import Cluster, dress
 from bot.card.faces import Face
 from bot.card.fonts import FontLibrary, Role
 
-EMOJI_ADVANCE = 1.24  # a picture of 1.12 em and air around it
-ELLIPSIS = "…"
-_JOINERS = "\u200c\u200d"
-_SELECTORS = {chr(code) for code in range(0xFE00, 0xFE10)}
-_INVISIBLE = _SELECTORS | set(_JOINERS)
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """A letter with its marks, an emoji, or a line break (which has neither face nor picture)."""
-
-    text: str
-    face: Face | None = None
-    emoji: Path | None = None
+EMOJI_SIZE, EMOJI_ADVANCE = 1.12, 1.24  # a picture, and a picture with air around it
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +59,22 @@ class Line:
     stamps: tuple[Stamp, ...]
     width: float
 
+    def within(self, width: float) -> "Line":
+        """This line, its letters drawn together where it is wider than `width`.
+
+        A word broken between two joined letters grows a little: both are then drawn unjoined.
+        """
+        if self.width <= width:
+            return self
+        closer = width / self.width
+        glyphs = tuple(replace(glyph, x=glyph.x * closer) for glyph in self.glyphs)
+        stamps = tuple(replace(stamp, x=stamp.x * closer) for stamp in self.stamps)
+        return Line(glyphs, stamps, width)
+
 
 def read(text: str, role: Role, fonts: FontLibrary) -> Paragraph:
     """Return `text` (clean, see `cleaning`) as measured clusters."""
-    return measured(tuple(_dress(text, role, fonts)))
-
-
-def ellipsis_of(role: Role, fonts: FontLibrary) -> Cluster:
-    """Return the mark of something left out."""
-    return Cluster(ELLIPSIS, fonts.face(role, ELLIPSIS))
+    return measured(tuple(dress(text, role, fonts)))
 
 
 def measured(clusters: tuple[Cluster, ...]) -> Paragraph:
@@ -112,7 +106,7 @@ def set_line(paragraph: Paragraph, start: int, end: int) -> Line:
     for run in (runs[index] for index in order):
         picture, face = clusters[run[0]].emoji, clusters[run[0]].face
         if picture:
-            stamps.append(Stamp(picture, x + (EMOJI_ADVANCE - 1.12) / 2))
+            stamps.append(Stamp(picture, x + (EMOJI_ADVANCE - EMOJI_SIZE) / 2))
             x += EMOJI_ADVANCE
         elif face:
             for info, position in _shape(clusters, paragraph.levels, run, face):
@@ -162,66 +156,3 @@ def _shape(
     buffer.guess_segment_properties()
     hb.shape(face.font, buffer)
     return zip(buffer.glyph_infos, buffer.glyph_positions, strict=True)
-
-
-def _dress(text: str, role: Role, fonts: FontLibrary) -> Iterator[Cluster]:
-    """Give each grapheme a face or a picture; what nothing can draw becomes one ellipsis a gap."""
-    at = 0
-    face: Face | None = None
-    in_gap = False
-    while at < len(text):
-        found = _emoji(text, at, role, fonts)
-        if found:
-            end, picture = found
-            yield Cluster(text[at:end], emoji=picture)
-            at, in_gap = end, False
-            continue
-        start, at = at, _grapheme_end(text, at)
-        cluster = _lettered(text[start:at], face, role, fonts)
-        if cluster:
-            face, in_gap = cluster.face, in_gap and cluster.text == " "
-            yield cluster
-        elif _says_something(text[start]) and not in_gap:
-            in_gap = True
-            yield ellipsis_of(role, fonts)
-
-
-def _emoji(text: str, at: int, role: Role, fonts: FontLibrary) -> tuple[int, Path] | None:
-    """A picture for what stands here, unless it is a sign of plain text such as "©"."""
-    found = fonts.emoji.match(text, at)
-    if found is None:
-        return None
-    matched = text[at : found[0]]
-    plain = len(matched) == 1 and fonts.primary_draws(role, matched)
-    return None if plain else found
-
-
-def _grapheme_end(text: str, at: int) -> int:
-    """Where a letter with all its marks, joiners and selectors ends."""
-    end = at + 1
-    while end < len(text) and (
-        text[end] in _INVISIBLE or unicodedata.category(text[end])[0] == "M"
-    ):
-        end += 1
-    return end
-
-
-def _lettered(text: str, before: Face | None, role: Role, fonts: FontLibrary) -> Cluster | None:
-    """The cluster as written, else its plain equivalent (𝓪 as a), else without its marks."""
-    if text == "\n":
-        return Cluster(text)
-    visible = "".join(character for character in text if character not in _INVISIBLE)
-    if not visible:
-        return None
-    if visible == " " and before and before.draws(visible):
-        return Cluster(visible, before)
-    for candidate in (visible, unicodedata.normalize("NFKC", visible), visible[0]):
-        face = fonts.face(role, candidate) if candidate else None
-        if face:
-            return Cluster(text if candidate == visible else candidate, face)
-    return None
-
-
-def _says_something(character: str) -> bool:
-    """Whether leaving the character out should be seen: letters and numbers, not ornaments."""
-    return unicodedata.category(character)[0] in "LN"

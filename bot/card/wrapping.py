@@ -4,8 +4,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from bot.card.dressing import Cluster, ellipsis_of
 from bot.card.fonts import FontLibrary, Role
-from bot.card.shaping import Cluster, Line, Paragraph, ellipsis_of, measured, read, set_line
+from bot.card.shaping import Line, Paragraph, measured, read, set_line
 
 _BREAKS_AFTER = "-‐–—/"
 # East Asian lines do not start with the first of these nor end with the second.
@@ -79,7 +80,7 @@ def fit(text: str, style: Style, width: float, height: float, fonts: FontLibrary
 def _setting(flow: Flow, spans: Sequence[Span], style: Style, size: int, width: float) -> Setting:
     if style.balanced:
         spans = _balance(flow, spans, width / size)
-    lines = tuple(set_line(flow.paragraph, *span) for span in spans)
+    lines = tuple(set_line(flow.paragraph, *span).within(width / size) for span in spans)
     return Setting(lines, size, style.leading, flow.paragraph.right_to_left, cut=False)
 
 

@@ -1,6 +1,5 @@
 """The `presagio` command as a process, for tests of exit codes, signals and pipes."""
 
-import os
 import subprocess
 import sysconfig
 from collections.abc import Mapping
@@ -73,12 +72,12 @@ def presagio(
     stdin: bytes = b"",
     cwd: Path | None = None,
 ) -> Done:
-    """Run the command to its end, with `env` over this test's environment."""
+    """Run the command to its end, in this test's environment unless another is given."""
     done = subprocess.run(
         [PROGRAM, *arguments],
         input=stdin,
         capture_output=True,
-        env=os.environ | (env or {}),
+        env=env,
         cwd=cwd,
         timeout=SECONDS,
         check=False,

@@ -208,7 +208,7 @@ class TestUnusableDatabase:
         ],
     )
     def test_the_address_makes_no_sense(self, url: str) -> None:
-        complaint = presagio("search", HEADLINE, env={"DATABASE_URL": url}).complaint()
+        complaint = presagio("search", HEADLINE, env=os.environ | {"DATABASE_URL": url}).complaint()
         assert "DATABASE_URL" in complaint
         assert "hunter2" not in complaint
 
@@ -339,7 +339,9 @@ class TestOutput:
 
     def test_json_is_utf_8_wherever_it_goes(self, demo: str) -> None:
         latin = {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
-        found = presagio("search", "Un apagón 🔥", "--corpus", "demo", "--json", env=latin).json
+        found = presagio(
+            "search", "Un apagón 🔥", "--corpus", "demo", "--json", env=os.environ | latin
+        ).json
         assert found["query"] == "Un apagón 🔥"
 
     def test_colours_are_for_terminals_and_json_for_programs(self, demo: str) -> None:

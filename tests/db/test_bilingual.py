@@ -114,6 +114,7 @@ async def test_a_stop_word_without_its_accent_is_a_word(database: Database) -> N
         ("xx", "The storms", {"the", "storms"}),
         (None, "The storms", {"the", "storms"}),
         ("EN-gb", "The storms", {"storm"}),
+        ("en", "see example.com/a/b/c now", {"see", "example.com"}),  # no path of an address
     ],
 )
 async def test_a_document_is_read_in_its_own_language_else_in_that_of_the_corpus(

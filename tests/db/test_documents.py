@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from db.connection import Connection
 from db.corpora import Corpora
 from db.documents import Documents
-from db.pool import Database
+from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageInterrupted
 from engine.types import Corpus, Document, Flag
 from tests.db.corpus import (
@@ -262,7 +262,7 @@ _WRITER = """
 import asyncio, sys
 from db.corpora import Corpora
 from db.documents import Documents
-from db.pool import Database
+from db.pool import Database, PoolSettings
 from tests.db.test_documents import overlapping
 
 async def main(url, seed):
@@ -306,6 +306,24 @@ async def test_writers_of_different_corpora_do_not_wait_for_each_other(database:
     await asyncio.wait_for(Documents(database).upsert(two, [document("1", "storm")]), 10)
     paused.go_on.set()
     assert await waiting == (1, 0)
+
+
+async def test_a_batch_waits_for_its_turn_longer_than_a_query_may_take(
+    database: Database, database_url: str
+) -> None:
+    corpus = await new_corpus(database)
+    paused = PausedDocuments(database)
+    first = asyncio.create_task(paused.upsert(corpus, [document("1", "storm")]))
+    await paused.reached.wait()
+    hasty = await Database.open(
+        database_url, PoolSettings(command_timeout=0.2, statement_timeout=0.2)
+    )
+    second = asyncio.create_task(Documents(hasty).upsert(corpus, [document("1", "rain")]))
+    await asyncio.sleep(0.5)
+    assert not second.done()
+    paused.go_on.set()
+    assert (await first, await second) == ((1, 0), (0, 1))
+    await hasty.close()
 
 
 # --- writers that die -----------------------------------------------------------------------

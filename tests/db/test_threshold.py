@@ -115,6 +115,17 @@ def test_the_bound_of_its_class_is_never_passed(
     assert of_document.bound(lexeme, bm25, average) >= score * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("length", [1, 7, 11, 16])
+def test_the_shortest_document_of_a_class_reaches_its_bound(length: int) -> None:
+    lexeme, bm25 = WeightedLexeme("a", 3.0, 1, 0.1), Bm25()
+    assert class_of(1, length).bound(lexeme, bm25, 9.0) == 3.0 * bm25.part(1, length, 9.0)
+
+
+def test_a_document_that_says_nothing_else_reaches_the_bound_of_repetition() -> None:
+    lexeme, bm25 = WeightedLexeme("a", 3.0, 5, 0.1), Bm25()
+    assert class_of(5, 5).bound(lexeme, bm25, 9.0) == 3.0 * bm25.part(5, 5, 9.0)
+
+
 @given(max_tf=st.integers(1, 255), more=st.integers(0, 60))
 def test_every_document_belongs_to_one_class(max_tf: int, more: int) -> None:
     assert class_of(max_tf, max_tf + more)

@@ -1,14 +1,15 @@
-"""python-telegram-bot's Application against the stand-in."""
+"""python-telegram-bot's Application against the stand-in, as the bot uses it."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import hmac
+import logging
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from aiohttp import web
 from telegram import Update
-from telegram.error import BadRequest, ChatMigrated, Forbidden
+from telegram.error import ChatMigrated, Forbidden
 from telegram.ext import (
     AIORateLimiter,
     Application,
@@ -20,7 +21,6 @@ from telegram.ext import (
 
 from tests.fakes.telegram import TelegramServer
 
-Callback = Callable[[Update, ContextTypes.DEFAULT_TYPE], Awaitable[Any]]
 App = Application[Any, Any, Any, Any, Any, Any]
 
 
@@ -36,24 +36,29 @@ async def echo(update: Update, _: ContextTypes.DEFAULT_TYPE) -> None:
     await update.effective_message.reply_text(update.effective_message.text or "")
 
 
-def application(telegram: TelegramServer, callback: Callback = echo, **options: Any) -> App:
+def application(telegram: TelegramServer, rate_limiter: AIORateLimiter | None = None) -> App:
+    """An echo bot, and a list of what its handlers raised."""
     builder = ApplicationBuilder().token(telegram.token).base_url(telegram.base_url)
     builder = builder.base_file_url(telegram.base_file_url)
-    if "rate_limiter" in options:
-        builder = builder.rate_limiter(options["rate_limiter"])
-    app = builder.build()
-    app.add_handler(MessageHandler(filters.TEXT, callback))
+    app: App = (builder.rate_limiter(rate_limiter) if rate_limiter else builder).build()
+    app.add_handler(MessageHandler(filters.TEXT, echo))
+    app.bot_data["errors"] = []
+
+    async def note(_: object, context: ContextTypes.DEFAULT_TYPE) -> None:
+        app.bot_data["errors"].append(context.error)
+
+    app.add_error_handler(note)
     return app
 
 
 @asynccontextmanager
-async def polling(app: App) -> AsyncIterator[None]:
+async def polling(app: App) -> AsyncIterator[App]:
     assert app.updater
     async with app:
         await app.start()
         await app.updater.start_polling(allowed_updates=Update.ALL_TYPES)
         try:
-            yield
+            yield app
         finally:
             await app.updater.stop()
             await app.stop()
@@ -69,3 +74,127 @@ async def test_every_message_gets_exactly_one_answer(telegram: TelegramServer) -
         await telegram.until_acknowledged()
     assert [len(one.answers) for one in asked] == [1] * 10
     assert [one.deliveries for one in telegram.updates.values()] == [1] * 10
+
+
+async def test_a_redelivered_update_is_answered_again_by_a_bot_without_memory(
+    telegram: TelegramServer,
+) -> None:
+    """The stand-in counts it, so that a bot with memory can be shown to be better."""
+    alice = telegram.user("Alice")
+    async with polling(application(telegram)):
+        asked = await alice.says(telegram.private_chat(alice), "x")
+        await asked.answer()
+        await telegram.until_acknowledged()
+        assert asked.update
+        telegram.redeliver(asked.update.id)
+        await telegram.until_called("sendMessage", times=2)
+    assert (len(asked.answers), asked.update.deliveries) == (2, 2)
+
+
+async def test_stopping_confirms_what_was_fetched_and_ends_its_own_poll(
+    telegram: TelegramServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    alice = telegram.user("Alice")
+    async with polling(application(telegram)):
+        asked = await alice.says(telegram.private_chat(alice), "x")
+        await asked.answer()
+        polls = len(telegram.called("getUpdates"))
+        await telegram.until_called("getUpdates", times=polls)
+    assert telegram.pending == 0
+    assert telegram.called("getUpdates")[-1].parameters["timeout"] == 0
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+
+
+async def test_of_two_bots_with_one_token_one_is_told_of_the_conflict(
+    telegram: TelegramServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with polling(application(telegram)), polling(application(telegram)):
+        await telegram.world.signal.until(
+            lambda: [one for one in telegram.called("getUpdates") if one.error], 5
+        )
+    refused = [one.error or "" for one in telegram.called("getUpdates") if one.error]
+    assert "terminated by other getUpdates request" in refused[0]
+
+
+async def test_a_malformed_update_blocks_python_telegram_bot(
+    telegram: TelegramServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The library leaves the offset where it is: whoever uses it has to get past such updates."""
+    alice = telegram.user("Alice")
+    chat = telegram.private_chat(alice)
+    async with polling(application(telegram)):
+        broken = telegram.malformed_update("message", {"date": "yesterday"})
+        asked = await alice.says(chat, "x")
+        await telegram.world.signal.until(lambda: broken.deliveries > 3, 5)
+        assert asked.answers == []
+        telegram.world.updates.settle(broken)
+        await asked.answer()
+    assert "Received data was *not* processed!" in caplog.text
+
+
+async def test_a_webhook_of_our_own_feeds_the_application(telegram: TelegramServer) -> None:
+    """Without tornado: any web server may fill the update queue."""
+    alice = telegram.user("Alice")
+    app = application(telegram)
+
+    async def receive(request: web.Request) -> web.Response:
+        secret = request.headers.get("X-Telegram-Bot-Api-Secret-Token", "")
+        if not hmac.compare_digest(secret, "s3cret"):
+            return web.Response(status=403)
+        await app.update_queue.put(Update.de_json(await request.json(), app.bot))
+        return web.Response()
+
+    site = web.Application()
+    site.router.add_post("/hook", receive)
+    runner = web.AppRunner(site)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
+    async with app:
+        await app.start()
+        await app.bot.set_webhook(url, secret_token="wrong")
+        asked = await alice.says(telegram.private_chat(alice), "x")
+        await telegram.world.signal.until(lambda: telegram.world.webhook.failures, 5)
+        assert asked.answers == []
+        await app.bot.set_webhook(url, secret_token="s3cret")
+        assert (await asked.answer()).text == "x"
+        await telegram.until_acknowledged()
+        await app.bot.delete_webhook()
+        await app.stop()
+    await runner.cleanup()
+    assert len(asked.answers) == 1
+
+
+async def test_the_rate_limiter_waits_as_long_as_it_is_told(
+    telegram: TelegramServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("aiolimiter", reason="the extra python-telegram-bot[rate-limiter]")
+    monkeypatch.setenv("PTB_TIMEDELTA", "true")  # the old type of retry_after is a warning
+    telegram.fail("sendMessage", error=429, retry_after=1)
+    alice = telegram.user("Alice")
+    async with polling(application(telegram, AIORateLimiter(max_retries=3))):
+        asked = await alice.says(telegram.private_chat(alice), "x")
+        await asked.answer()
+        refused, accepted = telegram.called("sendMessage")
+    assert (refused.error, accepted.error) == ("Too Many Requests: retry after 1", None)
+    assert accepted.time - refused.time >= 1
+
+
+async def test_handlers_are_told_of_migration_blocks_and_silence(telegram: TelegramServer) -> None:
+    alice, bob, eve = (telegram.user(name) for name in ("Alice", "Bob", "Eve"))
+    group = telegram.group("News", admins=[alice], basic=True, privacy_mode=False)
+    bobs, eves = telegram.private_chat(bob), telegram.private_chat(eve)
+    telegram.fail("sendMessage", error=403, chat=bobs)
+    telegram.fail("sendMessage", error="drop_connection_before", chat=eves)
+    async with polling(application(telegram)) as app:
+        await alice.says(group, "x")
+        new = group.migrate(announced=False)
+        await bob.says(bobs, "x")
+        await eve.says(eves, "x")
+        await telegram.until_called("sendMessage", times=3)
+        await telegram.until_acknowledged()
+    migrated, blocked, cut = app.bot_data["errors"]
+    assert isinstance(migrated, ChatMigrated)
+    assert migrated.new_chat_id == new.id
+    assert isinstance(blocked, Forbidden)
+    assert "RemoteProtocolError" in str(cut)

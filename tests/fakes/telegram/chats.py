@@ -112,7 +112,12 @@ class Chat:
 
     def add_bot(self, *, by: "User | None" = None, status: Status = "member") -> None:
         """Somebody adds or promotes the bot."""
+        was_present = self.bot_status in PRESENT
         self.world.change_bot(self, status, by)
+        if not was_present:
+            joined = {"new_chat_members": [self.world.bot.payload()]}
+            actor = by or self.world.users[next(iter(self.members))]
+            self.world.tell(self.world.post(self, sender=actor, extra=joined))
 
     async def posts(self, text: str) -> Message:
         """A post in a channel."""

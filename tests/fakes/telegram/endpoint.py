@@ -54,7 +54,13 @@ class Endpoint:
             return _refuse(Refusal(401, "Unauthorized") if unknown else Refusal(404, "Not Found"))
         if target.file:
             return self._download(target.file)
-        return await self._call(target.method, request)
+        try:
+            return await self._call(target.method, request)
+        except ConnectionError:  # the bot hung up while it was talking
+            raise
+        except Exception as bug:
+            self.errors.append(f"the stand-in failed in {target.method}: {bug!r}")
+            raise
 
     def _download(self, path: str) -> web.StreamResponse:
         file = self.world.files.at(path)
@@ -65,13 +71,9 @@ class Endpoint:
     async def _call(self, method: str, request: web.Request) -> web.StreamResponse:
         call, problem = await self._received(method, request)
         fault = take(self.faults, method, call.parameters.get("chat_id"))
-        if fault and fault.error == "hang":
-            await asyncio.Event().wait()
-        if fault and fault.error == "drop_connection_before":
-            return _cut(request)
-        if fault and fault.error == "bad_gateway":
-            call.error = "Bad Gateway"
-            return web.Response(status=502, text="<html>502</html>", content_type="text/html")
+        if fault and (broken := await _broken(fault, request)):
+            call.error = str(fault.error)
+            return broken
         try:
             if refusal := problem or (fault and fault.refusal()):
                 raise refusal
@@ -97,6 +99,7 @@ class Endpoint:
             refusal = bad_request(spoilt[0]) if spoilt else None
         call = Call(method, parameters, self.world.clock())
         self.calls.append(call)
+        self.world.signal.fire()
         self.errors += problems
         return call, refusal
 
@@ -105,6 +108,17 @@ class Endpoint:
             self.limits.check(call.parameters["chat_id"], self.world.clock())
         result = HANDLERS[call.method](self.world, call.parameters)
         return await result if inspect.isawaitable(result) else result
+
+
+async def _broken(fault: Fault, request: web.Request) -> web.StreamResponse | None:
+    """Trouble that keeps the call from being carried out at all."""
+    if fault.error == "hang":
+        await asyncio.Event().wait()
+    if fault.error == "drop_connection_before":
+        return _cut(request)
+    if fault.error == "bad_gateway":
+        return web.Response(status=502, text="<html>502</html>", content_type="text/html")
+    return None
 
 
 def _refuse(refusal: Refusal) -> web.Response:

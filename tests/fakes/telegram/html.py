@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from tests.fakes.telegram.errors import Refusal, bad_request
-from tests.fakes.telegram.text import Entity, units
+from tests.fakes.telegram.text import Entity, clean, units
 
 _TYPES = {
     "b": "bold",
@@ -84,7 +84,7 @@ def unescape(text: str) -> str:
             return _NAMED.get(name, match.group())
         code = int(hexadecimal, 16) if hexadecimal else int(decimal)
         allowed = 0 < code < 0x10FFFF and not 0xD800 <= code <= 0xDFFF
-        return chr(code) if allowed else match.group()
+        return clean(chr(code)) if allowed else match.group()
 
     return _REFERENCE.sub(decoded, text)
 

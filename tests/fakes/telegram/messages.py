@@ -1,6 +1,5 @@
 """A message as a person in the chat sees it, and as the bot is told about it."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -41,7 +40,6 @@ class Message:
     sender_chat: "Chat | None" = field(default=None, repr=False)
     photo: Photo | None = None
     keyboard: Keyboard = ()
-    other_markup: Mapping[str, Any] | None = None
     reply_to: "Message | None" = field(default=None, repr=False)
     thread_id: int | None = None
     via_bot: "User | None" = field(default=None, repr=False)
@@ -102,12 +100,6 @@ class Message:
             return (await self.chat.world.signal.until(lambda: self.answers, timeout))[0]
         except TimeoutError:
             raise AssertionError(f"no answer to {self.text!r} within {timeout} s") from None
-
-    async def until(self, seen: str, timeout: float = 5) -> "Message":
-        """This message once its text contains `seen`."""
-        async with asyncio.timeout(timeout):
-            await self.chat.world.signal.until(lambda: seen in self.text, None)
-        return self
 
     def payload(self, *, inner: bool = False) -> dict[str, Any]:
         """The Message object; `inner` leaves out what it replies to."""

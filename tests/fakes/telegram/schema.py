@@ -41,21 +41,28 @@ def read(
     """Parameters by name, decoded, and what is wrong with them in sentences."""
     declared: Mapping[str, str] = _TABLE["methods"][method]
     kinds = {name.removesuffix("?"): kind for name, kind in declared.items()}
-    attached = {value for value in raw.values() if isinstance(value, str)}
-    known = kinds.keys() | {name for name in files if f"attach://{name}" in attached}
-    problems = [f"{method}: unknown parameter {n}" for n in (raw.keys() | files.keys()) - known]
-    parameters: dict[str, Any] = {}
-    for name, kind in kinds.items():
-        if name in files:
-            parameters[name] = files[name]
-        elif name in raw and raw[name] is not None:
-            try:
-                parameters[name] = _decode(raw[name], _parsed(kind), name)
-            except Mistyped as wrong:
-                problems.append(f"{method}: {wrong}")
-    lacking = [name for name in declared if not name.endswith("?") and name not in parameters]
+    given = _given(raw, files)
+    lacking = [name for name in declared if not name.endswith("?") and name not in given]
+    problems = [f"{method}: unknown parameter {n}" for n in sorted(given.keys() - kinds.keys())]
     problems += [f"{method}: missing parameter {name}" for name in lacking]
+    parameters: dict[str, Any] = {}
+    for name in kinds.keys() & given.keys():
+        try:
+            parameters[name] = _decode(given[name], _parsed(kinds[name]), name)
+        except Mistyped as wrong:
+            problems.append(f"{method}: {wrong}")
     return parameters, problems
+
+
+def _given(raw: Mapping[str, Any], files: Mapping[str, Upload]) -> dict[str, Any]:
+    """What was sent, files in the place of the parameters that are or name them."""
+    attached = {f"attach://{name}": file for name, file in files.items()}
+    loose = {name: files[name] for name in files if f"attach://{name}" not in raw.values()}
+    return loose | {
+        name: attached.get(value, value) if isinstance(value, str) else value
+        for name, value in raw.items()
+        if value is not None
+    }
 
 
 @cache
@@ -122,7 +129,8 @@ def _check_one(value: Any, kind: ast.expr, where: str) -> None:
         if not isinstance(value, plain) or (isinstance(value, bool) and bool not in plain):
             raise Mistyped(f"{where} is not {kind.id}: {value!r:.80}")
     elif kind.id == "File":
-        raise Mistyped(f"{where} is not an uploaded file")
+        if not isinstance(value, Upload):
+            raise Mistyped(f"{where} is not an uploaded file")
     elif kind.id != "any":
         _check_object(value, kind.id, where)
 

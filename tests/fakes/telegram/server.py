@@ -207,6 +207,10 @@ class TelegramServer:
         """Requests that no real server would have understood: a clean test has none."""
         return self._endpoint.errors
 
+    def menu(self, user: User, chat: Chat) -> dict[str, str]:
+        """Descriptions by command, as that person sees them in that chat."""
+        return self.world.menus.shown(user, chat)
+
     def called(self, method: str) -> list[Call]:
         """The calls of one method so far."""
         return [call for call in self.calls if call.method == method]

@@ -92,9 +92,12 @@ class World:
     # What happens in a chat
 
     def post(self, chat: Chat, **about: Any) -> Message:
-        """Append a message; ids count a supergroup or channel, or all other chats together."""
+        """Append a message; a supergroup or channel counts its own, all other chats together.
+
+        Their first message was their creation: a topic never has the id 1, which is General's.
+        """
         apart = chat.type in ("supergroup", "channel")
-        number = len(chat.history) + 1 if apart else self.number()
+        number = len(chat.history) + 2 if apart else self.number()
         message = Message(id=number, chat=chat, date=self.now(), **about)
         chat.history.append(message)
         self.signal.fire()

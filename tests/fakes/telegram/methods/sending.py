@@ -38,8 +38,7 @@ def send_chat_action(world: World, p: Parameters) -> object:
 
 
 def _send(world: World, chat: Chat, p: Parameters, **content: Any) -> object:
-    markup = p.get("reply_markup")
-    keyboard = inline_keyboard(markup)
+    keyboard = inline_keyboard(p.get("reply_markup"))
     _check_thread(chat, p.get("message_thread_id"))
     reply_to = _replied(world, chat, p)
     thread_id = p.get("message_thread_id") or implied_thread(chat, reply_to)
@@ -47,7 +46,6 @@ def _send(world: World, chat: Chat, p: Parameters, **content: Any) -> object:
         chat,
         sender=world.bot,
         keyboard=keyboard,
-        other_markup=None if keyboard else markup,
         reply_to=reply_to,
         thread_id=thread_id,
         **content,

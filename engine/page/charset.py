@@ -3,8 +3,11 @@
 import codecs
 import re
 
-_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"))
-_BOMS += ((codecs.BOM_UTF16_BE, "utf-16-be"),)
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
 _META = re.compile(rb"""<meta[^>]{0,500}?charset\s{0,9}=\s{0,9}["']?([\w:.-]{1,40})""", re.I)
 _HEADER = re.compile(r"""charset\s*=\s*["']?([\w:.-]{1,40})""", re.I)
 _META_WITHIN = 4096  # bytes
@@ -20,7 +23,7 @@ def decode_page(body: bytes, content_type: str | None) -> str:
 
     Text in another encoding is practically never valid UTF-8, while the declarations often lie.
     """
-    for mark, name in _BOMS:
+    for mark, name in _BYTE_ORDER_MARKS.items():
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace")
     try:

@@ -21,7 +21,9 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _REST_OF_TAG = re.compile(r"""(?:[^>"']++|"[^"]*+"|'[^']*+')*+>""")
-_TELLING_META = re.compile(r"title|date|publish|site_name|locale|created|issued", re.IGNORECASE)
+_TELLING_META = re.compile(
+    r"title|date|publish|created|issued|site_name|application-name|locale", re.IGNORECASE
+)
 # Elements whose content is not markup of the page.
 _OPAQUE = ("script", "style", "noscript", "template", "textarea", "svg")
 _END = {
@@ -59,7 +61,7 @@ def excerpt(html: str) -> Excerpt:
         elif tag.name != "meta" or _TELLING_META.search(tag.text):
             kept[tag.name].append(tag.text)
     # <h1> last: cut in the middle of a tag of its own, it would swallow what follows.
-    most = {"html": 1, "meta": _MOST_KEPT, "title": 1, "time": 1, "h1": 1}
+    most = {"html": 1, "meta": _MOST_KEPT, "title": 1, "time": 1, "h1": 3}
     markup = "".join("".join(kept[name][:count]) for name, count in most.items())
     return Excerpt(markup, tuple(json_ld))
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from selectolax.lexbor import LexborHTMLParser
 
-from engine.charset import decode_page
-from engine.json_ld import articles, texts_of
-from engine.page_excerpt import excerpt
+from engine.page.charset import decode_page
+from engine.page.excerpt import excerpt
+from engine.page.json_ld import articles, texts_of
 
 _Value = TypeVar("_Value")
 

@@ -47,7 +47,7 @@ def _read(text: str) -> object:
 
 
 def _unwrapped(text: str) -> str:
-    text = text.strip()
+    text = text.strip().lstrip("\ufeff")
     for opening, closing in zip(_OPENINGS, _CLOSINGS, strict=True):
         text = text.removeprefix(opening).removesuffix(closing).strip()
     return text

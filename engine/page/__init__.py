@@ -1,0 +1,5 @@
+"""What a web page says about itself."""
+
+from engine.page.read import Page, read_page
+
+__all__ = ["Page", "read_page"]

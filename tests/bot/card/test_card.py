@@ -1,0 +1,149 @@
+"""The picture itself: its size, its pixels, the same bytes each time, whatever is written on it."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+from io import BytesIO
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageChops
+
+from bot.card import Card, draw_card, theme
+from bot.card.canvas import paint
+from bot.card.layout import Picture, arrange
+from tests.bot.card.library import shipped
+from tests.bot.card.test_layout import FULL
+
+HOSTILE = [
+    "\x00" * 100, "\u202eevil", "a" * 100_000, "\U0001f469\u200d" * 5000,
+    "Z" + "\u0335\u0310" * 3000, "<script>&amp;", "\ud800", "\n" * 5000,
+    "日本語" * 300, "\ufdfd" * 500, "e\u0301" * 2000,
+]  # fmt: skip
+
+
+def pixels(png: bytes) -> Image.Image:
+    image = Image.open(BytesIO(png))
+    image.load()
+    return image
+
+
+def draw(card: Card) -> Image.Image:
+    return pixels(draw_card(card, shipped()))
+
+
+def same_outside_the_safe_area(image: Image.Image) -> bool:
+    """Whether the margin holds nothing but paper (and the card's soft shadow)."""
+    blank = draw(Card(headline="", text=""))
+    difference = ImageChops.difference(image, blank)
+    safe = theme.SAFE
+    difference.paste(0, (safe, safe, theme.WIDTH - safe, theme.HEIGHT - safe))
+    bands = (band.getextrema() for band in difference.split())
+    return all(isinstance(high, int) and high <= 12 for _, high in bands)
+
+
+def test_a_png_of_1200_by_630() -> None:
+    image = draw(FULL)
+    assert (image.format, image.size, image.mode) == ("PNG", (1200, 630), "RGB")
+
+
+def test_every_field_leaves_ink() -> None:
+    whole = draw(FULL)
+    for field in fields(Card):
+        nothing: Any = () if field.name == "marks" else ""
+        without = draw(replace(FULL, **{field.name: nothing}))
+        assert ImageChops.difference(whole, without).getbbox() is not None, field.name
+
+
+def test_letters_are_dark_and_the_lead_time_is_the_accent() -> None:
+    colours = {colour for _, colour in draw(FULL).getcolors(1 << 20) or []}
+    assert {theme.INK, theme.ACCENT, theme.ON_ACCENT, theme.QUIET, theme.CARD} <= colours
+
+
+def test_emoji_are_in_colour() -> None:
+    def saturated(card: Card) -> int:
+        red, _, blue = draw(card).split()
+        return sum(ImageChops.subtract(red, blue).histogram()[150:])
+
+    plain = Card(headline="Fire", text="fire")
+    assert saturated(replace(plain, text="🔥🔥🔥")) > saturated(plain) + 500
+
+
+def test_right_to_left_text_has_its_ink_on_the_right() -> None:
+    empty = Card(headline="", text="", footer="Presagio")
+    for text, at_right in (("rain", False), ("גשם", True), ("مطر", True)):
+        box = ImageChops.difference(draw(replace(empty, text=text)), draw(empty)).getbbox()
+        assert box is not None
+        assert (box[0] > theme.WIDTH / 2) is at_right
+
+
+def test_equal_cards_give_equal_bytes_in_any_thread() -> None:
+    cards = [FULL, replace(FULL, text="🔥 שלום"), replace(FULL, headline="سلام " * 30)] * 4
+    alone = [draw_card(card, shipped()) for card in cards]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda card: draw_card(card, shipped()), cards)) == alone
+
+
+def test_different_texts_give_different_pictures() -> None:
+    assert draw_card(FULL, shipped()) != draw_card(replace(FULL, text="Another."), shipped())
+
+
+@pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text_in_every_field_is_drawn_within_the_page(hostile: str) -> None:
+    words = {field.name: hostile for field in fields(Card) if field.name != "marks"}
+    image = draw(Card(**words, marks=(hostile,) * 50))
+    assert image.size == (1200, 630)
+    assert same_outside_the_safe_area(image)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=60))
+def test_any_text_is_drawn_within_the_page(headline: str, text: str, other: str) -> None:
+    card = Card(
+        headline=headline,
+        text=text,
+        author=other,
+        handle=other,
+        date_text=other,
+        lead_time_text=other,
+        marks=(other, other),
+        footer=other,
+    )
+    assert same_outside_the_safe_area(draw(card))
+
+
+def test_ink_in_the_margin_would_be_seen() -> None:
+    picture = arrange(FULL, shipped())
+    plate = replace(picture.plates[0], box=replace(picture.plates[0].box, left=0, right=20))
+    spoilt = Picture(picture.card, (plate,), picture.texts)
+    assert not same_outside_the_safe_area(pixels(paint(spoilt)))
+
+
+def test_a_hundred_thousand_characters_cost_little_more_than_a_page() -> None:
+    page = "prophecy after prophecy " * 60
+    small = Card(headline=page, text=page, author=page, footer=page)
+    huge = Card(headline=page * 80, text=page * 80, author=page * 80, footer=page * 80)
+
+    def cost(card: Card) -> float:
+        def once() -> float:
+            began = process_time()
+            draw_card(card, shipped())
+            return process_time() - began
+
+        return min(once() for _ in range(5))
+
+    draw_card(small, shipped())
+    assert cost(huge) < 3 * cost(small)
+
+
+def test_naming_a_card_loads_no_graphics() -> None:
+    code = (
+        "import sys, bot.cli, bot.card;"
+        "print(sorted({'PIL', 'uharfbuzz', 'bot.card.canvas'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

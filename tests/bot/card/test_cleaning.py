@@ -1,0 +1,57 @@
+"""Texts of strangers lose what could lie or break, and keep what they say."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.card.cleaning import MARKS_IN_A_ROW, clean_line, clean_text
+
+BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        ("a\x00b\x1b[31mc\x7f", "ab[31mc"),
+        (f"safe {BIDI_CONTROLS}text", "safe text"),
+        ("one\r\ntwo\u2028three", "one\ntwo\nthree"),
+        ("a\n\n\n\n\nb", "a\n\nb"),
+        ("  a \t b\u00a0c  ", "a b c"),
+        ("e\u0301", "é"),
+        ("lone \ud83d surrogate", "lone surrogate"),
+        ("private \ue000 and \uffff", "private and"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("👩\u200d🚀", "👩\u200d🚀"),
+        ("\ufeffsoft\u00adhyphen", "softhyphen"),
+    ],
+)
+def test_known_texts(raw: str, clean: str) -> None:
+    assert clean_text(raw, 100) == clean
+
+
+@given(st.text(max_size=200), st.integers(1, 50))
+def test_nothing_that_controls_remains(raw: str, limit: int) -> None:
+    clean = clean_text(raw, limit)
+    assert len(clean) <= limit
+    assert not set(clean) & set(BIDI_CONTROLS)
+    assert not {c for c in clean if unicodedata.category(c) in {"Cc", "Cs", "Co", "Cn"}} - {"\n"}
+    assert "\n\n\n" not in clean
+
+
+@given(st.text(max_size=80))
+def test_a_line_is_one_line(raw: str) -> None:
+    assert len(clean_line(raw, 100).splitlines()) <= 1
+
+
+def test_towers_of_marks_are_lowered() -> None:
+    tower = "a" + "\u0323\u0330\u0331" * 50 + "b"
+    clean = clean_text(tower, 1000)
+    assert clean.startswith(("a", "ạ"))
+    assert clean.endswith("b")
+    assert sum(unicodedata.combining(c) > 0 for c in clean) <= MARKS_IN_A_ROW
+
+
+def test_a_huge_text_is_not_read_to_its_end() -> None:
+    assert clean_text("\u202e" * 1000 + "late", 10) == ""

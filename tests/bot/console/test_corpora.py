@@ -1,0 +1,107 @@
+"""`presagio corpora`: list, show, set, drop."""
+
+import os
+import pty
+from pathlib import Path
+
+import pytest
+
+from tests.bot.command_line import Done, ask, finish, start, write_tweets
+from tests.bot.conftest import Invoke
+
+
+@pytest.fixture
+def mine(invoke: Invoke, database: str, tmp_path: Path) -> str:
+    """A database with the corpus "mine" of five tweets; its URL."""
+    file = str(write_tweets(tmp_path / "a.jsonl", range(5)))
+    command = ("ingest", file, "--corpus", "mine", "--author", "me", "--language", "spanish")
+    assert invoke(*command).code == 0
+    return database
+
+
+SHORT = {"name": "mine", "kind": "tweets", "language": "spanish", "documents": 5, "author": "me"}
+
+
+class TestList:
+    def test_prints_one_row_a_corpus(self, invoke: Invoke, mine: str, tmp_path: Path) -> None:
+        invoke("ingest", str(tmp_path / "a.jsonl"), "--corpus", "also")
+        assert invoke("corpora", "list").out.splitlines() == [
+            "name  kind    language  documents  author",
+            "also  tweets  english   5          -",
+            "mine  tweets  spanish   5          me",
+        ]
+        rows = invoke("corpora", "list", "--json").json_lines
+        assert [row["name"] for row in rows] == ["also", "mine"]
+        assert rows[1] == SHORT
+
+    def test_of_nothing_says_so_beside_the_results(self, invoke: Invoke, database: str) -> None:
+        assert invoke("corpora", "list") == Done(
+            0, "", "There is no corpus yet. Load one with: presagio ingest FILE\n"
+        )
+        assert invoke("corpora", "list", "--json").out == ""
+
+
+class TestShow:
+    def test_prints_everything(self, invoke: Invoke, mine: str) -> None:
+        shown = invoke("corpora", "show", "mine", "--json").json
+        assert shown == SHORT | {
+            "languages": ["spanish"],
+            "average_length": shown["average_length"],
+            "oldest": "2010-03-05T12:00:00+00:00",
+            "newest": "2014-03-05T12:00:00+00:00",
+            "url_template": "https://x.com/{author}/status/{id}",
+        }
+        assert shown["average_length"] == 6.0  # Spanish stops none of these English words
+        lines = dict(
+            line.split(": ", 1) for line in invoke("corpora", "show", "mine").out.splitlines()
+        )
+        assert lines.keys() == shown.keys()
+        assert (lines["languages"], lines["author"]) == ("spanish", "me")
+
+    def test_of_an_unknown_one_names_those_there_are(self, invoke: Invoke, mine: str) -> None:
+        complaint = invoke("corpora", "show", "yours").complaint()
+        assert complaint == "There is no corpus 'yours'. There are: mine."
+
+
+class TestSet:
+    def test_changes_what_is_named_and_nothing_else(self, invoke: Invoke, mine: str) -> None:
+        template = "https://example.org/{id}"
+        changed = invoke("corpora", "set", "mine", "--url-template", template, "--json").json
+        assert (changed["url_template"], changed["author"]) == (template, "me")
+        changed = invoke("corpora", "set", "mine", "--author", "@you", "--json").json
+        assert (changed["url_template"], changed["author"]) == (template, "you")
+
+    def test_of_an_unknown_one_fails(self, invoke: Invoke, mine: str) -> None:
+        assert "There is no corpus" in invoke("corpora", "set", "no", "--author", "x").complaint()
+
+
+class TestDrop:
+    def test_removes_a_corpus_with_what_it_holds(self, invoke: Invoke, mine: str) -> None:
+        assert invoke("corpora", "drop", "mine", "--yes").out == "Dropped mine with 5 documents.\n"
+        assert ask(mine, "SELECT count(*) FROM document") == 0
+        assert ask(mine, "SELECT count(*) FROM lexeme") == 0
+        assert invoke("corpora", "drop", "mine", "--yes").code == 1
+
+    def test_says_so_in_json(self, invoke: Invoke, mine: str) -> None:
+        dropped = invoke("corpora", "drop", "mine", "--yes", "--json").json
+        assert dropped == {"dropped": "mine", "documents": 5}
+
+    def test_without_a_terminal_asks_nobody_and_leaves_it(self, invoke: Invoke, mine: str) -> None:
+        assert "Pass --yes." in invoke("corpora", "drop", "mine").complaint(2)
+        assert ask(mine, "SELECT documents FROM corpus") == 5
+
+    @pytest.mark.parametrize(
+        ("said", "code", "left"), [(b"y\n", 0, 0), (b"n\n", 1, 1), (b"\n", 1, 1), (b"\x04", 1, 1)]
+    )
+    def test_on_a_terminal_asks_first(self, mine: str, said: bytes, code: int, left: int) -> None:
+        ours, theirs = pty.openpty()
+        process = start("corpora", "drop", "mine", stdin=theirs)
+        os.close(theirs)
+        os.write(ours, said)
+        done = finish(process)
+        os.close(ours)
+        assert done.code == code
+        assert done.out == ("" if left else "Dropped mine with 5 documents.\n")
+        told = "presagio: Nothing was changed.\n" if left else ""
+        assert done.err == f"Remove 'mine' and all it holds? [y/N] {told}"
+        assert ask(mine, "SELECT count(*) FROM corpus") == left

@@ -1,0 +1,78 @@
+"""`presagio demo` and `chat`: the bundled corpus answers, without a key, a server or a question."""
+
+import re
+from pathlib import Path
+
+import orjson
+
+from tests.bot.command_line import ROOT, presagio
+from tests.bot.conftest import Invoke
+
+# The headlines of the demo are the first of those whose best answers are known.
+_LINES = (ROOT / "examples" / "acceptance.jsonl").read_bytes().splitlines()
+EXPECTED = {row["headline"]: row["top3_any"] for row in map(orjson.loads, _LINES)}
+HEADLINES = [
+    orjson.loads(line)["headline"]
+    for line in (ROOT / "examples" / "headlines.jsonl").read_bytes().splitlines()
+]
+
+
+def answers(out: str) -> list[str]:
+    """Return the id of the first tweet of each answer."""
+    return re.findall(
+        r"^1\. .*\n(?:   .*\n)+?   https://example\.org/CapNereoPike/(\d+)$", out, re.M
+    )
+
+
+def assert_answered(out: str) -> None:
+    first = answers(out)
+    assert len(first) == len(HEADLINES) == 4
+    for headline, found in zip(HEADLINES, first, strict=True):
+        assert " ".join(headline.split()) in " ".join(out.split())
+        assert found in EXPECTED[headline]
+
+
+def test_answers_four_headlines_as_often_as_it_is_run(invoke: Invoke, database: str) -> None:
+    first = invoke("demo")
+    assert first.code == 0
+    assert_answered(first.out)
+    assert "demo: 416 read, 416 inserted" in first.err
+    second = invoke("demo")
+    assert second.out == first.out
+    assert "demo: 416 read, 0 inserted, 0 updated, 416 unchanged" in second.err
+
+
+def test_needs_neither_a_home_nor_an_environment(server_folder: Path) -> None:
+    home = server_folder / "h"
+    home.mkdir()
+    done = presagio("demo", env={"HOME": str(home)}, cwd=home)
+    assert done.code == 0, done.err
+    assert_answered(done.out)
+    assert "Creating the database (only the first time)." in done.err
+    assert "WARNING" not in done.err
+
+
+class TestChat:
+    def test_converses_until_the_input_ends(self, database: str) -> None:
+        said = f"{HEADLINES[0]}\n/why 1\n/more\n/help\n/nonsense\n\n{HEADLINES[2]}".encode()
+        done = presagio("demo", "--chat", stdin=said)
+        assert done.code == 0
+        assert [
+            found in EXPECTED[HEADLINES[i]]
+            for i, found in zip((0, 2), answers(done.out), strict=True)
+        ]
+        assert "words in common: Container, Ship" in done.out
+        assert re.search(r"^4\. ", done.out, re.M)
+        assert "/why [NUMBER]: " in done.out
+        assert "I know no command /nonsense." in done.out
+        assert "\x1b" not in done.out
+
+    def test_takes_the_only_corpus(self, demo: str) -> None:
+        done = presagio("chat", stdin=HEADLINES[0].encode())
+        assert answers(done.out)[0] in EXPECTED[HEADLINES[0]]
+
+    def test_tells_what_is_wrong_and_goes_on(self, database: str) -> None:
+        done = presagio("chat", stdin=b"a headline\n/help\n")
+        assert done.code == 0
+        assert "There is no corpus yet." in done.out
+        assert "/why [NUMBER]: " in done.out

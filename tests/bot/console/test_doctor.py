@@ -1,0 +1,172 @@
+"""`presagio doctor`: each check with ok or the fix, and no secret in anything that is printed."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+from aiohttp import web
+
+from tests.bot.command_line import ask, presagio
+from tests.bot.conftest import Invoke
+from tests.database import execute, wait_for
+
+PASSWORD, KEY = "hunter2-secret", "sk-or-v1-0123456789-secret"
+
+
+def checks(invoke: Invoke, code: int) -> dict[str, dict[str, Any]]:
+    done = invoke("doctor", "--json")
+    assert done.code == code, done
+    found = {row["check"]: row for row in done.json_lines}
+    assert len(found) == len(done.json_lines)
+    assert all(list(row) == ["check", "ok", "detail", "fix"] for row in found.values())
+    return found
+
+
+class TestHealthy:
+    def test_everything_is_ok(self, invoke: Invoke, demo: str) -> None:
+        found = checks(invoke, 0)
+        assert [*found] == [
+            "settings", "database", "extensions", "migrations", "corpus demo", "model",
+        ]  # fmt: skip
+        assert [row["ok"] for row in found.values()] == [True] * 5 + [None]
+        assert found["corpus demo"]["detail"] == "416 documents, statistics exact"
+        assert found["model"]["fix"].startswith("Set OPENROUTER_API_KEY")
+
+    def test_in_words(self, invoke: Invoke, demo: str) -> None:
+        done = invoke("doctor")
+        assert (done.code, done.err) == (0, "")
+        assert "\nok   corpus demo: 416 documents, statistics exact\n" in done.out
+        assert "\n--   model: none: answers are not judged\n     Set OPEN" in done.out
+
+    def test_no_corpus_yet_is_no_fault(self, invoke: Invoke, database: str) -> None:
+        assert checks(invoke, 0)["corpora"]["ok"] is None
+
+
+class TestFaulty:
+    @pytest.mark.usefixtures("unreachable")
+    def test_database(self, invoke: Invoke) -> None:
+        found = checks(invoke, 1)
+        assert [*found] == ["settings", "database", "model"]
+        assert found["database"]["ok"] is False
+        assert "Check DATABASE_URL" in found["database"]["fix"]
+        done = invoke("doctor")
+        assert done.code == 1
+        assert "\nFAIL database: postgresql://127.0.0.1:1/x: The database cannot be" in done.out
+
+    def test_migrations(self, invoke: Invoke, database: str) -> None:
+        wait_for(execute(database, "DELETE FROM migration WHERE version = 2"))
+        found = checks(invoke, 1)
+        assert found["migrations"]["fix"] == "Run: presagio init"
+        assert found["migrations"]["detail"].startswith("1 of ")
+        assert "corpora" not in found
+
+    def test_tables_of_a_newer_version(self, invoke: Invoke, database: str) -> None:
+        newer = "INSERT INTO migration (version, name, checksum) VALUES (9999, 'new', 'x')"
+        wait_for(execute(database, newer))
+        found = checks(invoke, 1)
+        assert found["database"]["ok"] is True
+        assert found["migrations"]["fix"] == "Upgrade presagio on this machine."
+
+    def test_extensions(self, invoke: Invoke, database: str) -> None:
+        wait_for(execute(database, "DROP EXTENSION pg_trgm CASCADE"))
+        found = checks(invoke, 1)
+        assert found["extensions"]["detail"] == "missing: pg_trgm"
+        assert "contrib" in found["extensions"]["fix"]
+
+    def test_statistics(self, invoke: Invoke, database: str) -> None:
+        invoke("demo")
+        wait_for(execute(database, "UPDATE corpus SET tokens = tokens + 1"))
+        found = checks(invoke, 1)
+        assert found["corpus demo"]["ok"] is False
+        assert "kept as 416 and" in found["corpus demo"]["detail"]
+        assert found["corpus demo"]["fix"].endswith("presagio corpora drop demo")
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[str]:
+    """A model endpoint that refuses every key and repeats it in what it says."""
+
+    async def refuse(request: web.Request) -> web.Response:
+        text = f"no such key: {request.headers['Authorization']}"
+        return web.json_response({"error": {"message": text}}, status=401)
+
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", refuse)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    await runner.cleanup()
+
+
+def with_password(url: str) -> str:
+    place = urlsplit(url)
+    user, _, host = place.netloc.rpartition("@")
+    user = user.partition(":")[0] or "postgres"
+    return urlunsplit(place._replace(netloc=f"{user}:{PASSWORD}@{host}"))
+
+
+class TestSecrets:
+    COMMANDS = (
+        ["doctor"], ["doctor", "--json"], ["search", "ship"], ["search", "ship", "--json"],
+        ["corpora", "list"], ["init"], ["ingest", "/no/such/file"], ["search", "x", "--limit", "0"],
+    )  # fmt: skip
+
+    @pytest.fixture(autouse=True)
+    def _secrets(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("OPENROUTER_API_KEY", KEY)
+        monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", "http://127.0.0.1:1/v1")
+        monkeypatch.setenv("PRESAGIO_LLM__RETRIES", "0")
+        monkeypatch.setenv("PRESAGIO_LOGGING__LEVEL", "debug")
+
+    def outputs(self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, url: str) -> str:
+        monkeypatch.setenv("DATABASE_URL", url)
+        runs = [invoke(*command) for command in self.COMMANDS]
+        return "".join(done.out + done.err for done in runs)
+
+    def test_are_not_printed_when_all_is_well(
+        self, invoke: Invoke, demo: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        said = self.outputs(invoke, monkeypatch, with_password(demo))
+        assert "ok   database: " in said
+        assert "****" in said
+        assert PASSWORD not in said
+        assert KEY not in said
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            f"postgresql://me:{PASSWORD}@127.0.0.1:1/x",
+            f"postgresql://me:{PASSWORD}/@127.0.0.1:1/x",
+            f"postgresql://127.0.0.1:1/x?user=me&password={PASSWORD}",
+            f"mysql://me:{PASSWORD}@127.0.0.1/x",
+        ],
+    )
+    def test_are_not_printed_when_nothing_works(
+        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, url: str
+    ) -> None:
+        said = self.outputs(invoke, monkeypatch, url)
+        assert "presagio: " in said
+        assert PASSWORD not in said
+        assert KEY not in said
+
+    async def test_are_not_printed_when_the_endpoint_repeats_them(
+        self, demo: str, endpoint: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", endpoint)
+        examined = await asyncio.to_thread(presagio, "doctor")
+        assert examined.code == 1
+        assert "FAIL model: 127.0.0.1 refuses the key." in examined.out
+        found = await asyncio.to_thread(presagio, "search", "ship")
+        assert found.code == 0
+        for done in (examined, found):
+            assert KEY not in done.out + done.err
+
+
+def test_the_recount_itself_changes_nothing(invoke: Invoke, demo: str) -> None:
+    query = "SELECT md5(string_agg(l::text, '' ORDER BY lexeme)) FROM lexeme l"
+    before = ask(demo, query)
+    invoke("doctor")
+    assert ask(demo, query) == before

@@ -1,0 +1,223 @@
+"""An ingest that is cut off: one clear line, nothing half-written; a second run completes it."""
+
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from db.postmaster import PID_FILE
+from tests.bot.command_line import Done, ask, finish, presagio, start, write_tweets
+from tests.bot.conftest import Invoke
+from tests.database import execute, wait_for
+
+BATCHES = 12_000  # records: one whole batch and a part of the next
+DOCUMENTS = "SELECT coalesce(sum(documents), 0)::int FROM corpus"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_tweets(tmp_path / "a.jsonl", range(BATCHES))
+
+
+def before_insert(url: str, action: str) -> None:
+    """Do something before each statement that inserts documents."""
+    body = f"CREATE FUNCTION obstruct() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {action};"
+    trigger = "CREATE TRIGGER obstruct BEFORE INSERT ON document FOR EACH STATEMENT"
+    statements = (f"{body} RETURN NULL; END $$", f"{trigger} EXECUTE FUNCTION obstruct()")
+    wait_for(execute(url, *statements))
+
+
+def unobstructed(url: str) -> None:
+    wait_for(execute(url, "DROP FUNCTION obstruct CASCADE"))
+
+
+def until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def storing(url: str) -> bool:
+    """Tell whether a command is writing documents at this moment."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    return bool(ask(url, f"{query} AND state = 'active' AND query LIKE 'INSERT INTO document%'"))
+
+
+def assert_completes(file: Path, *, corpus: str = "tweets", total: int = BATCHES) -> None:
+    """A second run stores the rest, and the statistics are what a recount gives."""
+    again = presagio("ingest", str(file), "--json", "--corpus", corpus).json
+    assert (again["read"], again["rejected"]) == (total, 0)
+    checks = {check["check"]: check for check in presagio("doctor", "--json").json_lines}
+    assert checks[f"corpus {corpus}"]["detail"] == f"{total:,} documents, statistics exact"
+
+
+class TestSignals:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_end_it_quickly_and_quietly(self, database: str, file: Path, number: int) -> None:
+        before_insert(database, "PERFORM pg_sleep(60)")
+        process = start("ingest", str(file))
+        until(lambda: storing(database))
+        began = time.monotonic()
+        process.send_signal(number)
+        done = finish(process)
+        assert time.monotonic() - began < 5
+        assert (done.code, done.out) == (128 + number, "")
+        assert done.err == "Stopped. What was stored stays; the same command completes it.\n"
+        until(lambda: not storing(database))  # the server was told, too
+        unobstructed(database)
+        assert ask(database, "SELECT count(*) FROM document") == 0
+        assert_completes(file)
+
+    @pytest.mark.parametrize("records", [0, 5], ids=["before", "within"])
+    def test_end_it_while_standard_input_says_nothing(
+        self, database: str, tmp_path: Path, records: int
+    ) -> None:
+        content = write_tweets(tmp_path / "a", range(records)).read_bytes()
+        reading, writing = os.pipe()
+        process = start("ingest", str(write_tweets(tmp_path / "b", range(9))), "-", stdin=reading)
+        os.close(reading)
+        os.write(writing, content)
+        time.sleep(1)  # wherever it is by then
+        process.send_signal(signal.SIGTERM)
+        assert finish(process).code == 143
+        os.close(writing)
+
+
+def test_a_killed_one_is_completed_by_the_next(database: str, file: Path) -> None:
+    before_insert(database, f"IF ({DOCUMENTS}) > 0 THEN PERFORM pg_sleep(0.5); END IF")
+    process = start("ingest", str(file))
+    until(lambda: ask(database, DOCUMENTS) > 0)
+    process.kill()
+    finish(process)
+    unobstructed(database)
+    assert ask(database, "SELECT count(*) FROM document") in (10_000, BATCHES)
+    assert_completes(file)
+
+
+def test_a_writer_whose_connection_is_cut_fails_in_one_line(database: str, file: Path) -> None:
+    before_insert(database, f"IF ({DOCUMENTS}) > 0 THEN PERFORM pg_sleep(60); END IF")
+    process = start("ingest", str(file))
+    until(lambda: ask(database, DOCUMENTS) > 0 and storing(database))
+    while process.poll() is None:
+        ask(
+            database,
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+        time.sleep(0.02)
+    complaint = finish(process).complaint()
+    assert "nothing was half-written" in complaint
+    unobstructed(database)
+    assert ask(database, DOCUMENTS) == 10_000
+    assert_completes(file)
+
+
+def test_a_full_disk_fails_in_one_line(invoke: Invoke, database: str, file: Path) -> None:
+    full = "RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'"
+    before_insert(database, f"IF ({DOCUMENTS}) > 0 THEN {full}; END IF")
+    complaint = invoke("ingest", str(file)).complaint()
+    assert complaint.startswith("The database server ran out of room: could not extend file")
+    assert "Free some space" in complaint
+    unobstructed(database)
+    assert ask(database, DOCUMENTS) == ask(database, "SELECT count(*) FROM document") == 10_000
+    assert_completes(file)
+
+
+def test_two_at_once_into_one_corpus_both_succeed(database: str, tmp_path: Path) -> None:
+    one = write_tweets(tmp_path / "one", range(6_000), text="The same {}")
+    other = write_tweets(tmp_path / "other", range(3_000, 9_000), text="The same {}")
+    done = [finish(p) for p in [start("ingest", str(f), "--json") for f in (one, other)]]
+    assert sum(each.json["inserted"] for each in done) == 9_000
+    assert [each.json["updated"] for each in done] == [0, 0]
+    checks = {check["check"]: check for check in presagio("doctor", "--json").json_lines}
+    assert checks["corpus tweets"]["detail"] == "9,000 documents, statistics exact"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs wait4")
+def test_memory_does_not_grow_with_the_file(database: str, tmp_path: Path) -> None:
+    # A file of 300,000 records in which 3,000 come back: reading is the same, storing is short.
+    content = write_tweets(tmp_path / "a", range(3_000)).read_bytes()
+    file = tmp_path / "long.jsonl.gz"
+    with gzip.open(file, "wb", compresslevel=1) as packed:
+        for _ in range(100):
+            packed.write(content)
+    process = start("ingest", str(file), "--json")
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert finish(process).json["read"] == 300_000
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert usage.ru_maxrss * unit < 250_000_000
+
+
+@pytest.fixture(scope="session")
+def _created(run_folder: Path, worker_id: str) -> Path:
+    """A data folder whose database has all tables, to copy."""
+    place = run_folder / f"cli-{worker_id}"
+    environment = {"PATH": os.environ["PATH"], "HOME": str(place), "PRESAGIO_DATA_DIR": str(place)}
+    assert presagio("init", env=environment).code == 0
+    return place
+
+
+@pytest.fixture
+def embedded(
+    server_folder: Path, _created: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """A data folder with an embedded database, which commands of this test use."""
+    place = server_folder / "d"
+    subprocess.run(["cp", "-a", _created, place], check=True)  # keeps the owner
+    monkeypatch.setenv("PRESAGIO_DATA_DIR", str(place))
+    yield place
+    assert not (place / "postgres" / PID_FILE).exists()
+    shutil.rmtree(place)
+
+
+def embedded_url(place: Path) -> str:
+    """Where the running server of a data folder listens."""
+    lines = (place / "postgres" / PID_FILE).read_text().splitlines()
+    return f"postgresql://postgres@/presagio?host={lines[4]}&port={lines[3]}"
+
+
+def begun(place: Path, file: Path) -> "subprocess.Popen[bytes]":
+    """Start an ingest whose first batch is stored and whose second one is on its way."""
+    process = start("ingest", str(file))
+    until((place / "postgres" / PID_FILE).exists)
+
+    def has_stored() -> bool:
+        try:
+            return bool(ask(embedded_url(place), DOCUMENTS))
+        except (OSError, IndexError, asyncpg.PostgresError):  # it is not ready yet
+            return False
+
+    until(has_stored)
+    return process
+
+
+class TestEmbeddedServer:
+    def test_that_is_killed_fails_it_in_one_line(self, embedded: Path, tmp_path: Path) -> None:
+        file = write_tweets(tmp_path / "a.jsonl", range(25_000))
+        process = begun(embedded, file)
+        pid = int((embedded / "postgres" / PID_FILE).read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+        done = finish(process)
+        lost = ("The connection to the database was lost", "The database cannot be reached")
+        assert done.complaint().startswith(lost)
+        assert done.err.count("\n") == 1
+        assert_completes(file, total=25_000)
+
+    def test_is_released_when_a_signal_ends_it(self, embedded: Path, tmp_path: Path) -> None:
+        file = write_tweets(tmp_path / "a.jsonl", range(25_000))
+        process = begun(embedded, file)
+        process.send_signal(signal.SIGINT)
+        done: Done = finish(process)
+        assert done.code == 130
+        assert "Traceback" not in done.err
+        assert not (embedded / "postgres" / PID_FILE).exists()

@@ -1,0 +1,81 @@
+"""Log lines on stderr: one each, harmless, and no noise beside the error that ends a command."""
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from bot.logs import configure_logging
+from bot.settings.model import LoggingSettings
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+
+
+def fail_in(logger: logging.Logger) -> None:
+    error = ValueError("it\nbroke")
+    logger.error("the job %s", "failed", exc_info=error)
+
+
+def test_a_record_is_one_line_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(LoggingSettings())
+    fail_in(logging.getLogger("presagio.x"))
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("ERROR presagio.x: the job failed (ValueError: it broke)")
+
+
+def test_debugging_shows_the_traceback_too(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(LoggingSettings(level="debug"))
+    fail_in(logging.getLogger("presagio.x"))
+    assert capsys.readouterr().err.endswith("(ValueError: it broke)\nValueError: it\nbroke\n")
+
+
+def test_foreign_text_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(LoggingSettings())
+    logging.getLogger("presagio.x").warning("the model said %s", "\x1b[2J\nfake line \u202e")
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.endswith("the model said \ufffd[2J fake line \ufffd")
+
+
+def test_json_is_one_object_a_record(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(LoggingSettings(format="json"))
+    fail_in(logging.getLogger("presagio.x"))
+    said = json.loads(capsys.readouterr().err)
+    assert (said["level"], said["logger"], said["message"]) == (
+        "error",
+        "presagio.x",
+        "the job failed",
+    )
+    assert said["exception"] == "ValueError: it\nbroke"
+    assert said["time"].endswith("+00:00")
+
+
+def test_only_the_chosen_level_and_above(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging(LoggingSettings(level="error"))
+    logging.getLogger("presagio.x").warning("not so bad")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("logger", "level", "message"),
+    [
+        ("httpx", logging.INFO, "HTTP Request: GET https://host/bot123:TOKEN/getMe"),
+        ("asyncpg.pool", logging.WARNING, "Failed to restore the pool connection floor"),
+        ("asyncio", logging.WARNING, "socket.send() raised exception."),
+        ("asyncio", logging.ERROR, "Resetting connection with an active transaction <x>"),
+    ],
+)
+def test_what_libraries_say_of_every_call_is_left_out_even_when_debugging(
+    capsys: pytest.CaptureFixture[str], logger: str, level: int, message: str
+) -> None:
+    configure_logging(LoggingSettings(level="debug"))
+    logging.getLogger(logger).log(level, message)
+    assert capsys.readouterr().err == ""
+    logging.getLogger(logger).error("something else")
+    assert "something else" in capsys.readouterr().err

@@ -1,0 +1,220 @@
+"""What the bot is told: shapes as python-telegram-bot reads them, and who hears what."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from telegram import TelegramObject, Update
+from telegram.constants import UpdateType
+
+from tests.fakes.every_update import every_update
+from tests.fakes.telegram import Chat, Message, TelegramServer, User
+
+# Newer than the library.
+_NEWER = {"can_send_welcome_messages"}
+
+
+@pytest.fixture
+def telegram() -> TelegramServer:
+    return TelegramServer(username="presagio_bot")
+
+
+@pytest.fixture
+def alice(telegram: TelegramServer) -> User:
+    return telegram.user("Alice")
+
+
+def objects(value: object) -> Iterator[TelegramObject]:
+    """A library object and all that hang below it."""
+    if isinstance(value, TelegramObject):
+        yield value
+        for name in value.__slots__:
+            yield from objects(getattr(value, name, None))
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from objects(one)
+
+
+async def test_python_telegram_bot_knows_every_field_of_every_update(
+    telegram: TelegramServer,
+) -> None:
+    for payload in await every_update(telegram):
+        update = Update.de_json(payload, None)
+        for one in objects(update):
+            assert set(one.api_kwargs) <= _NEWER, one
+        # What it read is what was sent.
+        assert _plain(update.to_dict()) == _plain(payload)
+
+
+def _plain(value: Any) -> Any:
+    """Without what the library adds or leaves out by itself: false flags, empty lists."""
+    if isinstance(value, dict):
+        kept = {name: _plain(one) for name, one in value.items() if name not in _NEWER}
+        return {name: one for name, one in kept.items() if one not in ([], False)}
+    return [_plain(one) for one in value] if isinstance(value, list) else value
+
+
+async def test_every_kind_of_update_that_a_bot_of_ours_can_get_is_made(
+    telegram: TelegramServer,
+) -> None:
+    kinds = {name for one in await every_update(telegram) for name in one} - {"update_id"}
+    assert kinds == {
+        UpdateType.MESSAGE,
+        UpdateType.EDITED_MESSAGE,
+        UpdateType.CHANNEL_POST,
+        UpdateType.CALLBACK_QUERY,
+        UpdateType.INLINE_QUERY,
+        UpdateType.CHOSEN_INLINE_RESULT,
+        UpdateType.MY_CHAT_MEMBER,
+    }
+
+
+def heard(telegram: TelegramServer) -> list[str]:
+    """The texts that the bot was told of."""
+    messages = [one.message for one in telegram.updates.values()]
+    return [one.text for one in messages if one]
+
+
+async def test_privacy_mode_shows_commands_and_replies_only(
+    telegram: TelegramServer, alice: User
+) -> None:
+    group = telegram.group("News", admins=[alice])
+    bots = telegram.world.post(group, sender=telegram.bot)
+    first = await alice.says(group, "small talk")
+    await alice.says(group, "@presagio_bot a mention")
+    await alice.says(group, "not /first")
+    await alice.says(group, "/p@other_bot x")
+    await alice.says(group, "to a person", reply_to=first)
+    await alice.says(group, "/p x")
+    await alice.says(group, "/p@Presagio_Bot x")
+    await alice.says(group, "to the bot", reply_to=bots)
+    assert heard(telegram) == ["/p x", "/p@Presagio_Bot x", "to the bot"]
+
+
+@pytest.mark.parametrize(
+    "open_to", [{"privacy_mode": False}, {"privacy_mode": True, "bot_status": "administrator"}]
+)
+async def test_without_privacy_mode_or_as_administrator_the_bot_hears_everything(
+    telegram: TelegramServer, alice: User, open_to: dict[str, Any]
+) -> None:
+    group = telegram.group("News", admins=[alice], **open_to)
+    await alice.says(group, "small talk")
+    await alice.says(group, "/p@other_bot x")
+    assert heard(telegram) == ["small talk", "/p@other_bot x"]
+
+
+async def test_a_bot_that_is_not_there_hears_nothing_but_its_removal(
+    telegram: TelegramServer, alice: User
+) -> None:
+    group = telegram.group("News", admins=[alice], privacy_mode=False)
+    group.remove_bot()
+    await alice.says(group, "x")
+    assert [one.kind for one in telegram.updates.values()] == ["my_chat_member"]
+
+
+async def test_a_bot_that_is_added_is_told_twice_and_once_when_promoted(
+    telegram: TelegramServer, alice: User
+) -> None:
+    group = telegram.group("News", admins=[alice], bot_status="left")
+    group.add_bot()
+    group.add_bot(status="administrator")
+    kinds = [one.kind for one in telegram.updates.values()]
+    assert kinds == ["my_chat_member", "message", "my_chat_member"]
+
+
+async def test_service_messages_pass_privacy_mode(telegram: TelegramServer, alice: User) -> None:
+    basic = telegram.group("News", admins=[alice], basic=True)
+    new = basic.migrate()
+    old_told, new_told = [one.content for one in telegram.updates.values()]
+    assert old_told["migrate_to_chat_id"] == new.id
+    assert new_told["migrate_from_chat_id"] == basic.id
+    assert (old_told["chat"]["id"], new_told["chat"]["id"]) == (basic.id, new.id)
+
+
+async def test_in_a_topic_what_replies_to_nothing_replies_to_its_beginning(
+    telegram: TelegramServer, alice: User
+) -> None:
+    forum = telegram.group("News", admins=[alice], forum=True, privacy_mode=False)
+    topic = forum.topic("Sport")
+    inside = await alice.says(forum, "x", thread=topic)
+    general = await alice.says(forum, "y")
+    payload = inside.payload()
+    assert (payload["is_topic_message"], payload["message_thread_id"]) == (True, topic.id)
+    assert payload["reply_to_message"]["forum_topic_created"]["name"] == "Sport"
+    assert "message_thread_id" not in general.payload()
+    assert topic.id != 1
+
+
+async def test_a_reply_without_topics_has_a_thread_but_is_no_topic_message(
+    telegram: TelegramServer, alice: User
+) -> None:
+    group = telegram.group("News", admins=[alice])
+    root = await alice.says(group, "x")
+    reply = await alice.says(group, "y", reply_to=await alice.says(group, "z", reply_to=root))
+    assert reply.payload()["message_thread_id"] == root.id
+    assert "is_topic_message" not in reply.payload()
+
+
+async def test_an_anonymous_administrator_writes_as_the_group(
+    telegram: TelegramServer, alice: User
+) -> None:
+    group = telegram.group("News", admins=[alice], privacy_mode=False)
+    payload = (await alice.says(group, "x", anonymous=True)).payload()
+    assert payload["sender_chat"]["id"] == group.id
+    assert payload["from"]["username"] == "GroupAnonymousBot"
+
+
+# Which answer belongs to which update
+
+
+def answer(telegram: TelegramServer, chat: Chat, reply_to: Message | None = None) -> Message:
+    message = telegram.world.post(chat, sender=telegram.bot, reply_to=reply_to)
+    telegram.world.attribute(message)
+    return message
+
+
+async def test_a_reply_answers_what_it_replies_to(telegram: TelegramServer, alice: User) -> None:
+    group = telegram.group("News", admins=[alice], privacy_mode=False)
+    first, second = await alice.says(group, "a"), await alice.says(group, "b")
+    reply = answer(telegram, group, first)
+    assert (first.answers, second.answers) == ([reply], [])
+
+
+async def test_in_private_answers_belong_in_order_and_a_surplus_to_the_last(
+    telegram: TelegramServer, alice: User
+) -> None:
+    chat = telegram.private_chat(alice)
+    first, second = await alice.says(chat, "a"), await alice.says(chat, "b")
+    for update in telegram.updates.values():
+        telegram.world.updates.handed_out(update)
+    answers = [answer(telegram, chat) for _ in range(3)]
+    assert (first.answers, second.answers) == (answers[:1], answers[1:])
+
+
+async def test_in_a_group_an_answer_without_reply_belongs_to_the_latest_event(
+    telegram: TelegramServer, alice: User
+) -> None:
+    group = telegram.group("News", admins=[alice], privacy_mode=False)
+    first, second = await alice.says(group, "a"), await alice.says(group, "b")
+    for update in telegram.updates.values():
+        telegram.world.updates.handed_out(update)
+    await alice.says(group, "not yet handed out")
+    only = answer(telegram, group)
+    assert (first.answers, second.answers) == ([], [only])
+
+
+# Waiting
+
+
+async def test_waiting_for_what_never_comes_says_what_is_there(
+    telegram: TelegramServer, alice: User
+) -> None:
+    chat = telegram.private_chat(alice)
+    asked = await alice.says(chat, "x")
+    with pytest.raises(AssertionError, match=r"the chat shows \['x'\]"):
+        await chat.until(lambda one: one.from_bot, timeout=0.01)
+    with pytest.raises(AssertionError, match="no answer to 'x'"):
+        await asked.answer(timeout=0.01)
+    with pytest.raises(AssertionError, match="no button 'Up'"):
+        await alice.presses(asked, "Up")
+    assert await chat.until(lambda one: one.text == "x") is asked

@@ -1,0 +1,397 @@
+"""The stand-in over plain HTTP: paths, bodies, polls, webhooks and trouble."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx
+import pytest
+from aiohttp import web
+
+from tests.fakes.telegram import Chat, TelegramServer, User, png
+
+Answer = dict[str, Any]
+
+
+class Client:
+    """A bot without a library."""
+
+    def __init__(self, telegram: TelegramServer, http: httpx.AsyncClient) -> None:
+        self.base = f"{telegram.base_url}{telegram.token}"
+        self.http = http
+
+    async def __call__(self, method: str, **parameters: Any) -> Answer:
+        answer: Answer = (await self.http.post(f"{self.base}/{method}", json=parameters)).json()
+        return answer
+
+    async def updates(self, offset: int = 0, timeout: float = 0) -> list[int]:
+        """Ids of what a poll hands out."""
+        answer = await self("getUpdates", offset=offset, timeout=timeout)
+        return [one["update_id"] for one in answer["result"]]
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[TelegramServer]:
+    async with TelegramServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def client(telegram: TelegramServer) -> AsyncIterator[Client]:
+    async with httpx.AsyncClient() as http:
+        yield Client(telegram, http)
+
+
+@pytest.fixture
+def alice(telegram: TelegramServer) -> User:
+    return telegram.user("Alice")
+
+
+@pytest.fixture
+def chat(telegram: TelegramServer, alice: User) -> Chat:
+    return telegram.private_chat(alice)
+
+
+# Paths and bodies
+
+
+@pytest.mark.parametrize("path", ["/", "/bot/getMe", "/getMe", "/bot1:A/getMe/x", "/robots.txt"])
+async def test_a_path_that_is_none_of_telegrams_fails_and_is_noted(
+    telegram: TelegramServer, client: Client, path: str
+) -> None:
+    answer = await client.http.get(telegram.root + path)
+    assert answer.status_code == 404
+    assert telegram.errors == [f"GET {path} is no path of the Bot API"]
+
+
+@pytest.mark.parametrize(("token", "status"), [("1:AAAA", 401), ("nonsense", 404)])
+async def test_another_token_is_unauthorised_and_a_malformed_one_unknown(
+    telegram: TelegramServer, client: Client, token: str, status: int
+) -> None:
+    answer = await client.http.get(f"{telegram.base_url}{token}/getMe")
+    assert (answer.status_code, answer.json()["error_code"]) == (status, status)
+
+
+async def test_an_unknown_method_is_not_found_and_noted(
+    telegram: TelegramServer, client: Client
+) -> None:
+    assert (await client("sendTelegram"))["description"] == "Not Found"
+    assert telegram.errors == ["unknown method sendTelegram"]
+
+
+async def test_an_unknown_parameter_is_carried_out_but_noted(
+    telegram: TelegramServer, client: Client, chat: Chat
+) -> None:
+    assert (await client("sendMessage", chat_id=chat.id, text="x", colour="red"))["ok"]
+    assert telegram.errors == ["sendMessage: unknown parameter colour"]
+
+
+async def test_a_mistyped_parameter_is_refused_and_noted(
+    telegram: TelegramServer, client: Client, chat: Chat
+) -> None:
+    answer = await client("sendMessage", chat_id=chat.id, text=1)
+    assert answer["error_code"] == 400
+    assert telegram.errors == ["sendMessage: text is not str: 1"]
+    assert chat.messages == []
+
+
+async def test_a_body_that_breaks_the_stand_in_is_noted(
+    telegram: TelegramServer, client: Client
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = await client.http.post(f"{client.base}/getMe", content=b"{", headers=headers)
+    assert answer.status_code == 500
+    assert len(telegram.errors) == 1
+    assert telegram.errors[0].startswith("the stand-in failed in getMe: JSONDecodeError")
+
+
+async def test_every_kind_of_body_is_read(
+    telegram: TelegramServer, client: Client, chat: Chat
+) -> None:
+    url = f"{client.base}/sendMessage"
+    parameters = {"chat_id": str(chat.id), "text": "ñ & 😀"}
+    await client.http.get(url, params=parameters)
+    await client.http.post(url, data=parameters)
+    await client.http.post(url, json=parameters)
+    await client.http.post(url, files={name: (None, text) for name, text in parameters.items()})
+    await client.http.post(url, params={"chat_id": chat.id}, json={"text": "ñ & 😀"})
+    assert [one.text for one in chat.messages] == ["ñ & 😀"] * 5
+    assert telegram.errors == []
+
+
+async def test_a_file_attached_under_another_name_is_found(
+    telegram: TelegramServer, client: Client, chat: Chat
+) -> None:
+    form = {"chat_id": str(chat.id), "photo": "attach://picture"}
+    await client.http.post(f"{client.base}/sendPhoto", data=form, files={"picture": png(3, 3)})
+    assert chat.messages[0].photo
+    assert chat.messages[0].photo.content == png(3, 3)
+    assert telegram.errors == []
+
+
+async def test_files_are_served_to_their_bot_only(
+    telegram: TelegramServer, client: Client, alice: User, chat: Chat
+) -> None:
+    photo = (await alice.sends_photo(chat)).photo
+    assert photo
+    path = (await client("getFile", file_id=photo.file.id))["result"]["file_path"]
+    ours = await client.http.get(f"{telegram.base_file_url}{telegram.token}/{path}")
+    assert ours.content == photo.content
+    for wrong in (f"1:AAAA/{path}", f"{telegram.token}/{path}x"):
+        answer = await client.http.get(f"{telegram.base_file_url}{wrong}")
+        assert answer.status_code in (401, 404)
+
+
+# Polls
+
+
+async def test_a_poll_is_held_until_something_happens(
+    telegram: TelegramServer, client: Client, alice: User, chat: Chat
+) -> None:
+    poll = asyncio.create_task(client.updates(timeout=30))
+    await telegram.until_called("getUpdates")
+    done, _ = await asyncio.wait([poll], timeout=0.05)
+    assert not done
+    asked = await alice.says(chat, "x")
+    assert asked.update
+    assert await asyncio.wait_for(poll, 5) == [asked.update.id]
+
+
+async def test_a_poll_ends_empty_after_its_timeout(client: Client) -> None:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    assert await client.updates(timeout=1) == []
+    assert loop.time() - began >= 0.95
+
+
+async def test_updates_come_again_until_an_offset_acknowledges_them(
+    telegram: TelegramServer, client: Client, alice: User, chat: Chat
+) -> None:
+    for text in "abc":
+        await alice.says(chat, text)
+    first, second, third = await client.updates()
+    assert await client.updates() == [first, second, third]
+    assert await client.updates(offset=second) == [second, third]
+    assert telegram.pending == 2
+    assert await client.updates(offset=-1) == [third]
+    assert await client.updates(offset=third + 1) == []
+    assert await client.updates(offset=first) == []
+    assert [telegram.updates[one].deliveries for one in (first, second, third)] == [2, 3, 4]
+
+
+async def test_a_limit_holds_back_the_later_ones(client: Client, alice: User, chat: Chat) -> None:
+    for text in "abc":
+        await alice.says(chat, text)
+    answer = await client("getUpdates", limit=2)
+    assert [one["message"]["text"] for one in answer["result"]] == ["a", "b"]
+
+
+async def test_a_newer_poll_ends_the_older(
+    telegram: TelegramServer, client: Client, alice: User, chat: Chat
+) -> None:
+    older = asyncio.create_task(client("getUpdates", timeout=30))
+    await telegram.until_called("getUpdates")
+    newer = asyncio.create_task(client.updates(timeout=30))
+    ended = await asyncio.wait_for(older, 5)
+    assert ended["error_code"] == 409
+    assert ended["description"].startswith("Conflict: terminated by other getUpdates request")
+    asked = await alice.says(chat, "x")
+    assert asked.update
+    assert await asyncio.wait_for(newer, 5) == [asked.update.id]
+
+
+async def test_an_acknowledged_update_can_be_redelivered(
+    telegram: TelegramServer, client: Client, alice: User, chat: Chat
+) -> None:
+    await alice.says(chat, "x")
+    (first,) = await client.updates()
+    assert await client.updates(offset=first + 1) == []
+    telegram.redeliver(first)
+    assert await client.updates(offset=first + 1) == [first]
+    assert await client.updates(offset=first + 1) == []
+
+
+async def test_only_the_kinds_asked_for_are_queued(
+    telegram: TelegramServer, client: Client, alice: User, chat: Chat
+) -> None:
+    await client("getUpdates", allowed_updates=["message"])
+    asked = await alice.says(chat, "x")
+    await alice.edits(asked, "y")
+    # Not given means as before; an empty list means the default kinds.
+    assert len(await client.updates()) == 1
+    await client("getUpdates", allowed_updates=[])
+    await alice.edits(asked, "z")
+    assert len(await client.updates()) == 2
+    assert not (await client("getUpdates", allowed_updates=["massage"]))["ok"]
+
+
+async def test_a_malformed_update_is_handed_out_as_it_is(
+    telegram: TelegramServer, client: Client
+) -> None:
+    update = telegram.malformed_update("message", {"text": 5})
+    answer = await client("getUpdates")
+    assert answer["result"] == [{"update_id": update.id, "message": {"text": 5}}]
+
+
+# Webhooks
+
+
+class Receiver:
+    """A web server that a webhook may point to; answers with the statuses given, then 200."""
+
+    def __init__(self, statuses: list[int]) -> None:
+        self.statuses = statuses
+        self.got: list[tuple[int, str | None]] = []
+        self.url = ""
+
+    async def receive(self, request: web.Request) -> web.Response:
+        secret = request.headers.get("X-Telegram-Bot-Api-Secret-Token")
+        self.got.append(((await request.json())["update_id"], secret))
+        return web.Response(status=self.statuses.pop(0) if self.statuses else 200)
+
+
+@pytest.fixture
+async def receive() -> AsyncIterator[Callable[[list[int]], Any]]:
+    runners: list[web.AppRunner] = []
+
+    async def start(statuses: list[int]) -> Receiver:
+        receiver = Receiver(statuses)
+        app = web.Application()
+        app.router.add_post("/hook", receiver.receive)
+        runners.append(web.AppRunner(app))
+        await runners[-1].setup()
+        await web.TCPSite(runners[-1], "127.0.0.1", 0).start()
+        receiver.url = f"http://127.0.0.1:{runners[-1].addresses[0][1]}/hook"
+        return receiver
+
+    yield start
+    for runner in runners:
+        await runner.cleanup()
+
+
+async def test_a_webhook_gets_each_update_with_the_secret_until_it_says_yes(
+    telegram: TelegramServer,
+    client: Client,
+    alice: User,
+    chat: Chat,
+    receive: Callable[[list[int]], Any],
+) -> None:
+    receiver = await receive([500, 302])
+    await client("setWebhook", url=receiver.url, secret_token="s3cret")
+    first, second = await alice.says(chat, "a"), await alice.says(chat, "b")
+    await telegram.until_acknowledged()
+    assert first.update
+    assert second.update
+    ids = [first.update.id] * 3 + [second.update.id]
+    assert receiver.got == [(one, "s3cret") for one in ids]
+    info = (await client("getWebhookInfo"))["result"]
+    assert (info["url"], info["pending_update_count"]) == (receiver.url, 0)
+    assert info["last_error_message"] == "Wrong response from the webhook: 302 Found"
+
+
+async def test_a_webhook_and_polls_exclude_each_other(
+    telegram: TelegramServer,
+    client: Client,
+    alice: User,
+    chat: Chat,
+    receive: Callable[[list[int]], Any],
+) -> None:
+    receiver = await receive([])
+    await client("setWebhook", url=receiver.url)
+    answer = await client("getUpdates")
+    assert (answer["error_code"], "webhook is active" in answer["description"]) == (409, True)
+    await client("deleteWebhook")
+    await alice.says(chat, "x")
+    assert len(await client.updates()) == 1
+    await client("deleteWebhook", drop_pending_updates=True)
+    assert (await client.updates(), receiver.got) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"url": "https://bot.example.org/hook"},
+        {"url": "http://127.0.0.1/hook", "secret_token": "sp ace"},
+        {"url": "http://127.0.0.1/hook", "secret_token": "x" * 257},
+        {"url": "http://127.0.0.1/hook", "max_connections": 101},
+    ],
+)
+async def test_webhooks_that_are_refused(client: Client, wrong: Answer) -> None:
+    assert (await client("setWebhook", **wrong))["error_code"] == 400
+    assert (await client("getWebhookInfo"))["result"]["url"] == ""
+
+
+# Trouble
+
+
+@pytest.mark.parametrize(
+    ("trouble", "answer"),
+    [
+        ({"error": 429, "retry_after": 7}, {"error_code": 429, "parameters": {"retry_after": 7}}),
+        (
+            {"error": 400, "migrate_to_chat_id": -1005},
+            {"error_code": 400, "parameters": {"migrate_to_chat_id": -1005}},
+        ),
+        ({"error": 403}, {"description": "Forbidden: bot was blocked by the user"}),
+        ({"error": 500}, {"error_code": 500, "description": "Internal Server Error"}),
+        ({"error": 400, "description": "Bad Request: why"}, {"description": "Bad Request: why"}),
+    ],
+)
+async def test_refusals_on_order_happen_as_often_as_told_and_change_nothing(
+    telegram: TelegramServer, client: Client, chat: Chat, trouble: Answer, answer: Answer
+) -> None:
+    telegram.fail("sendMessage", times=2, **trouble)
+    for _ in range(2):
+        refused = await client("sendMessage", chat_id=chat.id, text="x")
+        assert refused["ok"] is False
+        assert refused | answer == refused
+    assert chat.messages == []
+    assert (await client("getMe"))["ok"]
+    assert (await client("sendMessage", chat_id=chat.id, text="x"))["ok"]
+    assert [call.error is None for call in telegram.called("sendMessage")] == [False, False, True]
+
+
+async def test_trouble_may_be_for_one_chat(
+    telegram: TelegramServer, client: Client, chat: Chat
+) -> None:
+    other = telegram.private_chat(telegram.user("Bob"))
+    telegram.fail("*", error=403, chat=other)
+    assert (await client("sendMessage", chat_id=chat.id, text="x"))["ok"]
+    assert not (await client("sendMessage", chat_id=other.id, text="x"))["ok"]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "error", "sent"),
+    [
+        ("hang", httpx.ReadTimeout, 0),
+        ("drop_connection_before", httpx.RemoteProtocolError, 0),
+        ("drop_connection_after_processing", httpx.RemoteProtocolError, 1),
+        ("bad_gateway", json.JSONDecodeError, 0),
+    ],
+)
+async def test_broken_connections_on_order(
+    telegram: TelegramServer,
+    client: Client,
+    chat: Chat,
+    trouble: Any,
+    error: type[Exception],
+    sent: int,
+) -> None:
+    client.http.timeout = httpx.Timeout(0.2)
+    telegram.fail("sendMessage", error=trouble)
+    with pytest.raises(error):
+        await client("sendMessage", chat_id=chat.id, text="x")
+    assert len(chat.messages) == sent
+
+
+async def test_a_server_that_comes_back_has_kept_what_was_not_acknowledged(
+    telegram: TelegramServer, client: Client, alice: User, chat: Chat
+) -> None:
+    asked = await alice.says(chat, "x")
+    await telegram.stop()
+    with pytest.raises(httpx.ConnectError):
+        await client.updates()
+    await telegram.start()
+    assert asked.update
+    assert await client.updates() == [asked.update.id]

@@ -1,0 +1,154 @@
+"""What the bundled corpus has to answer, from file to hits, without a language model.
+
+Of a text and its newer near-duplicate one stands for both, so that `below` may not appear at all.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+import pytest
+
+from db.corpora import Corpora
+from db.documents import Documents
+from db.pool import Database
+from db.search import Search
+from engine.headline import read_headline
+from engine.ingest import Defaults, open_source
+from engine.ingest.load import Loader
+from engine.prophecy import Prophet
+from engine.types import Kind, Prophecy
+from tests.database import Clones, wait_for
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CASES = [orjson.loads(line) for line in (EXAMPLES / "acceptance.jsonl").read_bytes().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def demo_url(_clones: Clones) -> Iterator[str]:
+    """A database with the bundled corpus, read as `presagio demo` reads it."""
+    with _clones.clone() as url:
+        wait_for(load_demo(url))
+        yield url
+
+
+async def load_demo(url: str) -> None:
+    database = await Database.open(url)
+    corpus = await Corpora(database).ensure(
+        "demo", kind=Kind.TWEETS, language="english", author=None, url_template=None
+    )
+    documents = Documents(database)
+    loader = Loader(documents, corpus, Defaults(), rejected=print, progress=lambda _: None)
+    with open_source(str(EXAMPLES / "demo.jsonl")) as stream:
+        report = await loader.load(iter(stream))
+    await loader.finish()
+    await documents.settle(corpus)
+    assert (report.rejected, report.inserted > 400) == (0, True)
+    await database.close()
+
+
+@pytest.fixture
+async def demo(demo_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(demo_url)
+    yield database
+    await database.close()
+
+
+async def ask(database: Database, message: str, *, limit: int = 3) -> Prophecy:
+    return await Prophet(Search(database)).prophesy(
+        await Corpora(database).get("demo"), read_headline(message), limit=limit, now=NOW
+    )
+
+
+def ids(prophecy: Prophecy) -> list[str]:
+    return [hit.candidate.external_id for hit in prophecy.hits]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["qid"])
+async def test_the_top_three_hold_an_obvious_match(demo: Database, case: dict[str, object]) -> None:
+    top = ids(await ask(demo, str(case["headline"])))
+    wanted = case["top3_any"]
+    assert isinstance(wanted, list)
+    assert set(top) & set(wanted)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["qid"])
+async def test_an_older_relevant_tweet_outranks_its_newer_near_duplicate(
+    demo: Database, case: dict[str, object]
+) -> None:
+    order = ids(await ask(demo, str(case["headline"]), limit=150))
+    assert case["first"] in order
+    if case["below"] in order:
+        assert order.index(str(case["first"])) < order.index(str(case["below"]))
+
+
+@pytest.mark.parametrize("message", ["", "  \n ", "😀🔥🚢", "!!! ... ???", "https://x.example/a"])
+async def test_without_a_word_there_is_no_result_and_the_reason(
+    demo: Database, message: str
+) -> None:
+    prophecy = await ask(demo, message)
+    assert prophecy.hits == ()
+    assert prophecy.notice
+    assert "no word" in prophecy.notice
+
+
+@pytest.mark.parametrize("word", ["canal", "Ferry", "BANCO", "café", "knee"])
+async def test_one_word_finds_texts_that_say_it(demo: Database, word: str) -> None:
+    prophecy = await ask(demo, word)
+    assert prophecy.hits
+    assert all(hit.matched for hit in prophecy.hits)
+
+
+@pytest.mark.parametrize("message", ["Xyzzyq plughw fnordm", "Ωμέγα 東京", "zzzzzzzzzz"])
+async def test_words_never_seen_find_nothing(demo: Database, message: str) -> None:
+    prophecy = await ask(demo, message)
+    assert prophecy.hits == ()
+    assert all(term.document_frequency == 0 for term in prophecy.terms)
+
+
+async def test_a_misspelt_word_finds_its_neighbour_and_the_receipt_says_so(
+    demo: Database,
+) -> None:
+    prophecy = await ask(demo, "containr")
+    assert {term.neighbour_of for term in prophecy.terms} == {None, "containr"}
+    assert any("container" in hit.candidate.text.lower() for hit in prophecy.hits)
+
+
+LONG = [
+    " ".join(case["headline"] for case in CASES) * 5,
+    "ship canal ferry river bank storm light election " * 102,
+    "neverseenword" * 400,
+    " ".join(f"unseenword{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(400)),
+    "🚢" * 5000,
+    "a" + " & | ! ( ) : * ' \\ \" <-> %" * 200,
+]
+
+
+@pytest.mark.parametrize("message", LONG, ids=lambda message: message[:12])
+async def test_five_thousand_characters_are_answered(demo: Database, message: str) -> None:
+    assert len(message) >= 4900
+    async with asyncio.timeout(20):
+        prophecy = await ask(demo, message)
+    assert len(prophecy.hits) <= 3
+    # No tweet covers a tenth of sixteen headlines: unjudged, its candidates are no finds.
+    assert bool(prophecy.candidates) is ("ship" in message.lower())
+
+
+async def test_nothing_is_newer_than_the_headline(demo: Database) -> None:
+    date = datetime(2014, 1, 1, tzinfo=UTC)
+    prophet = Prophet(Search(demo))
+    corpus = await Corpora(demo).get("demo")
+    for case in CASES:
+        prophecy = await prophet.prophesy(
+            corpus, read_headline(case["headline"], date=date), limit=150, now=NOW
+        )
+        assert all(hit.candidate.created_at < date for hit in prophecy.hits)
+
+
+async def test_the_same_headline_has_the_same_answer(demo: Database) -> None:
+    for case in CASES[:4]:
+        first, second = [await ask(demo, case["headline"], limit=20) for _ in range(2)]
+        assert first == second
