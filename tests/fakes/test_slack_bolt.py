@@ -11,7 +11,7 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.errors import SlackApiError
 
 from tests.fakes.bolt import bolt_app, connect, connected, socket_mode, web_client
-from tests.fakes.slack import FOREVER, Fault, SlackServer, Timing
+from tests.fakes.slack import Fault, SlackServer, Timing
 
 QUICK = Timing(ack_within=0.3, retries=(0.0, 0.05))
 
@@ -78,9 +78,9 @@ async def test_bolt_answers_a_redelivered_event_again(slack: SlackServer) -> Non
         await slack.quiet()
         (mention,) = slack.envelopes_of("app_mention")
         assert await slack.redeliver(mention) == ""
+        assert len(mention.acks) == 2
         await slack.until(lambda: len(slack.bot_messages) == 2)
     assert len(heard) == 2
-    assert len(mention.acks) == 2
 
 
 async def raises_after_ack(ack: AsyncAck) -> None:
@@ -181,7 +181,7 @@ async def test_trap_4_is_cured_by_an_authorize_of_ones_own(slack: SlackServer) -
     app = AsyncApp(client=web_client(slack, ""), authorize=authorize, signing_secret="s")
     heard = echo(app)
     alice = slack.user("alice")
-    slack.fail("auth.test", Fault(error="internal_error"), times=FOREVER)
+    slack.fail("auth.test", Fault(error="internal_error"), times=None)
     async with connected(app, slack):
         await alice.mentions_bot(slack.channel("general", [alice]), "heard")
         await slack.until(lambda: slack.bot_messages)

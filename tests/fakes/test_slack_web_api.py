@@ -148,6 +148,25 @@ async def test_a_message_to_a_person_goes_to_the_direct_conversation(
     assert [message.text for message in slack.im(alice).messages] == ["psst"]
 
 
+async def test_calls_in_the_text_count_beside_blocks(
+    slack: SlackServer, client: AsyncWebClient
+) -> None:
+    alice = slack.user("alice")
+    general = slack.channel("general", [alice])
+    harmless = [SectionBlock(text="&lt;!channel&gt;")]
+    place = {"channel": general.id, "blocks": [block.to_dict() for block in harmless]}
+    for text in ("quiet", f"<!channel> {alice.mention}"):
+        await client.api_call("chat.postMessage", json={**place, "text": text})
+    quiet, loud = general.messages
+    assert (quiet.visible, quiet.mentions_channel, quiet.mentioned_users) == (
+        "<!channel>",
+        False,
+        (),
+    )
+    assert (loud.visible, loud.mentions_channel) == ("<!channel>", True)
+    assert loud.mentioned_users == (alice.id,)
+
+
 @pytest.mark.parametrize(
     ("content", "error"),
     [
@@ -470,6 +489,24 @@ async def test_a_connection_can_be_cut_before_or_after_the_work(
     with pytest.raises(aiohttp.ClientError):
         await client.chat_postMessage(channel=general.id, text="hello")
     assert [message.text for message in general.messages] == kept
+
+
+async def test_the_client_of_the_sdk_posts_again_after_a_cut_connection(
+    slack: SlackServer, client: AsyncWebClient
+) -> None:
+    general = slack.channel("general")
+    slack.fail("chat.postMessage", Fault(drop_after=True))
+    await client.chat_postMessage(channel=general.id, text="twice")
+    assert [message.text for message in general.messages] == ["twice", "twice"]
+
+
+async def test_a_fault_can_last_until_it_is_mended(
+    slack: SlackServer, client: AsyncWebClient
+) -> None:
+    slack.fail("auth.test", Fault(error="fatal_error"), times=None)
+    assert [await error_of(client.auth_test()) for _ in range(3)] == ["fatal_error"] * 3
+    slack.mend("auth.test")
+    assert (await client.auth_test())["ok"]
 
 
 async def test_a_hanging_call_is_never_answered(slack: SlackServer, client: AsyncWebClient) -> None:

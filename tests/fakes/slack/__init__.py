@@ -9,8 +9,8 @@
         await alice.clicks(reply, "more")
 
 It speaks the Web API, Socket Mode, response_url, external upload and signed HTTP events. What it
-is told to do wrong is in `Fault`, `refuse_connections`, `disconnect` and `Connection`; what it was
-asked is in `calls`, `envelopes` and the messages of each channel.
+is to do wrong: `fail`, `refuse_connections`, `disconnect`, `Connection.drop` and `.frozen`. What it
+was asked: `calls`, `envelopes`, `bot_messages`, and the messages of each channel.
 """
 
 from tests.fakes.slack.app import App
@@ -20,12 +20,11 @@ from tests.fakes.slack.faults import Fault
 from tests.fakes.slack.mrkdwn import Link, Seen
 from tests.fakes.slack.people import User
 from tests.fakes.slack.request_url import RequestUrl, Signing
-from tests.fakes.slack.server import FOREVER, SlackServer
+from tests.fakes.slack.server import SlackServer
 from tests.fakes.slack.socket_mode import Connection
 from tests.fakes.slack.web_api import Call
 
 __all__ = [
-    "FOREVER",
     "Ack",
     "App",
     "Attempt",

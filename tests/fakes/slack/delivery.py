@@ -49,7 +49,7 @@ class Envelope:
     acks: list[Ack] = field(default_factory=list)
     failure: str = ""
     settled: bool = False
-    _acknowledged: asyncio.Event = field(default_factory=asyncio.Event)
+    _answers: Changes = field(default_factory=Changes)
 
     @property
     def acked(self) -> bool:
@@ -61,21 +61,24 @@ class Envelope:
         return str(self.payload.get("event", {}).get("type", ""))
 
     async def until_acked(self, within: float = 5) -> Ack:
-        async with asyncio.timeout(within):
-            await self._acknowledged.wait()
-        return self.acks[0]
+        return (await self._answers.until(lambda: self.acks, within))[0]
 
     async def until_settled(self, within: float = 5) -> None:
         """Return when it was acknowledged or given up."""
         await self.changes.until(lambda: self.settled, within)
 
-    async def until_attempted(self, times: int, within: float = 5) -> None:
-        await self.changes.until(lambda: len(self.attempts) >= times, within)
+    async def acked_within(self, seconds: float, *, answers: int = 1) -> bool:
+        """Wait for that many answers in all, but no longer than that."""
+        try:
+            await self._answers.until(lambda: len(self.acks) >= answers, seconds)
+        except TimeoutError:
+            return False
+        return True
 
     def acknowledge(self, payload: Json | None) -> None:
         now = asyncio.get_running_loop().time()
         self.acks.append(Ack(now, now - self.attempts[-1].at, payload))
-        self._acknowledged.set()
+        self._answers.notify()
         self.changes.notify()
 
 
@@ -114,15 +117,17 @@ class Deliveries:
         if payload and len(envelope.acks) == 1:
             self.on_ack(envelope, payload)
 
-    async def attempt(self, envelope: Envelope, reason: str) -> str:
-        """Send once more, now; returns why it failed, or nothing once it is acknowledged."""
+    async def attempt(self, envelope: Envelope, reason: str, send: Send | None = None) -> str:
+        """Send once more, now; returns why it failed, or nothing once this is acknowledged."""
         now = asyncio.get_running_loop().time()
         attempt = Attempt(len(envelope.attempts), reason, now)
         envelope.attempts.append(attempt)
         self.changes.notify()
-        if failure := await self.send(envelope, attempt):
+        answers = len(envelope.acks) + 1
+        if failure := await (send or self.send)(envelope, attempt):
             return failure
-        return "" if await _acked_within(envelope, self.timing.ack_within) else "timeout"
+        in_time = await envelope.acked_within(self.timing.ack_within, answers=answers)
+        return "" if in_time else "timeout"
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -140,7 +145,7 @@ class Deliveries:
         self.begun += 1
         failure = await self.attempt(envelope, "")
         for pause in self.timing.retries if envelope.kind == "events_api" else ():
-            if not failure or await _acked_within(envelope, pause):
+            if not failure or await envelope.acked_within(pause):
                 break
             failure = await self.attempt(envelope, failure)
         if not envelope.acked:
@@ -148,11 +153,3 @@ class Deliveries:
             envelope.failure = "operation_timeout" if late else "dispatch_failed"
         envelope.settled = True
         self.changes.notify()
-
-
-async def _acked_within(envelope: Envelope, seconds: float) -> bool:
-    try:
-        await envelope.until_acked(seconds)
-    except TimeoutError:
-        return False
-    return True

@@ -1,7 +1,8 @@
 """Faults that a test plans: what happens instead of a good answer, and how many times."""
 
 import asyncio
-from collections import defaultdict
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from aiohttp import web
@@ -31,13 +32,18 @@ class Fault:
 class FaultPlan:
     """Faults in waiting, by method of the Web API, "response_url" or "upload"."""
 
-    _waiting: defaultdict[str, list[Fault]] = field(default_factory=lambda: defaultdict(list))
+    _waiting: dict[str, Iterator[Fault]] = field(default_factory=dict)
 
-    def add(self, method: str, fault: Fault, times: int) -> None:
-        self._waiting[method] += [fault] * times
+    def add(self, method: str, fault: Fault, times: int | None) -> None:
+        """So many times after those already planned; None means until `clear`."""
+        more = itertools.repeat(fault) if times is None else itertools.repeat(fault, times)
+        self._waiting[method] = itertools.chain(self._waiting.get(method, ()), more)
+
+    def clear(self, method: str) -> None:
+        self._waiting.pop(method, None)
 
     def take(self, method: str) -> Fault | None:
-        return self._waiting[method].pop(0) if self._waiting[method] else None
+        return next(self._waiting.get(method, iter(())), None)
 
 
 async def before_processing(fault: Fault, request: web.Request) -> web.StreamResponse | None:

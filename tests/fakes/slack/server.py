@@ -8,12 +8,11 @@ from typing import Self
 
 from aiohttp import web
 
-from tests.fakes.slack import payloads
-from tests.fakes.slack.app import EVENT_SCOPES, App
+from tests.fakes.slack.app import App
 from tests.fakes.slack.chat import Chat
 from tests.fakes.slack.conversation import Channel, ChannelKind, Message, Person
 from tests.fakes.slack.conversations import Conversations
-from tests.fakes.slack.delivery import Attempt, Deliveries, Envelope, Kind, Timing
+from tests.fakes.slack.delivery import Envelope, Kind, Timing
 from tests.fakes.slack.faults import Fault, FaultPlan
 from tests.fakes.slack.files import Files
 from tests.fakes.slack.host import Host
@@ -21,12 +20,11 @@ from tests.fakes.slack.people import User
 from tests.fakes.slack.request_url import HONEST, RequestUrl, Signing
 from tests.fakes.slack.response_url import ResponseUrls
 from tests.fakes.slack.socket_mode import Connection, DisconnectReason, SocketMode
+from tests.fakes.slack.telling import Telling
 from tests.fakes.slack.views import Views
 from tests.fakes.slack.web_api import Call, Method, WebApi
-from tests.fakes.slack.wire import Changes, Json, Refusal
+from tests.fakes.slack.wire import Changes, Json
 from tests.fakes.slack.workspace import Workspace
-
-FOREVER = 1_000_000
 
 
 class SlackServer:
@@ -57,29 +55,35 @@ class SlackServer:
         self.changes = Changes()
         self.faults = FaultPlan()
         self.workspace = Workspace(self._publish, clock, self.changes)
-        self.timing = timing or Timing()
-        self.deliveries = Deliveries(
-            self._send, self.timing, self.changes, self._answered, self.host.broken
-        )
-        acknowledge = self.deliveries.acknowledge
-        self.sockets = SocketMode(acknowledge, self.changes, random.Random(seed), self.host)
-        self.request_url: RequestUrl | None = None
         self._methods: dict[str, Method] = {}
         tokens = (self.bot_token, self.app_token)
         self.api = WebApi(app or App(), self._methods, self.changes, self.faults, *tokens)
         self.response_urls = ResponseUrls(self.workspace, self.faults, self.host)
         self.views = Views(self.workspace)
         self.files = Files(self.workspace, self.api, self.faults, self.host)
+        self.sockets = SocketMode(self._acknowledge, self.changes, random.Random(seed), self.host)
+        self.telling = Telling(
+            self.workspace,
+            self.api,
+            self.response_urls,
+            self.host,
+            timing or Timing(),
+            self.sockets,
+        )
         self._add_methods()
 
     def _add_methods(self) -> None:
-        chat, conversations = (
-            Chat(self.workspace, self.api),
-            Conversations(self.workspace, self.api),
-        )
+        chat = Chat(self.workspace, self.api)
+        conversations = Conversations(self.workspace, self.api)
         for group in (chat, conversations, self.files, self.views):
             self._methods.update(group.methods())
         self._methods["apps.connections.open"] = lambda _: {"url": self.sockets.issue()}
+
+    def _publish(self, subscription: str, event: Json, channel: Channel) -> None:
+        self.telling.publish(subscription, event, channel)
+
+    def _acknowledge(self, envelope_id: str, payload: Json | None) -> None:
+        self.telling.deliveries.acknowledge(envelope_id, payload)
 
     # Life
 
@@ -95,7 +99,7 @@ class SlackServer:
         return self
 
     async def stop(self) -> None:
-        await self.deliveries.stop()
+        await self.telling.deliveries.stop()
         await self.sockets.stop()
         await self.host.stop()
 
@@ -166,34 +170,28 @@ class SlackServer:
 
     @property
     def envelopes(self) -> list[Envelope]:
-        return self.deliveries.envelopes
+        return self.telling.deliveries.envelopes
 
     def envelopes_of(self, event_type: str) -> list[Envelope]:
         return [one for one in self.envelopes if one.event_type == event_type]
 
     async def tell(self, kind: Kind, payload: Json) -> Envelope:
         """Send anything, once begun."""
-        envelope = self.deliveries.start(kind, payload)
+        envelope = self.telling.deliveries.start(kind, payload)
         await self.all_begun()
         return envelope
 
     async def tell_event(self, event: Json) -> Envelope:
         """Send an event that nothing here makes, whatever the subscriptions."""
-        return await self.tell("events_api", self._callback(event))
+        return await self.tell("events_api", self.telling.callback(event))
 
     async def redeliver(self, envelope: Envelope, *, signing: Signing = HONEST) -> str:
         """Send it again now; returns why that failed, or nothing once it is acknowledged."""
-        if self.request_url:
-            self.request_url.signing = signing
-        try:
-            return await self.deliveries.attempt(envelope, "timeout")
-        finally:
-            if self.request_url:
-                self.request_url.signing = HONEST
+        return await self.telling.redeliver(envelope, signing)
 
     async def all_begun(self) -> None:
         """Return when the first attempt of every envelope is under way, so that order is kept."""
-        await self.until(lambda: self.deliveries.begun == len(self.envelopes))
+        await self.until(lambda: self.telling.deliveries.begun == len(self.envelopes))
 
     async def quiet(self, within: float = 5) -> None:
         """Return when every envelope was acknowledged or given up."""
@@ -201,42 +199,20 @@ class SlackServer:
 
     def use_http(self, url: str) -> RequestUrl:
         """From now on post to this request URL instead of using sockets."""
-        self.request_url = RequestUrl(
-            url,
-            self.signing_secret,
-            self.workspace.clock,
-            self.timing.ack_within,
-            self.deliveries.acknowledge,
-        )
-        return self.request_url
-
-    def _publish(self, subscription: str, event: Json, channel: Channel) -> None:
-        if self.bot in channel.members and self.api.app.hears(subscription):
-            self.api.used_scopes.add(EVENT_SCOPES[subscription])
-            self.deliveries.start("events_api", self._callback(event))
-
-    def _callback(self, event: Json) -> Json:
-        event_id, now = self.workspace.fresh_id("Ev"), self.workspace.clock()
-        return payloads.event_callback(event, event_id=event_id, now=now, bot=self.bot)
-
-    async def _send(self, envelope: Envelope, attempt: Attempt) -> str:
-        way = self.request_url or self.sockets
-        return await way.send(envelope, attempt)
-
-    def _answered(self, envelope: Envelope, payload: Json) -> None:
-        """What an app says in its acknowledgement of a command is shown as its answer."""
-        if envelope.kind == "slash_commands":
-            occasion = self.response_urls.occasion(envelope.payload["response_url"])
-            try:
-                self.response_urls.answer(occasion, payload)
-            except Refusal as refusal:
-                envelope.failure = refusal.code
+        return self.telling.use_http(url, self.signing_secret)
 
     # What goes wrong
 
-    def fail(self, method: str, fault: Fault, *, times: int = 1) -> None:
-        """Let the next calls go wrong: a Web API method, "response_url" or "upload"."""
+    def fail(self, method: str, fault: Fault, *, times: int | None = 1) -> None:
+        """Let the next calls go wrong, or all until `mend`.
+
+        `method` is one of the Web API, "response_url" or "upload".
+        """
         self.faults.add(method, fault, times)
+
+    def mend(self, method: str) -> None:
+        """Drop what is left of the planned faults."""
+        self.faults.clear(method)
 
     def refuse_connections(self, times: int = 1) -> None:
         """Refuse the next handshakes; the addresses are used up all the same."""
