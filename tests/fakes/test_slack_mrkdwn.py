@@ -28,6 +28,7 @@ from tests.fakes.slack.mrkdwn import (
         ("<#C1|general>", Seen("#general", channels=("C1",))),
         ("<!date^0^{date}|long ago>", Seen("long ago")),
         ("<https://a.b/?x&amp;y|it>", Seen("it", links=(Link("https://a.b/?x&y", "it"),))),
+        ("<!date^0^{date}^http://a.b|then>", Seen("then", links=(Link("http://a.b", "then"),))),
         ("see http://a.b", Seen("see http://a.b", links=(Link("http://a.b", "http://a.b"),))),
         ("@channel in a text is no call", Seen("@channel in a text is no call")),
         ("&lt;!channel&gt;", Seen("<!channel>")),

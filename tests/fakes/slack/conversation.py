@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tests.fakes.slack.block_kit import interactive_elements
-from tests.fakes.slack.mrkdwn import Link, Seen, read, read_blocks
+from tests.fakes.slack.mrkdwn import Link, Seen, read, read_blocks, together
 from tests.fakes.slack.wire import Changes, Json, Refusal
 
 ChannelKind = Literal["channel", "group", "im", "mpim"]
@@ -57,7 +57,7 @@ class Message:
             return fallback
         shown = read_blocks(self.blocks)
         calls = Seen("", fallback.broadcasts, fallback.users, fallback.channels)
-        return shown + calls
+        return together([shown, calls])
 
     @property
     def visible(self) -> str:

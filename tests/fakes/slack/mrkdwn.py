@@ -5,7 +5,7 @@ Marks such as *bold* stay in the text as they are.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -46,14 +46,17 @@ class Seen:
     channels: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
 
-    def __add__(self, other: "Seen") -> "Seen":
-        return Seen(
-            self.text + other.text,
-            self.broadcasts + other.broadcasts,
-            self.users + other.users,
-            self.channels + other.channels,
-            self.links + other.links,
-        )
+
+def together(parts: Iterable[Seen]) -> Seen:
+    """One after the other."""
+    seen = list(parts)
+    return Seen(
+        "".join(one.text for one in seen),
+        tuple(name for one in seen for name in one.broadcasts),
+        tuple(name for one in seen for name in one.users),
+        tuple(name for one in seen for name in one.channels),
+        tuple(link for one in seen for link in one.links),
+    )
 
 
 def escaped(text: str) -> str:
@@ -90,7 +93,8 @@ def _control(inside: str) -> Token:
     if value.startswith("#"):
         return Token("channel", value[1:], label)
     if value.startswith("!date^"):
-        return Token("text", label)
+        link = value.split("^", 3)[3:]
+        return Token("link", unescaped(link[0]), label) if link else Token("text", label)
     if value.startswith("!subteam^"):
         return Token("usergroup", value[9:], label)
     if value.startswith("!"):
@@ -100,14 +104,20 @@ def _control(inside: str) -> Token:
 
 def read(text: str, *, verbatim: bool = False, mentions: bool = False) -> Seen:
     """Read mrkdwn. Unless `verbatim`, bare addresses become links; `mentions` also parses @here."""
-    seen = Seen()
-    for token in tokens(text):
-        seen += _read_token(token)
-        if token.kind == "text" and not verbatim:
-            bare = tuple(Link(url, url) for url in _BARE_URL.findall(token.value))
-            called = tuple(_BARE_BROADCAST.findall(token.value)) if mentions else ()
-            seen += Seen(links=bare, broadcasts=called)
-    return seen
+    return together(
+        part
+        for token in tokens(text)
+        for part in (_read_token(token), _read_bare(token, verbatim, mentions))
+    )
+
+
+def _read_bare(token: Token, verbatim: bool, mentions: bool) -> Seen:
+    """What plain text becomes without being asked."""
+    if verbatim or token.kind != "text":
+        return Seen()
+    called = tuple(_BARE_BROADCAST.findall(token.value)) if mentions else ()
+    links = tuple(Link(url, url) for url in _BARE_URL.findall(token.value))
+    return Seen(broadcasts=called, links=links)
 
 
 def _read_token(token: Token) -> Seen:
@@ -138,11 +148,9 @@ def read_blocks(part: object) -> Seen:
     return replace(inner, text=inner.text.replace("\n", "")) if is_line else inner
 
 
-_LEAVES = {"mrkdwn", "plain_text", "markdown", "image", "text", "link", "user", "channel"} | {
-    "broadcast",
-    "usergroup",
-    "emoji",
-}
+_TEXTS = {"mrkdwn", "plain_text", "markdown", "image"}
+_RICH = {"text", "link", "user", "channel", "broadcast", "usergroup", "emoji"}
+_LEAVES = _TEXTS | _RICH
 
 
 def _leaf(part: dict[str, Any]) -> Seen:
@@ -152,7 +160,7 @@ def _leaf(part: dict[str, Any]) -> Seen:
         case "markdown":
             marked = _MARKDOWN_LINK.findall(part["text"])
             links = tuple(Link(url, label) for label, url in marked)
-            return read(part["text"], mentions=True) + Seen(links=links)
+            return together([read(part["text"], mentions=True), Seen(links=links)])
         case "plain_text" | "text":
             return Seen(part["text"])
         case "image":
@@ -167,12 +175,11 @@ def _leaf(part: dict[str, Any]) -> Seen:
             return _read_token(Token(kind, part[f"{kind}_id"]))
 
 
-def _joined(parts: Sequence[Seen]) -> Seen:
-    whole = Seen()
-    for part in parts:
-        between = "\n" if whole.text and part.text else ""
-        whole += Seen(between) + part
-    return whole
+def _joined(parts: Iterable[Seen]) -> Seen:
+    """Each on a line of its own; what shows nothing takes no line."""
+    seen = list(parts)
+    text = "\n".join(one.text for one in seen if one.text)
+    return replace(together(seen), text=text)
 
 
 def rich_text(text: str, block_id: str) -> list[Json]:
