@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Two cores are the smallest machine this is meant for.
 JOBS   ?= 2
 
-.PHONY: demo test check format bench setup clean
+.PHONY: demo test check format words bench setup clean
 
 setup: $(READY)
 
@@ -33,6 +33,14 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench.retrieval
+
+# After a change of what the bot says: then translate what is new in bot/locale/es.po.
+words: $(READY)
+	$(BIN)/pybabel --quiet extract --no-default-keywords --keyword=say --keyword=count:1,2 \
+	  --keyword=marked --keyword=marked_plural:1,2 --no-location --sort-output --width=100 \
+	  --omit-header --output-file=bot/locale/presagio.pot bot
+	$(BIN)/pybabel --quiet update --no-fuzzy-matching --ignore-obsolete --omit-header --width=100 \
+	  --locale=es --input-file=bot/locale/presagio.pot --output-file=bot/locale/es.po
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from bot.words import Words, words_for
+from bot.words import Words, marked_plural, words_for
 
 _FORMS = {
-    "year": ("{number} year before", "{number} years before"),
-    "month": ("{number} month before", "{number} months before"),
-    "day": ("{number} day before", "{number} days before"),
+    "year": marked_plural("{number} year before", "{number} years before"),
+    "month": marked_plural("{number} month before", "{number} months before"),
+    "day": marked_plural("{number} day before", "{number} days before"),
 }
 
 
@@ -26,8 +26,7 @@ class Age:
         """Return the age in a reader's language."""
         if self.count == 0:
             return words.say("less than a day before")
-        singular, plural = _FORMS[self.unit]
-        return words.count(singular, plural, self.count)
+        return words.count(*_FORMS[self.unit], self.count)
 
 
 def age_between(earlier: datetime, later: datetime) -> Age:

@@ -134,14 +134,15 @@ def demo(
 
     Example: presagio demo --chat
     """
-    from bot.console.demo import converse, load_demo
+    from bot.console.converse import converse
     from bot.console.demo import demo as answer_bundled
+    from bot.console.demo import load_demo
 
     async def answer(opened: App) -> None:
         output = Output.of_process()
         if chat:
             await load_demo(opened, output=output)
-            await converse(opened, corpus=DEMO_CORPUS)
+            await converse(opened, corpus=DEMO_CORPUS, chat_id=DEMO_CORPUS)
         else:
             await answer_bundled(opened, now=_now(), output=output)
 
@@ -154,7 +155,7 @@ def chat(context: typer.Context, corpus: CorpusName = "") -> None:
 
     Example: presagio chat --corpus demo
     """
-    from bot.console.demo import converse
+    from bot.console.converse import converse
 
     _with_app(_settings(context), lambda opened: converse(opened, corpus=corpus))
 

@@ -3,15 +3,18 @@
 import asyncio
 import logging
 import secrets
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from bot.commands.registry import Registry, Services
+from bot.engine_sentences import error_in
 from bot.face import ChatGone, DeliveryError, Face
 from bot.gates import Gates, Stop
-from bot.reply import Reply
-from bot.request import Place, Request, Trigger
+from bot.incident import reason
+from bot.reply import Reply, aside
+from bot.request import Request, Trigger
 from bot.words import words_for
 from db.chats import Chats
 from db.turns import Turns
@@ -19,11 +22,14 @@ from engine.errors import PresagioError, StorageError
 
 logger = logging.getLogger("presagio.conversation")
 
+_REMEMBERED = 1000  # events
+
 
 class Conversation:
     """Answers events one after the other in each chat, and many chats at once.
 
-    `most` events may be under way or waiting; what comes then is told that the bot is busy.
+    `most` events may be under way or waiting. As many again are told that the bot is busy; what
+    comes beyond that is left alone.
     """
 
     def __init__(
@@ -46,18 +52,18 @@ class Conversation:
         self._idle = asyncio.Event()
         self._idle.set()
         self._order = _Order()
+        self._apologised: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def answer(self, request: Request, face: Face) -> None:
         """Answer an event, or keep silent. Raises nothing but CancelledError."""
+        if self._under_way >= 2 * self._most:
+            logger.warning("%s %s: left alone, there is too much to do", *request.event)
+            return
         crowded = self._under_way >= self._most
         self._under_way += 1
         self._idle.clear()
         try:
-            if crowded:
-                await self._turn(request, face, crowded=True)
-            else:
-                async with self._order.of(request.place):
-                    await self._turn(request, face, crowded=False)
+            await self._in_order(request.cleaned(), face, crowded=crowded)
         finally:
             self._under_way -= 1
             if not self._under_way:
@@ -71,96 +77,114 @@ class Conversation:
             return False
         return True
 
+    async def _in_order(self, request: Request, face: Face, *, crowded: bool) -> None:
+        if crowded:
+            await self._turn(request, face, crowded=True)
+            return
+        async with self._order.of(request.place.platform, request.place.chat_id):
+            await self._turn(request, face, crowded=False)
+
     async def _turn(self, request: Request, face: Face, *, crowded: bool) -> None:
+        if request.event in self._apologised:
+            return
         try:
             admitted = await self._gates.admit(request, crowded=crowded)
-            if isinstance(admitted, Stop):
-                await self._stopped(request, admitted, face)
+            if not isinstance(admitted, Stop):
+                async with self._turns.held(*request.event):
+                    reply = await self._reply(admitted, face)
+                await self._settle(admitted, reply, face)
                 return
-            await self._admitted(admitted, face)
-        except StorageError as error:
-            logger.warning("%s: the database failed: %s", request.event_id, error)
-            await self._lament(request, face, str(error))
+            logger.debug("%s %s: %s", *request.event, admitted.why)
+            if admitted.taken:
+                await self._settle(request, admitted.reply, face)
+        except Exception as error:
+            await self._apologise(request, face, error)
 
-    async def _admitted(self, request: Request, face: Face) -> None:
-        try:
-            if request.trigger is not Trigger.OVERHEARD:
-                await face.show_busy(request)
-            reply = await self._reply(request)
-        except BaseException:
-            # Cancelled, or the database is gone: the event may be delivered and taken again.
-            self._gates.forget(request)
-            await asyncio.shield(self._turns.release(request.place.platform, request.event_id))
-            raise
-        await self._settle(request, reply, face)
-
-    async def _reply(self, request: Request) -> Reply | None:
-        """Return the answer; what nobody foresaw becomes an apology with a number in the log."""
+    async def _reply(self, request: Request, face: Face) -> Reply | None:
+        """Return the answer. None is silence, the normal answer to what was only overheard."""
+        asked = request.trigger is not Trigger.OVERHEARD
+        if asked:
+            await face.show_busy(request)
         try:
             return await self._commands.answer(request, self._services)
         except StorageError:
             raise
         except PresagioError as error:
-            return Reply(words=request.words, text=str(error), ephemeral=True)
-        except Exception:
-            incident = secrets.token_hex(4)
-            logger.exception("incident %s while answering %s", incident, request.event_id)
-            text = request.words.say(
-                "Sorry, something went wrong. Its number in the log is {incident}.",
-                incident=incident,
-            )
-            return Reply(words=request.words, text=text, ephemeral=True)
-
-    async def _stopped(self, request: Request, stop: Stop, face: Face) -> None:
-        logger.debug("%s: %s", request.event_id, stop.why)
-        if stop.taken:
-            await self._settle(request, stop.reply, face)
+            return aside(request, error_in(request.words, error)) if asked else None
+        except Exception as error:
+            apology = _apology(request, error)
+            return apology if asked else None
 
     async def _settle(self, request: Request, reply: Reply | None, face: Face) -> None:
         """Deliver at most once: the event is marked before anything is sent."""
-        event = (request.place.platform, request.event_id)
-        if reply is not None and await self._turns.answering(*event):
+        if reply is not None:
+            if not await self._turns.answering(*request.event):
+                return
             await self._deliver(request, reply, face)
-        await self._turns.done(*event)
+        try:
+            await self._turns.done(*request.event)
+        except StorageError as error:
+            logger.warning("%s %s was not settled: %s", *request.event, reason(error))
 
     async def _deliver(self, request: Request, reply: Reply, face: Face) -> None:
+        """Send the reply; whatever comes of it, it is not sent again."""
         try:
             await face.deliver(request, reply)
         except ChatGone as error:
-            logger.info("%s is gone: %s", request.place.platform, error)
-            await self._chats.deactivate(request.place.platform, request.place.chat_id)
+            logger.info("%s %s: the chat is gone: %s", *request.event, error)
+            await self._deactivate(request)
         except DeliveryError as error:
-            logger.warning("%s was not delivered: %s", request.event_id, error)
+            logger.warning("%s %s was not delivered: %s", *request.event, error)
+        except Exception as error:
+            logger.error("%s %s was not delivered: %s", *request.event, reason(error))  # noqa: TRY400 - a traceback may quote a message
 
-    async def _lament(self, request: Request, face: Face, said: str) -> None:
-        """Tell those who asked that the database is away; nothing else can be known then."""
-        if request.trigger is Trigger.OVERHEARD or request.person.bot or request.person.myself:
-            return
-        words = words_for(request.person.language)
-        reply = Reply(words=words, text=said, ephemeral=True)
+    async def _deactivate(self, request: Request) -> None:
         try:
-            await face.deliver(request, reply)
-        except DeliveryError as error:
-            logger.warning("%s was not delivered: %s", request.event_id, error)
+            await self._chats.deactivate(request.place.platform, request.place.chat_id)
+        except StorageError as error:
+            logger.warning("%s %s stays active: %s", *request.event, reason(error))
+
+    async def _apologise(self, request: Request, face: Face, error: Exception) -> None:
+        """Tell those who asked, once, though the database may know nothing of it."""
+        self._apologised[request.event] = None
+        if len(self._apologised) > _REMEMBERED:
+            self._apologised.popitem(last=False)
+        request = replace(request, words=words_for(request.person.language))
+        apology = _apology(request, error)
+        if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request.place):
+            await self._deliver(request, apology, face)
+
+
+def _apology(request: Request, error: Exception) -> Reply:
+    """Log an error under a number, and return what is said about it."""
+    incident = secrets.token_hex(4)
+    logger.error("incident %s: %s %s: %s", incident, *request.event, reason(error))
+    words = request.words
+    if isinstance(error, StorageError):
+        said = words.say("Sorry, my database does not answer. Try again in a few minutes.")
+    else:
+        said = words.say("Sorry, something went wrong.")
+    number = words.say("Its number in the log is {incident}.", incident=incident)
+    return aside(request, f"{said} {number}")
 
 
 class _Order:
     """A queue for each chat, for as long as somebody stands in it."""
 
     def __init__(self) -> None:
-        self._locks: dict[Place, asyncio.Lock] = {}
-        self._standing: dict[Place, int] = defaultdict(int)
+        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
+        self._standing: dict[tuple[str, str], int] = defaultdict(int)
 
     @asynccontextmanager
-    async def of(self, place: Place) -> AsyncIterator[None]:
+    async def of(self, *chat: str) -> AsyncIterator[None]:
         """Wait for those of this chat that came before."""
-        chat = Place(platform=place.platform, chat_id=place.chat_id, private=place.private)
-        lock = self._locks.setdefault(chat, asyncio.Lock())
-        self._standing[chat] += 1
+        key = (chat[0], chat[1])
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        self._standing[key] += 1
         try:
             async with lock:
                 yield
         finally:
-            self._standing[chat] -= 1
-            if not self._standing[chat]:
-                del self._standing[chat], self._locks[chat]
+            self._standing[key] -= 1
+            if not self._standing[key]:
+                del self._standing[key], self._locks[key]

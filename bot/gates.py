@@ -1,21 +1,17 @@
 """Ordered checks before any work. The first that stops a request ends it."""
 
-import logging
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
-from bot.reply import Reply
-from bot.request import Request, Trigger
+from bot.overheard import listens, looks_like_headline
+from bot.reply import Reply, aside
+from bot.request import Place, Request, Trigger
 from bot.words import words_for
+from bot.zones import zone_named
 from db.chats import Chats
 from db.quotas import Quotas
 from db.turns import Turns
-
-logger = logging.getLogger("presagio.gates")
-
-_REMEMBERED = 10_000  # events, in this process
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +25,10 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Who may ask, and how often a day; 0 = not at all, -1 = without limit.
+    """Who may ask, and how often a day; -1 = without limit.
 
-    Chats are named "platform:id". An empty `allow` lets everybody in.
+    Chats are named "platform:id". An empty `allow` lets everybody in. Buttons are not counted:
+    they ask about what was answered already. What the bot overheard counts for the chat alone.
     """
 
     allow: Sequence[str] = ()
@@ -41,14 +38,13 @@ class Limits:
 
 
 class Gates:
-    """Self, bot, empty, duplicate, allowed chat, quota, busy: in this order."""
+    """Self, bot, empty, duplicate, allowed chat, listening, quota, busy: in this order."""
 
     def __init__(self, *, turns: Turns, chats: Chats, quotas: Quotas, limits: Limits) -> None:
         self._turns = turns
         self._chats = chats
         self._quotas = quotas
         self._limits = limits
-        self._seen: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
         """Return the request with its chat and language, or why it ends.
@@ -57,58 +53,53 @@ class Gates:
         """
         if why := _not_meant(request):
             return Stop(why)
-        if not await self._first(request):
+        if not await self._turns.take(*request.event, now=request.now):
             return Stop("duplicate")
-        admitted = await self._with_chat(request)
-        if not self._allowed(admitted):
+        async with self._turns.held(*request.event):
+            return await self._examined(request, crowded=crowded)
+
+    def allows(self, place: Place) -> bool:
+        """Tell whether the chat is let in by the lists."""
+        name = f"{place.platform}:{place.chat_id}"
+        if name in self._limits.block:
+            return False
+        return not self._limits.allow or name in self._limits.allow
+
+    async def _examined(self, request: Request, *, crowded: bool) -> Request | Stop:
+        if not self.allows(request.place):
             return Stop("chat not allowed", taken=True)
-        if stop := await self._over_quota(admitted):
-            return stop
+        admitted = await self._with_chat(request)
+        if not listens(admitted):
+            return Stop("not listening", taken=True)
+        if await self._over_quota(admitted):
+            return Stop("over quota", _aloud(admitted, _enough(admitted)), taken=True)
         if crowded:
             return Stop("busy", _aloud(admitted, _busy(admitted)), taken=True)
         return admitted
 
-    async def _first(self, request: Request) -> bool:
-        """Take the event: once in this process, once in all of them."""
-        event = (request.place.platform, request.event_id)
-        if event in self._seen:
-            return False
-        self._seen[event] = None
-        if len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
-        return await self._turns.take(*event, now=request.now)
-
-    def forget(self, request: Request) -> None:
-        """Let the event be taken again: it was given back unanswered."""
-        self._seen.pop((request.place.platform, request.event_id), None)
-
     async def _with_chat(self, request: Request) -> Request:
-        place = request.place
+        place, zone = request.place, zone_named(request.person.time_zone)
         chat = await self._chats.meet(
             place.platform,
             place.chat_id,
             private=place.private,
             title=place.title,
-            time_zone=request.person.time_zone or "UTC",
+            time_zone=zone.key if zone else "UTC",
         )
         words = words_for(chat.language or request.person.language)
         return replace(request, chat=chat, words=words)
 
-    def _allowed(self, request: Request) -> bool:
-        name = f"{request.place.platform}:{request.place.chat_id}"
-        if name in self._limits.block:
+    async def _over_quota(self, request: Request) -> bool:
+        """Count the request; True when it is one too many."""
+        scopes = [(f"chat:{request.known_chat.id}", self._limits.chat_daily)]
+        if request.trigger is Trigger.BUTTON:
             return False
-        return not self._limits.allow or name in self._limits.allow
-
-    async def _over_quota(self, request: Request) -> Stop | None:
-        scopes = (
-            (f"user:{request.who}", self._limits.user_daily),
-            (f"chat:{request.known_chat.id}", self._limits.chat_daily),
-        )
+        if request.trigger is not Trigger.OVERHEARD:
+            scopes.append((f"user:{request.who}", self._limits.user_daily))
         for scope, limit in scopes:
             if limit >= 0 and await self._quotas.use(scope, now=request.now) > limit:
-                return Stop("over quota", _aloud(request, _enough(request)), taken=True)
-        return None
+                return True
+        return False
 
 
 def _not_meant(request: Request) -> str | None:
@@ -117,8 +108,10 @@ def _not_meant(request: Request) -> str | None:
         return "own message"
     if request.person.bot:
         return "other bot"
-    if request.edited or not request.text.strip("\0 \t\r\n"):
+    if request.edited or not request.text:
         return "edited or empty"
+    if request.trigger is Trigger.OVERHEARD and not looks_like_headline(request.text):
+        return "overheard, no headline"
     return None
 
 
@@ -129,16 +122,17 @@ def _aloud(request: Request, reply: Reply) -> Reply | None:
 
 def _busy(request: Request) -> Reply:
     text = request.words.say("I have too much to do just now. Try again in a minute.")
-    return Reply(words=request.words, text=text, ephemeral=True)
+    return aside(request, text)
 
 
 def _enough(request: Request) -> Reply:
     today = request.now.astimezone(UTC).date()
     tomorrow = datetime.combine(today + timedelta(days=1), time(), tzinfo=UTC)
-    hours, minutes = divmod(int((tomorrow - request.now).total_seconds()) // 60, 60)
+    # Rounded up: whoever waits as long as told is answered.
+    left = -(-int((tomorrow - request.now).total_seconds()) // 60)
     text = request.words.say(
         "That was enough for today. I answer again in {hours} h {minutes} min (00:00 UTC).",
-        hours=hours,
-        minutes=minutes,
+        hours=left // 60,
+        minutes=left % 60,
     )
-    return Reply(words=request.words, text=text, ephemeral=True)
+    return aside(request, text)

@@ -2,42 +2,88 @@
 
 import re
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
+from bot.request import Request, Trigger
+from bot.small_talk import SOFT, SPOKEN_VERB, TALK, WEEKDAYS
+from bot.zones import zone_or_utc
+from engine.chat import Chat, Listening
 from engine.links import first_link
-
-from engine.chat import Chat
 from engine.types import Prophecy
 
-_WORD = re.compile(r"\w+")
 _FEWEST_WORDS, _MOST_WORDS = 4, 40
 _LONGEST = 300
-# What people say to each other begins like this, headlines do not.
-_TALK = re.compile(
-    r"\s*(?:@|hi\b|hello\b|hey\b|thanks\b|thank you\b|ok\b|lol\b|haha|i\b|i'|we\b|you\b|hola\b|"
-    r"gracias\b|dale\b|che\b|jaja|buen[oa]s?\b|yo\b|vos\b|tú\b|nosotros\b)",
-    re.IGNORECASE,
-)
+_LONG = 10  # words; people type less
+_TITLE_CASE = 0.6  # share of the longer words that begin with a capital
 _HIGHEST_JUDGMENT = 6
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_QUOTED = re.compile(r"[\"“«‘].+?[\"”»’](?!\w)|(?<!\w)'.+?'(?!\w)")
+_FACES = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]|[:;=]-?[()DPp](?!\\w)|<3")
+_SAYS_I = re.compile(r"I(?:['’]\w+)?")
+
+
+def listens(request: Request) -> bool:
+    """Tell whether the chat wants this event answered, as far as is known before any work."""
+    chat = request.known_chat
+    if request.place.private or request.trigger in (Trigger.COMMAND, Trigger.BUTTON):
+        return True
+    if request.trigger is Trigger.ADDRESSED:
+        return chat.listening is not Listening.COMMANDS or request.called is not None
+    return chat.listening is Listening.ALL and not is_quiet(chat, request.now)
 
 
 def looks_like_headline(text: str) -> bool:
-    """Tell whether an overheard message may be news: a link, or one statement of some length."""
+    """Tell whether an overheard message may be news: a link, or one statement in its style.
+
+    Headlines are one line that begins with a capital, name somebody or count something, and
+    seldom say "I" or "you". Made for English and Spanish.
+    """
     text = text.strip()
     if first_link(text):
         return True
-    words = _WORD.findall(text)
-    if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS or len(text) > _LONGEST:
+    if len(text) > _LONGEST:
         return False
-    return "\n" not in text and not text.endswith("?") and not _TALK.match(text)
+    words = _WORD.findall(text)
+    if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
+        return False
+    if "\n" in text or words[0][0].islower() or text.endswith("!") or _FACES.search(text):
+        return False
+    return _in_title_case(words) or _tells_news(text)
+
+
+def _in_title_case(words: list[str]) -> bool:
+    """Tell whether the words are capitalised as only English headlines are."""
+    longer = [word for word in words[1:] if len(word) > 3]
+    capitals = sum(word[0].isupper() or word[0].isdigit() for word in longer)
+    return len(longer) >= 2 and capitals >= _TITLE_CASE * len(longer)
+
+
+def _tells_news(text: str) -> bool:
+    """Judge a sentence in ordinary case by what it says outside of quotations."""
+    if text.endswith("?") and "¿" not in text:
+        return False
+    first, *others = _WORD.findall(_QUOTED.sub(" ", text)) or [""]
+    plain = [word for word in others if _is_plain(word)]
+    said = {word.lower().replace("’", "'") for word in (first, *plain)}
+    if said & TALK:
+        return False
+    named = len(plain) < len(others)
+    if named or len(others) >= _LONG:
+        return True
+    return not said & SOFT and not any(map(SPOKEN_VERB.fullmatch, said))
+
+
+def _is_plain(word: str) -> bool:
+    """Tell whether a word is neither a name nor a number."""
+    return word[0].islower() or _SAYS_I.fullmatch(word) is not None or word.lower() in WEEKDAYS
 
 
 def is_quiet(chat: Chat, now: datetime) -> bool:
     """Tell whether `now` lies in the chat's quiet hours, which may span midnight."""
     start, end = chat.quiet_from, chat.quiet_to
-    if start is None or end is None or start == end:
+    if start is None or end is None:
         return False
-    local = now.astimezone(ZoneInfo(chat.time_zone)).time()
+    local = now.astimezone(zone_or_utc(chat.time_zone)).time()
     return start <= local < end if start < end else local >= start or local < end
 
 

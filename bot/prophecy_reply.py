@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from bot.age import age_between
+from bot.cut import cut
+from bot.engine_sentences import in_language
 from bot.reply import Action, Button, HitView, Reply
-from bot.words import Words
+from bot.words import Words, marked
 from engine.chat import Answer, Tally
 from engine.types import Hit, Prophecy, Term
 
-EXAMPLE = "Coffee prices hit a record high"
+EXAMPLE = marked("Coffee prices hit a record high")
 _LONGEST_HEADLINE = 200
 
 
@@ -29,7 +31,8 @@ def prophecy_reply(
     until = headline.date or now
     return Reply(
         words=words,
-        headline=_shortened(headline.text or headline.original) or None,
+        headline=cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE)
+        or None,
         text=None if hits else _nothing(prophecy, words),
         hits=tuple(hit_view(hit, until, words) for hit in hits),
         notice=notice_of(prophecy, words),
@@ -57,31 +60,30 @@ def hit_view(hit: Hit, until: datetime, words: Words) -> HitView:
 def answer_buttons(
     answer: Answer, tallies: Mapping[int, Tally], words: Words
 ) -> tuple[tuple[Button, ...], ...]:
-    """Return a row of votes for each hit shown, and a row for the answer as a whole."""
+    """Return a row of votes for each hit shown, and a row for the page as a whole.
+
+    Votes carry the rank of their hit, the others the index of the first hit of a page.
+    """
+
+    def button(label: str, name: str, value: int) -> Button:
+        return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
+
     votes = []
     for hit in answer.page:
-        tally, rank = tallies.get(hit.rank, Tally()), str(hit.rank)
+        tally, rank = tallies.get(hit.rank, Tally()), hit.rank
         votes.append(
             (
-                Button(
-                    label=f"{rank}. 👍 {tally.up}",
-                    action=Action(name="up", answer_id=answer.id, value=rank),
-                ),
-                Button(
-                    label=f"{rank}. 👎 {tally.down}",
-                    action=Action(name="down", answer_id=answer.id, value=rank),
-                ),
+                button(f"{rank}. 👍 {tally.up}", "up", rank),
+                button(f"{rank}. 👎 {tally.down}", "down", rank),
             )
         )
-    more = [("more", words.say("More"))] if answer.last < len(answer.prophecy.hits) else []
-    rest = [*more, ("why", words.say("Why?")), ("picture", words.say("Picture"))]
-    return (
-        *votes,
-        tuple(
-            Button(label=label, action=Action(name=name, answer_id=answer.id))
-            for name, label in rest
-        ),
+    more = answer.last < len(answer.prophecy.hits)
+    rest = (
+        *([button(words.say("More"), "more", answer.last)] if more else []),
+        button(words.say("Why?"), "why", answer.first),
+        button(words.say("Picture"), "picture", answer.first),
     )
+    return (*votes, rest)
 
 
 def _nothing(prophecy: Prophecy, words: Words) -> str:
@@ -97,9 +99,10 @@ def _nothing(prophecy: Prophecy, words: Words) -> str:
 
 def notice_of(prophecy: Prophecy, words: Words) -> str | None:
     """Return what there is to say about how it was found and judged, each thing once."""
-    notices = [_replaced_words(prophecy.terms, words), prophecy.notice or ""]
-    if (about_judge := prophecy.verdict.notice or "") not in notices[1]:
-        notices.append(about_judge)
+    about_search, about_judge = prophecy.notice or "", prophecy.verdict.notice or ""
+    if about_judge not in about_search:
+        about_search = f"{about_search} {about_judge}"
+    notices = (_replaced_words(prophecy.terms, words), in_language(about_search.strip(), words))
     return " ".join(filter(None, notices)) or None
 
 
@@ -117,8 +120,3 @@ def _replaced_words(terms: Iterable[Term], words: Words) -> str:
         )
         for unknown, found in neighbours.items()
     )
-
-
-def _shortened(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_HEADLINE else f"{text[: _LONGEST_HEADLINE - 1]}…"

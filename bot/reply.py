@@ -4,10 +4,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Self
 
-from bot.words import Words
+from bot.request import Request, Trigger
+from bot.words import Words, marked
 
-_MARKS = {"repost": "repost", "quote": "quote", "truncated": "cut", "deleted": "deleted"}
+_MARKS = {
+    "repost": marked("repost"),
+    "quote": marked("quote"),
+    "truncated": marked("cut"),
+    "deleted": marked("deleted"),
+}
 _SEPARATOR = ":"
+_LONGEST_ACTION = 64  # bytes
+_LARGEST_ID = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +26,15 @@ class Action:
     answer_id: int | None = None
     value: str = ""
 
+    def __post_init__(self) -> None:
+        if not self.fits(str(self)):
+            raise ValueError(f"an action of more than {_LONGEST_ACTION} bytes")
+
+    @staticmethod
+    def fits(written: str) -> bool:
+        """Tell whether an action written like this is short enough."""
+        return len(written.encode("utf-8", "replace")) <= _LONGEST_ACTION
+
     def __str__(self) -> str:
         return _SEPARATOR.join((self.name, str(self.answer_id or ""), self.value))
 
@@ -25,12 +42,17 @@ class Action:
     def parse(cls, text: str) -> Self | None:
         """Read what `str` wrote; None for anything else that a platform may send."""
         name, *rest = text.split(_SEPARATOR, 2)
-        if len(rest) != 2 or not name.isidentifier() or len(text) > 64:
+        if len(rest) != 2 or not name.isidentifier() or not cls.fits(text):
             return None
         answer_id, value = rest
-        if answer_id and not (answer_id.isascii() and answer_id.isdigit()):
+        if not answer_id:
+            return cls(name=name, value=value)
+        # Only what `str` writes: no other digits, no leading zeros, nothing beyond the column.
+        if not (answer_id.isascii() and answer_id.isdigit()) or answer_id[0] == "0":
             return None
-        return cls(name=name, answer_id=int(answer_id) if answer_id else None, value=value)
+        if int(answer_id) > _LARGEST_ID:
+            return None
+        return cls(name=name, answer_id=int(answer_id), value=value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,3 +98,10 @@ class Reply:
     ephemeral: bool = False  # meant for the asker alone, where a platform can do that
     replaces: bool = False  # answers a button by changing the message that carries it
     toast: str | None = None  # answers a button with a word that passes; nothing is sent
+
+
+def aside(request: Request, text: str) -> Reply:
+    """Return a short word for the asker alone: one that passes on a button, else a message."""
+    if request.trigger is Trigger.BUTTON:
+        return Reply(words=request.words, toast=text, ephemeral=True)
+    return Reply(words=request.words, text=text, ephemeral=True)

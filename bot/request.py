@@ -1,13 +1,21 @@
 """What a face makes of an event: who says what, where, in the terms of no platform."""
 
+import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Self
 
 from bot.words import Words, words_for
 from engine.chat import Chat
+from engine.text import storable
 from engine.types import require_zone
+
+_LONGEST = 10_000  # characters; a headline is read from the first 2,000
+
+# A path such as /r/politics is no command, and neither is "/ 5".
+_COMMAND = re.compile(r"/(\w+)(?:\s+(.*))?", re.DOTALL)
 
 
 class Trigger(StrEnum):
@@ -70,6 +78,26 @@ class Request:
         if self.chat is None:
             raise LookupError("the gates have not been passed")
         return self.chat
+
+    def cleaned(self) -> Self:
+        """The same without what cannot be stored, and no longer than anything worth reading."""
+        title = storable(self.place.title) if self.place.title else None
+        return replace(
+            self,
+            text=storable(self.text[:_LONGEST]).strip(),
+            place=replace(self.place, title=title),
+        )
+
+    @property
+    def called(self) -> tuple[str, str] | None:
+        """The command in the text, in lower case, and what follows it; None without one."""
+        found = _COMMAND.fullmatch(self.text.strip())
+        return (found[1].lower(), (found[2] or "").strip()) if found else None
+
+    @property
+    def event(self) -> tuple[str, str]:
+        """What tells this event from all others."""
+        return self.place.platform, self.event_id
 
     @property
     def who(self) -> str:

@@ -7,7 +7,8 @@ answering may have been answered: it is left alone, for a repeated answer is wor
 
 import asyncio
 import logging
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
@@ -24,6 +25,7 @@ _LOCK_CLASS = 7426
 _KEPT = timedelta(days=7)  # longer than any platform delivers again
 _PROOF_SECONDS = 5.0
 _RETRY_SECONDS = 1.0
+_RELEASE_SECONDS = 2.0
 
 
 class Turns:
@@ -83,6 +85,20 @@ class Turns:
         """Give an event back that was not answered: a repeated delivery may be taken again."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["release"], platform, event_id, self._process)
+
+    @asynccontextmanager
+    async def held(self, platform: str, event_id: str) -> AsyncIterator[None]:
+        """Give an event that was taken back when the block is cancelled."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            try:
+                giving_back = asyncio.wait_for(self.release(platform, event_id), _RELEASE_SECONDS)
+                await asyncio.shield(giving_back)
+            except (StorageError, TimeoutError) as error:
+                # Another process may take it when this one has ended.
+                logger.warning("%s %s was not given back: %s", platform, event_id, error)
+            raise
 
     async def forget(self, *, now: datetime) -> None:
         """Remove what no platform delivers again."""

@@ -50,6 +50,11 @@ class Answer:
         """The same answer with another page of the same size, from index `first` on."""
         return replace(self, first=first, last=first + self.last - self.first)
 
+    def page_named(self, first: str) -> Self | None:
+        """The same for an index as a button carries it; None unless a page begins there."""
+        starts = range(0, len(self.prophecy.hits), self.last - self.first)
+        return next((self.page_at(start) for start in starts if str(start) == first), None)
+
     @property
     def page(self) -> tuple[Hit, ...]:
         """The hits that were shown last."""

@@ -98,6 +98,11 @@ def shown(text: str) -> str:
             text = _ENTITY.sub(_decoded, text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return storable(text)
+
+
+def storable(text: str) -> str:
+    """Return `text` without what PostgreSQL cannot store: NUL and lone surrogates."""
     return _UNSTORABLE.sub("", text) if "\x00" in text or not text.isascii() else text
 
 

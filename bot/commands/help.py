@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bot.commands.registry import Command, Services
 from bot.reply import Reply
 from bot.request import Request
-from bot.words import Words
+from bot.words import Words, marked
 from engine.chat import Listening
 
 
@@ -22,8 +22,8 @@ def help_command(others: Sequence[Command]) -> Command:
     command = Command(
         name="help",
         aliases=("start",),
-        summary="this list, or one command with an example",
-        usage="/help [COMMAND]",
+        summary=marked("this list, or one command with an example"),
+        usage=marked("/help [COMMAND]"),
         example="/help why",
         handler=answer,
     )
@@ -36,7 +36,7 @@ def _all(request: Request, commands: Sequence[Command]) -> str:
         "There is always a tweet. Send me a headline or a link; I look for old tweets that"
         " foretold it."
     )
-    lines = [f"{command.usage}: {words.say(command.summary)}" for command in commands]
+    lines = [_line(command, words) for command in commands]
     example = words.say("For example: {example}", example=words.say(commands[0].example))
     return "\n".join([greeting, _listening(request), "", *lines, "", example])
 
@@ -48,12 +48,16 @@ def _listening(request: Request) -> str:
     return {
         Listening.ALL: words.say("Here I read along, and speak only when a tweet fits well."),
         Listening.MENTIONS: words.say("Here I answer when I am mentioned or replied to."),
-        Listening.COMMANDS: words.say("Here I answer commands and mentions."),
+        Listening.COMMANDS: words.say("Here I answer commands only."),
     }[request.known_chat.listening]
 
 
+def _line(command: Command, words: Words) -> str:
+    return f"{words.say(command.usage)}: {words.say(command.summary)}"
+
+
 def _one(command: Command, words: Words) -> str:
-    lines = [f"{command.usage}: {words.say(command.summary)}"]
+    lines = [_line(command, words)]
     if command.aliases:
         also = ", ".join(f"/{alias}" for alias in command.aliases)
         lines.append(words.say("Also: {also}", also=also))

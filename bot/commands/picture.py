@@ -1,32 +1,41 @@
-"""The share picture of an answer's first hit."""
+"""The share picture of an answer's hit."""
 
 import asyncio
 
 from bot.card import Card, draw_card
-from bot.commands.registry import Command, Services
+from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.prophecy_reply import hit_view
 from bot.reply import Action, Reply
 from bot.request import Request
+from bot.words import Words, marked
 from engine.chat import Answer
 
 
 async def _picture(request: Request, services: Services) -> Reply:
     answer = await services.answers.last(request.known_chat, request.place.thread)
-    return await _drawn(request, answer, answer.first if answer else 0)
+    if answer is None or not answer.page:
+        return nothing_yet(request)
+    return await _drawn(request, answer)
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
-    return await _drawn(request, answer, 0)
+    if answer is None or not (page := answer.page_named(action.value)):
+        return too_old(request)
+    return await _drawn(request, page)
 
 
-async def _drawn(request: Request, answer: Answer | None, index: int) -> Reply:
-    words = request.words
-    if answer is None or index >= len(answer.prophecy.hits):
-        return Reply(words=words, text=words.say("Send me a headline first."), ephemeral=True)
+async def _drawn(request: Request, answer: Answer) -> Reply:
+    card = card_of(answer, request.words)
+    picture = await asyncio.to_thread(draw_card, card)
+    return Reply(words=request.words, text=answer.page[0].candidate.url, picture=picture)
+
+
+def card_of(answer: Answer, words: Words) -> Card:
+    """Return what the picture of the first hit of the answer's page says."""
     headline = answer.prophecy.headline
-    view = hit_view(answer.prophecy.hits[index], headline.date or answer.asked_at, words)
-    card = Card(
+    view = hit_view(answer.page[0], headline.date or answer.asked_at, words)
+    return Card(
         headline=headline.text,
         headline_date=words.date(headline.date) if headline.date else "",
         text=view.text,
@@ -35,13 +44,11 @@ async def _drawn(request: Request, answer: Answer | None, index: int) -> Reply:
         lead_time_text=view.age,
         marks=view.marks(words),
     )
-    picture = await asyncio.to_thread(draw_card, card)
-    return Reply(words=words, text=view.url, picture=picture)
 
 
 PICTURE = Command(
     name="picture",
-    summary="draw the first tweet of the last answer",
+    summary=marked("draw the first tweet of the last answer"),
     usage="/picture",
     example="/picture",
     handler=_picture,

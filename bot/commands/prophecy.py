@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
-from bot.commands.registry import Command, Services
-from bot.overheard import is_quiet, looks_like_headline, worth_saying
+from bot.commands.registry import Command, Services, nothing_yet, too_old
+from bot.overheard import worth_saying
 from bot.prophecy_reply import EXAMPLE, answer_buttons, prophecy_reply
-from bot.reply import Action, Reply
+from bot.reply import Action, Reply, aside
 from bot.request import Request, Trigger
-from engine.chat import Answer, Listening
+from bot.words import marked
+from engine.chat import Answer
+from engine.errors import CorpusNotFound
 from engine.types import Prophecy
 
 _PAGES = 4  # answers' worth of hits asked for at once: /more costs no second search
@@ -17,33 +19,31 @@ async def plain(request: Request, services: Services) -> Reply | None:
     """Answer text that is no command: what is said to the bot, and what it may overhear."""
     if request.trigger is not Trigger.OVERHEARD:
         return await _prophesy(request, services)
-    chat = request.known_chat
-    if chat.listening is not Listening.ALL or is_quiet(chat, request.now):
-        return None
-    if not looks_like_headline(request.text):
-        return None
     prophecy = await _look(request, services)
-    if not worth_saying(prophecy, chat.threshold, services.unjudged_coverage):
+    if not worth_saying(prophecy, request.known_chat.threshold, services.unjudged_coverage):
         return None
     return await _answer(request, services, prophecy)
 
 
 async def _prophesy(request: Request, services: Services) -> Reply:
-    if not request.text.strip():
-        text = request.words.say(
-            "Send me a headline, such as: {example}", example=request.words.say(EXAMPLE)
-        )
-        return Reply(words=request.words, text=text, ephemeral=True)
+    if not request.text:
+        words = request.words
+        text = words.say("Send me a headline, such as: {example}", example=words.say(EXAMPLE))
+        return aside(request, text)
     return await _answer(request, services, await _look(request, services))
 
 
 async def _look(request: Request, services: Services) -> Prophecy:
-    return await services.prophesy(
-        await services.read_headline(request.text, now=request.now),
-        corpus=request.known_chat.corpus or services.corpus,
-        limit=services.limit * _PAGES,
-        now=request.now,
-    )
+    headline = await services.read_headline(request.text, now=request.now)
+    try:
+        return await services.prophesy(
+            headline,
+            corpus=request.known_chat.corpus or services.corpus,
+            limit=services.limit * _PAGES,
+            now=request.now,
+        )
+    except CorpusNotFound as error:
+        raise CorpusNotFound(error.message, fix=marked("See /corpus.")) from error
 
 
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
@@ -65,37 +65,37 @@ async def _shown(request: Request, services: Services, answer: Answer) -> Reply:
 
 async def _more(request: Request, services: Services) -> Reply:
     answer = await services.answers.last(request.known_chat, request.place.thread)
-    return await _next_page(request, services, answer)
+    if answer is None:
+        return nothing_yet(request)
+    return await _page(request, services, answer.page_at(answer.last))
 
 
 async def _more_pressed(request: Request, action: Action, services: Services) -> Reply:
+    """Show the page that the button names: whoever presses it again sees the same one."""
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
-    return await _next_page(request, services, answer)
+    if answer is None or not (page := answer.page_named(action.value)):
+        return too_old(request)
+    return await _page(request, services, page)
 
 
-async def _next_page(request: Request, services: Services, answer: Answer | None) -> Reply:
-    if answer is None:
-        text = request.words.say("Send me a headline first.")
-        return Reply(words=request.words, text=text, ephemeral=True)
-    turned = replace(answer, first=answer.last, last=answer.last + services.limit)
-    if not turned.page:
-        text = request.words.say("That is all I found.")
-        return Reply(words=request.words, text=text, ephemeral=True)
-    await services.answers.turn_page(turned)
-    return await _shown(request, services, turned)
+async def _page(request: Request, services: Services, answer: Answer) -> Reply:
+    if not answer.page:
+        return aside(request, request.words.say("That is all I found."))
+    await services.answers.turn_page(answer)
+    return await _shown(request, services, answer)
 
 
 PROPHECY = Command(
     name="prophecy",
     aliases=("p",),
-    summary="find old tweets that foretold a headline or a link; plain text does the same",
-    usage="/prophecy HEADLINE",
-    example=f"/prophecy {EXAMPLE}",
+    summary=marked("find old tweets that foretold a headline or a link; plain text does the same"),
+    usage=marked("/prophecy HEADLINE"),
+    example=marked("/prophecy Coffee prices hit a record high"),
     handler=_prophesy,
 )
 MORE = Command(
     name="more",
-    summary="show the next tweets for the last headline",
+    summary=marked("show the next tweets for the last headline"),
     usage="/more",
     example="/more",
     handler=_more,

@@ -1,20 +1,20 @@
 """The commands by name, and the way from an event to its answer."""
 
 import difflib
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-from bot.reply import Action, Reply
+from bot.cut import cut
+from bot.reply import Action, Reply, aside
 from bot.request import Request, Trigger
+from bot.words import Words
 from db.answers import Answers
 from db.chats import Chats
 from engine.types import Corpus, Headline, Prophecy
 
-# A path such as /r/politics is no command, and neither is "/ 5".
-_COMMAND = re.compile(r"/(\w+)(?:\s+(.*))?", re.DOTALL)
+_LONGEST_NAME = 30
 
 
 class Prophesy(Protocol):
@@ -54,11 +54,14 @@ ActionHandler = Callable[[Request, Action, Services], Awaitable[Reply | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One thing a person can ask for. The handler gets the text after the command."""
+    """One thing a person can ask for. The handler gets the text after the command.
+
+    Summary, usage and example are English; they are translated where they are shown.
+    """
 
     name: str
     aliases: tuple[str, ...] = ()
-    summary: str  # an English sentence; translated where it is shown
+    summary: str
     usage: str
     example: str
     handler: Handler
@@ -90,46 +93,53 @@ class Registry:
         """Return the answer to an event; None is silence. Raises PresagioError."""
         if request.trigger is Trigger.BUTTON:
             return await self._pressed(request, services)
-        called = _COMMAND.fullmatch(request.text.strip())
-        if called is None:
+        called = request.called
+        if called is None or request.trigger is Trigger.OVERHEARD:
             return await self._plain(request, services)
-        name, text = called[1].lower(), (called[2] or "").strip()
+        name, text = called
         command = self._by_name.get(name)
         if command is None:
-            return self._unknown(request, called[1])
-        if refusal := await _refused(request, command, services):
-            return refusal
+            return aside(request, self._unknown(name, request.words))
+        if command.admin and not await may_steer(request, services):
+            return aside(request, admins_only(command.name, request.words))
         return await command.handler(replace(request, text=text), services)
 
     async def _pressed(self, request: Request, services: Services) -> Reply | None:
         action = Action.parse(request.text)
-        command, handler = self._actions.get(action.name if action else "", (None, None))
-        if action is None or command is None or handler is None:
-            return _toast(request, request.words.say("This button is too old."))
-        if refusal := await _refused(request, command, services):
-            return _toast(request, refusal.text or "")
+        if action is None or action.name not in self._actions:
+            return too_old(request)
+        command, handler = self._actions[action.name]
+        if command.admin and not await may_steer(request, services):
+            return aside(request, admins_only(command.name, request.words))
         return await handler(request, action, services)
 
-    def _unknown(self, request: Request, name: str) -> Reply | None:
-        if request.trigger is Trigger.OVERHEARD:
-            return None
-        close = difflib.get_close_matches(name.lower(), self._by_name, n=1)
-        said = [request.words.say("I know no command /{name}.", name=name)]
+    def _unknown(self, name: str, words: Words) -> str:
+        name = cut(name, _LONGEST_NAME)
+        close = difflib.get_close_matches(name, self._by_name, n=1)
+        said = [words.say("I know no command /{name}.", name=name)]
         if close:
-            said.append(request.words.say("Did you mean /{name}?", name=close[0]))
-        said.append(request.words.say("/help lists all of them."))
-        return Reply(words=request.words, text=" ".join(said), ephemeral=True)
+            said.append(words.say("Did you mean /{name}?", name=close[0]))
+        said.append(words.say("/help lists all of them."))
+        return " ".join(said)
 
 
-async def _refused(request: Request, command: Command, services: Services) -> Reply | None:
-    """Only those allowed may steer: anybody in private, else admins."""
-    if not command.admin or request.place.private or request.who in services.admins:
-        return None
-    if await request.is_admin():
-        return None
-    text = request.words.say("Only admins of this chat may use /{name}.", name=command.name)
-    return Reply(words=request.words, text=text, ephemeral=True)
+async def may_steer(request: Request, services: Services) -> bool:
+    """Tell whether a person may change how the bot behaves: in private anybody, else admins."""
+    if request.place.private or request.who in services.admins:
+        return True
+    return await request.is_admin()
 
 
-def _toast(request: Request, text: str) -> Reply:
-    return Reply(words=request.words, toast=text, ephemeral=True)
+def admins_only(name: str, words: Words) -> str:
+    """Say that a command is not for everybody."""
+    return words.say("Only admins of this chat may use /{name}.", name=name)
+
+
+def too_old(request: Request) -> Reply:
+    """Answer a button that nothing stands behind any more."""
+    return aside(request, request.words.say("This button is too old."))
+
+
+def nothing_yet(request: Request) -> Reply:
+    """Answer who asks about an answer before there is one."""
+    return aside(request, request.words.say("Send me a headline first."))

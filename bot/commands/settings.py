@@ -1,20 +1,21 @@
 """/settings and /corpus: how the bot behaves in one chat."""
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import time
-from zoneinfo import ZoneInfo, available_timezones
 
-from bot.commands.registry import Command, Services
-from bot.reply import Action, Button, Reply
+from bot.commands.chat_settings import CHOICES, SETTINGS_BY_NAME, shown_value
+from bot.commands.registry import Command, Services, admins_only, may_steer
+from bot.cut import cut
+from bot.reply import Action, Button, Reply, aside
 from bot.request import Request
-from bot.words import LANGUAGES, Words, words_for
-from engine.chat import Chat, Listening
+from bot.words import marked, words_for
+from engine.chat import Chat
 from engine.errors import UsageError
+from engine.types import Corpus
 
-_SWITCH = {"on": True, "off": False}
-_SPAN = re.compile(r"((?:[01]\d|2[0-3]):[0-5]\d)\s*-\s*((?:[01]\d|2[0-3]):[0-5]\d)")
+_CORPUS = "corpus"
+_LONGEST_ECHO = 40
+_MOST_BUTTONS = 12
 
 
 async def _settings(request: Request, services: Services) -> Reply:
@@ -27,50 +28,59 @@ async def _settings(request: Request, services: Services) -> Reply:
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
     key, _, value = action.value.partition("=")
     reply = await _set(request, services, key, value)
-    return replace(reply, replaces=True, toast=request.words.say("Noted."))
+    return replace(reply, replaces=True, toast=reply.words.say("Noted."))
 
 
 async def _set(request: Request, services: Services, key: str, value: str) -> Reply:
     """Change one setting and show all of them. Raises UsageError."""
-    if key == "corpus":
+    words = request.words
+    if key == _CORPUS:
         chat = await _with_corpus(request, services, value)
-    elif key in _READERS:
-        chat = _READERS[key](request.known_chat, value, request.words)
+    elif key in SETTINGS_BY_NAME:
+        chat = SETTINGS_BY_NAME[key](request.known_chat, value, words)
     else:
         raise UsageError(
-            request.words.say(
+            words.say(
                 "There is no setting {key}. There are: {keys}.",
-                key=key,
-                keys=", ".join([*_READERS, "corpus"]),
+                key=cut(key, _LONGEST_ECHO) or "-",
+                keys=", ".join([*SETTINGS_BY_NAME, _CORPUS]),
             )
         )
     await services.chats.change(chat)
-    words = words_for(chat.language or request.person.language)
-    return _shown(replace(request, words=words), chat)
+    return _shown(replace(request, words=words_for(chat.language or request.person.language)), chat)
 
 
 async def _corpus(request: Request, services: Services) -> Reply:
+    """List the corpora to anybody; only those who may steer choose one."""
     if request.text:
-        return await _set(request, services, "corpus", request.text)
-    words, current = request.words, request.known_chat.corpus or services.corpus
-    corpora = await services.corpora()
+        if not await may_steer(request, services):
+            return aside(request, admins_only(_CORPUS, request.words))
+        return await _set(request, services, _CORPUS, request.text)
+    words, corpora = request.words, await services.corpora()
     if not corpora:
-        text = words.say("There is no corpus yet.")
-        return Reply(words=words, text=text, ephemeral=True)
+        return aside(request, words.say("There is no corpus yet."))
+    current = request.known_chat.corpus or services.corpus
     lines = [words.say("Corpora:")]
-    for corpus in corpora:
-        mark = " ✓" if corpus.name == current else ""
-        lines.append(
-            words.count(
-                "{name}: {number} document{mark}",
-                "{name}: {number} documents{mark}",
-                corpus.documents,
-                name=corpus.name,
-                mark=mark,
-            )
-        )
-    buttons = tuple((_button(c.name, "corpus", c.name),) for c in corpora if len(c.name) < 40)
-    return Reply(words=words, text="\n".join(lines), buttons=buttons, ephemeral=True)
+    lines += [_line(request, corpus, chosen=corpus.name == current) for corpus in corpora]
+    return Reply(
+        words=words, text="\n".join(lines), buttons=_corpus_buttons(corpora), ephemeral=True
+    )
+
+
+def _line(request: Request, corpus: Corpus, *, chosen: bool) -> str:
+    line = request.words.count(
+        "{name}: {number} document",
+        "{name}: {number} documents",
+        corpus.documents,
+        name=corpus.name,
+    )
+    return f"{line} ✓" if chosen else line
+
+
+def _corpus_buttons(corpora: Sequence[Corpus]) -> tuple[tuple[Button, ...], ...]:
+    # A name may be too long for a button; then it is typed.
+    fitting = [c.name for c in corpora if Action.fits(f"set::{_CORPUS}={c.name}")]
+    return tuple((_button(name, _CORPUS, name),) for name in fitting[:_MOST_BUTTONS])
 
 
 async def _with_corpus(request: Request, services: Services, name: str) -> Chat:
@@ -79,103 +89,28 @@ async def _with_corpus(request: Request, services: Services, name: str) -> Chat:
         raise UsageError(
             request.words.say(
                 "There is no corpus {name}. There are: {names}.",
-                name=name or "-",
-                names=", ".join(names) or "-",
+                name=cut(name, _LONGEST_ECHO) or "-",
+                names=cut(", ".join(names), 500) or "-",
             )
         )
     return replace(request.known_chat, corpus=name)
 
 
-def _language(chat: Chat, value: str, words: Words) -> Chat:
-    if value == "auto":
-        return replace(chat, language=None)
-    return replace(chat, language=_one_of(value, LANGUAGES, "language", words))
-
-
-def _listening(chat: Chat, value: str, words: Words) -> Chat:
-    chosen = _one_of(value, tuple(Listening), "listening", words)
-    return replace(chat, listening=Listening(chosen))
-
-
-def _threshold(chat: Chat, value: str, words: Words) -> Chat:
-    chosen = _one_of(value, tuple(str(number) for number in range(7)), "threshold", words)
-    return replace(chat, threshold=int(chosen))
-
-
-def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
-    names = {name.lower(): name for name in available_timezones()}
-    if value.lower() not in names:
-        text = words.say("{value} is no time zone. An example: Europe/Madrid.", value=value or "-")
-        raise UsageError(text)
-    return replace(chat, time_zone=names[value.lower()])
-
-
-def _quiet(chat: Chat, value: str, words: Words) -> Chat:
-    if value == "off":
-        return replace(chat, quiet_from=None, quiet_to=None)
-    found = _SPAN.fullmatch(value)
-    if found is None:
-        raise UsageError(words.say("Write quiet hours as 23:00-08:00, or off."))
-    start, end = (time.fromisoformat(part) for part in found.groups())
-    return replace(chat, quiet_from=start, quiet_to=end)
-
-
-def _picture(chat: Chat, value: str, words: Words) -> Chat:
-    return replace(chat, picture=_SWITCH[_one_of(value, tuple(_SWITCH), "picture", words)])
-
-
-_READERS: Mapping[str, Callable[[Chat, str, Words], Chat]] = {
-    "language": _language,
-    "listening": _listening,
-    "threshold": _threshold,
-    "timezone": _time_zone,
-    "quiet": _quiet,
-    "picture": _picture,
-}
-
-
-def _one_of(value: str, known: tuple[str, ...], key: str, words: Words) -> str:
-    if value.lower() in known:
-        return value.lower()
-    raise UsageError(
-        words.say(
-            "{value} does not fit {key}. Use one of: {known}.",
-            value=value or "-",
-            key=key,
-            known=", ".join(known),
-        )
-    )
-
-
 def _shown(request: Request, chat: Chat) -> Reply:
     words = request.words
-    quiet = words.say("off")
-    if chat.quiet_from and chat.quiet_to:
-        quiet = f"{chat.quiet_from:%H:%M}-{chat.quiet_to:%H:%M}"
-    rows = {
-        "language": chat.language or "auto",
-        "listening": chat.listening.value,
-        "threshold": str(chat.threshold),
-        "timezone": str(ZoneInfo(chat.time_zone)),
-        "quiet": quiet,
-        "picture": "on" if chat.picture else "off",
-        "corpus": chat.corpus or words.say("the configured one"),
-    }
     lines = [words.say("Settings of this chat; /settings NAME VALUE changes one:")]
-    lines += [f"{name}: {value}" for name, value in rows.items()]
-    return Reply(words=words, text="\n".join(lines), buttons=_choices(chat), ephemeral=True)
-
-
-def _choices(chat: Chat) -> tuple[tuple[Button, ...], ...]:
-    return (
-        tuple(_button(code, "language", code) for code in LANGUAGES if code != chat.language),
-        tuple(_button(m.value, "listening", m.value) for m in Listening if m is not chat.listening),
+    lines += [f"{name}: {shown_value(chat, name)}" for name in SETTINGS_BY_NAME]
+    corpus = chat.corpus or words.say("the configured one")
+    lines.append(f"{_CORPUS}: {corpus}")
+    buttons = tuple(
         tuple(
-            _button(f"threshold {number}", "threshold", str(number))
-            for number in (3, 4, 5, 6)
-            if number != chat.threshold
-        ),
+            _button(label, name, value)
+            for value, label in values.items()
+            if value != shown_value(chat, name)
+        )
+        for name, values in CHOICES.items()
     )
+    return Reply(words=words, text="\n".join(lines), buttons=buttons, ephemeral=True)
 
 
 def _button(label: str, key: str, value: str) -> Button:
@@ -184,8 +119,8 @@ def _button(label: str, key: str, value: str) -> Button:
 
 SETTINGS = Command(
     name="settings",
-    summary="how I behave in this chat",
-    usage="/settings [NAME VALUE]",
+    summary=marked("how I behave in this chat"),
+    usage=marked("/settings [NAME VALUE]"),
     example="/settings language es",
     handler=_settings,
     admin=True,
@@ -193,9 +128,8 @@ SETTINGS = Command(
 )
 CORPUS = Command(
     name="corpus",
-    summary="whose tweets are searched in this chat",
-    usage="/corpus [NAME]",
+    summary=marked("whose tweets are searched in this chat"),
+    usage=marked("/corpus [NAME]"),
     example="/corpus demo",
     handler=_corpus,
-    admin=True,
 )

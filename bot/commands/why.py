@@ -2,21 +2,34 @@
 
 from collections.abc import Iterator, Sequence
 
-from bot.commands.registry import Command, Services
+from bot.commands.registry import Command, Services, nothing_yet, too_old
+from bot.cut import cut
 from bot.prophecy_reply import notice_of
-from bot.reply import Action, Reply
+from bot.reply import Action, Reply, aside
 from bot.request import Request
-from bot.words import Words
-from engine.chat import Answer
+from bot.words import Words, marked
 from engine.types import Hit, Prophecy, Usage, Verdict
+
+# Names of the parts and the multipliers of a score.
+_NAMES = {
+    "judgment": marked("judgment"),
+    "lexical": marked("lexical"),
+    "age": marked("age"),
+    "semantic": marked("semantic"),
+    "repost": marked("repost"),
+    "quote": marked("quote"),
+    "truncated": marked("cut"),
+    "short": marked("short"),
+}
+_LONGEST_LIST = 300
+_INDENT = "   "
 
 
 async def _why(request: Request, services: Services) -> Reply:
     words = request.words
     answer = await services.answers.last(request.known_chat, request.place.thread)
     if answer is None:
-        text = words.say("Send me a headline first.")
-        return Reply(words=words, text=text, ephemeral=True)
+        return nothing_yet(request)
     if not request.text:
         return Reply(words=words, text=receipt(answer.prophecy, answer.page, words))
     shown = answer.prophecy.hits[: answer.last]
@@ -24,25 +37,27 @@ async def _why(request: Request, services: Services) -> Reply:
     if not chosen:
         numbers = ", ".join(str(hit.rank) for hit in shown) or "-"
         text = words.say("I showed {numbers}. Ask /why or /why NUMBER.", numbers=numbers)
-        return Reply(words=words, text=text, ephemeral=True)
+        return aside(request, text)
     return Reply(words=words, text=receipt(answer.prophecy, chosen, words))
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
-    answer: Answer | None = await services.answers.get(request.known_chat, action.answer_id or 0)
-    if answer is None:
-        return Reply(words=request.words, toast=request.words.say("This button is too old."))
-    text = receipt(answer.prophecy, answer.page, request.words)
+    answer = await services.answers.get(request.known_chat, action.answer_id or 0)
+    if answer is None or not (page := answer.page_named(action.value)):
+        return too_old(request)
+    text = receipt(page.prophecy, page.page, request.words)
     return Reply(words=request.words, text=text, ephemeral=True)
 
 
 def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     """Return how the prophecy was made and why each of `hits` is in it, as lines of text."""
     lines = [
-        words.say(
-            "{count} candidates from {corpus}; the best one covers {share} of what the"
+        words.count(
+            "{number} candidate from {corpus}; it covers {share} of what the headline's words"
+            " weigh.",
+            "{number} candidates from {corpus}; the best one covers {share} of what the"
             " headline's words weigh.",
-            count=len(prophecy.candidates),
+            len(prophecy.candidates),
             corpus=prophecy.corpus,
             share=f"{prophecy.coverage:.0%}",
         ),
@@ -59,9 +74,10 @@ def _judge(verdict: Verdict, words: Words) -> Iterator[str]:
     if not verdict.scores:
         yield words.say("No model judged them.")
     else:
-        yield words.say(
-            "{count} were judged by {model} with prompt {version}.",
-            count=len(verdict.scores),
+        yield words.count(
+            "{number} was judged by {model} with prompt {version}.",
+            "{number} were judged by {model} with prompt {version}.",
+            len(verdict.scores),
             model=verdict.model or "-",
             version=verdict.prompt_version or "-",
         )
@@ -78,15 +94,19 @@ def _usage(usage: Usage, words: Words) -> str:
     unknown = words.say("unknown")
     return words.say(
         "Tokens: {prompt} in, {completion} out; cost: {cost}.",
-        prompt=unknown if usage.prompt_tokens is None else f"{usage.prompt_tokens:,}",
-        completion=unknown if usage.completion_tokens is None else f"{usage.completion_tokens:,}",
+        prompt=unknown if usage.prompt_tokens is None else words.number(usage.prompt_tokens),
+        completion=unknown
+        if usage.completion_tokens is None
+        else words.number(usage.completion_tokens),
         cost=unknown if usage.cost_usd is None else f"${usage.cost_usd:.4f}",
     )
 
 
 def _hit(hit: Hit, words: Words) -> Iterator[str]:
     parts = [
-        f"{words.say(name)} {value:.2f}" for name, value in hit.parts.items() if value is not None
+        f"{_name(name, words)} {value:.2f}"
+        for name, value in hit.parts.items()
+        if value is not None
     ]
     yield words.say(
         "{rank}. score {score} from {parts}",
@@ -95,18 +115,22 @@ def _hit(hit: Hit, words: Words) -> Iterator[str]:
         parts=", ".join(parts),
     )
     if hit.parts.get("judgment") is None:
-        yield f"   {words.say('not judged')}"
+        yield _INDENT + words.say("not judged")
     if hit.factors:
-        factors = ", ".join(f"{words.say(n)} {value:.2f}" for n, value in hit.factors.items())
-        yield f"   {words.say('multiplied by: {factors}', factors=factors)}"
-    matched = ", ".join(hit.matched) or words.say("none")
-    yield f"   {words.say('words in common: {words}', words=matched)}"
+        factors = ", ".join(f"{_name(n, words)} {value:.2f}" for n, value in hit.factors.items())
+        yield _INDENT + words.say("multiplied by: {factors}", factors=factors)
+    matched = cut(", ".join(hit.matched), _LONGEST_LIST) or words.say("none")
+    yield _INDENT + words.say("words in common: {words}", words=matched)
+
+
+def _name(name: str, words: Words) -> str:
+    return words.say(_NAMES.get(name, name))
 
 
 WHY = Command(
     name="why",
-    summary="explain the last answer, or one tweet of it",
-    usage="/why [NUMBER]",
+    summary=marked("explain the last answer, or one tweet of it"),
+    usage=marked("/why [NUMBER]"),
     example="/why 2",
     handler=_why,
     actions={"why": _pressed},

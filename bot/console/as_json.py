@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from bot.age import age_between
 from bot.prophecy_reply import notice_of
+from bot.words import DEFAULT, words_for
 from engine.types import Hit, Prophecy, Usage
 
 _PARTS = ("judgment", "lexical", "age", "semantic")
@@ -27,7 +28,7 @@ def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> di
         "coverage": round(prophecy.coverage, _DIGITS),
         "elapsed_ms": round(elapsed_ms),
         "usage": _usage(verdict.usage) if verdict.usage else None,
-        "notice": notice_of(prophecy),
+        "notice": notice_of(prophecy, words_for(DEFAULT)),
         "hits": [_hit(hit, until) for hit in prophecy.hits],
     }
 

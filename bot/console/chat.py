@@ -1,44 +1,68 @@
 """A conversation in the terminal, with the handlers that every chat platform uses."""
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from datetime import datetime
 
-from bot.commands.registry import Registry, Request, Services
+from bot.console.face import PLATFORM, ConsoleFace
 from bot.console.screen import Screen
+from bot.conversation import Conversation
+from bot.request import Person, Place, Request, Trigger
+from bot.words import words_for
 
-_WELCOME = "Type a headline. /help lists what else I understand; Ctrl-D ends.\n\n"
 _PROMPT = "> "
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """Who sits where. `session` is different each time; `interactive`: both ends are a terminal."""
+
+    session: str
+    language: str
+    interactive: bool
+    chat_id: str = "console"
+
+
 async def chat(
-    commands: Registry,
-    services: Services,
+    conversation: Conversation,
+    terminal: Terminal,
     *,
     lines: AsyncIterator[str],
     screen: Screen,
     now: Callable[[], datetime],
-    interactive: bool,
 ) -> None:
-    """Answer line after line until the input ends.
-
-    `interactive` (both ends are a terminal) adds a welcome and a prompt.
-    """
-    if interactive:
-        screen.write(_WELCOME)
+    """Answer line after line until the input ends. A terminal gets a welcome and a prompt."""
+    face, number = ConsoleFace(screen), 0
+    if terminal.interactive:
+        words = words_for(terminal.language)
+        screen.write(
+            words.say(
+                "Type a headline. /help lists what else I understand; :1 presses the first"
+                " button; Ctrl-D ends."
+            )
+            + "\n\n"
+        )
     try:
-        while (line := await _next(lines, screen, interactive)) is not None:
-            if line.strip():
-                request = Request(
-                    text=line,
-                    conversation_id="console",
-                    user_id="console",
-                    language="en",
-                    now=now(),
-                )
-                screen.show(await commands.answer(request, services))
+        while (line := await _next(lines, screen, terminal.interactive)) is not None:
+            number += 1
+            await conversation.answer(_request(line, number, face, terminal, now()), face)
     finally:
-        if interactive:
+        if terminal.interactive:
             screen.write("\n")  # leave the line of the prompt, after Ctrl-C too
+
+
+def _request(
+    line: str, number: int, face: ConsoleFace, terminal: Terminal, now: datetime
+) -> Request:
+    pressed = face.pressed(line)
+    return Request(
+        event_id=f"{terminal.session}:{number}",
+        place=Place(platform=PLATFORM, chat_id=terminal.chat_id, private=True),
+        person=Person(id=terminal.chat_id, language=terminal.language),
+        trigger=Trigger.ADDRESSED if pressed is None else Trigger.BUTTON,
+        text=line if pressed is None else pressed,
+        now=now,
+    )
 
 
 async def _next(lines: AsyncIterator[str], screen: Screen, interactive: bool) -> str | None:

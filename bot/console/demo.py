@@ -1,21 +1,17 @@
 """`presagio demo`: the bundled corpus answers its headlines."""
 
-import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import orjson
 
 from bot.app import DEMO_CORPUS, App
-from bot.commands import LocalMemory, Services, standard_commands
-from bot.console.chat import chat
 from bot.console.ingest import IngestOptions, ingest, open_sources
-from bot.console.lines import read_lines
 from bot.console.output import Output
-from bot.console.screen import Screen
 from bot.dates import read_date
 from bot.prophecy_reply import prophecy_reply
+from bot.words import DEFAULT, words_for
 
 _LANGUAGE = "english"  # of what names no language; every bundled tweet names its own
 
@@ -42,6 +38,7 @@ async def demo(app: App, *, now: datetime, output: Output) -> None:
     """Load the bundled corpus and answer the bundled headlines."""
     await load_demo(app, output=output)
     output.line()
+    words = words_for(DEFAULT)
     for row in _headlines():
         prophecy = await app.prophesy(
             row["headline"],
@@ -50,26 +47,8 @@ async def demo(app: App, *, now: datetime, output: Output) -> None:
             now=now,
             date=read_date(row["date"]),
         )
-        output.show(prophecy_reply(prophecy, prophecy.hits, now=now))
+        output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
     output.remark("Next: presagio demo --chat, or your own archive: presagio ingest FILE")
-
-
-async def converse(app: App, *, corpus: str) -> None:
-    """Read headlines and commands from the terminal until its input ends."""
-    services = Services(
-        prophesy=app.prophesy,
-        memory=LocalMemory(),
-        corpus=corpus,
-        limit=app.settings.search.limit,
-    )
-    await chat(
-        standard_commands(),
-        services,
-        lines=read_lines(sys.stdin.fileno()),
-        screen=Screen(sys.stdout),
-        now=lambda: datetime.now(UTC),
-        interactive=sys.stdin.isatty() and sys.stdout.isatty(),
-    )
 
 
 def _headlines() -> list[Mapping[str, str]]:

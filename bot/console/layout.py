@@ -6,6 +6,7 @@ from typing import Literal
 
 from bot.console.printable import printable
 from bot.reply import HitView, Reply
+from bot.words import Words
 
 Style = Literal["plain", "headline", "facts", "notice", "link"]
 _INDENT = 3
@@ -30,11 +31,16 @@ def layout(reply: Reply) -> Iterator[Line]:
         yield from _lines(reply.notice, "notice")
     for hit in reply.hits:
         yield Line("")
-        yield from _hit(hit)
+        yield from _hit(hit, reply.words)
+    if reply.buttons:
+        labels = (button.label for row in reply.buttons for button in row)
+        numbered = (f":{number} {label}" for number, label in enumerate(labels, start=1))
+        yield Line("")
+        yield from _lines("   ".join(numbered))
 
 
-def _hit(hit: HitView) -> Iterator[Line]:
-    facts = [hit.age, hit.date.date().isoformat(), *_author(hit), f"{hit.score:.2f}", *hit.marks]
+def _hit(hit: HitView, words: Words) -> Iterator[Line]:
+    facts = [hit.age, hit.date_text, *_author(hit), f"{hit.score:.2f}", *hit.marks(words)]
     yield from _lines(f"{hit.rank}. {' · '.join(facts)}", "facts")
     yield from _lines(hit.text, indent=_INDENT)
     if hit.url:

@@ -41,7 +41,7 @@ CREATE TABLE answer (
     asked_at timestamptz NOT NULL,
     first integer NOT NULL,
     last integer NOT NULL,
-    prophecy jsonb NOT NULL
+    prophecy json NOT NULL  -- as it was written: order and all
 );
 CREATE INDEX answer_chat ON answer (chat_id, id DESC);
 

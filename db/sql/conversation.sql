@@ -62,7 +62,7 @@ DELETE FROM turn WHERE taken_at < $1
 
 -- name: keep_answer
 INSERT INTO answer (chat_id, thread, asked_at, first, last, prophecy)
-VALUES ($1, $2, $3, $4, $5, $6::text::jsonb)
+VALUES ($1, $2, $3, $4, $5, $6::text::json)
 RETURNING id
 
 -- name: answer

@@ -3,12 +3,13 @@
 import logging
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from bot.cli import main
+from db.pool import Database
 from tests.bot.command_line import PROGRAM, Done
 from tests.database import Clones
 
@@ -20,6 +21,14 @@ def database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """URL of a fresh database with all tables, which commands of this test use."""
     monkeypatch.setenv("DATABASE_URL", database_url)
     return database_url
+
+
+@pytest.fixture
+async def storage(database_url: str) -> AsyncIterator[Database]:
+    """An open pool on a fresh database with all tables."""
+    opened = await Database.open(database_url)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture

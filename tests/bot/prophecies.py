@@ -1,10 +1,10 @@
 """Prophecies to answer with, and a stand-in for the engine that counts its calls."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from engine.errors import PresagioError
 from engine.types import Candidate, Flag, Headline, Hit, Prophecy, Term, Usage, Verdict
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -74,9 +74,11 @@ def make_prophecy(
     candidates: tuple[str, ...] = ("11", "12", "13", "14"),
     verdict: Verdict = JUDGED,
     notice: str | None = None,
+    headline: Headline | None = None,
 ) -> Prophecy:
+    asked = Headline(text=text, original=text if original is None else original, date=date)
     return Prophecy(
-        headline=Headline(text=text, original=text if original is None else original, date=date),
+        headline=headline or asked,
         corpus="demo",
         hits=hits,
         terms=terms,
@@ -89,15 +91,26 @@ def make_prophecy(
 
 @dataclass
 class StandInEngine:
-    """Answers every headline with as many hits as are asked for, up to `found`."""
+    """Answers every headline with as many hits as are asked for, up to `found`.
+
+    A headline that holds a key of `errors` raises that error instead.
+    """
 
     found: int = 5
-    error: PresagioError | None = None
+    parts: Mapping[str, float | None] | None = None
+    verdict: Verdict = JUDGED
+    errors: dict[str, Exception] = field(default_factory=dict)
+    gate: asyncio.Event | None = None  # answers wait for it
     calls: list[tuple[str, str, int, datetime]] = field(default_factory=list)
 
-    async def __call__(self, headline: str, *, corpus: str, limit: int, now: datetime) -> Prophecy:
-        self.calls.append((headline, corpus, limit, now))
-        if self.error:
-            raise self.error
-        hits = [make_hit(rank) for rank in range(1, min(self.found, limit) + 1)]
-        return make_prophecy(*hits, text=headline)
+    async def __call__(
+        self, headline: Headline, *, corpus: str, limit: int, now: datetime
+    ) -> Prophecy:
+        self.calls.append((headline.text, corpus, limit, now))
+        if self.gate:
+            await self.gate.wait()
+        for word, error in self.errors.items():
+            if word in headline.text:
+                raise error
+        hits = [make_hit(rank, parts=self.parts) for rank in range(1, min(self.found, limit) + 1)]
+        return make_prophecy(*hits, verdict=self.verdict, headline=headline)

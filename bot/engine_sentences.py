@@ -1,0 +1,93 @@
+"""What the engine says to people, in the reader's language.
+
+The engine writes English sentences with values in them. Those that a chat may see are listed here
+as templates, which the catalogues hold; what matches none is shown as it is.
+"""
+
+import re
+from functools import cache
+
+from bot.words import DEFAULT, Words, marked
+from engine.errors import PresagioError
+
+# Tried in this order: the more special ones first.
+TEMPLATES = (
+    marked("There is no word in this to look for."),
+    marked("Corpus {name} is empty."),
+    marked("There is no corpus yet."),
+    marked("There is no corpus {name}."),
+    marked("There are several corpora: {names}."),
+    marked("See /corpus."),
+    marked("Not judged, as asked."),
+    marked("Not judged: no language model is set up."),
+    marked("Not judged: the model answered nothing that can be read."),
+    marked("Not judged: {reason}"),
+    marked("The model judged {judged} of {sent} candidates."),
+    marked("The model answered nothing within {seconds} s."),
+    marked("The daily model budget of {limit} is spent."),
+    marked("The model failed {failures} times in a row and is left alone."),
+    marked("It is tried again in {seconds} s."),
+    marked("{host} was not opened: it is no address of the public web."),
+    marked("{host} does not answer."),
+    marked("The connection to {host} broke."),
+    marked("{host} cannot prove that it is {host}."),
+    marked("No connection to {host}."),
+    marked("There is no {host}."),
+    marked("The name {host} could not be looked up."),
+    marked("{host} took longer than {seconds} s."),
+    marked("{host} has no such page ({status})."),
+    marked("{host} asks to slow down ({status})."),
+    marked("{host} does not show this page ({status})."),
+    marked("{host} failed ({status})."),
+    marked("{host} answered {status}, which leads nowhere."),
+    marked("{host} sent {sent}, not {wanted}."),
+    marked("The page of {host} has no title."),
+    marked("Check the link."),
+    marked("Try again later."),
+    marked("Try again later, or paste the headline."),
+    marked("Paste the headline instead."),
+    marked("Wait a little."),
+)
+_BETWEEN_SENTENCES = re.compile(r"(?<=[.!?]) (?=[A-Z])")
+_PLACEHOLDER = re.compile(r"\\\{(\w+)\\\}")
+
+
+def error_in(words: Words, error: PresagioError) -> str:
+    """Return what happened and what to do, in the language of `words`."""
+    return in_language(str(error), words)
+
+
+def in_language(text: str, words: Words) -> str:
+    """Return sentences of the engine in the language of `words`, as far as they are known."""
+    if words.language == DEFAULT:
+        return text
+    return " ".join(_sentence(one, words) for one in _BETWEEN_SENTENCES.split(text))
+
+
+def _sentence(sentence: str, words: Words) -> str:
+    for template, pattern in _patterns():
+        if found := pattern.fullmatch(sentence):
+            values = found.groupdict()
+            if "reason" in values:  # a sentence within a sentence
+                values["reason"] = _sentence(values["reason"], words)
+            return words.say(template, **values)
+    return sentence
+
+
+@cache
+def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((template, _pattern(template)) for template in TEMPLATES)
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """Return a pattern that matches the template with anything in its places."""
+    names: set[str] = set()
+
+    def place(found: re.Match[str]) -> str:
+        name = found[1]
+        if name in names:
+            return f"(?P={name})"
+        names.add(name)
+        return f"(?P<{name}>.+?)"
+
+    return re.compile(_PLACEHOLDER.sub(place, re.escape(template)), re.DOTALL)

@@ -1,0 +1,39 @@
+"""What the log says of an error that nobody foresaw, without what people wrote.
+
+The message of a foreign exception may quote a message or a token; the traceback may too.
+"""
+
+import traceback
+from collections.abc import Iterator
+
+from engine.errors import StorageError
+
+
+def reason(error: BaseException) -> str:
+    """Return types and places of an error and its causes, in one line.
+
+    What has a name of its own in storage is told in its words, which come from the server and
+    not from the value of a parameter.
+    """
+    if isinstance(error, StorageError) and type(error) is not StorageError:
+        return f"{type(error).__name__}: {error}"
+    return ", from ".join(f"{type(one).__name__} ({_places(one)})" for one in _chain(error))
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error and what it came from, each once."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        hidden = current.__suppress_context__
+        current = current.__cause__ or (None if hidden else current.__context__)
+
+
+def _places(error: BaseException) -> str:
+    """Return the calls that led to the error, outermost first: "module:line function"."""
+    return " > ".join(
+        f"{frame.f_globals.get('__name__', '?')}:{line} {frame.f_code.co_name}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    )

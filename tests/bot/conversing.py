@@ -1,0 +1,172 @@
+"""A bot without a platform: the conversation on a real database, a face that remembers."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from bot.commands import Registry, Services, standard_commands
+from bot.conversation import Conversation
+from bot.gates import Gates, Limits
+from bot.reply import Reply
+from bot.request import Person, Place, Request, Trigger
+from db.answers import Answers
+from db.chats import Chats
+from db.pool import Database
+from db.quotas import Quotas
+from db.turns import Turns
+from engine.chat import Chat
+from engine.headline import read_headline
+from engine.types import Corpus, Headline, Kind
+from tests.bot.prophecies import NOW, StandInEngine
+
+PRIVATE = Place(platform="test", chat_id="p", private=True)
+GROUP = Place(platform="test", chat_id="g", private=False, title="A group")
+ANA = Person(id="ana")
+
+_numbers = itertools.count(1)
+
+
+def event(text: str, **changes: object) -> Request:
+    """A private message of Ana's with an id of its own, unless `changes` say otherwise."""
+    values: dict[str, object] = {
+        "event_id": f"e{next(_numbers)}",
+        "place": PRIVATE,
+        "person": ANA,
+        "trigger": Trigger.ADDRESSED,
+        "text": text,
+        "now": NOW,
+    }
+    return Request(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
+
+
+def corpus(name: str, documents: int = 3) -> Corpus:
+    return Corpus(
+        id=1,
+        name=name,
+        kind=Kind.TWEETS,
+        language="english",
+        author=None,
+        url_template=None,
+        documents=documents,
+        tokens=9,
+        languages=("english",),
+    )
+
+
+@dataclass
+class MemoryFace:
+    """Remembers what was delivered; raises what `error` says instead, when it is set."""
+
+    platform: str = "test"
+    error: Exception | None = None
+    delivered: list[tuple[Request, Reply]] = field(default_factory=list)
+    signs: int = 0
+    hold: asyncio.Event | None = None  # deliveries wait for it
+
+    async def show_busy(self, request: Request) -> None:
+        self.signs += 1
+
+    async def deliver(self, request: Request, reply: Reply) -> None:
+        if self.hold:
+            await self.hold.wait()
+        self.delivered.append((request, reply))
+        if self.error:
+            raise self.error
+
+    @property
+    def replies(self) -> list[Reply]:
+        return [reply for _, reply in self.delivered]
+
+    @property
+    def texts(self) -> list[str]:
+        return [reply.text or reply.toast or reply.headline or "" for reply in self.replies]
+
+
+@dataclass
+class Bot:
+    """One process of the bot."""
+
+    conversation: Conversation
+    services: Services
+    engine: StandInEngine
+    face: MemoryFace
+    turns: Turns
+    corpora: list[Corpus]
+
+    async def hear(self, request: Request) -> Reply | None:
+        """Return the one reply to an event, or None for silence."""
+        before = len(self.face.delivered)
+        await self.conversation.answer(request, self.face)
+        new = self.face.replies[before:]
+        assert len(new) <= 1, new
+        return new[0] if new else None
+
+    async def say(self, text: str, **changes: object) -> Reply:
+        """Return the reply to a message, which must have one."""
+        reply = await self.hear(event(text, **changes))
+        assert reply is not None, text
+        return reply
+
+    async def press(self, reply: Reply, name: str, **changes: object) -> Reply:
+        """Press the first button of a reply whose action has this name."""
+        actions = [button.action for row in reply.buttons for button in row]
+        wanted = next(str(action) for action in actions if action.name == name)
+        return await self.say(wanted, trigger=Trigger.BUTTON, **changes)
+
+    async def chat(self, place: Place = PRIVATE) -> Chat:
+        return await self.services.chats.meet(
+            place.platform, place.chat_id, private=place.private, title=None
+        )
+
+    async def set_up(self, place: Place = GROUP, **changes: object) -> None:
+        """Change the settings of a chat."""
+        chat = await self.chat(place)
+        await self.services.chats.change(replace(chat, **changes))  # type: ignore[arg-type]  # settings of Chat
+
+
+async def read(text: str, *, now: datetime) -> Headline:
+    """Read a headline without fetching anything."""
+    return read_headline(text)
+
+
+@asynccontextmanager
+async def bot_on(
+    database: Database,
+    *,
+    limits: Limits | None = None,
+    most: int = 500,
+    commands: Registry | None = None,
+    read_headline: Callable[..., Awaitable[Headline]] = read,
+    corpora: Sequence[Corpus] = (),
+    **services: object,
+) -> AsyncIterator[Bot]:
+    """Lend one process of the bot."""
+    engine, chats, known = StandInEngine(), Chats(database), list(corpora)
+
+    async def listed() -> Sequence[Corpus]:
+        return known
+
+    wired: dict[str, object] = {
+        "prophesy": engine,
+        "read_headline": read_headline,
+        "corpora": listed,
+        "chats": chats,
+        "answers": Answers(database),
+        "corpus": "demo",
+        "limit": 3,
+    }
+    chosen = Services(**{**wired, **services})  # type: ignore[arg-type]  # the table above has the types
+    async with Turns(database) as turns:
+        gates = Gates(turns=turns, chats=chats, quotas=Quotas(database), limits=limits or Limits())
+        conversation = Conversation(
+            gates=gates,
+            turns=turns,
+            chats=chats,
+            commands=commands or standard_commands(),
+            services=chosen,
+            most=most,
+        )
+        yield Bot(conversation, chosen, engine, MemoryFace(), turns, known)
