@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from telegram import CallbackQuery, InlineQuery, Message, MessageEntity, Update, User
+from telegram import CallbackQuery, Chat, InlineQuery, Message, MessageEntity, Update, User
 from telegram.constants import ChatType
 
 from bot.request import Person, Place, Request, Trigger
@@ -20,6 +20,7 @@ class Myself:
 
     id: int
     username: str
+    commands: frozenset[str]  # the names it answers to
     is_admin: AdminCheck  # (chat id, user id)
 
 
@@ -42,15 +43,16 @@ def _said(update: Update, message: Message, myself: Myself, now: datetime) -> Re
     trigger, words = _meant(message, text, place, myself)
     if trigger is None:
         return None
-    admin_of_itself = message.sender_chat is not None and message.sender_chat.id == message.chat_id
+    # Anonymous admins speak as the group itself.
+    as_group = message.sender_chat is not None and message.sender_chat.id == message.chat_id
     return Request(
         event_id=f"{message.chat_id}:{message.message_id}",
         place=place,
-        person=_person(message.from_user, myself, anonymous=admin_of_itself),
+        person=_person(message.from_user, myself, speaks_as=message.sender_chat),
         trigger=trigger,
         text=words,
         now=now,
-        is_admin=_admin(message.chat_id, message.from_user, myself, certain=admin_of_itself),
+        is_admin=_admin(message.chat_id, message.from_user, myself, certain=as_group),
         origin=update,
     )
 
@@ -58,27 +60,35 @@ def _said(update: Update, message: Message, myself: Myself, now: datetime) -> Re
 def _meant(message: Message, text: str, place: Place, myself: Myself) -> tuple[Trigger | None, str]:
     """Tell whether the bot is spoken to, and what is left without its name.
 
-    A command for another bot is for nobody here.
+    A command for another bot is for nobody here, nor is an unknown one in a group, where others
+    may know it.
     """
-    own = f"@{myself.username}"
-    if text.startswith("/"):
-        command, _, rest = text.partition(" ")
-        name, at, whom = command.partition("@")
-        if at and whom.lower() != myself.username.lower():
+    if command := _command(message):
+        name, _, whom = command[1:].lower().partition("@")
+        if whom and whom != myself.username.lower():
             return None, ""
-        if _is_command(message):
-            return Trigger.COMMAND, f"{name} {rest}".strip()
-    bare = re.sub(re.escape(own) + r"\b", " ", text, flags=re.IGNORECASE).strip()
-    answered = message.reply_to_message
+        if not (whom or place.private or name in myself.commands):
+            return None, ""
+        return Trigger.COMMAND, f"/{name} {text[len(command) :].strip()}".strip()
+    own = rf"@{re.escape(myself.username)}\b"
+    bare = re.sub(own, " ", text, flags=re.IGNORECASE).strip()
+    named, answered = bare != text.strip(), message.reply_to_message
+    if named and not bare and answered:
+        # A name below somebody's headline asks about that headline.
+        return Trigger.ADDRESSED, answered.text or answered.caption or ""
     to_me = bool(answered and answered.from_user and answered.from_user.id == myself.id)
-    if place.private or to_me or bare != text.strip():
+    if place.private or to_me or named:
         return Trigger.ADDRESSED, bare
     return Trigger.OVERHEARD, text
 
 
-def _is_command(message: Message) -> bool:
-    entities = message.entities or message.caption_entities or ()
-    return any(e.type == MessageEntity.BOT_COMMAND and e.offset == 0 for e in entities)
+def _command(message: Message) -> str | None:
+    """Return the command a message begins with, "/why" or "/why@ThisBot"."""
+    text = message.text or message.caption or ""
+    for entity in message.entities or message.caption_entities or ():
+        if entity.type == MessageEntity.BOT_COMMAND and entity.offset == 0:
+            return text[: entity.length]  # ASCII, so that units are characters
+    return None
 
 
 def _pressed(query: CallbackQuery, myself: Myself, now: datetime) -> Request | None:
@@ -131,16 +141,17 @@ def _place(message: Message) -> Place:
     )
 
 
-def _person(user: User | None, myself: Myself, *, anonymous: bool = False) -> Person:
+def _person(user: User | None, myself: Myself, *, speaks_as: Chat | None = None) -> Person:
+    """Who speaks; a chat in whose name somebody speaks lends its id and is no bot.
+
+    Telegram then names a bot of its own as the author.
+    """
+    language = (user.language_code if user else None) or "en"
+    if speaks_as:
+        return Person(id=str(speaks_as.id), language=language)
     if user is None:
-        return Person(id="channel")
-    return Person(
-        id=str(user.id),
-        language=user.language_code or "en",
-        # An anonymous admin and a linked channel speak through bots of Telegram's own.
-        bot=user.is_bot and not anonymous,
-        myself=user.id == myself.id,
-    )
+        return Person(id="nobody", language=language)
+    return Person(id=str(user.id), language=language, bot=user.is_bot, myself=user.id == myself.id)
 
 
 def _admin(

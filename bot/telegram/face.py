@@ -10,18 +10,19 @@ from telegram import (
     InlineQuery,
     InlineQueryResultArticle,
     InputTextMessageContent,
+    LinkPreviewOptions,
     Message,
     ReplyParameters,
     Update,
 )
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, TelegramError, TimedOut
-from telegram.ext import ExtBot
 
 from bot.cut import cut, utf16_length
 from bot.face import ChatGone, DeliveryError
 from bot.reply import Reply
 from bot.request import Request
+from bot.telegram.client import Bot
 from bot.telegram.events import PLATFORM
 from bot.telegram.render import (
     LONGEST_CAPTION,
@@ -35,7 +36,6 @@ from db.chats import Chats
 logger = logging.getLogger("presagio.telegram")
 
 _Result = TypeVar("_Result")
-Bot = ExtBot[None]
 _INLINE_CACHE_SECONDS = 60
 
 
@@ -76,32 +76,32 @@ class TelegramFace:
 
     async def _pressed(self, request: Request, query: CallbackQuery, reply: Reply) -> None:
         """End the button's waiting, then change its message or send what it asked for."""
-        toast = cut(reply.toast, LONGEST_TOAST) if reply.toast else None
-        await _mapped(self._bot.answer_callback_query(query.id, text=toast))
+        try:
+            toast = cut(reply.toast, LONGEST_TOAST) if reply.toast else None
+            await self._bot.answer_callback_query(query.id, text=toast)
+        except TelegramError as error:
+            logger.info("a button was answered too late: %s", error)
         if reply.replaces and query.message:
-            await _mapped(self._change(request, query, reply))
+            await self._change(request, query.message.message_id, reply)
         elif reply.text or reply.hits or reply.picture:
             await self._send(request, reply)
 
-    async def _change(self, request: Request, query: CallbackQuery, reply: Reply) -> None:
-        assert query.message is not None  # noqa: S101 - asked before
-        chat_id, message_id = int(request.place.chat_id), query.message.message_id
+    async def _change(self, request: Request, message_id: int, reply: Reply) -> None:
+        place = {"chat_id": int(request.place.chat_id), "message_id": message_id}
+        buttons = keyboard(reply.buttons)
         try:
             if reply.text or reply.hits:
-                await self._bot.edit_message_text(
-                    messages(reply)[0],
-                    chat_id=chat_id,
-                    message_id=message_id,
-                    parse_mode=ParseMode.HTML,
-                    reply_markup=keyboard(reply.buttons),
+                await _mapped(
+                    self._bot.edit_message_text(
+                        messages(reply)[0], **place, parse_mode=ParseMode.HTML, reply_markup=buttons
+                    )
                 )
             else:
-                await self._bot.edit_message_reply_markup(
-                    chat_id=chat_id, message_id=message_id, reply_markup=keyboard(reply.buttons)
-                )
-        except BadRequest as error:
-            if "not modified" not in error.message:
-                raise
+                await _mapped(self._bot.edit_message_reply_markup(**place, reply_markup=buttons))
+        except _Unchanged:
+            pass  # somebody voted as before
+        except _Moved as moved:
+            await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
 
     async def _send(self, request: Request, reply: Reply) -> None:
         """Send, once more to the new id when the group has moved."""
@@ -146,7 +146,7 @@ class TelegramFace:
                 chat_id,
                 piece,
                 parse_mode=ParseMode.HTML,
-                disable_web_page_preview=True,
+                link_preview_options=LinkPreviewOptions(is_disabled=True),
                 reply_markup=buttons if number == len(pieces) else None,
                 reply_parameters=answered,
                 message_thread_id=thread,
@@ -178,6 +178,10 @@ class _Moved(DeliveryError):
         self.to = to
 
 
+class _Unchanged(DeliveryError):
+    """The message says this already."""
+
+
 async def _mapped(call: Awaitable[_Result]) -> _Result:
     """Await a call of the library and map its errors."""
     try:
@@ -189,6 +193,8 @@ async def _mapped(call: Awaitable[_Result]) -> _Result:
     except BadRequest as error:
         if "chat not found" in error.message.lower():
             raise ChatGone(f"Telegram refuses: {error.message}.") from error
+        if "not modified" in error.message.lower():
+            raise _Unchanged("Telegram has nothing to change.") from error
         raise DeliveryError(f"Telegram refuses the message: {error.message}.") from error
     except RetryAfter as error:
         raise DeliveryError("Telegram asks to slow down for too long.") from error

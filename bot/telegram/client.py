@@ -1,0 +1,83 @@
+"""The library's bot, with an end to every wait and limits only where Telegram has them."""
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, cast
+
+from telegram.error import TimedOut
+from telegram.ext import AIORateLimiter, BaseRateLimiter, ExtBot
+from telegram.request import HTTPXRequest, RequestData
+
+# Times as timedelta, as the library will have them soon; without it, it warns at each RetryAfter.
+os.environ.setdefault("PTB_TIMEDELTA", "true")
+
+_CONNECTIONS = 64
+_SECONDS = 20.0  # one request in all; a picture is uploaded within it too
+_GRACE = 10.0  # what a poll may take beyond the time it is held
+_RETRIES = 3
+# Limits are on what is written into chats; typing must not use up what a group may be sent.
+_WRITING = ("send", "edit")
+_NOT_WRITING = "sendChatAction"
+
+
+class Bot(ExtBot[None]):
+    """One bot account."""
+
+    def __init__(self, token: str, *, api_base: str, hold: float) -> None:
+        """`hold` is for how many seconds a poll waits for news."""
+        base = api_base.rstrip("/")
+        super().__init__(
+            token,
+            base_url=f"{base}/bot",
+            base_file_url=f"{base}/file/bot",
+            request=_Request(_CONNECTIONS, _SECONDS),
+            get_updates_request=_Request(4, hold + _GRACE),
+            # Typed for any arguments of a call; nothing here passes it any.
+            rate_limiter=cast(BaseRateLimiter[None], _Limiter(max_retries=_RETRIES)),
+        )
+
+    async def raw_updates(
+        self, offset: int, hold: float, kinds: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        """Return updates as they came: one that cannot be read must not hide the others.
+
+        Raises TelegramError.
+        """
+        data = {"offset": offset, "timeout": int(hold), "allowed_updates": list(kinds)}
+        found: object = await self._post("getUpdates", data, read_timeout=hold + _GRACE)
+        return [raw for raw in found if isinstance(raw, dict)] if isinstance(found, list) else []
+
+
+class _Request(HTTPXRequest):
+    """Ends every request; the library's own limits start anew with each byte that comes."""
+
+    def __init__(self, connections: int, seconds: float) -> None:
+        super().__init__(connection_pool_size=connections, read_timeout=seconds, pool_timeout=5.0)
+        self._seconds = seconds
+
+    async def do_request(
+        self, url: str, method: str, request_data: RequestData | None = None, **timeouts: Any
+    ) -> tuple[int, bytes]:
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await super().do_request(url, method, request_data, **timeouts)
+        except TimeoutError as error:
+            raise TimedOut from error
+
+
+class _Limiter(AIORateLimiter):
+    async def process_request(
+        self,
+        callback: Callable[..., Coroutine[Any, Any, Any]],
+        args: Any,
+        kwargs: dict[str, Any],
+        endpoint: str,
+        data: dict[str, Any],
+        rate_limit_args: int | None,
+    ) -> Any:
+        if endpoint == _NOT_WRITING or not endpoint.startswith(_WRITING):
+            return await callback(*args, **kwargs)
+        return await super().process_request(
+            callback, args, kwargs, endpoint, data, rate_limit_args
+        )

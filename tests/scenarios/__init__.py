@@ -1,0 +1,1 @@
+"""Whole stories: people, platforms and the bot between them."""
