@@ -1,0 +1,32 @@
+"""The workspace that scenarios play in."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.slack import App, SlackServer
+from tests.scenarios.slack.stage import SlackStage, slack_staged
+
+MANIFEST = Path(__file__).parents[3] / "deploy" / "slack-manifest.json"
+
+
+@pytest.fixture
+def installed() -> App:
+    """The app as Slack installs it from the project's manifest: no scope beyond it."""
+    return App.from_manifest(json.loads(MANIFEST.read_text()))
+
+
+@pytest.fixture
+async def slack_stage(database_url: str, installed: App) -> AsyncIterator[SlackStage]:
+    """Stand-ins around a bot that does not run yet."""
+    async with slack_staged(database_url, SlackServer(installed)) as stage:
+        yield stage
+
+
+@pytest.fixture
+async def slack_bot(slack_stage: SlackStage) -> AsyncIterator[SlackStage]:
+    """The same with a bot that listens."""
+    async with slack_stage.serving():
+        yield slack_stage
