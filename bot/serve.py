@@ -14,7 +14,9 @@ from pydantic import SecretStr
 from bot.app import App, fetch_settings
 from bot.commands import Registry, Services, standard_commands
 from bot.conversation import Conversation
+from bot.face import FaceFailed
 from bot.gates import Gates, Limits
+from bot.incident import reason
 from bot.pasted import read_pasted
 from bot.settings import Settings
 from db.answers import Answers
@@ -27,7 +29,7 @@ from engine.feeds.fetch import Fetcher
 logger = logging.getLogger("presagio.serve")
 
 # Of the ten seconds that a stop may take, most go to those who wait for an answer.
-_STOP_SECONDS = 10.0
+_FINISH_SECONDS = 6.0
 _CLOSE_SECONDS = 2.0
 _TIDY_SECONDS = 3600.0
 
@@ -39,7 +41,7 @@ class Service(Protocol):
         """Listen until cancelled. Raises FaceFailed when it cannot start."""
 
     async def stop(self, seconds: float) -> None:
-        """Stop listening, within `seconds`."""
+        """Let go of what is still under way after `seconds`, and close."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,8 @@ async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], 
     """Listen on all faces until cancelled, or until none can listen any more.
 
     A face that cannot start says so and leaves the others alone. Cancelled, it finishes what is
-    under way within ten seconds. Raises SettingsError when no face is set up.
+    under way within ten seconds. Raises SettingsError when no face is set up, FaceFailed when
+    the last one has failed, StorageError.
     """
     async with AsyncExitStack() as stack:
         turns = await stack.enter_async_context(Turns(app.database))
@@ -75,9 +78,8 @@ async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], 
         try:
             await asyncio.gather(*listening)
         finally:
-            tidying.cancel()
-            await _stop(listening, list(services.values()), hall.conversation, said)
-            await asyncio.gather(tidying, *listening, return_exceptions=True)
+            await _stop([tidying, *listening], list(services.values()), hall.conversation, said)
+        raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
 
 
 async def _listen(name: str, listening: Awaitable[None], said: Callable[[str], None]) -> None:
@@ -85,8 +87,8 @@ async def _listen(name: str, listening: Awaitable[None], said: Callable[[str], N
         await listening
     except PresagioError as error:
         said(f"{name}: {error}")
-    except Exception:
-        logger.exception("%s stopped", name)
+    except Exception as error:
+        logger.error("%s stopped: %s", name, reason(error))  # noqa: TRY400 - a traceback may quote a message
         said(f"{name}: stopped by an error that the log describes.")
 
 
@@ -99,20 +101,26 @@ async def _stop(
     """Take nothing new, finish what is under way, close."""
     for task in tasks:
         task.cancel()
-    if not await conversation.drain(_STOP_SECONDS - _CLOSE_SECONDS):
+    await asyncio.gather(*tasks, return_exceptions=True)
+    if not await conversation.drain(_FINISH_SECONDS):
         said("Some answers were not finished; their events may be delivered again.")
-    await asyncio.gather(
-        *(service.stop(_CLOSE_SECONDS) for service in services), return_exceptions=True
-    )
+    for closed in await asyncio.gather(*map(_closed, services), return_exceptions=True):
+        if isinstance(closed, Exception):
+            logger.warning("a face was not closed: %s", reason(closed))
+
+
+async def _closed(service: Service) -> None:
+    async with asyncio.timeout(_CLOSE_SECONDS + 1):
+        await service.stop(_CLOSE_SECONDS)
 
 
 async def _tidy(app: App, turns: Turns, now: Callable[[], datetime]) -> None:
     """Forget, every hour, what is no longer needed."""
-    quotas = Quotas(app.database)
+    tables = (turns, Quotas(app.database), Answers(app.database))
     while True:
         try:
-            await turns.forget(now=now())
-            await quotas.forget(now=now())
+            for table in tables:
+                await table.forget(now=now())
         except PresagioError as error:
             logger.warning("tidying up failed: %s", error)
         await asyncio.sleep(_TIDY_SECONDS)

@@ -5,9 +5,10 @@ import os
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
-from telegram.error import TimedOut
+import httpx
+from telegram.error import NetworkError, TimedOut
 from telegram.ext import AIORateLimiter, BaseRateLimiter, ExtBot
-from telegram.request import HTTPXRequest, RequestData
+from telegram.request import HTTPXRequest
 
 # Times as timedelta, as the library will have them soon; without it, it warns at each RetryAfter.
 os.environ.setdefault("PTB_TIMEDELTA", "true")
@@ -16,6 +17,7 @@ _CONNECTIONS = 64
 _SECONDS = 20.0  # one request in all; a picture is uploaded within it too
 _GRACE = 10.0  # what a poll may take beyond the time it is held
 _RETRIES = 3
+_PAUSES = (0.5, 1.0, 2.0)  # seconds between attempts to connect
 # Limits are on what is written into chats; typing must not use up what a group may be sent.
 _WRITING = ("send", "edit")
 _NOT_WRITING = "sendChatAction"
@@ -56,18 +58,27 @@ class _Request(HTTPXRequest):
         super().__init__(connection_pool_size=connections, read_timeout=seconds, pool_timeout=5.0)
         self._seconds = seconds
 
-    async def do_request(
-        self, url: str, method: str, request_data: RequestData | None = None, **timeouts: Any
-    ) -> tuple[int, bytes]:
+    async def do_request(self, *request: Any, **options: Any) -> tuple[int, bytes]:
         try:
             async with asyncio.timeout(self._seconds):
-                return await super().do_request(url, method, request_data, **timeouts)
+                return await self._connected(*request, **options)
         except TimeoutError as error:
             raise TimedOut from error
 
+    async def _connected(self, *request: Any, **options: Any) -> tuple[int, bytes]:
+        """Try again what never reached Telegram; whatever might have is not repeated."""
+        for pause in _PAUSES:
+            try:
+                return await super().do_request(*request, **options)
+            except NetworkError as error:
+                if not isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout):
+                    raise
+                await asyncio.sleep(pause)
+        return await super().do_request(*request, **options)
+
 
 class _Limiter(AIORateLimiter):
-    async def process_request(
+    async def process_request(  # noqa: PLR0917 - as the library calls it
         self,
         callback: Callable[..., Coroutine[Any, Any, Any]],
         args: Any,

@@ -87,17 +87,22 @@ class TelegramFace:
             await self._send(request, reply)
 
     async def _change(self, request: Request, message_id: int, reply: Reply) -> None:
-        place = {"chat_id": int(request.place.chat_id), "message_id": message_id}
-        buttons = keyboard(reply.buttons)
+        chat_id, buttons = int(request.place.chat_id), keyboard(reply.buttons)
         try:
             if reply.text or reply.hits:
                 await _mapped(
                     self._bot.edit_message_text(
-                        messages(reply)[0], **place, parse_mode=ParseMode.HTML, reply_markup=buttons
+                        messages(reply)[0],
+                        chat_id,
+                        message_id,
+                        parse_mode=ParseMode.HTML,
+                        reply_markup=buttons,
                     )
                 )
             else:
-                await _mapped(self._bot.edit_message_reply_markup(**place, reply_markup=buttons))
+                await _mapped(
+                    self._bot.edit_message_reply_markup(chat_id, message_id, reply_markup=buttons)
+                )
         except _Unchanged:
             pass  # somebody voted as before
         except _Moved as moved:
@@ -166,7 +171,10 @@ class TelegramFace:
             for hit in reply.hits
         ]
         await self._bot.answer_inline_query(
-            query.id, results, cache_time=_INLINE_CACHE_SECONDS, is_personal=True
+            query.id,
+            results,
+            cache_time=_INLINE_CACHE_SECONDS if results else 0,
+            is_personal=True,
         )
 
 

@@ -120,9 +120,10 @@ def pause_after(error: TelegramError, failures: int) -> float:
 
 def read_raw(raw: object, bot: Bot) -> Update | None:
     """Return an update, or None for one that cannot be read; the log tells its number."""
+    if not isinstance(raw, dict):
+        return None
     try:
-        if isinstance(raw, dict):
-            return Update.de_json(raw, bot)
+        return Update.de_json(raw, bot)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         logger.warning("update %s cannot be read: %s", raw.get("update_id"), reason(error))
     return None

@@ -1,6 +1,7 @@
 """Replies as Telegram shows them: HTML within its limits, and inline keyboards."""
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,10 @@ LONGEST_TEXT = 4096  # UTF-16 units, after entities are parsed
 LONGEST_CAPTION = 1024
 LONGEST_TOAST = 200
 _LONGEST_LABEL = 60
+# Telegram takes a name behind an @ for one of its own people, and tells them.
+_NAME = re.compile(r"@(?=\w)")
+_JOINER = "\u2060"  # invisible
+
 # What headline, facts, links and notices of three hits need beside the texts.
 _FEWEST_FOR_A_TEXT = 80
 
@@ -32,15 +37,20 @@ class Line:
 
 
 def escaped(text: str) -> str:
-    """Return text that Telegram takes for text: it knows no tag in it."""
-    return html.escape(text.replace("\0", ""), quote=False)
+    """Return text in which Telegram finds no tag."""
+    return html.escape(text, quote=False)
+
+
+def unnamed(text: str) -> str:
+    """Return what others wrote, so that it calls nobody in the chat."""
+    return _NAME.sub(f"@{_JOINER}", text)
 
 
 def messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     """Return the HTML of the messages that show a reply; answers with hits are one message."""
     if reply.hits or reply.headline:
         return [_answer(reply, limit)]
-    return [escaped(piece) for piece in split(reply.text or "", limit, utf16_length)]
+    return [escaped(piece) for piece in split(unnamed(reply.text or ""), limit, utf16_length)]
 
 
 def keyboard(buttons: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup | None:
@@ -62,7 +72,7 @@ def _answer(reply: Reply, limit: int) -> str:
     """Give every tweet an equal share of what the rest leaves; short ones leave more."""
     around = _visible(_lines(reply, 0))
     room = max(limit - around, 0)
-    longest = sorted((utf16_length(hit.text) for hit in reply.hits), reverse=True)
+    longest = sorted((utf16_length(unnamed(hit.text)) for hit in reply.hits), reverse=True)
     share = max(_fair_share(longest, room), _FEWEST_FOR_A_TEXT)
     lines = _lines(reply, share)
     while _visible(lines) > limit and lines:  # a headline or a notice beyond all measure
@@ -85,23 +95,23 @@ def _fair_share(lengths: Sequence[int], room: int) -> int:
 def _lines(reply: Reply, share: int) -> list[Line]:
     lines = []
     if reply.headline:
-        lines += [Line(cut(reply.headline, 300, utf16_length), "<b>", "</b>"), Line("")]
+        lines += [Line(cut(unnamed(reply.headline), 300, utf16_length), "<b>", "</b>"), Line("")]
     if reply.text:
-        lines += [Line(cut(reply.text, 1000, utf16_length)), Line("")]
+        lines += [Line(cut(unnamed(reply.text), 1000, utf16_length)), Line("")]
     for hit in reply.hits:
         lines += [*_hit(hit, reply, share), Line("")]
     if reply.notice:
-        lines.append(Line(cut(reply.notice, 400, utf16_length), "<i>", "</i>"))
+        lines.append(Line(cut(unnamed(reply.notice), 400, utf16_length), "<i>", "</i>"))
     return lines
 
 
 def _hit(hit: HitView, reply: Reply, share: int) -> list[Line]:
-    author = [f"@{hit.author}"] if hit.author else []
+    author = [unnamed(f"@{hit.author}")] if hit.author else []
     facts = [f"{hit.rank}.", hit.age, "·", hit.date_text, *author, f"({hit.score:.2f})"]
     marks = [", ".join(hit.marks(reply.words))] if hit.marks(reply.words) else []
     lines = [
         Line(" ".join([*facts, *marks]), "<u>", "</u>"),
-        Line(cut(hit.text, share, utf16_length), "<blockquote>", "</blockquote>"),
+        Line(cut(unnamed(hit.text), share, utf16_length), "<blockquote>", "</blockquote>"),
     ]
     if hit.url and len(hit.url) < 500:
         address = html.escape(hit.url)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-
 from bot.app import open_app
 from bot.serve import serve
 from bot.settings import Settings, load_settings
@@ -32,7 +31,7 @@ TWEETS = (
 
 def judged_by_words(headline: str, candidate: Mapping[str, Any]) -> int:
     """A judge who counts the words in common."""
-    common = set(headline.lower().split()) & set(str(candidate["t"]).lower().split())
+    common = set(headline.lower().split()) & set(str(candidate["text"]).lower().split())
     return min(len(common), 6)
 
 

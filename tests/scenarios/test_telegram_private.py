@@ -1,5 +1,10 @@
 """One person and the bot in a private chat."""
 
+import io
+
+from PIL import Image
+
+from tests.fakes.web import page
 from tests.scenarios.stage import HEADLINE, Stage
 
 
@@ -11,7 +16,8 @@ async def test_a_pasted_headline_is_answered_with_three_tweets(bot: Stage) -> No
     assert HEADLINE in answer.text
     assert answer.text.count("before ·") == 3
     assert "Coffee prices will hit a record high, mark my words." in answer.text
-    assert "October 28, 2010 @ana" in answer.text
+    assert "October 28, 2010" in answer.text
+    assert "not judged" not in answer.text
     labels = [button.text for button in answer.buttons]
     assert labels[:2] == ["1. 👍 0", "1. 👎 0"]
     assert labels[-3:] == ["More", "Why?", "Picture"]
@@ -19,3 +25,131 @@ async def test_a_pasted_headline_is_answered_with_three_tweets(bot: Stage) -> No
     assert bot.model.calls == 1
     await bot.telegram.until_acknowledged()
     assert len(chat.bot_messages) == 1
+
+
+async def test_the_answer_speaks_the_language_of_the_person(bot: Stage) -> None:
+    luz = bot.telegram.user("Luz", language="es-AR")
+    asked = await luz.says(bot.telegram.private_chat(luz), HEADLINE)
+    assert "28 de octubre de 2010" in (await asked.answer()).text
+
+
+async def test_more_shows_the_next_ones_by_button_and_by_command(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    answer = await (await alice.says(chat, HEADLINE)).answer()
+    await (await alice.presses(answer, "More")).answered()
+    more = await chat.until(lambda one: one.from_bot and one is not answer)
+    assert "4. " in more.text
+    assert "1. " not in more.text
+    assert "7. " in (await (await alice.says(chat, "/more")).answer()).text
+    assert (await (await alice.says(chat, "/more")).answer()).text == "That is all I found."
+    assert bot.model.calls == 1
+
+
+async def test_why_explains_the_last_answer(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    answer = await (await alice.says(chat, HEADLINE)).answer()
+    asked = await alice.says(chat, "/why")
+    assert "1. score " in (await asked.answer()).text
+    await (await alice.presses(answer, "Why?")).answered()
+    await chat.until(lambda one: one.from_bot and one.id > asked.id + 1 and "1. score" in one.text)
+
+
+async def test_a_picture_comes_as_an_uploaded_photo(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    answer = await (await alice.says(chat, HEADLINE)).answer()
+    await (await alice.presses(answer, "Picture")).answered(timeout=20)
+    shown = await chat.until(lambda one: one.from_bot and one.photo, timeout=20)
+    assert shown.photo is not None
+    assert Image.open(io.BytesIO(shown.photo.content)).size == (1200, 630)
+
+
+async def test_help_and_start_are_answered(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    for command in ("/start", "/help"):
+        assert "/prophecy" in (await (await alice.says(chat, command)).answer()).text
+    assert bot.model.calls == 0
+
+
+async def test_an_unknown_command_is_answered_in_private(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    asked = await alice.says(bot.telegram.private_chat(alice), "/whi")
+    assert "Did you mean /why?" in (await asked.answer()).text
+
+
+async def test_the_corpora_are_listed(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    asked = await alice.says(bot.telegram.private_chat(alice), "/corpus")
+    assert "demo: 8 documents" in (await asked.answer()).text
+
+
+async def test_a_setting_is_changed_by_its_button_in_place(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    settings = await (await alice.says(chat, "/settings")).answer()
+    assert (await (await alice.presses(settings, "es")).answered()).text == "Anotado."
+    await bot.telegram.until_acknowledged()
+    assert settings.edits == 1
+    assert "language: es" in settings.text
+    answer = await (await alice.says(chat, HEADLINE)).answer()
+    assert "28 de octubre de 2010" in answer.text
+
+
+async def test_a_link_is_read_for_its_title(bot: Stage) -> None:
+    title = f"<title>{HEADLINE}</title>"
+    bot.web.pages["/news"] = page(title)
+    alice = bot.telegram.user("Alice")
+    asked = await alice.says(bot.telegram.private_chat(alice), bot.web.url("/news"))
+    answer = await asked.answer()
+    assert HEADLINE in answer.text
+    assert bot.web.asked == ["/news"]
+
+
+async def test_a_link_that_leads_nowhere_is_said(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    asked = await alice.says(bot.telegram.private_chat(alice), bot.web.url("/gone"))
+    assert "has no such page (404)" in (await asked.answer()).text
+
+
+async def test_a_forwarded_post_and_a_photos_caption_are_headlines(bot: Stage) -> None:
+    alice, channel = bot.telegram.user("Alice"), bot.telegram.channel("News")
+    chat = bot.telegram.private_chat(alice)
+    forwarded = await alice.forwards(chat, HEADLINE, origin=channel)
+    assert "mark my words" in (await forwarded.answer()).text
+    photo = await alice.sends_photo(chat, caption=HEADLINE, origin=channel)
+    assert "mark my words" in (await photo.answer()).text
+
+
+async def test_what_has_no_words_is_left_alone(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    await alice.sends(chat, location={"latitude": 1.0, "longitude": 2.0})
+    await alice.says(chat, HEADLINE)
+    await chat.until(lambda one: one.from_bot and HEADLINE in one.text)
+    await bot.telegram.until_acknowledged()
+    assert len(chat.bot_messages) == 1
+
+
+async def test_inline_mode_offers_tweets_anywhere(bot: Stage) -> None:
+    alice, bob = bot.telegram.user("Alice"), bot.telegram.user("Bob")
+    elsewhere = bot.telegram.group("Elsewhere", members=[alice, bob])
+    typed = [await alice.asks_inline(HEADLINE[:length]) for length in (6, 13, len(HEADLINE))]
+    found = await typed[-1].answered()
+    assert bot.model.calls == 1, "only what was typed last is looked for"
+    assert (found.is_personal, found.cache_time) == (True, 60)
+    assert 3 <= len(found.results) <= 50
+    sent = await alice.chooses(typed[-1], 0, elsewhere)
+    assert "mark my words" in sent.text
+    await bot.telegram.until_acknowledged()
+    assert elsewhere.bot_messages == []
+
+
+async def test_menus_are_set_in_both_languages(bot: Stage) -> None:
+    for language, said in (("en", "explain the last answer"), ("es", "explica")):
+        person = bot.telegram.user("Somebody", language=language)
+        menu = bot.telegram.menu(person, bot.telegram.private_chat(person))
+        assert said in menu["why"]
+        assert set(menu) >= {"prophecy", "more", "why", "top", "settings", "corpus", "help"}

@@ -1,0 +1,209 @@
+"""The bot among several people."""
+
+import pytest
+
+from tests.fakes.telegram import Chat, User
+from tests.scenarios.stage import HEADLINE, Stage
+
+
+@pytest.fixture
+def alice(bot: Stage) -> User:
+    return bot.telegram.user("Alice", username="alice_in")
+
+
+@pytest.fixture
+def bob(bot: Stage) -> User:
+    return bot.telegram.user("Bob")
+
+
+@pytest.fixture
+def group(bot: Stage, alice: User, bob: User) -> Chat:
+    """Alice owns it; the bot sees everything that is said."""
+    return bot.telegram.group("Friends", admins=[alice], members=[bob], privacy_mode=False)
+
+
+async def silence(bot: Stage, chat: Chat) -> None:
+    """Everything was dealt with, and the bot has said nothing."""
+    await bot.telegram.until_acknowledged()
+    assert chat.bot_messages == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"@presagio_bot {HEADLINE}",
+        f"{HEADLINE} @Presagio_Bot",
+        f"/prophecy {HEADLINE}",
+        f"/prophecy@presagio_bot {HEADLINE}",
+        f"/p@Presagio_bot\n{HEADLINE}",
+    ],
+)
+async def test_who_speaks_to_the_bot_is_answered_below_the_message(
+    bot: Stage, group: Chat, bob: User, text: str
+) -> None:
+    asked = await bob.says(group, text)
+    answer = await asked.answer()
+    assert answer.text.startswith(HEADLINE)
+    assert answer.reply_to is asked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"/prophecy@other_bot {HEADLINE}", "/weather", "/weather in Rome", "/r/politics", HEADLINE],
+)
+async def test_what_is_meant_for_others_is_left_alone(
+    bot: Stage, group: Chat, bob: User, text: str
+) -> None:
+    await bob.says(group, text)
+    await silence(bot, group)
+
+
+async def test_a_reply_to_the_bot_and_a_name_below_a_headline_are_answered(
+    bot: Stage, group: Chat, alice: User, bob: User
+) -> None:
+    said = await alice.says(group, HEADLINE)
+    first = await (await bob.says(group, "@presagio_bot", reply_to=said)).answer()
+    assert first.text.startswith(HEADLINE)
+    second = await (await bob.says(group, "Coffee harvest is bad", reply_to=first)).answer()
+    assert second.text.startswith("Coffee harvest is bad")
+
+
+async def test_with_privacy_mode_the_bot_is_told_of_nothing_else(
+    bot: Stage, alice: User, bob: User
+) -> None:
+    group = bot.telegram.group("Private", admins=[alice], members=[bob], privacy_mode=True)
+    await bob.says(group, HEADLINE)
+    await (await bob.says(group, f"/p {HEADLINE}")).answer()
+    assert len(group.bot_messages) == 1
+
+
+async def test_listening_to_all_the_bot_speaks_only_above_the_threshold(
+    bot: Stage, group: Chat, alice: User, bob: User
+) -> None:
+    await (await alice.says(group, "/settings listening all")).answer()
+    await bob.says(group, "shall we meet at nine?")
+    await bob.says(group, "Parliament Votes To Close Harvest Museum For Winter Repairs")
+    good = await bob.says(group, HEADLINE)
+    assert "mark my words" in (await good.answer()).text
+    await bot.telegram.until_acknowledged()
+    assert len(group.bot_messages) == 2
+    assert group.actions == ["typing"], "nobody sees the bot type for what it overheard"
+
+
+async def test_only_admins_may_set(bot: Stage, group: Chat, alice: User, bob: User) -> None:
+    refused = await (await bob.says(group, "/settings listening all")).answer()
+    assert refused.text == "Only admins of this chat may use /settings."
+    settings = await (await alice.says(group, "/settings")).answer()
+    press = await bob.presses(settings, "es")
+    assert (await press.answered()).text == "Only admins of this chat may use /settings."
+    assert settings.edits == 0
+    await (await alice.presses(settings, "es")).answered()
+    await bot.telegram.until_acknowledged()
+    assert "language: es" in settings.text
+
+
+async def test_an_anonymous_admin_may_set(bot: Stage, group: Chat, alice: User) -> None:
+    asked = await alice.says(group, "/settings language es", anonymous=True)
+    assert "language: es" in (await asked.answer()).text
+
+
+async def test_votes_of_two_people_are_counted_on_the_buttons(
+    bot: Stage, group: Chat, alice: User, bob: User
+) -> None:
+    answer = await (await alice.says(group, f"/p {HEADLINE}")).answer()
+    up, down = answer.buttons[0].data, answer.buttons[1].data
+    assert up
+    assert down
+    await (await alice.presses(answer, up)).answered()
+    await (await bob.presses(answer, up)).answered()
+    await (await alice.presses(answer, up)).answered()  # once is enough
+    await bot.telegram.until_acknowledged()
+    assert [one.text for one in answer.buttons[:2]] == ["1. 👍 2", "1. 👎 0"]
+    await (await bob.presses(answer, down)).answered()
+    await bot.telegram.until_acknowledged()
+    assert [one.text for one in answer.buttons[:2]] == ["1. 👍 1", "1. 👎 1"]
+    await (await bob.presses(answer, up)).answered()
+    top = await (await bob.says(group, "/top")).answer()
+    assert "👍 2 👎 0" in top.text
+
+
+async def test_edited_messages_and_other_bots_are_ignored(
+    bot: Stage, group: Chat, bob: User
+) -> None:
+    said = await bob.says(group, "good morning")
+    await bob.edits(said, f"/p {HEADLINE}")
+    robot = bot.telegram.user("Robot", is_bot=True)
+    await robot.says(group, f"/p {HEADLINE}")
+    await silence(bot, group)
+
+
+async def test_an_answer_stays_in_its_topic(bot: Stage, alice: User) -> None:
+    forum = bot.telegram.group("Forum", admins=[alice], forum=True, privacy_mode=False)
+    news = forum.topic("News")
+    answer = await (await alice.says(forum, f"/p {HEADLINE}", thread=news)).answer()
+    assert answer.thread_id == news.id
+    general = await (await alice.says(forum, f"/p {HEADLINE}")).answer()
+    assert general.thread_id is None
+
+
+async def test_a_reply_chain_is_no_topic(bot: Stage, group: Chat, alice: User, bob: User) -> None:
+    first = await alice.says(group, "hello")
+    await (await bob.says(group, f"/p {HEADLINE}", reply_to=first)).answer()
+    (sent,) = bot.telegram.called("sendMessage")
+    assert "message_thread_id" not in sent.parameters
+
+
+async def test_when_the_topic_vanishes_the_answer_comes_without(bot: Stage, alice: User) -> None:
+    forum = bot.telegram.group("Forum", admins=[alice], forum=True, privacy_mode=False)
+    news = forum.topic("News")
+    bot.telegram.fail("sendMessage", error=400, description="Bad Request: message thread not found")
+    asked = await alice.says(forum, f"/p {HEADLINE}", thread=news)
+    await asked.answer()
+    tries = bot.telegram.called("sendMessage")
+    assert [one.parameters.get("message_thread_id") for one in tries] == [news.id, None]
+
+
+@pytest.mark.parametrize("announced", [True, False])
+async def test_a_group_that_moves_keeps_its_settings(
+    bot: Stage, alice: User, announced: bool
+) -> None:
+    old = bot.telegram.group("Basic", admins=[alice], basic=True, privacy_mode=False)
+    await (await alice.says(old, "/settings language es")).answer()
+    if not announced:
+        # It moves while the answer is made.
+        asked = await alice.says(old, f"/p {HEADLINE}")
+        new = old.migrate(announced=False)
+        answer = await new.until(lambda one: one.from_bot)
+        assert asked.answers == []
+    else:
+        new = old.migrate(announced=True)
+        await bot.telegram.until_acknowledged()
+        answer = await (await alice.says(new, f"/p {HEADLINE}")).answer()
+    assert "28 de octubre de 2010" in answer.text
+    await bot.telegram.until_acknowledged()
+    rows = await bot.rows("SELECT external_id, language FROM chat")
+    assert rows == [(str(new.id), "es")]
+    assert len(new.bot_messages) == 1
+
+
+async def test_a_chat_that_removed_the_bot_is_paused_until_it_writes_again(
+    bot: Stage, group: Chat, alice: User, bob: User
+) -> None:
+    chat = bot.telegram.private_chat(bob)
+    await (await bob.says(chat, HEADLINE)).answer()
+    await bob.blocks_bot()
+    await bot.telegram.until_acknowledged()
+    assert await bot.rows("SELECT active FROM chat") == [(False,)]
+    await bob.unblocks_bot()
+    await (await bob.says(chat, HEADLINE)).answer()
+    assert await bot.rows("SELECT active FROM chat") == [(True,)]
+
+
+async def test_a_refusal_to_be_written_to_pauses_the_chat(
+    bot: Stage, group: Chat, bob: User
+) -> None:
+    bot.telegram.fail("sendMessage", error=403)
+    await bob.says(group, f"/p {HEADLINE}")
+    await bot.telegram.until_called("sendMessage")
+    await bot.telegram.until_acknowledged()
+    assert await bot.rows("SELECT active FROM chat") == [(False,)]

@@ -1,0 +1,71 @@
+"""Headlines and tweets full of markup, tricks and far too much: shown as text or cut."""
+
+import pytest
+
+from bot.cut import utf16_length
+from tests.fakes.model import scoring
+from tests.scenarios.stage import HEADLINE, Stage, load_tweets
+
+NASTY = (
+    "<b>bold</b> <a href='https://evil.example'>free coffee</a>",
+    "</b></i></blockquote> coffee <b",
+    "&lt;b&gt; &amp; &#60; coffee &notanentity;",
+    "coffee \u202eeceps\u202c \u2066 \u200f prices",
+    "coffee <!channel> @everyone @alice_in prices /start",
+    "coffee \U0001f600" * 500,
+    "coffee " * 15_000,
+    "c" * 99_000 + " coffee",
+)
+# Telegram itself takes them away.
+OVERRIDES = dict.fromkeys(range(0x202A, 0x202F))
+
+
+@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
+async def test_a_nasty_headline_is_shown_as_text(bot: Stage, text: str) -> None:
+    alice = bot.telegram.user("Alice", username="alice_in")
+    chat = bot.telegram.private_chat(alice)
+    await alice.says(chat, text)
+    answer = await chat.until(lambda one: one.from_bot)
+    await bot.telegram.until_acknowledged()
+    assert chat.bot_messages == [answer]
+    assert utf16_length(answer.text) <= 4096
+    assert all("evil" not in address for _, address in answer.links)
+    shown = {entity.type for entity in answer.entities}
+    assert "mention" not in shown
+    assert shown <= {"bold", "italic", "underline", "blockquote", "bot_command"}
+    written = " ".join(text.split()).translate(OVERRIDES)
+    assert answer.text.replace("\u2060", "").startswith(written[:15])
+
+
+async def test_nasty_tweets_are_shown_as_text_in_one_message(stage: Stage) -> None:
+    await stage.rows("DELETE FROM document RETURNING id")
+    await load_tweets(stage.database_url, NASTY)
+    stage.model.script = [scoring(lambda *_: 3)]
+    async with stage.serving():
+        alice = stage.telegram.user("Alice", username="alice_in")
+        chat = stage.telegram.private_chat(alice)
+        await alice.says(chat, "free coffee prices")
+        await chat.until(lambda one: one.from_bot)
+        for number in (2, 3):
+            await alice.says(chat, "/more")
+            await chat.until(lambda _, number=number: len(chat.bot_messages) >= number)
+        shown = chat.bot_messages
+    texts = "\n".join(one.text for one in shown)
+    assert "<b>bold</b> <a href='https://evil.example'>free coffee</a>" in texts
+    assert "</b></i></blockquote> coffee <b" in texts
+    for answer in shown:
+        assert utf16_length(answer.text) <= 4096
+        assert not {"mention", "text_link"} & {entity.type for entity in answer.entities}
+
+
+async def test_long_tweets_share_the_room(stage: Stage) -> None:
+    await stage.rows("DELETE FROM document RETURNING id")
+    long = tuple(f"{HEADLINE} {number} " + "and so on " * 900 for number in range(3))
+    await load_tweets(stage.database_url, long)
+    stage.environment["PRESAGIO_SCORE__DUPLICATE_SIMILARITY"] = "100"
+    async with stage.serving():
+        alice = stage.telegram.user("Alice")
+        chat = stage.telegram.private_chat(alice)
+        answer = await (await alice.says(chat, HEADLINE)).answer()
+    assert 3500 < utf16_length(answer.text) <= 4096
+    assert answer.text.count("…") == 3

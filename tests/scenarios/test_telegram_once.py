@@ -1,0 +1,151 @@
+"""One answer an event: whatever is delivered again, whoever dies in between."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.bot.command_line import PROGRAM
+from tests.fakes.model import scoring, slow
+from tests.fakes.telegram import Message
+from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
+
+
+async def test_what_is_delivered_again_is_answered_once(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    asked = await alice.says(chat, HEADLINE)
+    await asked.answer()
+    assert asked.update
+    for _ in range(2):
+        await bot.telegram.until_acknowledged()
+        bot.telegram.redeliver(asked.update.id)
+    await bot.telegram.until_acknowledged()
+    assert asked.update.deliveries >= 3
+    assert (len(chat.bot_messages), bot.model.calls) == (1, 1)
+
+
+async def test_what_was_answered_is_not_answered_after_a_restart(stage: Stage) -> None:
+    alice = stage.telegram.user("Alice")
+    chat = stage.telegram.private_chat(alice)
+    async with stage.serving():
+        asked = await alice.says(chat, HEADLINE)
+        await asked.answer()
+    assert stage.telegram.pending == 0, "it was confirmed on the way out"
+    assert asked.update
+    stage.telegram.redeliver(asked.update.id)
+    async with stage.serving():
+        await stage.telegram.until_acknowledged()
+    assert len(chat.bot_messages) == 1
+
+
+async def test_a_stop_finishes_what_is_under_way(stage: Stage) -> None:
+    stage.model.script = [slow(1.0, scoring(judged_by_words))]
+    alice = stage.telegram.user("Alice")
+    chat = stage.telegram.private_chat(alice)
+    async with stage.serving():
+        await alice.says(chat, HEADLINE)
+        await stage.model.until_asked(1)
+    assert len(chat.bot_messages) == 1
+    assert stage.telegram.pending == 0
+
+
+async def test_a_stop_ends_in_ten_seconds_and_leaves_the_rest_to_the_next(stage: Stage) -> None:
+    stage.model.script = [slow(60.0, scoring(judged_by_words)), scoring(judged_by_words)]
+    alice = stage.telegram.user("Alice")
+    chat = stage.telegram.private_chat(alice)
+    clock = asyncio.get_running_loop().time
+    async with stage.serving():
+        await alice.says(chat, HEADLINE)
+        await stage.model.until_asked(1)
+        begun = clock()
+    assert clock() - begun < 10
+    assert chat.bot_messages == []
+    assert "Some answers were not finished; their events may be delivered again." in stage.said
+    async with stage.serving():
+        await chat.until(lambda one: one.from_bot)
+        await stage.telegram.until_acknowledged()
+    assert len(chat.bot_messages) == 1
+
+
+@contextmanager
+def process(stage: Stage) -> "Iterator[subprocess.Popen[bytes]]":
+    """`presagio serve` as a process of its own."""
+    with subprocess.Popen([PROGRAM, "serve"], env=os.environ | stage.environ) as serving:
+        try:
+            yield serving
+        finally:
+            serving.kill()
+
+
+async def test_after_a_kill_the_unanswered_are_answered_and_the_answered_left_alone(
+    stage: Stage,
+) -> None:
+    """The first process dies while the model thinks; the second gets the same updates."""
+    people = [stage.telegram.user(f"P{number}") for number in range(4)]
+    chats = [stage.telegram.private_chat(person) for person in people]
+    with process(stage) as first:
+        done = await people[0].says(chats[0], HEADLINE)
+        await done.answer(timeout=20)
+        stage.model.script = [slow(60.0, scoring(judged_by_words))]
+        asked: list[Message] = []
+        for person, chat in zip(people[1:], chats[1:], strict=True):
+            asked.append(await person.says(chat, f"{HEADLINE} in {person.first_name}"))
+        async with asyncio.timeout(10):
+            await stage.model.until_asked(4)
+        first.kill()
+    assert stage.telegram.pending >= 3
+    stage.model.script = [scoring(judged_by_words)]
+    with process(stage):
+        for one in asked:
+            await one.answer(timeout=20)
+        await stage.telegram.until_acknowledged()
+    assert [len(chat.bot_messages) for chat in chats] == [1, 1, 1, 1]
+
+
+async def test_the_order_in_a_chat_is_kept_and_a_slow_chat_holds_up_nobody(bot: Stage) -> None:
+    bot.model.script = [slow(0.8, scoring(judged_by_words)), scoring(judged_by_words)]
+    alice, bob = bot.telegram.user("Alice"), bot.telegram.user("Bob")
+    first, other = bot.telegram.private_chat(alice), bot.telegram.private_chat(bob)
+    headlines = [f"{HEADLINE} in {place}" for place in ("Rome", "Oslo", "Lima")]
+    for headline in headlines:
+        await alice.says(first, headline)
+    await bot.model.until_asked(1)
+    quick = await bob.says(other, HEADLINE)
+    await quick.answer(timeout=0.7)
+    assert first.bot_messages == []
+    await first.until(lambda one: one.from_bot and "Lima" in one.text)
+    assert [one.text.splitlines()[0] for one in first.bot_messages] == headlines
+
+
+async def test_an_update_that_cannot_be_read_holds_up_nobody(bot: Stage) -> None:
+    bot.telegram.malformed_update()
+    bot.telegram.malformed_update("callback_query", {"id": 5})
+    alice = bot.telegram.user("Alice")
+    asked = await alice.says(bot.telegram.private_chat(alice), HEADLINE)
+    await asked.answer()
+    await bot.telegram.until_acknowledged()
+
+
+async def test_numbers_of_updates_may_start_again_lower(bot: Stage) -> None:
+    """Telegram chooses any number after a quiet week."""
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    await (await alice.says(chat, HEADLINE)).answer()
+    await bot.telegram.until_acknowledged()
+    queue = bot.telegram.world.updates
+    update = bot.telegram.world.publish("message", {**_message(chat.id), "from": alice.payload()})
+    del queue.pending[update.id], queue.all[update.id]
+    update.id, update.again = 5, True
+    queue.add(update)
+    await chat.until(lambda one: one.from_bot and "Oslo" in one.text)
+
+
+def _message(chat_id: int) -> dict[str, object]:
+    return {
+        "message_id": 99,
+        "date": 1_700_000_000,
+        "chat": {"id": chat_id, "type": "private", "first_name": "Alice"},
+        "text": f"{HEADLINE} in Oslo",
+    }

@@ -1,0 +1,137 @@
+"""What Telegram, the model and the database do wrong, and what people get to see of it."""
+
+import asyncio
+
+import pytest
+
+from bot.face import FaceFailed
+from db.pool import Database
+from tests.fakes.model import failure, raw
+from tests.fakes.telegram import RateLimits
+from tests.scenarios.stage import HEADLINE, Stage, staged
+
+
+async def test_a_request_to_slow_down_is_heeded_and_the_order_kept(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    bot.telegram.fail("sendMessage", error=429, retry_after=1)
+    headlines = [f"{HEADLINE} in {place}" for place in ("Rome", "Oslo", "Lima")]
+    for headline in headlines:
+        await alice.says(chat, headline)
+    await chat.until(lambda one: one.from_bot and "Lima" in one.text)
+    assert [one.text.splitlines()[0] for one in chat.bot_messages] == headlines
+    refused, again, *_ = bot.telegram.called("sendMessage")
+    assert again.time - refused.time >= 1
+
+
+async def test_telegrams_own_limits_lose_no_answer(database_url: str) -> None:
+    async with staged(database_url, limits=RateLimits(chat_burst=2)) as stage, stage.serving():
+        alice = stage.telegram.user("Alice")
+        chat = stage.telegram.private_chat(alice)
+        for number in range(5):
+            await alice.says(chat, f"{HEADLINE} in {number}")
+        await chat.until(lambda one: one.from_bot and "in 4" in one.text, timeout=15)
+        assert [f"in {n}" in one.text for n, one in enumerate(chat.bot_messages)] == [True] * 5
+
+
+@pytest.mark.parametrize(
+    "error", [500, "bad_gateway", "drop_connection_before", "drop_connection_after_processing"]
+)
+async def test_what_may_have_been_sent_is_not_sent_again(bot: Stage, error: int | str) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    bot.telegram.fail("sendMessage", error=error)  # type: ignore[arg-type]  # one of the troubles
+    await alice.says(chat, HEADLINE)
+    await bot.telegram.until_called("sendMessage")
+    await bot.telegram.until_acknowledged()
+    assert len(bot.telegram.called("sendMessage")) == 1
+    await alice.says(chat, f"{HEADLINE} in Oslo")
+    await chat.until(lambda one: one.from_bot and "Oslo" in one.text)
+
+
+@pytest.mark.parametrize("error", [500, 409, "bad_gateway", "drop_connection_before"])
+async def test_polling_goes_on_after_trouble(bot: Stage, error: int | str) -> None:
+    bot.telegram.fail("getUpdates", error=error, times=2)  # type: ignore[arg-type]  # as above
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    await (await alice.says(chat, HEADLINE)).answer(timeout=10)
+    await (await alice.says(chat, f"{HEADLINE} in Oslo")).answer(timeout=10)
+
+
+async def test_a_telegram_that_is_away_is_waited_for(stage: Stage) -> None:
+    alice = stage.telegram.user("Alice")
+    chat = stage.telegram.private_chat(alice)
+    stage.telegram.fail("getMe", error=500)
+    async with stage.serving():
+        await stage.telegram.stop()
+        await asyncio.sleep(0.5)
+        await stage.telegram.start()
+        await (await alice.says(chat, HEADLINE)).answer(timeout=15)
+
+
+async def test_a_refused_token_ends_serving_within_seconds(stage: Stage) -> None:
+    token = "987654321:AAnother_token_of_35_characters_xyz"
+    stage.environment["TELEGRAM_BOT_TOKEN"] = token
+    async with asyncio.timeout(5):
+        with pytest.raises(FaceFailed, match="No face is left"):
+            await stage.run()
+    assert any("Telegram refuses the token." in said for said in stage.said)
+    assert not any(token in said for said in stage.said)
+
+
+async def test_without_a_model_the_answer_says_so(stage: Stage) -> None:
+    stage.model.script = [failure(500, "out of order")]
+    async with stage.serving():
+        alice = stage.telegram.user("Alice")
+        asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
+        answer = await asked.answer()
+    assert "mark my words" in answer.text
+    assert "Not judged: " in answer.text
+
+
+async def test_a_model_that_answers_nonsense_is_no_judge(stage: Stage) -> None:
+    stage.model.script = [raw("<html>")]
+    async with stage.serving():
+        alice = stage.telegram.user("Alice")
+        asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
+        assert "Not judged: " in (await asked.answer()).text
+
+
+async def test_an_empty_corpus_is_said(stage: Stage) -> None:
+    await stage.rows("DELETE FROM document RETURNING id")
+    async with stage.serving():
+        alice = stage.telegram.user("Alice")
+        asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
+        assert "Corpus demo is empty." in (await asked.answer()).text
+
+
+async def test_a_headline_without_any_word_in_common_finds_nothing(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    asked = await alice.says(bot.telegram.private_chat(alice), "Zebras xylophone quietly")
+    assert "nothing spooky" in (await asked.answer()).text
+
+
+async def test_a_dead_database_is_said_in_one_message(
+    bot: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _cut_off(bot, monkeypatch)
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    asked = await alice.says(chat, HEADLINE)
+    answer = await asked.answer(timeout=10)
+    assert answer.text.startswith("Sorry, my database does not answer.")
+    assert "Traceback" not in answer.text
+    await bot.telegram.until_acknowledged()
+    assert len(chat.bot_messages) == 1
+
+
+async def _cut_off(bot: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody into the database any more, and throw out who is there."""
+    name = (await bot.rows("SELECT current_database()"))[0][0]
+    server = await Database.open(bot.database_url.replace(f"/{name}", "/postgres"))
+    async with server.connection() as connection:
+        await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+        )
+    await server.close()

@@ -1,0 +1,86 @@
+"""Updates that are pushed."""
+
+import socket
+
+import aiohttp
+import pytest
+
+from bot.face import FaceFailed
+from tests.scenarios.stage import HEADLINE, Stage
+
+SECRET = "a-secret_of-the_webhook"
+HEADER = "X-Telegram-Bot-Api-Secret-Token"
+
+
+@pytest.fixture
+def pushed(stage: Stage) -> Stage:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    stage.environment |= {
+        "PRESAGIO_TELEGRAM__WEBHOOK_URL": f"http://127.0.0.1:{port}/hook",
+        "PRESAGIO_TELEGRAM__WEBHOOK_PORT": str(port),
+        "TELEGRAM_WEBHOOK_SECRET": SECRET,
+    }
+    return stage
+
+
+async def test_a_pushed_headline_is_answered_once(pushed: Stage) -> None:
+    alice = pushed.telegram.user("Alice")
+    chat = pushed.telegram.private_chat(alice)
+    async with pushed.serving():
+        asked = await alice.says(chat, HEADLINE)
+        await asked.answer()
+        await pushed.telegram.until_acknowledged()
+        assert asked.update
+        pushed.telegram.redeliver(asked.update.id)
+        await pushed.telegram.until_acknowledged()
+    assert len(chat.bot_messages) == 1
+    assert pushed.telegram.called("getUpdates") == []
+
+
+@pytest.mark.parametrize("given", [None, "", "wrong", SECRET + "x", SECRET.upper(), "\u00e9"])
+async def test_a_wrong_secret_is_refused(pushed: Stage, given: str | None) -> None:
+    url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
+    headers = {} if given is None else {HEADER: given}
+    async with pushed.serving(), aiohttp.ClientSession() as session:
+        async with session.post(url, json={"update_id": 1}, headers=headers) as answer:
+            assert answer.status == 403
+        async with session.post(url, data=b"{", headers={HEADER: SECRET}) as answer:
+            assert answer.status == 400
+        async with session.post(url, json={"update_id": 1}, headers={HEADER: SECRET}) as answer:
+            assert answer.status == 200
+    assert pushed.model.calls == 0
+
+
+@pytest.mark.parametrize("secret", ["", "has spaces", "x" * 257])
+async def test_a_webhook_without_a_good_secret_is_not_opened(pushed: Stage, secret: str) -> None:
+    pushed.environment["TELEGRAM_WEBHOOK_SECRET"] = secret
+    with pytest.raises(FaceFailed):
+        await pushed.run()
+    assert any("A webhook needs a secret." in said for said in pushed.said)
+    assert pushed.telegram.called("setWebhook") == []
+
+
+async def test_what_was_under_way_at_a_crash_is_pushed_again(pushed: Stage) -> None:
+    alice = pushed.telegram.user("Alice")
+    chat = pushed.telegram.private_chat(alice)
+    await pushed.telegram.stop()
+    await pushed.telegram.start()
+    asked = await alice.says(chat, HEADLINE)
+    async with pushed.serving():
+        await asked.answer()
+        await pushed.telegram.until_acknowledged()
+    assert len(chat.bot_messages) == 1
+
+
+async def test_from_webhook_to_polling_nothing_is_lost(pushed: Stage) -> None:
+    alice = pushed.telegram.user("Alice")
+    chat = pushed.telegram.private_chat(alice)
+    async with pushed.serving():
+        await (await alice.says(chat, HEADLINE)).answer()
+    asked = await alice.says(chat, f"{HEADLINE} in Oslo")
+    for name in ("PRESAGIO_TELEGRAM__WEBHOOK_URL", "TELEGRAM_WEBHOOK_SECRET"):
+        del pushed.environment[name]
+    async with pushed.serving():
+        await asked.answer()
