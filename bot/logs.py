@@ -8,12 +8,15 @@ from bot.console.printable import printable
 from bot.settings.model import LoggingSettings
 
 # httpx writes whole URLs, and a token may be part of one; stamina repeats what presagio.llm says;
-# of a lost connection the error tells that ends the command.
+# of a lost connection the error tells that ends the command; Slack's libraries write what people
+# say, and tokens.
 _QUIET = {
     "asyncio": logging.ERROR,
     "asyncpg": logging.ERROR,
     "httpcore": logging.WARNING,
     "httpx": logging.WARNING,
+    "slack_bolt": logging.ERROR,
+    "slack_sdk": logging.ERROR,
     "stamina": logging.ERROR,
 }
 

@@ -10,6 +10,7 @@ from bot.request import Person, Place, Request, Trigger
 
 PLATFORM = "slack"
 SHORTCUT = "find_prophecy"
+ACTION_PREFIX = "presagio:"  # of what the bot's buttons are called
 Payload = Mapping[str, Any]
 
 # What a subtype may be and still be a person's message.
@@ -33,7 +34,6 @@ class Myself:
     """What the bot knows of itself, and how it asks about people."""
 
     user_id: str
-    bot_id: str
     profile: Callable[[str], Awaitable[Profile]]
     is_admin: Callable[[str], Awaitable[bool]]
 
@@ -51,16 +51,15 @@ async def read_message(
 ) -> Request | None:
     """Return the request in a `message` or `app_mention` event, or None.
 
-    A mention in a channel comes as both: the message is left to the mention.
+    A mention in a channel comes as both, in any order: they make the same request, and whoever
+    answers takes it once.
     """
     if event.get("subtype") not in _SPOKEN or not event.get("user"):
         return None
     mention = f"<@{myself.user_id}>"
-    mentioned = mention in event.get("text", "")
+    text = event.get("text") or ""
     private = event.get("channel_type") == "im"
-    if event["type"] == "message" and mentioned and not private:
-        return None
-    addressed = private or event["type"] == "app_mention"
+    addressed = private or mention in text or event["type"] == "app_mention"
     return Request(
         # A message has one timestamp, however often and as whatever it is delivered.
         event_id=f"{event['channel']}:{event['ts']}",
@@ -73,7 +72,7 @@ async def read_message(
         ),
         person=await _person(event["user"], myself, bot=bool(event.get("bot_id"))),
         trigger=Trigger.ADDRESSED if addressed else Trigger.OVERHEARD,
-        text=plain_text(event.get("text", "").replace(mention, " ")),
+        text=plain_text(text.replace(mention, " ")),
         now=now,
         edited="edited" in event,
         is_admin=lambda: myself.is_admin(event["user"]),
@@ -104,22 +103,22 @@ async def read_command(body: Payload, myself: Myself, *, now: datetime) -> Reque
 
 async def read_press(body: Payload, myself: Myself, *, now: datetime) -> Request | None:
     """Return the request in a pressed button, or None for one that is not ours."""
-    actions = body.get("actions") or [{}]
+    pressed = (body.get("actions") or [{}])[0]
     channel = (body.get("channel") or {}).get("id")
-    if not channel or not actions[0].get("value"):
+    if not channel or not str(pressed.get("action_id")).startswith(ACTION_PREFIX):
         return None
-    message = body.get("message") or {}
     return Request(
-        event_id=f"press:{body.get('trigger_id') or actions[0].get('action_ts')}",
+        event_id=f"press:{body['trigger_id']}",
         place=Place(
             platform=PLATFORM,
             chat_id=channel,
             private=channel.startswith("D"),
-            thread=message.get("thread_ts"),
+            # An ephemeral message is not sent along; what contains it is.
+            thread=(body.get("container") or {}).get("thread_ts"),
         ),
         person=await _person(body["user"]["id"], myself),
         trigger=Trigger.BUTTON,
-        text=actions[0]["value"],
+        text=str(pressed.get("value") or ""),
         now=now,
         is_admin=lambda: myself.is_admin(body["user"]["id"]),
         origin=body,
@@ -141,11 +140,17 @@ async def read_shortcut(body: Payload, myself: Myself, *, now: datetime) -> Requ
         ),
         person=await _person(body["user"]["id"], myself),
         trigger=Trigger.ADDRESSED,
-        text=plain_text(message.get("text", "")),
+        text=plain_text(_written(message)),
         now=now,
         is_admin=lambda: myself.is_admin(body["user"]["id"]),
         origin=body,
     )
+
+
+def _written(message: Payload) -> str:
+    """Return the text of a message; of a shared one, the text it shares."""
+    parts = [message, *message.get("attachments", [])]
+    return next((str(part["text"]) for part in parts if part.get("text")), "")
 
 
 async def _person(user_id: str, myself: Myself, *, bot: bool = False) -> Person:

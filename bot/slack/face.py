@@ -1,7 +1,8 @@
 """Sending to Slack; implements bot.face.Face."""
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from typing import Any, TypeVar
 
 import aiohttp
@@ -12,23 +13,17 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from bot.face import ChatGone, DeliveryError
 from bot.reply import Reply
-from bot.request import Request, Trigger
-from bot.slack.events import PLATFORM, Payload
-from bot.slack.render import ACTION_PREFIX, actions, blocks, escaped, fallback
+from bot.request import Request
+from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
+from bot.slack.render import actions, blocks, escaped, fallback
 
 logger = logging.getLogger("presagio.slack")
 
 _Result = TypeVar("_Result")
-_GONE = {
-    "channel_not_found",
-    "is_archived",
-    "not_in_channel",
-    "account_inactive",
-    "user_not_found",
-    "restricted_action",
-}
+_GONE = {"channel_not_found", "is_archived", "not_in_channel"}
 _REACTION = "crystal_ball"
-METADATA = "presagio_answer"
+_SIGN_SECONDS = 3.0  # a sign of life that takes longer is none
+_METADATA = "presagio_answer"
 
 
 class SlackFace:
@@ -41,84 +36,63 @@ class SlackFace:
 
     async def show_busy(self, request: Request) -> None:
         """Put a crystal ball on the message that is being answered."""
-        if message := _message_ts(request):
-            try:
+        message = _message_ts(request)
+        if message is None:
+            return
+        try:
+            async with asyncio.timeout(_SIGN_SECONDS):
                 await self._client.reactions_add(
                     channel=request.place.chat_id, name=_REACTION, timestamp=message
                 )
-            except (SlackClientError, aiohttp.ClientError, TimeoutError) as error:
-                logger.debug("no sign of life: %s", error)
+        except (SlackClientError, aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
+            logger.info("Slack: no sign of life: %s", _said(error))
 
     async def deliver(self, request: Request, reply: Reply) -> None:
         """Show a reply. Raises DeliveryError, ChatGone."""
         if reply.picture:
             await _mapped(self._upload(request, reply))
-        elif request.trigger is Trigger.BUTTON:
-            await self._pressed(request, reply)
-        elif request.trigger is Trigger.COMMAND:
-            await self._respond(request, reply, blocks(reply))
+        elif address := _body(request).get("response_url"):
+            await self._respond(request, reply, str(address))
         else:
-            await self._post(request, reply)
-
-    async def _pressed(self, request: Request, reply: Reply) -> None:
-        if reply.replaces:
-            shown = blocks(reply) if reply.text or reply.hits else _with_buttons(request, reply)
-            await self._respond(request, reply, shown)
-        elif reply.text or reply.hits:
-            if reply.ephemeral:
-                await self._respond(request, reply, blocks(reply))
-            else:
-                await self._post(request, reply)
-        elif reply.toast:
-            await self._respond(request, reply, [])
+            await _mapped(self._post(request, reply))
 
     async def _post(self, request: Request, reply: Reply) -> None:
-        place, shown = request.place, blocks(reply)
+        place = request.place
+        content: dict[str, Any] = {
+            "channel": place.chat_id,
+            "thread_ts": place.thread,
+            "text": fallback(reply),
+            "blocks": blocks(reply),
+            "unfurl_links": False,
+            "unfurl_media": False,
+        }
         if reply.ephemeral and not place.private:
-            await _mapped(
-                self._client.chat_postEphemeral(
-                    channel=place.chat_id,
-                    user=request.person.id,
-                    thread_ts=place.thread,
-                    text=fallback(reply),
-                    blocks=shown,
-                )
-            )
+            await self._client.chat_postEphemeral(user=request.person.id, **content)
             return
-        await _mapped(
-            self._client.chat_postMessage(
-                channel=place.chat_id,
-                thread_ts=place.thread,
-                text=fallback(reply),
-                blocks=shown,
-                unfurl_links=False,
-                unfurl_media=False,
-                metadata={
-                    "event_type": METADATA,
-                    "event_payload": {"event_id": request.event_id},
-                },
-            )
-        )
+        origin = {"event_type": _METADATA, "event_payload": {"event_id": request.event_id}}
+        await self._client.chat_postMessage(metadata=origin, **content)
 
-    async def _respond(self, request: Request, reply: Reply, shown: Sequence[Block]) -> None:
+    async def _respond(self, request: Request, reply: Reply, address: str) -> None:
         """Answer over the event's own address, which needs no membership of the channel."""
-        body = _body(request)
-        if not body.get("response_url"):
-            await self._post(request, reply)
-            return
-        webhook = AsyncWebhookClient(body["response_url"], timeout=self._client.timeout)
+        webhook = AsyncWebhookClient(
+            address,
+            timeout=self._client.timeout,
+            retry_handlers=self._client.retry_handlers,
+        )
         answer = await _mapped(
-            webhook.send(
-                text=fallback(reply) if shown else escaped(reply.toast or ""),
-                blocks=list(shown) or None,
-                response_type="ephemeral" if reply.ephemeral else "in_channel",
-                replace_original=reply.replaces,
-                unfurl_links=False,
-                unfurl_media=False,
+            webhook.send_dict(
+                {
+                    **_content(request, reply),
+                    "response_type": "ephemeral" if reply.ephemeral else "in_channel",
+                    "replace_original": reply.replaces,
+                    "thread_ts": request.place.thread,
+                    "unfurl_links": False,
+                    "unfurl_media": False,
+                }
             )
         )
         if answer.status_code >= 400:
-            raise DeliveryError(f"Slack refuses the answer: {answer.body[:100]}.")
+            raise DeliveryError(f"Slack refuses the answer ({answer.status_code}).")
 
     async def _upload(self, request: Request, reply: Reply) -> None:
         await self._client.files_upload_v2(
@@ -131,6 +105,30 @@ class SlackFace:
         )
 
 
+def _content(request: Request, reply: Reply) -> dict[str, object]:
+    """Return text and blocks; a reply that has only buttons leaves the rest as it is."""
+    message = _body(request).get("message") or {}
+    if not reply.replaces or reply.text or reply.hits:
+        shown: list[Any] = list(blocks(reply))
+        text = fallback(reply)
+    else:
+        shown = [*_without_buttons(message), *actions(reply.buttons)]
+        text = message.get("text") or fallback(reply)
+    return {"text": text, "blocks": [_as_json(block) for block in shown]}
+
+
+def _without_buttons(message: Payload) -> list[Payload]:
+    return [
+        block
+        for block in message.get("blocks", [])
+        if not str(block.get("block_id", "")).startswith(ACTION_PREFIX)
+    ]
+
+
+def _as_json(block: Block | Payload) -> object:
+    return block.to_dict() if isinstance(block, Block) else block
+
+
 def _body(request: Request) -> Payload:
     return request.origin if isinstance(request.origin, Mapping) else {}
 
@@ -141,27 +139,23 @@ def _message_ts(request: Request) -> str | None:
     return event.get("ts") if isinstance(event, Mapping) else None
 
 
-def _with_buttons(request: Request, reply: Reply) -> list[Any]:
-    """Return the pressed message's blocks with other buttons below."""
-    message = _body(request).get("message") or {}
-    kept = [
-        block
-        for block in message.get("blocks", [])
-        if not str(block.get("block_id", "")).startswith(ACTION_PREFIX)
-    ]
-    return [*kept, *actions(reply.buttons)]
-
-
 async def _mapped(call: Awaitable[_Result]) -> _Result:
     """Await a call of the library and map its errors."""
     try:
         return await call
     except SlackApiError as error:
-        code = str(error.response.get("error", "unknown"))
-        if code in _GONE:
-            raise ChatGone(f"Slack refuses: {code}.") from error
-        raise DeliveryError(f"Slack refuses the message: {code}.") from error
-    except (TimeoutError, SlackClientError, aiohttp.ClientError, OSError) as error:
+        said = f"Slack refuses: {_said(error)}."
+        raise (ChatGone if error.response.get("error") in _GONE else DeliveryError)(said) from error
+    except (SlackClientError, aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
         raise DeliveryError(
             f"Slack did not say whether the message arrived ({type(error).__name__})."
         ) from error
+
+
+def _said(error: Exception) -> str:
+    """Return Slack's word for an error, and the scope that it misses."""
+    if not isinstance(error, SlackApiError):
+        return type(error).__name__
+    needed = error.response.get("needed")
+    code = str(error.response.get("error", "unknown"))
+    return f"{code} (needs {needed})" if needed else code

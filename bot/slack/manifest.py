@@ -16,6 +16,13 @@ SCOPES = (
     "reactions:write",
     "users:read",
 )
+# Slack's own commands, which an app cannot have: slack.com/help/articles/201259356. What is among
+# them is reached by "/presagio help".
+RESERVED = frozenset(
+    "active apps archive away call collapse dm dnd expand feed feedback help huddle invite join"
+    " keys kick leave list me msg mute open prefs pro remind remove rename search shortcuts shrug"
+    " star status topic who".split()  # noqa: SIM905 - a list of words reads better so
+)
 EVENTS = ("app_mention", "message.channels", "message.groups", "message.im")
 
 
@@ -32,6 +39,7 @@ def manifest(commands: Sequence[Command], *, request_url: str = "") -> dict[str,
         | ({"url": request_url} if request_url else {})
         for command in commands
         for name in command.names
+        if name not in RESERVED
     ]
     own = {
         "command": "/presagio",

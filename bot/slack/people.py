@@ -1,5 +1,6 @@
 """Who somebody is, asked of Slack once an hour."""
 
+import asyncio
 import logging
 import time
 from collections import OrderedDict
@@ -17,6 +18,7 @@ logger = logging.getLogger("presagio.slack")
 
 _KEPT_SECONDS = 3600.0
 _KEPT = 5_000
+_PATIENCE_SECONDS = 3.0  # language and time zone are not worth a longer wait
 
 
 class People:
@@ -29,9 +31,10 @@ class People:
     async def profile(self, user_id: str) -> Profile:
         """Return language and time zone; English where Slack does not say."""
         try:
-            user = await self._user(user_id)
-        except (SlackClientError, aiohttp.ClientError, TimeoutError) as error:
-            logger.info("Slack tells nothing about a user: %s", error)
+            async with asyncio.timeout(_PATIENCE_SECONDS):
+                user = await self._user(user_id)
+        except (SlackClientError, aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
+            logger.info("Slack tells nothing about a user: %s", type(error).__name__)
             user = {}
         return Profile(
             language=str(user.get("locale") or "en").split("-")[0], time_zone=user.get("tz")
@@ -41,7 +44,7 @@ class People:
         """Tell whether the user administers the workspace. Raises DeliveryError."""
         try:
             user = await self._user(user_id)
-        except (SlackClientError, aiohttp.ClientError, TimeoutError) as error:
+        except (SlackClientError, aiohttp.ClientError, OSError) as error:
             raise DeliveryError("Slack does not say who is an admin. Try again.") from error
         return bool(user.get("is_admin") or user.get("is_owner"))
 

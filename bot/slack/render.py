@@ -1,70 +1,80 @@
-"""Replies as Slack shows them: Block Kit within its limits."""
+"""Replies as Slack shows them: Block Kit within its limits.
 
-from collections.abc import Sequence
+What people wrote goes into rich text and plain text, which Slack shows as they are: there is no
+markup in them to escape, and nothing in them can call anybody.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
 
 from slack_sdk.models.blocks import (
     ActionsBlock,
     Block,
     ButtonElement,
     ContextBlock,
-    DividerBlock,
     HeaderBlock,
-    MarkdownTextObject,
     PlainTextObject,
-    SectionBlock,
+    RichTextBlock,
+    RichTextElement,
+    RichTextElementParts,
+    RichTextQuoteElement,
+    RichTextSectionElement,
 )
 
-from bot.cut import cut, split
+from bot.cut import cut
 from bot.reply import Button, HitView, Reply
+from bot.slack.events import ACTION_PREFIX
 
-LONGEST_SECTION = 3000
-LONGEST_HEADER = 150
-LONGEST_TEXT = 40_000
-_LONGEST_LABEL = 75
-_LONGEST_TWEET = 2400  # escaped, "&amp;" takes five
-_MOST_BLOCKS = 50
-ACTION_PREFIX = "presagio:"
+# Characters. Slack refuses some 10,000 in all blocks of a message, a limit that it does not
+# document; what is not listed here (dates, labels, counts) needs less than 1,500.
+_HEADLINE = 150
+_TEXT = 8000
+_TWEETS = 6000
+_TWEET = 2000
+_NOTICE = 500
+_AUTHOR = 60
+_LABEL = 75
+_FALLBACK = 300
+_MOST_ROWS = 40  # of 50 blocks
+_LONGEST_LINK = 1000
+
+_LINK = re.compile(r"(https?://[^\s<>|]+)")
 
 
 def escaped(text: str) -> str:
-    """Return text in which Slack sees neither markup that calls people nor a link."""
-    return text.replace("\0", "").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def link(url: str, label: str) -> str:
-    """Return a link; the characters that would end it early are taken out of the address."""
-    safe = url.replace("|", "%7C").replace(">", "%3E").replace("<", "%3C").replace(" ", "%20")
-    return f"<{safe}|{escaped(label)}>"
+    """Return text in which Slack sees no markup that calls people."""
+    return _shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def fallback(reply: Reply) -> str:
-    """Return the text for notifications and screen readers."""
+    """Return the text for notifications and screen readers; it is never empty."""
     parts = [reply.headline, reply.text, *(hit.text for hit in reply.hits[:1]), reply.notice]
-    return escaped(cut(" · ".join(part for part in parts if part), 300)) or "…"
+    said = cut(" · ".join(part for part in (*parts, reply.toast) if part), _FALLBACK)
+    return escaped(said) or "…"
 
 
 def blocks(reply: Reply) -> list[Block]:
     """Return the blocks that show a reply."""
     found: list[Block] = []
-    if reply.headline:
-        found.append(HeaderBlock(text=PlainTextObject(text=cut(reply.headline, LONGEST_HEADER))))
-    for piece in split(reply.text or "", LONGEST_SECTION // 5 * 4):
-        found.append(_section(quoted_lines(piece)))
-    for hit in reply.hits:
-        found += _hit(hit, reply)
+    if headline := _shown(reply.headline or "").strip():
+        found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
+    if said := [*_said(reply.text or ""), *_hits(reply)]:
+        found.append(RichTextBlock(elements=said))
     if reply.notice:
-        found.append(_context(f"_{escaped(cut(reply.notice, 500))}_"))
-    return [*found[: _MOST_BLOCKS - 8], *actions(reply.buttons)]
+        found.append(ContextBlock(elements=[_plain(cut(_shown(reply.notice), _NOTICE))]))
+    return [*found, *actions(reply.buttons)]
 
 
 def actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
-    """Return a block for each row of buttons."""
+    """Return a block for each row of buttons; the last row, about the whole, is never left out."""
+    rows = [row for row in buttons if row]
+    rows = [*rows[: _MOST_ROWS - 1], rows[-1]] if len(rows) > _MOST_ROWS else rows
     return [
         ActionsBlock(
             block_id=f"{ACTION_PREFIX}{number}",
             elements=[
                 ButtonElement(
-                    text=PlainTextObject(text=cut(button.label, _LONGEST_LABEL), emoji=True),
+                    text=PlainTextObject(text=cut(button.label, _LABEL), emoji=True),
                     # Ids of one block must differ; what the button asks for is its value.
                     action_id=f"{ACTION_PREFIX}{number}:{position}",
                     value=str(button.action),
@@ -72,36 +82,47 @@ def actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
                 for position, button in enumerate(row)
             ],
         )
-        for number, row in enumerate(buttons)
-        if row
+        for number, row in enumerate(rows)
     ]
 
 
-def quoted_lines(text: str) -> str:
-    """Return text as mrkdwn that has no markup of its own."""
-    return cut(escaped(text), LONGEST_SECTION)
+def _said(text: str) -> Iterator[RichTextElement]:
+    """The bot's own words, in which addresses can be clicked."""
+    if text := cut(_shown(text), _TEXT).strip():
+        parts = (part for part in _LINK.split(text) if part)
+        yield RichTextSectionElement(
+            elements=[_link(part, part) if _LINK.fullmatch(part) else _text(part) for part in parts]
+        )
 
 
-def _hit(hit: HitView, reply: Reply) -> list[Block]:
-    author = [f"@\u2060{hit.author}"] if hit.author else []  # a word joiner: no mention
-    marks = [", ".join(hit.marks(reply.words))] if hit.marks(reply.words) else []
-    facts = [f"*{hit.rank}.*", f"*{escaped(hit.age)}*", "·", escaped(hit.date_text)]
-    facts += [escaped(part) for part in (*author, f"({hit.score:.2f})", *marks)]
-    text = "\n".join(f">{line}" for line in escaped(_shortened(hit.text)).splitlines() or [""])
-    found: list[Block] = [DividerBlock(), _context(" ".join(facts)), _section(text)]
-    if hit.url and len(hit.url) < 1000:
-        found.append(_context(link(hit.url, cut(hit.url.split("://", 1)[-1], 60))))
-    return found
+def _hits(reply: Reply) -> Iterator[RichTextElement]:
+    longest = min(_TWEET, _TWEETS // max(len(reply.hits), 1))
+    for hit in reply.hits:
+        yield RichTextSectionElement(elements=_facts(hit, reply))
+        yield RichTextQuoteElement(elements=[_text(cut(_shown(hit.text), longest) or "…")])
 
 
-def _shortened(text: str) -> str:
-    """Cut a text so that it fits once it is escaped and each line is quoted."""
-    return cut(text, _LONGEST_TWEET, lambda part: len(escaped(part)) + part.count("\n"))
+def _facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
+    """One line about a tweet; its date leads to it."""
+    facts = [f"@{cut(_shown(hit.author), _AUTHOR)}"] if hit.author else []
+    facts = [*facts, f"({hit.score:.2f})", *hit.marks(reply.words)]
+    linked = hit.url and len(hit.url) <= _LONGEST_LINK and _LINK.fullmatch(hit.url)
+    date = _link(hit.url, hit.date_text) if hit.url and linked else _text(hit.date_text)
+    age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}", style={"bold": True})
+    return [age, _text(" · "), date, _text(" · " + " · ".join(facts))]
 
 
-def _section(text: str) -> SectionBlock:
-    return SectionBlock(text=MarkdownTextObject(text=text, verbatim=True))
+def _shown(text: str) -> str:
+    return text.replace("\0", "")
 
 
-def _context(text: str) -> ContextBlock:
-    return ContextBlock(elements=[MarkdownTextObject(text=text, verbatim=True)])
+def _plain(text: str) -> PlainTextObject:
+    return PlainTextObject(text=text, emoji=False)
+
+
+def _text(text: str) -> RichTextElement:
+    return RichTextElementParts.Text(text=text)
+
+
+def _link(url: str, label: str) -> RichTextElement:
+    return RichTextElementParts.Link(url=url, text=label)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from weakref import WeakValueDictionary
 
 import aiohttp
 from aiohttp import web
@@ -15,7 +16,11 @@ from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.http_retry.builtin_async_handlers import AsyncRateLimitErrorRetryHandler
+from slack_sdk.http_retry.builtin_async_handlers import (
+    AsyncConnectionErrorRetryHandler,
+    AsyncRateLimitErrorRetryHandler,
+)
+from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.conversation import Conversation
@@ -37,9 +42,16 @@ from bot.slack.people import People
 logger = logging.getLogger("presagio.slack")
 
 _CALL_SECONDS = 20
-_START_SECONDS = 20.0
-_WATCH_SECONDS = 5.0
+_START_SECONDS = 15.0
+_CLOSE_SECONDS = 2.0
 _ANY = re.compile(".*")
+_TOKENS = "Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."
+
+# The library tells addresses in its log, which let their reader in.
+_silent = logging.getLogger("presagio.slack.socket")
+_silent.setLevel(logging.CRITICAL + 1)
+
+Reader = Callable[..., Awaitable[Request | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +64,7 @@ class SlackSettings:
     api_base: str = "https://slack.com/api/"
     http_host: str = "127.0.0.1"
     http_port: int = 3000
-    watch_seconds: float = _WATCH_SECONDS
+    watch_seconds: float = 5.0
 
 
 class SlackService:
@@ -68,128 +80,172 @@ class SlackService:
         self._settings = settings
         self._conversation = conversation
         self._now = now
-        self._client = AsyncWebClient(
-            token=settings.bot_token,
-            base_url=settings.api_base.rstrip("/") + "/",
-            timeout=_CALL_SECONDS,
-        )
-        self._client.retry_handlers.append(AsyncRateLimitErrorRetryHandler(max_retry_count=3))
+        self._client = _web_client(settings)
         self._face = SlackFace(self._client)
         self._people = People(self._client)
-        self._myself: Myself | None = None
-        self._socket: AsyncSocketModeHandler | None = None
+        self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._socket: SocketModeClient | None = None
+        self._connecting: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
-        self._socket_alive = False
+        self._connected = False
 
     @property
     def connected(self) -> bool:
         """Whether events can arrive just now."""
-        return self._runner is not None or self._socket_alive
+        return self._connected
 
     async def run(self) -> None:
-        """Answer until cancelled. Raises FaceFailed when the platform refuses at the start."""
+        """Answer until cancelled. Raises FaceFailed when the platform refuses at the start.
+
+        Cancelled, it hears nothing new; what is under way can still be answered.
+        """
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await self._start()
+            await self._watch()
         except SlackApiError as error:
             code = str(error.response.get("error", "unknown"))
-            raise FaceFailed(f"Slack refuses: {code}.", fix=_TOKEN_FIX) from error
-        except (SlackClientError, aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise FaceFailed(f"Slack refuses: {code}.", fix=_TOKENS) from error
+        except (SlackClientError, aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
             raise FaceFailed(
-                f"Slack cannot be reached: {str(error) or 'no answer in time'}.",
-                fix="Check slack.api_base and the network.",
+                f"Slack cannot be reached ({type(error).__name__}).",
+                fix="Check slack.api_base, slack.http_port and the network.",
             ) from error
-        logger.info("Slack: listening")
-        await self._watch()
+        finally:
+            await self.stop(_CLOSE_SECONDS)
 
     async def stop(self, seconds: float) -> None:
-        """Stop listening; what is under way is finished by the conversation's owner."""
+        """Hear nothing more. Stopping twice does no harm."""
+        self._connected = False
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                if self._socket:
-                    await self._socket.close_async()
+                if self._connecting:
+                    self._connecting.cancel()
+                if self._socket and not self._socket.closed:
+                    await self._socket.close()  # type: ignore[no-untyped-call]  # not annotated
                 if self._runner:
                     await self._runner.cleanup()
 
     async def _start(self) -> None:
+        if not self._settings.app_token and not self._settings.signing_secret:
+            raise FaceFailed(
+                "Slack: there is neither an app token nor a signing secret.",
+                fix="Set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP).",
+            )
         who = await self._client.auth_test()
-        self._myself = Myself(
-            user_id=str(who["user_id"]),
-            bot_id=str(who.get("bot_id")),
-            profile=self._people.profile,
-            is_admin=self._people.is_admin,
-        )
         app = self._app(
             AuthorizeResult.from_auth_test_response(
                 auth_test_response=who, bot_token=self._settings.bot_token
-            )
+            ),
+            Myself(
+                user_id=str(who["user_id"]),
+                profile=self._people.profile,
+                is_admin=self._people.is_admin,
+            ),
         )
         if self._settings.app_token:
-            # A bad app token would make the connection neither fail nor succeed: ask first.
-            await self._client.apps_connections_open(app_token=self._settings.app_token)
-            self._socket = AsyncSocketModeHandler(
-                app, self._settings.app_token, web_client=self._client
-            )
-            await self._socket.connect_async()
-            self._socket_alive = True
+            await self._open_socket(app)
         else:
-            self._runner = web.AppRunner(events_application(app), access_log=None)
-            await self._runner.setup()
-            host, port = self._settings.http_host, self._settings.http_port
-            await web.TCPSite(self._runner, host, port).start()
+            await self._open_port(app)
 
-    def _app(self, authorized: AuthorizeResult) -> AsyncApp:
+    async def _open_socket(self, app: AsyncApp) -> None:
+        token = self._settings.app_token
+        # With a bad token connecting would neither fail nor end: ask first.
+        opened = await self._client.apps_connections_open(app_token=token)
+        handler = AsyncSocketModeHandler(
+            app,
+            token,
+            logger=_silent,
+            web_client=self._client,
+            ping_interval=2 * self._settings.watch_seconds,
+        )
+        self._socket = handler.client
+        self._socket.wss_uri = opened["url"]
+        # It does not end while it fails: the watch is what helps it.
+        self._connecting = asyncio.create_task(self._socket.connect())  # type: ignore[no-untyped-call]  # not annotated
+
+    async def _open_port(self, app: AsyncApp) -> None:
+        self._runner = web.AppRunner(events_application(app), access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, self._settings.http_host, self._settings.http_port).start()
+        self._connected = True
+        logger.info("Slack: listening for HTTP")
+
+    def _app(self, authorized: AuthorizeResult, myself: Myself) -> AsyncApp:
         async def authorize(**_: object) -> AuthorizeResult:
             # Known since the start: a failed question in between must not cost a person's event.
             return authorized
 
+        def on(read: Reader) -> Callable[..., Awaitable[None]]:
+            async def work(body: dict[str, Any]) -> None:
+                await self._answer(read, body, myself)
+
+            return work
+
         app = AsyncApp(
             client=self._client,
-            signing_secret=self._settings.signing_secret or "unused",
+            signing_secret=self._settings.signing_secret,
             authorize=authorize,
             request_verification_enabled=not self._settings.app_token,
         )
         # Acknowledged before the work begins: work that fails at once would lose the ack.
-        app.event("app_mention")(ack=_acknowledge, lazy=[self._on(_message)])
-        app.event("message")(ack=_acknowledge, lazy=[self._on(_message)])
+        app.event("app_mention")(ack=_acknowledge, lazy=[on(_read_event)])
+        app.event("message")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event(_ANY)(ack=_acknowledge, lazy=[])
-        app.command(_ANY)(ack=_acknowledge, lazy=[self._on(read_command)])
-        app.action(_ANY)(ack=_acknowledge, lazy=[self._on(read_press)])
-        app.shortcut(SHORTCUT)(ack=_acknowledge, lazy=[self._on(read_shortcut)])
+        app.command(_ANY)(ack=_acknowledge, lazy=[on(read_command)])
+        app.action(_ANY)(ack=_acknowledge, lazy=[on(read_press)])
+        app.shortcut(SHORTCUT)(ack=_acknowledge, lazy=[on(read_shortcut)])
         return app
 
-    def _on(self, read: "Reader") -> Callable[..., Awaitable[None]]:
-        async def work(body: dict[str, Any]) -> None:
-            if self._myself is None:
-                return
-            request = await read(body, self._myself, now=self._now())
-            if request is not None:
-                await self._conversation.answer(request, self._face)
-
-        return work
+    async def _answer(self, read: Reader, body: dict[str, Any], myself: Myself) -> None:
+        # Who somebody is has to be asked: whoever is known already must not overtake.
+        async with self._order.setdefault(_place(body), asyncio.Lock()):
+            request = await read(body, myself, now=self._now())
+        if request is not None:
+            await self._conversation.answer(request, self._face)
 
     async def _watch(self) -> None:
         """Notice a deaf socket: an address serves once, and the client would retry a used one."""
+        if self._connecting:
+            await asyncio.wait({self._connecting}, timeout=self._settings.watch_seconds)
         while True:
+            if self._socket:
+                await self._look(self._socket)
             await asyncio.sleep(self._settings.watch_seconds)
-            if self._socket is None or await self._socket.client.is_connected():
-                self._socket_alive = True
-                continue
-            self._socket_alive = False
-            logger.warning("Slack: the socket is closed; asking for a new address")
-            self._socket.client.wss_uri = None
+
+    async def _look(self, socket: SocketModeClient) -> None:
+        was, self._connected = self._connected, await socket.is_connected()
+        if self._connected and not was:
+            logger.info("Slack: listening on a socket")
+        elif was and not self._connected:
+            logger.warning("Slack: the socket is closed; it is opened again")
+        if not self._connected:
+            socket.wss_uri = None
 
 
-Reader = Callable[..., Awaitable[Request | None]]
+def _web_client(settings: SlackSettings) -> AsyncWebClient:
+    """Return a client that sends nothing twice: it repeats only what Slack did not take."""
+    return AsyncWebClient(
+        token=settings.bot_token,
+        base_url=settings.api_base.rstrip("/") + "/",
+        timeout=_CALL_SECONDS,
+        retry_handlers=[
+            AsyncRateLimitErrorRetryHandler(max_retry_count=3),
+            AsyncConnectionErrorRetryHandler(error_types=[aiohttp.ClientConnectorError]),
+        ],
+    )
+
+
+def _place(body: Payload) -> str:
+    """Return what tells the channel of a payload from others."""
+    inner = body.get("event") or body
+    channel = inner.get("channel") or inner.get("channel_id")
+    return str(channel["id"] if isinstance(channel, Mapping) else channel)
 
 
 async def _acknowledge(ack: Callable[[], Awaitable[None]]) -> None:
     await ack()
 
 
-async def _message(body: Payload, myself: Myself, *, now: datetime) -> Request | None:
-    event = body.get("event")
-    return await read_message(event, body, myself, now=now) if isinstance(event, Mapping) else None
-
-
-_TOKEN_FIX = "Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."  # noqa: S105 - no secret
+async def _read_event(body: Payload, myself: Myself, *, now: datetime) -> Request | None:
+    return await read_message(body["event"], body, myself, now=now)

@@ -94,12 +94,6 @@ class SlackStage:
         await database.close()
         return found
 
-    async def settled(self, events: int) -> None:
-        """Return when so many events were taken and brought to their end."""
-        async with asyncio.timeout(10):
-            while len(await self.rows("SELECT 1 FROM turn WHERE state = 'done'")) < events:
-                await asyncio.sleep(0.05)
-
 
 @asynccontextmanager
 async def slack_staged(

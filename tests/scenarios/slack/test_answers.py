@@ -1,0 +1,147 @@
+"""Exactly one answer, at the right place, to everything that asks for one."""
+
+from tests.fakes.slack import Message
+from tests.scenarios.slack.stage import SlackStage
+from tests.scenarios.stage import HEADLINE
+
+
+def is_answer(message: Message) -> bool:
+    return HEADLINE in message.visible and message.visible.count("years before") == 3
+
+
+async def test_a_mention_is_answered_once_in_its_thread(slack_bot: SlackStage) -> None:
+    asked = await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    assert is_answer(answer)
+    assert answer.thread_ts == asked.ts
+    told = {one.event_type for one in slack_bot.slack.envelopes}
+    assert told == {"app_mention", "message"}
+
+
+async def test_a_mention_in_a_thread_is_answered_there(slack_bot: SlackStage) -> None:
+    root = await slack_bot.bob.says(slack_bot.general, "What is new?")
+    await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE, thread=root)
+    (answer,) = await slack_bot.replies(1)
+    assert answer.thread_ts == root.ts
+
+
+async def test_two_processes_and_redelivery_make_one_answer(slack_stage: SlackStage) -> None:
+    slack = slack_stage.slack
+    async with slack_stage.serving(processes=2):
+        await slack_stage.alice.mentions_bot(slack_stage.general, HEADLINE)
+        for envelope in [*slack.envelopes] * 3:
+            assert await slack.redeliver(envelope) == ""
+        await slack_stage.replies(1)
+        # Whatever came of the others is known once a later question of this chat is answered.
+        await slack_stage.alice.mentions_bot(slack_stage.general, "Coffee prices rise")
+        await slack_stage.replies(2)
+    assert {len(envelope.acks) for envelope in slack.envelopes[:2]} == {4}
+    assert len(slack.calls_of("chat.postMessage")) == 2
+
+
+async def test_a_restarted_bot_answers_what_is_new_and_nothing_twice(
+    slack_stage: SlackStage,
+) -> None:
+    slack, direct = slack_stage.slack, slack_stage.slack.im(slack_stage.alice)
+    async with slack_stage.serving():
+        await slack_stage.alice.says(direct, HEADLINE)
+        await slack_stage.replies(1)
+    old = slack.envelopes[0]
+    async with slack_stage.serving():
+        assert await slack.redeliver(old) == ""
+        await slack_stage.alice.says(direct, "Coffee prices rise")
+        await slack_stage.replies(2)
+    assert len(old.acks) == 2
+
+
+async def test_nobody_who_is_no_person_is_answered(slack_bot: SlackStage) -> None:
+    slack, direct = slack_bot.slack, slack_bot.slack.im(slack_bot.alice)
+    general, other = slack_bot.general, slack.other_app("other")
+    await other.says(general, f"{slack.bot.mention} {HEADLINE}", raw=True)
+    await slack.other_app("hook", webhook=True).says(general, HEADLINE)
+    asked = await slack_bot.alice.mentions_bot(general, HEADLINE)
+    await slack_bot.replies(1)
+    await slack_bot.alice.edits(asked, f"{slack.bot.mention} Coffee prices rise again", raw=True)
+    await slack_bot.alice.deletes(asked)
+    await slack_bot.alice.joins(slack.channel("second", [slack_bot.alice]))
+    await slack.tell_event({"type": "team_join", "user": {"id": slack_bot.bob.id}})
+    await slack_bot.alice.says(direct, "Coffee prices rise")
+    await slack_bot.replies(2)
+    assert all(len(envelope.acks) == 1 for envelope in slack.envelopes)
+
+
+async def test_a_shared_file_with_words_is_answered(slack_bot: SlackStage) -> None:
+    direct = slack_bot.slack.im(slack_bot.alice)
+    await slack_bot.alice.shares_file(direct, "page.png", HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    assert is_answer(answer)
+
+
+async def test_a_channel_that_wants_it_is_listened_to_in_silence(slack_bot: SlackStage) -> None:
+    slack, general = slack_bot.slack, slack_bot.general
+    slack_bot.alice.is_admin = True
+    await slack_bot.alice.says(general, HEADLINE)
+    await slack_bot.alice.commands(general, "/settings", "listening all")
+    await slack_bot.replies(1)
+    await slack_bot.alice.says(general, "hello there, how are you?")
+    await slack_bot.alice.says(general, "The Parliament of Norway Elects Another Speaker")
+    asked = await slack_bot.alice.says(general, HEADLINE)
+    said = await slack_bot.replies(2)
+    (answer,) = [message for message in said if message.ephemeral_to is None]
+    assert is_answer(answer)
+    assert answer.thread_ts == asked.ts
+    assert slack.calls_of("reactions.add") == []
+
+
+async def test_a_slash_command_answers_all_and_an_error_only_its_author(
+    slack_bot: SlackStage,
+) -> None:
+    slack, general = slack_bot.slack, slack_bot.general
+    command = await slack_bot.alice.commands(general, "/prophecy", HEADLINE)
+    answer = await slack_bot.reply(general)
+    assert is_answer(answer)
+    assert answer.ephemeral_to is None
+    assert answer.thread_ts is None
+    assert command.acks[0].payload is None
+    assert slack.calls_of("chat.postMessage") == []
+    await slack_bot.alice.commands(general, "/presagio", "nonsense")
+    error = await general.until(lambda message: "/nonsense" in message.visible)
+    assert error.ephemeral_to is slack_bot.alice
+    await slack_bot.replies(2)
+
+
+async def test_a_slash_command_works_where_the_bot_is_no_member(slack_bot: SlackStage) -> None:
+    elsewhere = slack_bot.slack.channel("elsewhere", [slack_bot.alice], with_bot=False)
+    await slack_bot.alice.commands(elsewhere, "/p", HEADLINE)
+    answer = await slack_bot.reply(elsewhere)
+    await slack_bot.alice.clicks(answer, "More")
+    await slack_bot.replies(2)
+    assert await slack_bot.rows("SELECT active FROM chat") == [(True,)]
+
+
+async def test_why_tells_of_the_answer_in_a_thread_though_commands_know_none(
+    slack_bot: SlackStage,
+) -> None:
+    await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
+    await slack_bot.replies(1)
+    await slack_bot.alice.commands(slack_bot.general, "/presagio", "why")
+    why = await slack_bot.general.until(lambda message: "candidates" in message.visible)
+    assert "judged by" in why.visible
+    await slack_bot.alice.commands(slack_bot.general, "/presagio")
+    usage = await slack_bot.general.until(lambda message: "/prophecy HEADLINE" in message.visible)
+    assert usage.ephemeral_to is slack_bot.alice
+
+
+async def test_the_shortcut_answers_in_the_thread_of_the_message(slack_bot: SlackStage) -> None:
+    said = await slack_bot.bob.says(slack_bot.general, HEADLINE)
+    await slack_bot.alice.uses_shortcut(said, "find_prophecy")
+    (answer,) = await slack_bot.replies(1)
+    assert is_answer(answer)
+    assert answer.thread_ts == said.ts
+
+
+async def test_each_person_is_answered_in_their_language(slack_bot: SlackStage) -> None:
+    direct = slack_bot.slack.im(slack_bot.bob)
+    await slack_bot.bob.says(direct, HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    assert "28 de octubre de 2010" in answer.visible

@@ -1,0 +1,114 @@
+"""What people press."""
+
+from tests.fakes.slack import Message
+from tests.scenarios.slack.stage import SlackStage
+from tests.scenarios.stage import HEADLINE
+
+
+def labels(message: Message) -> list[str]:
+    return [button["text"]["text"] for button in message.buttons.values()]
+
+
+async def answered(bot: SlackStage) -> Message:
+    await bot.alice.mentions_bot(bot.general, HEADLINE)
+    (answer,) = await bot.replies(1)
+    return answer
+
+
+async def test_votes_of_two_people_are_counted_on_the_buttons(slack_bot: SlackStage) -> None:
+    answer = await answered(slack_bot)
+    before, text = answer.visible, answer.text
+    slack, dan = slack_bot.slack, slack_bot.slack.user("dan")
+    await slack_bot.alice.clicks(answer, "1. 👍 0")
+    await slack.until(lambda: "1. 👍 1" in labels(answer))
+    await dan.clicks(answer, "1. 👍 1")
+    await slack.until(lambda: "1. 👍 2" in labels(answer))
+    await dan.clicks(answer, "1. 👎 0")
+    await slack.until(lambda: labels(answer)[:2] == ["1. 👍 1", "1. 👎 1"])
+    await slack_bot.replies(1)
+    assert answer.visible == before.replace("1. 👍 0", "1. 👍 1").replace("1. 👎 0", "1. 👎 1")
+    assert answer.text == text
+    votes = await slack_bot.rows("SELECT person, value FROM vote ORDER BY value")
+    assert votes == [(f"slack:{dan.id}", -1), (f"slack:{slack_bot.alice.id}", 1)]
+
+
+async def test_the_best_prophecies_are_listed(slack_bot: SlackStage) -> None:
+    answer = await answered(slack_bot)
+    await slack_bot.alice.clicks(answer, "1. 👍 0")
+    await slack_bot.slack.until(lambda: "1. 👍 1" in labels(answer))
+    await slack_bot.bob.commands(slack_bot.general, "/top")
+    listed = await slack_bot.general.until(lambda message: "👍 1 👎 0" in message.visible)
+    assert HEADLINE in listed.visible
+    assert "Coffee prices will hit a record high" in listed.visible
+
+
+async def test_more_shows_other_tweets_in_the_same_thread(slack_bot: SlackStage) -> None:
+    answer = await answered(slack_bot)
+    await slack_bot.bob.clicks(answer, "More")
+    first, more = await slack_bot.replies(2)
+    assert more.thread_ts == answer.thread_ts
+    assert more.ephemeral_to is None
+    assert labels(more)[0] == "4. 👍 0"
+    assert slack_bot.model.calls == 1
+    assert first is answer
+
+
+async def test_why_is_told_to_whoever_asks(slack_bot: SlackStage) -> None:
+    answer = await answered(slack_bot)
+    await slack_bot.bob.clicks(answer, "Why?")
+    _, why = await slack_bot.replies(2)
+    assert why.ephemeral_to is slack_bot.bob
+    assert why.thread_ts == answer.thread_ts
+    assert "candid" in why.visible
+
+
+async def test_the_picture_comes_into_the_thread(slack_bot: SlackStage) -> None:
+    answer = await answered(slack_bot)
+    await slack_bot.alice.clicks(answer, "Picture")
+    _, picture = await slack_bot.replies(2)
+    assert picture.thread_ts == answer.thread_ts
+    (file,) = slack_bot.slack.files.uploads.values()
+    assert [one["id"] for one in picture.files] == [file.id]
+    assert file.content is not None
+    assert file.content.startswith(b"\x89PNG")
+
+
+async def test_only_admins_of_the_workspace_change_settings(slack_bot: SlackStage) -> None:
+    slack, general = slack_bot.slack, slack_bot.general
+    carol = slack.user("carol", admin=True)
+    general.members.append(carol)
+    await slack_bot.alice.commands(general, "/settings", "language es")
+    (refusal,) = await slack_bot.replies(1)
+    assert "/settings" in refusal.visible
+    assert refusal.ephemeral_to is slack_bot.alice
+    await carol.commands(general, "/settings")
+    _, shown = await slack_bot.replies(2)
+    assert shown.ephemeral_to is carol
+    await carol.clicks(shown, "es")
+    await slack.until(lambda: "language: es" in shown.visible)
+    assert await slack_bot.rows("SELECT language FROM chat") == [("es",)]
+    await slack_bot.replies(2)
+
+
+async def test_the_corpora_are_listed_and_chosen(slack_bot: SlackStage) -> None:
+    direct = slack_bot.slack.im(slack_bot.alice)
+    await slack_bot.alice.commands(direct, "/corpus")
+    (listed,) = await slack_bot.replies(1)
+    assert "demo: 8 documents" in listed.visible
+    await slack_bot.alice.clicks(listed, "demo")
+    await slack_bot.slack.until(lambda: "corpus: demo" in listed.visible)
+    assert await slack_bot.rows("SELECT corpus FROM chat") == [("demo",)]
+
+
+async def test_a_button_of_somebody_else_is_acknowledged_and_left_alone(
+    slack_bot: SlackStage,
+) -> None:
+    answer = await answered(slack_bot)
+    answer.blocks[-1]["elements"][0]["action_id"] = "foreign"
+    pressed = await slack_bot.alice.clicks(answer, "foreign")
+    answer.blocks[-1]["elements"][-1]["value"] = "picture:999999:0"
+    await slack_bot.alice.clicks(answer, "Picture")
+    _, notice = await slack_bot.replies(2)
+    assert notice.ephemeral_to is slack_bot.alice
+    assert pressed.acked
+    assert slack_bot.slack.files.uploads == {}
