@@ -115,7 +115,8 @@ def pause_after(error: TelegramError, failures: int) -> float:
     if isinstance(error, RetryAfter):
         after = error.retry_after
         return after.total_seconds() if isinstance(after, timedelta) else float(after)
-    return min(2.0 ** (failures - 1), _LONGEST_PAUSE)
+    # A power of thousands of failures would be no number any more.
+    return min(2.0 ** min(failures - 1, 10), _LONGEST_PAUSE)
 
 
 def read_raw(raw: object, bot: Bot) -> Update | None:

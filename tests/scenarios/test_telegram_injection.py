@@ -4,6 +4,7 @@ import pytest
 
 from bot.cut import utf16_length
 from tests.fakes.model import scoring
+from tests.fakes.telegram import Chat
 from tests.scenarios.stage import HEADLINE, Stage, load_tweets
 
 NASTY = (
@@ -37,6 +38,10 @@ async def test_a_nasty_headline_is_shown_as_text(bot: Stage, text: str) -> None:
     assert answer.text.replace("\u2060", "").startswith(written[:15])
 
 
+async def until_answered(chat: Chat, times: int) -> None:
+    await chat.until(lambda _: len(chat.bot_messages) >= times)
+
+
 async def test_nasty_tweets_are_shown_as_text_in_one_message(stage: Stage) -> None:
     await stage.rows("DELETE FROM document RETURNING id")
     await load_tweets(stage.database_url, NASTY)
@@ -48,7 +53,7 @@ async def test_nasty_tweets_are_shown_as_text_in_one_message(stage: Stage) -> No
         await chat.until(lambda one: one.from_bot)
         for number in (2, 3):
             await alice.says(chat, "/more")
-            await chat.until(lambda _, number=number: len(chat.bot_messages) >= number)
+            await until_answered(chat, number)
         shown = chat.bot_messages
     texts = "\n".join(one.text for one in shown)
     assert "<b>bold</b> <a href='https://evil.example'>free coffee</a>" in texts

@@ -1,0 +1,101 @@
+"""Replies within Telegram's limits, whatever is in them."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.cut import utf16_length
+from bot.reply import Action, Button, HitView, Reply
+from bot.telegram.render import LONGEST_TEXT, keyboard, messages
+from bot.words import words_for
+from tests.fakes.telegram.html import parse
+
+WORDS = words_for("en")
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
+
+
+def view(text: str, **about: object) -> HitView:
+    known = {
+        "rank": 1,
+        "author": "ana",
+        "date": datetime(2012, 3, 14, tzinfo=UTC),
+        "date_text": "March 14, 2012",
+        "age": "9 years before",
+        "url": "https://x.com/ana/status/1",
+        "score": 0.5,
+        "flags": (),
+        "judged": True,
+    }
+    return HitView(text=text, **(known | about))  # type: ignore[arg-type]  # a table of values
+
+
+def shown(html: str) -> str:
+    """What a person reads."""
+    return parse(html)[0]
+
+
+def test_an_answer_shows_headline_text_date_lead_time_and_link() -> None:
+    (html,) = messages(Reply(words=WORDS, headline="It rains", hits=(view("Rain & <wind>"),)))
+    assert html.splitlines() == [
+        "<b>It rains</b>",
+        "",
+        "<u>1. 9 years before · March 14, 2012 @\u2060ana (0.50)</u>",
+        "<blockquote>Rain &amp; &lt;wind&gt;</blockquote>",
+        '<a href="https://x.com/ana/status/1">x.com/ana/status/1</a>',
+    ]
+
+
+@given(
+    headline=TEXTS,
+    texts=st.lists(TEXTS, max_size=3),
+    notice=TEXTS,
+    times=st.integers(1, 300),
+)
+def test_any_answer_is_one_message_that_telegram_takes(
+    headline: str, texts: list[str], notice: str, times: int
+) -> None:
+    hits = tuple(view(text * times) for text in texts)
+    reply = Reply(words=WORDS, headline=headline * times or "x", hits=hits, notice=notice * times)
+    (html,) = messages(reply)
+    assert utf16_length(shown(html)) <= LONGEST_TEXT
+
+
+@given(text=TEXTS, times=st.integers(1, 300))
+def test_any_text_is_sent_in_pieces_that_telegram_takes(text: str, times: int) -> None:
+    for html in messages(Reply(words=WORDS, text=text * times)):
+        assert 0 < utf16_length(shown(html)) <= LONGEST_TEXT
+
+
+def test_long_texts_share_the_room_that_short_ones_leave() -> None:
+    hits = (view("short"), view("a " * 5000), view("b " * 5000))
+    (html,) = messages(Reply(words=WORDS, headline="x", hits=hits))
+    text = shown(html)
+    assert utf16_length(text) > LONGEST_TEXT - 100
+    assert abs(text.count("a ") - text.count("b ")) < 60
+    assert "short" in text
+
+
+@pytest.mark.parametrize("length", [400, 10_000])
+def test_a_link_too_long_is_left_out_before_it_spoils_the_message(length: int) -> None:
+    address = "https://x.com/" + "y" * length
+    (html,) = messages(Reply(words=WORDS, headline="x", hits=(view("text", url=address),)))
+    assert (address in html) == (length == 400)
+
+
+def test_a_link_stays_within_its_quotes() -> None:
+    hit = view("text", url='https://x.com/"onclick="alert(1)&a=<b>')
+    (html,) = messages(Reply(words=WORDS, headline="x", hits=(hit,)))
+    assert 'href="https://x.com/&quot;onclick=&quot;alert(1)&amp;a=&lt;b&gt;"' in html
+
+
+def test_without_buttons_there_is_no_keyboard() -> None:
+    assert keyboard(()) is None
+    assert keyboard(((),)) is None
+
+
+def test_a_button_carries_its_action() -> None:
+    markup = keyboard(((Button(label="More", action=Action(name="more", answer_id=7)),),))
+    assert markup
+    assert [(b.text, b.callback_data) for b in markup.inline_keyboard[0]] == [("More", "more:7:")]
