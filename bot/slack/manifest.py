@@ -18,11 +18,14 @@ SCOPES = (
 )
 # Slack's own commands, which an app cannot have: slack.com/help/articles/201259356. What is among
 # them is reached by "/presagio help".
-RESERVED = frozenset(
-    "active apps archive away call collapse dm dnd expand feed feedback help huddle invite join"
-    " keys kick leave list me msg mute open prefs pro remind remove rename search shortcuts shrug"
-    " star status topic who".split()  # noqa: SIM905 - a list of words reads better so
-)
+# fmt: off
+RESERVED = {
+    "active", "apps", "archive", "away", "call", "collapse", "dm", "dnd", "expand", "feed",
+    "feedback", "help", "huddle", "invite", "join", "keys", "kick", "leave", "list", "me",
+    "msg", "mute", "open", "prefs", "pro", "remind", "remove", "rename", "search", "shortcuts",
+    "shrug", "star", "status", "topic", "who",
+}
+# fmt: on
 EVENTS = ("app_mention", "message.channels", "message.groups", "message.im")
 
 

@@ -29,13 +29,14 @@ from bot.slack.events import ACTION_PREFIX
 # document; what is not listed here (dates, labels, counts) needs less than 1,500.
 _HEADLINE = 150
 _TEXT = 8000
-_TWEETS = 6000
+_TWEETS = 5400
 _TWEET = 2000
+_MOST_TWEETS = 15
 _NOTICE = 500
 _AUTHOR = 60
 _LABEL = 75
 _FALLBACK = 300
-_MOST_ROWS = 40  # of 50 blocks
+_MOST_ROWS = _MOST_TWEETS + 1
 _LONGEST_LINK = 1000
 
 _LINK = re.compile(r"(https?://[^\s<>|]+)")
@@ -60,8 +61,8 @@ def blocks(reply: Reply) -> list[Block]:
         found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
     if said := [*_said(reply.text or ""), *_hits(reply)]:
         found.append(RichTextBlock(elements=said))
-    if reply.notice:
-        found.append(ContextBlock(elements=[_plain(cut(_shown(reply.notice), _NOTICE))]))
+    if notice := _shown(reply.notice or "").strip():
+        found.append(ContextBlock(elements=[_plain(cut(notice, _NOTICE))]))
     return [*found, *actions(reply.buttons)]
 
 
@@ -96,8 +97,9 @@ def _said(text: str) -> Iterator[RichTextElement]:
 
 
 def _hits(reply: Reply) -> Iterator[RichTextElement]:
-    longest = min(_TWEET, _TWEETS // max(len(reply.hits), 1))
-    for hit in reply.hits:
+    hits = reply.hits[:_MOST_TWEETS]
+    longest = min(_TWEET, _TWEETS // max(len(hits), 1))
+    for hit in hits:
         yield RichTextSectionElement(elements=_facts(hit, reply))
         yield RichTextQuoteElement(elements=[_text(cut(_shown(hit.text), longest) or "…")])
 

@@ -165,7 +165,9 @@ class SlackService:
         self._connecting = asyncio.create_task(self._socket.connect())  # type: ignore[no-untyped-call]  # not annotated
 
     async def _open_port(self, app: AsyncApp) -> None:
-        self._runner = web.AppRunner(events_application(app), access_log=None)
+        self._runner = web.AppRunner(
+            events_application(app, self._settings.signing_secret), access_log=None
+        )
         await self._runner.setup()
         await web.TCPSite(self._runner, self._settings.http_host, self._settings.http_port).start()
         self._connected = True
@@ -186,7 +188,7 @@ class SlackService:
             client=self._client,
             signing_secret=self._settings.signing_secret,
             authorize=authorize,
-            request_verification_enabled=not self._settings.app_token,
+            request_verification_enabled=False,  # see http.py: before anything is read
         )
         # Acknowledged before the work begins: work that fails at once would lose the ack.
         app.event("app_mention")(ack=_acknowledge, lazy=[on(_read_event)])

@@ -1,0 +1,127 @@
+"""Replies as blocks, judged by the rules that Slack is known to have."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.reply import Action, Button, HitView, Reply
+from bot.slack.events import plain_text
+from bot.slack.render import blocks, escaped, fallback
+from bot.words import words_for
+from tests.fakes.slack.block_kit import check_blocks
+from tests.fakes.slack.chat import check_content
+from tests.fakes.slack.mrkdwn import Seen, read, read_blocks
+
+WORDS = words_for("en")
+HIT = HitView(
+    rank=1,
+    text="Coffee will be dear",
+    author="ana",
+    date=datetime(2010, 1, 2, tzinfo=UTC),
+    date_text="January 2, 2010",
+    age="9 years before",
+    url="https://x.com/ana/status/1",
+    score=0.81,
+    flags=(),
+    judged=True,
+)
+BUTTON = Button(label="More", action=Action(name="more", answer_id=1, value="3"))
+HOSTILE = (
+    "<!channel> <!here|all> <@U1> <#C1|x> @everyone *bold* _it_ `code` ```block``` <https://a|b>",
+    "<!subteam^S1|@team> <!date^1392734382^{date}^https://evil.example|now> &lt;!channel&gt;",
+    "\u202eright to left\u202c שלום עולם مرحبا",
+    "NUL \0 in the middle",
+    "&" * 3000,
+    "x" * 100_000,
+    "word " * 20_000,
+    "<" * 20_000,
+    "👩‍👩‍👧‍👦" * 5_000,
+    "\n" * 3000 + "end",
+    " ",
+    "\0",
+    "",
+)
+
+
+def reply(text: str, hits: int = 3) -> Reply:
+    """A reply that has the text everywhere."""
+    hit = replace(HIT, text=text, author=text or None, url=f"https://x.com/{text}")
+    return Reply(
+        words=WORDS,
+        headline=text,
+        hits=tuple(replace(hit, rank=rank) for rank in range(1, hits + 1)),
+        notice=text,
+        buttons=tuple((BUTTON, BUTTON) for _ in range(hits + 1)),
+    )
+
+
+def seen(shown: Reply) -> Seen:
+    """What Slack makes of it; it must take it."""
+    made = [block.to_dict() for block in blocks(shown)]
+    check_blocks(made)
+    check_content({"text": fallback(shown), "blocks": made})
+    return read_blocks(made)
+
+
+def calls_nobody(shown: Reply) -> bool:
+    body, head = seen(shown), read(fallback(shown), mentions=True)
+    called = (body.broadcasts, body.users, body.channels, head.users, head.channels)
+    return not any(called) and not read(fallback(shown)).broadcasts
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("hits", [1, 3, 50])
+def test_any_text_fits_and_calls_nobody(text: str, hits: int) -> None:
+    assert calls_nobody(reply(text, hits))
+    assert calls_nobody(Reply(words=WORDS, text=text))
+    assert fallback(reply(text, hits))
+
+
+@given(st.text(max_size=3000))
+def test_every_text_fits_and_calls_nobody(text: str) -> None:
+    assert calls_nobody(reply(text))
+
+
+def test_markup_is_shown_as_it_was_written() -> None:
+    shown = seen(reply(HOSTILE[0], 1))
+    assert shown.text.count(HOSTILE[0]) == 3  # headline, tweet, notice
+    assert [link.url for link in shown.links] == []
+
+
+def test_nothing_is_lost_of_a_tweet_of_ordinary_length() -> None:
+    text = "&<>" * 93 + "\nsecond line"
+    assert text in seen(reply(text)).text
+
+
+def test_the_date_leads_to_the_tweet_and_the_facts_are_there() -> None:
+    shown = seen(Reply(words=WORDS, headline="News", hits=(replace(HIT, judged=False),)))
+    assert [(link.url, link.label) for link in shown.links] == [(HIT.url, HIT.date_text)]
+    facts = "".join(shown.text.split("\n"))
+    for fact in ("1. 9 years before", "@ana", "(0.81)", "not judged", HIT.text):
+        assert fact in facts
+
+
+@pytest.mark.parametrize("url", [None, "javascript:alert(1)", "https://x.com/a b", "https://x|y>"])
+def test_an_address_that_is_none_is_no_link(url: str | None) -> None:
+    assert seen(Reply(words=WORDS, headline="News", hits=(replace(HIT, url=url),))).links == ()
+
+
+def test_addresses_in_the_bots_own_words_can_be_clicked() -> None:
+    shown = seen(Reply(words=WORDS, text="1. Look:\nhttps://x.com/ana/status/1\n2. No more"))
+    assert [link.url for link in shown.links] == [HIT.url]
+
+
+def test_the_last_row_of_buttons_is_never_left_out() -> None:
+    rows = tuple((replace(BUTTON, label=str(number)),) for number in range(60))
+    made = [block.to_dict() for block in blocks(Reply(words=WORDS, text="x", buttons=rows))]
+    check_blocks(made)
+    assert made[-1]["elements"][0]["text"]["text"] == "59"
+
+
+@given(st.text(alphabet="&<>;ltgam!@#|x \u202e", max_size=60))
+def test_what_is_escaped_reads_as_before(text: str) -> None:
+    assert read(escaped(text)).text == text
+    assert plain_text(escaped(text)) == text.strip()

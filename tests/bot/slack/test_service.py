@@ -1,0 +1,190 @@
+"""The service against the known traps of Slack's libraries; each test fails without its cure."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from bot.face import FaceFailed
+from bot.slack.service import SlackService, SlackSettings
+from db.pool import Database
+from tests.bot.conversing import Bot, bot_on
+from tests.bot.prophecies import NOW
+from tests.fakes.slack import Fault, SlackServer, Timing, User
+
+WATCH = 0.05
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[SlackServer]:
+    """A Slack that waits half a second for an ack and sends an event again at once."""
+    async with SlackServer(timing=Timing(ack_within=0.5, retries=(0.0,))) as server:
+        yield server
+
+
+@pytest.fixture
+def alice(slack: SlackServer) -> User:
+    return slack.user("alice")
+
+
+@pytest.fixture
+async def bot(database_url: str) -> AsyncIterator[Bot]:
+    database = await Database.open(database_url)
+    async with bot_on(database) as bot:
+        yield bot
+    await database.close()
+
+
+def service(slack: SlackServer, bot: Bot, **settings: object) -> SlackService:
+    values: dict[str, object] = {
+        "bot_token": slack.bot_token,
+        "app_token": slack.app_token,
+        "api_base": slack.base_url,
+        "watch_seconds": WATCH,
+    }
+    chosen = SlackSettings(**{**values, **settings})  # type: ignore[arg-type]  # the table above has the types
+    return SlackService(chosen, conversation=bot.conversation, now=lambda: NOW)
+
+
+@asynccontextmanager
+async def running(slack: SlackServer, service: SlackService) -> AsyncIterator[None]:
+    """The service listens until the block ends."""
+    task = asyncio.create_task(service.run())
+    try:
+        await slack.until_connected()
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    await slack.until_connected(0)
+
+
+async def test_work_that_fails_at_once_does_not_lose_the_ack(
+    slack: SlackServer, alice: User, bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object) -> None:
+        raise RuntimeError("at once")
+
+    listening = service(slack, bot)
+    monkeypatch.setattr(listening, "_answer", fails)
+    async with running(slack, listening):
+        envelope = await alice.commands(slack.im(alice), "/prophecy", "Coffee")
+        await envelope.until_settled()
+        event = await alice.says(slack.im(alice), "Coffee")
+        await slack.quiet()
+    assert envelope.acked
+    assert envelope.failure == ""
+    assert [len(one.attempts) for one in slack.envelopes_of("message")] == [1], event
+
+
+@pytest.mark.parametrize("refusals", [1, 3])
+async def test_a_failed_connect_does_not_leave_the_bot_deaf(
+    slack: SlackServer, alice: User, bot: Bot, refusals: int
+) -> None:
+    slack.refuse_connections(refusals)
+    listening = service(slack, bot)
+    async with running(slack, listening):
+        assert slack.sockets.handshakes.count(503) == refusals
+        await alice.says(slack.im(alice), "Coffee")
+        await slack.until(lambda: slack.bot_messages)
+
+
+async def test_a_lost_socket_is_told_and_comes_back(
+    slack: SlackServer, alice: User, bot: Bot, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "presagio.slack")
+    listening = service(slack, bot)
+    assert not listening.connected
+    async with running(slack, listening):
+        await until(lambda: listening.connected)
+        slack.refuse_connections(5)
+        slack.connections[0].drop()
+        await until(lambda: not listening.connected)
+        await until(lambda: listening.connected)
+        await alice.says(slack.im(alice), "Coffee")
+        await slack.until(lambda: slack.bot_messages)
+    assert not listening.connected
+    assert "the socket is closed" in caplog.text
+    assert "ticket" not in caplog.text
+
+
+async def test_a_frozen_line_is_replaced(slack: SlackServer, alice: User, bot: Bot) -> None:
+    listening = service(slack, bot)
+    async with running(slack, listening):
+        frozen = slack.connections[0]
+        frozen.frozen = True
+        await slack.until(lambda: any(one is not frozen for one in slack.connections))
+        await slack.until(lambda: frozen not in slack.connections)
+        await alice.says(slack.im(alice), "Coffee")
+        await slack.until(lambda: slack.bot_messages)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"app_token": "xapp-wrong"}, "invalid_auth"),
+        ({"bot_token": "xoxb-wrong"}, "invalid_auth"),
+        ({"app_token": "xoxb-stand-in"}, "not_allowed_token_type"),
+        ({"app_token": ""}, "neither an app token nor a signing secret"),
+        ({"api_base": "http://127.0.0.1:1/api/"}, "cannot be reached"),
+    ],
+)
+async def test_a_service_that_cannot_start_says_so_within_seconds(
+    slack: SlackServer, bot: Bot, settings: dict[str, object], said: str
+) -> None:
+    async with asyncio.timeout(5):
+        with pytest.raises(FaceFailed, match=said) as failed:
+            await service(slack, bot, **settings).run()
+    assert "xoxb" not in str(failed.value)
+    assert "xapp" not in str(failed.value)
+
+
+async def test_a_failed_question_who_the_bot_is_costs_no_event(
+    slack: SlackServer, alice: User, bot: Bot
+) -> None:
+    async with running(slack, service(slack, bot)):
+        slack.fail("auth.test", Fault(error="internal_error"), times=None)
+        await alice.says(slack.im(alice), "Coffee")
+        await slack.until(lambda: slack.bot_messages)
+        await slack.quiet()
+    assert [message.text for message in slack.bot_messages if "install" in message.text] == []
+    assert len(slack.calls_of("auth.test")) == 1
+
+
+async def test_what_is_not_answered_is_acknowledged_all_the_same(
+    slack: SlackServer, alice: User, bot: Bot
+) -> None:
+    async with running(slack, service(slack, bot)):
+        message = await alice.says(slack.im(alice), "Coffee")
+        await slack.until(lambda: slack.bot_messages)
+        assert await slack.redeliver(slack.envelopes[0]) == ""
+        await alice.edits(message, "Tea")
+        await alice.reacts(message, "tada")
+        await slack.tell_event({"type": "team_join", "user": {"id": alice.id}})
+        await slack.quiet()
+    assert [len(one.acks) for one in slack.envelopes if not one.acked] == []
+    assert len(slack.bot_messages) == 1
+    assert len(slack.envelopes[0].acks) == 2
+
+
+async def test_who_is_known_already_does_not_overtake(
+    slack: SlackServer, alice: User, bot: Bot
+) -> None:
+    bob, general = slack.user("bob"), slack.channel("general", [alice])
+    async with running(slack, service(slack, bot)):
+        await alice.mentions_bot(general, "first")
+        await slack.until(lambda: len(slack.bot_messages) == 1)
+        slack.fail("users.info", Fault(delay=0.3))
+        second = await bob.mentions_bot(general, "second")
+        third = await alice.mentions_bot(general, "third")
+        await slack.until(lambda: len(slack.bot_messages) == 3)
+    assert [one.thread_ts for one in slack.bot_messages[1:]] == [second.ts, third.ts]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 - the service has no event to wait for
+            await asyncio.sleep(0.01)

@@ -1,0 +1,175 @@
+"""What goes wrong around the bot, and what people see of it."""
+
+import logging
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.fakes.model import failure
+from tests.fakes.slack import App, Channel, Fault, SlackServer
+from tests.scenarios.slack.stage import SlackStage, slack_staged
+from tests.scenarios.stage import HEADLINE
+
+
+@pytest.fixture
+def direct(slack_bot: SlackStage) -> Channel:
+    return slack_bot.slack.im(slack_bot.alice)
+
+
+@pytest.fixture
+async def barren(database_url: str, installed: App) -> AsyncIterator[SlackStage]:
+    """A bot without any corpus."""
+    async with (
+        slack_staged(database_url, SlackServer(installed), tweets=()) as stage,
+        stage.serving(),
+    ):
+        yield stage
+
+
+async def ask_again(bot: SlackStage, direct: Channel, messages: int) -> None:
+    """The bot still answers, and this is all that it has said."""
+    await bot.alice.says(direct, "Coffee prices rise")
+    await bot.replies(messages)
+
+
+async def test_a_rate_limit_is_waited_for(slack_bot: SlackStage, direct: Channel) -> None:
+    slack = slack_bot.slack
+    slack.fail("chat.postMessage", Fault(error="ratelimited", retry_after=1))
+    await slack_bot.alice.says(direct, HEADLINE)
+    await slack_bot.replies(1)
+    first, second = slack.calls_of("chat.postMessage")
+    assert second.at - first.at >= 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "arrives"),
+    [
+        (Fault(status=500), 0),
+        (Fault(error="internal_error"), 0),
+        (Fault(drop_before=True), 0),
+        (Fault(drop_after=True), 1),
+    ],
+    ids=["500", "internal_error", "dropped before", "dropped after"],
+)
+async def test_what_may_have_arrived_is_not_sent_again(
+    slack_bot: SlackStage,
+    direct: Channel,
+    fault: Fault,
+    arrives: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    slack_bot.slack.fail("chat.postMessage", fault)
+    await slack_bot.alice.says(direct, HEADLINE)
+    await slack_bot.slack.until(lambda: slack_bot.slack.calls_of("chat.postMessage"))
+    await ask_again(slack_bot, direct, arrives + 1)
+    assert len(slack_bot.slack.calls_of("chat.postMessage")) == 2
+    assert "was not delivered" in caplog.text
+    assert HEADLINE not in caplog.text
+
+
+async def test_an_answer_to_a_command_is_not_sent_again_either(slack_bot: SlackStage) -> None:
+    slack_bot.slack.fail("response_url", Fault(drop_after=True))
+    await slack_bot.alice.commands(slack_bot.general, "/p", HEADLINE)
+    await slack_bot.replies(1)
+    slack_bot.slack.fail("response_url", Fault(status=500))
+    await slack_bot.alice.commands(slack_bot.general, "/p", HEADLINE)
+    await slack_bot.alice.commands(slack_bot.general, "/top")
+    await slack_bot.replies(2)
+
+
+async def test_slow_signs_of_life_and_profiles_do_not_hold_up_the_answer(
+    slack_bot: SlackStage, direct: Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.slack.face._SIGN_SECONDS", 0.2)
+    monkeypatch.setattr("bot.slack.people._PATIENCE_SECONDS", 0.2)
+    slack_bot.slack.fail("reactions.add", Fault(hang=True))
+    slack_bot.slack.fail("users.info", Fault(hang=True))
+    await slack_bot.alice.says(direct, HEADLINE)
+    await slack_bot.replies(1)
+
+
+async def test_a_channel_that_was_archived_becomes_inactive(slack_bot: SlackStage) -> None:
+    slack_bot.slack.fail("chat.postMessage", Fault(error="is_archived"))
+    await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
+    await slack_bot.slack.until(lambda: slack_bot.slack.calls_of("chat.postMessage"))
+    direct = slack_bot.slack.im(slack_bot.alice)
+    await ask_again(slack_bot, direct, 1)
+    rows = await slack_bot.rows("SELECT external_id, active FROM chat ORDER BY id")
+    assert rows == [(slack_bot.general.id, False), (direct.id, True)]
+
+
+async def test_a_missing_scope_is_named_in_the_log(
+    slack_bot: SlackStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    app = slack_bot.slack.api.app
+    slack_bot.slack.api.app = App(scopes=(app.scopes or frozenset()) - {"files:write"})
+    await slack_bot.alice.clicks(answer, "Picture")
+    await slack_bot.slack.until(lambda: slack_bot.slack.calls_of("files.getUploadURLExternal"))
+    slack_bot.slack.api.app = app
+    await ask_again(slack_bot, slack_bot.slack.im(slack_bot.alice), 2)
+    assert "missing_scope (needs files:write)" in caplog.text
+
+
+async def test_without_a_model_the_answer_says_that_nobody_judged(
+    slack_bot: SlackStage, direct: Channel
+) -> None:
+    slack_bot.model.script = [failure(503)]
+    await slack_bot.alice.says(direct, HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    assert answer.visible.count("not judged") == 3
+
+
+async def test_without_a_corpus_the_asker_alone_is_told(barren: SlackStage) -> None:
+    await barren.alice.mentions_bot(barren.general, HEADLINE)
+    (answer,) = await barren.replies(1)
+    assert "no corpus" in answer.visible
+    assert answer.ephemeral_to is barren.alice
+
+
+async def test_without_a_database_the_asker_is_told_with_a_number(
+    slack_bot: SlackStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    await slack_bot.rows("ALTER TABLE turn RENAME TO gone")
+    await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    assert answer.ephemeral_to is slack_bot.alice
+    number = answer.visible.rsplit(" ", 1)[1].rstrip(".")
+    assert f"incident {number}" in caplog.text
+    await slack_bot.rows("ALTER TABLE gone RENAME TO turn")
+    await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
+    await slack_bot.replies(2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!channel> <@U000000001> *bold* `code` \u202eCoffee prices hit a record high",
+        "Coffee prices " + "&" * 3000,
+        "Coffee prices \0 hit",
+        "Coffee " * 5_000,
+    ],
+    ids=["markup", "ampersands", "NUL", "long"],
+)
+async def test_hostile_headlines_are_shown_or_cut_and_call_nobody(
+    slack_bot: SlackStage, direct: Channel, text: str
+) -> None:
+    await slack_bot.alice.says(direct, text)
+    (answer,) = await slack_bot.replies(1)
+    assert "years before" in answer.visible
+    assert answer.text
+    assert not answer.mentions_channel
+    assert answer.mentioned_users == ()
+
+
+async def test_logs_hold_neither_texts_nor_tokens(
+    slack_bot: SlackStage, direct: Channel, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    slack_bot.slack.fail("chat.postMessage", Fault(error="fatal_error"))
+    await slack_bot.alice.says(direct, HEADLINE)
+    await slack_bot.slack.until(lambda: slack_bot.slack.calls_of("chat.postMessage"))
+    await ask_again(slack_bot, direct, 1)
+    for secret in (HEADLINE, slack_bot.slack.bot_token, slack_bot.slack.app_token, "ticket="):
+        assert secret not in caplog.text

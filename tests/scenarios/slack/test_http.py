@@ -1,0 +1,87 @@
+"""Events over signed HTTP requests."""
+
+import socket
+from collections.abc import AsyncIterator
+from io import BytesIO
+
+import aiohttp
+import pytest
+
+from tests.fakes.slack import RequestUrl, Signing
+from tests.scenarios.slack.stage import SlackStage
+from tests.scenarios.stage import HEADLINE
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def request_url(slack_stage: SlackStage) -> RequestUrl:
+    port = free_port()
+    slack_stage.environment |= {
+        "SLACK_APP_TOKEN": "",
+        "SLACK_SIGNING_SECRET": slack_stage.slack.signing_secret,
+        "PRESAGIO_SLACK__HTTP_PORT": str(port),
+    }
+    return slack_stage.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
+
+
+@pytest.fixture
+async def http_bot(slack_stage: SlackStage, request_url: RequestUrl) -> AsyncIterator[SlackStage]:
+    """A bot that listens for HTTP."""
+    async with slack_stage.serving(lambda: slack_stage.slack.calls_of("auth.test")):
+        while True:
+            try:
+                await request_url.verify()
+                break
+            except aiohttp.ClientError:
+                continue
+        yield slack_stage
+
+
+async def test_messages_commands_and_buttons_come_over_one_address(http_bot: SlackStage) -> None:
+    await http_bot.alice.mentions_bot(http_bot.general, HEADLINE)
+    (answer,) = await http_bot.replies(1)
+    assert answer.visible.count("years before") == 3
+    await http_bot.alice.clicks(answer, "More")
+    await http_bot.replies(2)
+    command = await http_bot.alice.commands(http_bot.general, "/presagio", "why")
+    await http_bot.replies(3)
+    assert await http_bot.slack.redeliver(http_bot.slack.envelopes[0]) == ""
+    await http_bot.alice.uses_shortcut(answer, "find_prophecy")
+    await http_bot.replies(4)
+    assert command.acks[0].payload is None
+
+
+@pytest.mark.parametrize(
+    "signing", [Signing(secret="wrong"), Signing(age=3600), Signing(age=-3600)], ids=repr
+)
+async def test_what_slack_did_not_sign_just_now_is_refused(
+    http_bot: SlackStage, request_url: RequestUrl, signing: Signing
+) -> None:
+    request_url.signing = signing
+    before = len(http_bot.slack.calls)
+    for body in (b'{"type": "event_callback", "event": {"type": "message"}}', b"{", b"[]", b"\xff"):
+        status, _ = await request_url.post(body, {"Content-Type": "application/json"})
+        assert status == 401
+    assert len(http_bot.slack.calls) == before
+
+
+async def test_what_is_not_slacks_is_refused_without_a_trace(
+    http_bot: SlackStage, request_url: RequestUrl, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with aiohttp.ClientSession() as session:
+        for method, path, data, expected in (
+            ("GET", "", b"", 405),
+            ("POST", "/else", b"{}", 404),
+            ("POST", "", b"{}", 401),
+            ("POST", "", b"x" * (2 << 20), 413),
+        ):
+            async with session.request(
+                method, request_url.url + path, data=BytesIO(data)
+            ) as response:
+                assert response.status == expected, (method, path)
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
