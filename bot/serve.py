@@ -21,6 +21,8 @@ from bot.pasted import read_pasted
 from bot.settings import Settings
 from db.answers import Answers
 from db.chats import Chats
+from db.inbox import Inbox
+from db.pool import Database
 from db.quotas import Quotas
 from db.turns import Turns
 from engine.errors import PresagioError, SettingsError
@@ -51,6 +53,7 @@ class Hall:
     conversation: Conversation
     commands: Registry
     chats: Chats
+    database: Database
     now: Callable[[], datetime]
 
 
@@ -159,7 +162,13 @@ def _hall(app: App, turns: Turns, fetcher: Fetcher, now: Callable[[], datetime])
         services=services,
         most=settings.queue,
     )
-    return Hall(conversation=conversation, commands=commands, chats=chats, now=now)
+    return Hall(
+        conversation=conversation,
+        commands=commands,
+        chats=chats,
+        database=app.database,
+        now=now,
+    )
 
 
 def _services(settings: Settings, hall: Hall) -> dict[str, Service]:
@@ -191,6 +200,7 @@ def _telegram(settings: Settings, token: str, hall: Hall) -> Service:
         ),
         conversation=hall.conversation,
         chats=hall.chats,
+        inbox=Inbox(hall.database, "telegram"),
         commands=hall.commands.commands,
         now=hall.now,
     )

@@ -3,12 +3,14 @@
 Telegram takes an update for received once a later offset is asked for. The library's own updater
 asks at once, so a crash loses what it holds in memory. Here the offset stays at the oldest update
 that is still under way; what comes a second time meanwhile is known and skipped. Telegram hands
-out a hundred updates from the offset on, so that many may be under way at once.
+out a hundred updates from the offset on; when so many are under way, they are kept in the database
+and confirmed, so that a busy chat delays nobody else.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +19,8 @@ from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
 from bot.incident import reason
 from bot.telegram.client import Bot
+from db.inbox import Inbox
+from engine.errors import StorageError
 
 logger = logging.getLogger("presagio.telegram")
 
@@ -25,56 +29,84 @@ HOLD_SECONDS = 25.0
 # Between two polls while something is under way: Telegram then answers at once, news or not.
 _BREATH_SECONDS = 0.1
 _LONGEST_PAUSE = 30.0
+_FULL = 100  # updates that Telegram hands out at once
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    task: asyncio.Task[None]
+    raw: dict[str, Any]
+    kept: bool  # in the database, so that Telegram may forget it
 
 
 class Poller:
     """Asks for updates and hands each one, once, to `handle` as a task of its own."""
 
-    def __init__(self, bot: Bot, handle: Callable[[Update], Awaitable[None]]) -> None:
+    def __init__(self, bot: Bot, handle: Callable[[Update], Awaitable[None]], inbox: Inbox) -> None:
         self._bot = bot
         self._handle = handle
-        self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._inbox = inbox
+        self._under_way: dict[int, _UnderWay] = {}
         self._seen: set[int] = set()  # of what the last poll brought
         self._next = 0  # after the last update that came
         self._failures = 0
 
     async def run(self) -> None:
-        """Poll until cancelled; what is under way then goes on. Raises InvalidToken."""
+        """Poll until cancelled; what is under way then goes on. Raises InvalidToken, StorageError
+        when what an earlier process left cannot be read."""
+        for number, raw in (await self._inbox.left()).items():
+            self._begin(number, raw, kept=True)
         while True:
-            hold = 0.0 if self._under_way else HOLD_SECONDS
             try:
-                found = await self._bot.raw_updates(self._offset, hold, ALLOWED_UPDATES)
+                found = await self._bot.raw_updates(self._offset, self._hold, ALLOWED_UPDATES)
             except InvalidToken:
                 raise
             except TelegramError as error:
                 await self._pause(error)
                 continue
             self._failures = 0
-            if not self._accept(found) and self._under_way:
-                await asyncio.wait(
-                    self._under_way.values(),
-                    timeout=_BREATH_SECONDS,
-                    return_when=asyncio.FIRST_COMPLETED,
-                )
+            fresh = self._accept(found)
+            if len(found) >= _FULL:
+                await self._make_room()
+            elif not fresh and self._waiting:
+                await self._breathe()
 
     async def settle(self, seconds: float) -> None:
         """Wait for what is under way, then confirm all that was dealt with."""
         try:
             async with asyncio.timeout(seconds):
-                if self._under_way:
-                    await asyncio.wait(self._under_way.values(), timeout=seconds / 2)
+                if self._tasks:
+                    await asyncio.wait(self._tasks, timeout=seconds / 2)
                 if self._next:
                     await self._bot.raw_updates(self._offset, 0, ALLOWED_UPDATES)
         except (TelegramError, TimeoutError) as error:
             logger.info("the last updates were not confirmed: %s", error)
-        left = list(self._under_way.values())
+        left = self._tasks
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
     @property
+    def _tasks(self) -> list[asyncio.Task[None]]:
+        return [one.task for one in self._under_way.values()]
+
+    @property
+    def _waiting(self) -> list[int]:
+        """What Telegram has to keep."""
+        return [number for number, one in self._under_way.items() if not one.kept]
+
+    @property
     def _offset(self) -> int:
-        return min(self._under_way, default=self._next)
+        return min(self._waiting, default=self._next)
+
+    @property
+    def _hold(self) -> float:
+        return 0.0 if self._waiting else HOLD_SECONDS
+
+    async def _breathe(self) -> None:
+        await asyncio.wait(
+            self._tasks, timeout=_BREATH_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
 
     def _accept(self, found: list[dict[str, Any]]) -> int:
         """Start what is new and return how much that was."""
@@ -84,21 +116,46 @@ class Poller:
         self._seen = set(numbered)
         self._next = max(numbered, default=self._next - 1) + 1
         for number in fresh:
-            self._begin(number, numbered[number])
+            self._begin(number, numbered[number], kept=False)
         return len(fresh)
 
-    def _begin(self, number: int, raw: dict[str, Any]) -> None:
-        update = read_raw(raw, self._bot)
-        if update:
-            task = asyncio.create_task(self._deal_with(update))
-            self._under_way[number] = task
-            task.add_done_callback(lambda _: self._under_way.pop(number, None))
+    def _begin(self, number: int, raw: dict[str, Any], *, kept: bool) -> None:
+        task = asyncio.create_task(self._deal_with(number, raw))
+        self._under_way[number] = _UnderWay(task=task, raw=raw, kept=kept)
+        task.add_done_callback(lambda _: self._under_way.pop(number, None))
 
-    async def _deal_with(self, update: Update) -> None:
+    async def _make_room(self) -> None:
+        """Keep what Telegram would, so that it can hand out what comes behind."""
+        waiting = self._waiting
+        if not waiting:
+            return
         try:
-            await self._handle(update)
+            await self._inbox.keep({number: self._under_way[number].raw for number in waiting})
+        except StorageError as error:
+            logger.warning("updates stay with Telegram: %s", error)
+            await self._breathe()
+            return
+        for number in waiting:
+            if number in self._under_way:
+                self._under_way[number].kept = True
+        await self._forget([number for number in waiting if number not in self._under_way])
+
+    async def _deal_with(self, number: int, raw: dict[str, Any]) -> None:
+        try:
+            if update := read_raw(raw, self._bot):
+                await self._handle(update)
         except Exception as error:
-            logger.error("update %s failed: %s", update.update_id, reason(error))  # noqa: TRY400 - a traceback may quote a message
+            logger.error("update %s failed: %s", number, reason(error))  # noqa: TRY400 - a traceback may quote a message
+        if self._under_way[number].kept:
+            await self._forget([number])
+
+    async def _forget(self, numbers: list[int]) -> None:
+        try:
+            if numbers:
+                await self._inbox.drop(numbers)
+        except StorageError as error:
+            # It comes again after the next start and is known then.
+            logger.warning("updates were not forgotten: %s", error)
 
     async def _pause(self, error: TelegramError) -> None:
         self._failures += 1

@@ -20,6 +20,7 @@ from bot.telegram.poll import ALLOWED_UPDATES, HOLD_SECONDS, Poller, pause_after
 from bot.telegram.webhook import Webhook
 from bot.words import DEFAULT, LANGUAGES, words_for
 from db.chats import Chats
+from db.inbox import Inbox
 
 logger = logging.getLogger("presagio.telegram")
 
@@ -49,12 +50,14 @@ class TelegramService:
         *,
         conversation: Conversation,
         chats: Chats,
+        inbox: Inbox,
         commands: Sequence[Command],
         now: Callable[[], datetime],
     ) -> None:
         self._settings = settings
         self._conversation = conversation
         self._chats = chats
+        self._inbox = inbox
         self._commands = commands
         self._now = now
         self._bot = Bot(settings.token, api_base=settings.api_base, hold=HOLD_SECONDS)
@@ -88,7 +91,7 @@ class TelegramService:
     async def _poll(self) -> None:
         await self._started()
         await self._bot.delete_webhook(drop_pending_updates=False)
-        self._poller = Poller(self._bot, self._handle)
+        self._poller = Poller(self._bot, self._handle, self._inbox)
         await self._poller.run()
 
     async def _be_pushed(self) -> None:

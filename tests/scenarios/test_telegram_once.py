@@ -149,3 +149,25 @@ def _message(chat_id: int) -> dict[str, object]:
         "chat": {"id": chat_id, "type": "private", "first_name": "Alice"},
         "text": f"{HEADLINE} in Oslo",
     }
+
+
+async def test_a_chat_with_more_than_telegram_hands_out_holds_up_nobody(stage: Stage) -> None:
+    """The updates of one chat fill what Telegram hands out at once; another one is behind them."""
+    stage.model.script = [slow(60.0, scoring(judged_by_words)), scoring(judged_by_words)]
+    alice, bob = stage.telegram.user("Alice"), stage.telegram.user("Bob")
+    busy, other = stage.telegram.private_chat(alice), stage.telegram.private_chat(bob)
+    async with stage.serving():
+        for number in range(130):
+            await alice.says(busy, f"{HEADLINE} in {number}")
+        await (await bob.says(other, HEADLINE)).answer(timeout=10)
+        assert busy.bot_messages == []
+        assert await stage.rows("SELECT count(*) >= 100 FROM inbox") == [(True,)]
+    # They were confirmed, yet the next process has them.
+    stage.model.script = [scoring(judged_by_words)]
+    stage.environment["PRESAGIO_CHAT__USER_DAILY"] = "-1"
+    async with stage.serving():
+        last = await busy.until(lambda one: one.from_bot and "in 129" in one.text, timeout=60)
+        await stage.telegram.until_acknowledged()
+    assert busy.bot_messages[-1] is last
+    assert len(busy.bot_messages) == 130
+    assert await stage.rows("SELECT 1 FROM inbox") == []
