@@ -14,7 +14,7 @@ from telegram.request import HTTPXRequest
 os.environ.setdefault("PTB_TIMEDELTA", "true")
 
 _CONNECTIONS = 64
-_SECONDS = 20.0  # one request in all; a picture is uploaded within it too
+_SECONDS = 20.0  # a picture is uploaded within them too
 _GRACE = 10.0  # what a poll may take beyond the time it is held
 _RETRIES = 3
 _PAUSES = (0.5, 1.0, 2.0)  # seconds between attempts to connect
@@ -26,14 +26,17 @@ _NOT_WRITING = "sendChatAction"
 class Bot(ExtBot[None]):
     """One bot account."""
 
-    def __init__(self, token: str, *, api_base: str, hold: float) -> None:
-        """`hold` is for how many seconds a poll waits for news."""
+    def __init__(
+        self, token: str, *, api_base: str, hold: float, seconds: float = _SECONDS
+    ) -> None:
+        """`hold` is for how many seconds a poll waits for news, `seconds` what any other request
+        may take in all."""
         base = api_base.rstrip("/")
         super().__init__(
             token,
             base_url=f"{base}/bot",
             base_file_url=f"{base}/file/bot",
-            request=_Request(_CONNECTIONS, _SECONDS),
+            request=_Request(_CONNECTIONS, seconds),
             get_updates_request=_Request(4, hold + _GRACE),
             # Typed for any arguments of a call; nothing here passes it any.
             rate_limiter=cast(BaseRateLimiter[None], _Limiter(max_retries=_RETRIES)),

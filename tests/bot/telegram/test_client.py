@@ -1,0 +1,81 @@
+"""The library's bot against a stand-in: every wait ends, and nothing is sent twice."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+from telegram.error import NetworkError, TimedOut
+
+from bot.telegram.client import Bot
+from tests.fakes.telegram import Chat, TelegramServer
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[TelegramServer]:
+    async with TelegramServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def bot(telegram: TelegramServer) -> AsyncIterator[Bot]:
+    bot = Bot(telegram.token, api_base=telegram.root + "/", hold=1, seconds=4)
+    await bot.initialize()
+    yield bot
+    await bot.shutdown()
+
+
+@pytest.fixture
+def group(telegram: TelegramServer) -> Chat:
+    return telegram.group("Friends", admins=[telegram.user("Alice")])
+
+
+async def test_a_request_that_is_never_answered_ends(telegram: TelegramServer, group: Chat) -> None:
+    async with Bot(telegram.token, api_base=telegram.root, hold=1, seconds=0.3) as bot:
+        telegram.fail("sendMessage", error="hang")
+        with pytest.raises(TimedOut):
+            await bot.send_message(group.id, "x")
+    assert len(telegram.called("sendMessage")) == 1
+
+
+async def test_what_never_reached_telegram_is_tried_again(
+    telegram: TelegramServer, bot: Bot, group: Chat
+) -> None:
+    await telegram.stop()
+    sending = asyncio.create_task(bot.send_message(group.id, "x"))
+    await asyncio.sleep(0.2)
+    await telegram.start()
+    await sending
+    assert [one.text for one in group.bot_messages] == ["x"]
+
+
+async def test_a_connection_that_broke_is_not_tried_again(
+    telegram: TelegramServer, bot: Bot, group: Chat
+) -> None:
+    telegram.fail("sendMessage", error="drop_connection_after_processing")
+    with pytest.raises(NetworkError):
+        await bot.send_message(group.id, "x")
+    assert [one.text for one in group.bot_messages] == ["x"]
+
+
+async def test_typing_does_not_use_up_what_a_group_may_be_sent(bot: Bot, group: Chat) -> None:
+    for _ in range(25):  # Telegram's limit is 20 messages a minute
+        await bot.send_chat_action(group.id, "typing")
+    start = time.monotonic()
+    async with asyncio.timeout(3):
+        await bot.send_message(group.id, "x")
+    assert time.monotonic() - start < 2
+
+
+async def test_a_group_is_sent_twenty_messages_a_minute(bot: Bot, group: Chat) -> None:
+    for number in range(20):
+        await bot.send_message(group.id, str(number))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await bot.send_message(group.id, "one too many")
+
+
+async def test_updates_come_as_they_are(telegram: TelegramServer, bot: Bot) -> None:
+    telegram.malformed_update()
+    found = await bot.raw_updates(0, 0, ["message"])
+    assert [one["message"] for one in found] == ["not an object"]

@@ -1,0 +1,117 @@
+"""Updates as requests."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from telegram import Update
+
+from bot.request import Request, Trigger
+from bot.telegram.events import Myself, read_update
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+ALICE = {"id": 7, "is_bot": False, "first_name": "Alice", "language_code": "es-AR"}
+CHANNEL_BOT = {"id": 136817688, "is_bot": True, "first_name": "Channel", "username": "Channel_Bot"}
+ANONYMOUS = {"id": 1087968824, "is_bot": True, "first_name": "Group"}
+PRIVATE = {"id": 7, "type": "private", "first_name": "Alice"}
+GROUP = {"id": -100, "type": "supergroup", "title": "Friends"}
+
+
+async def nobody(_chat: int, _user: int) -> bool:
+    return False
+
+
+MYSELF = Myself(id=1, username="Presagio_bot", commands=frozenset({"p", "why"}), is_admin=nobody)
+
+
+def read(**fields: Any) -> Request | None:
+    """The request in a message that says "text", unless the fields say otherwise."""
+    text = fields.get("text", "")
+    about: dict[str, Any] = {"message_id": 5, "date": 1, "chat": GROUP, "from": ALICE}
+    if text.startswith("/"):
+        length = len(text.split()[0])
+        about["entities"] = [{"type": "bot_command", "offset": 0, "length": length}]
+    return read_update(
+        Update.de_json({"update_id": 1, "message": about | fields}, None), MYSELF, now=NOW
+    )
+
+
+@pytest.mark.parametrize(
+    ("chat", "text", "trigger", "meant"),
+    [
+        (PRIVATE, "It rains", Trigger.ADDRESSED, "It rains"),
+        (PRIVATE, "/why 2", Trigger.COMMAND, "/why 2"),
+        (PRIVATE, "/WHY@presagio_BOT\n2", Trigger.COMMAND, "/why 2"),
+        (PRIVATE, "/nonsense", Trigger.COMMAND, "/nonsense"),
+        (GROUP, "It rains", Trigger.OVERHEARD, "It rains"),
+        (GROUP, "It rains, @presagio_bot", Trigger.ADDRESSED, "It rains,"),
+        (GROUP, "@presagio_bot2 It rains", Trigger.OVERHEARD, "@presagio_bot2 It rains"),
+        (GROUP, "/p a@other_bot", Trigger.COMMAND, "/p a@other_bot"),
+        (GROUP, "/nonsense@presagio_bot", Trigger.COMMAND, "/nonsense"),
+    ],
+)
+def test_who_is_spoken_to(chat: dict[str, Any], text: str, trigger: Trigger, meant: str) -> None:
+    request = read(chat=chat, text=text)
+    assert request
+    assert (request.trigger, request.text) == (trigger, meant)
+
+
+@pytest.mark.parametrize("text", ["/p@other_bot x", "/nonsense", "/why@presagio_bot2"])
+def test_a_command_for_others_is_no_request(text: str) -> None:
+    assert read(text=text) is None
+
+
+def test_the_person_and_the_place_are_known() -> None:
+    request = read(text="It rains")
+    assert request
+    assert (request.person.id, request.person.language) == ("7", "es-AR")
+    assert (request.place.chat_id, request.place.private, request.place.title) == (
+        "-100",
+        False,
+        "Friends",
+    )
+    assert request.event == ("telegram", "-100:5")
+
+
+def test_who_speaks_as_a_channel_is_no_bot_and_no_admin() -> None:
+    channel = {"id": -200, "type": "channel", "title": "News"}
+    request = read(text="/p x", **{"from": CHANNEL_BOT, "sender_chat": channel})
+    assert request
+    assert (request.person.id, request.person.bot) == ("-200", False)
+
+
+async def test_an_anonymous_admin_is_an_admin_and_nobody_else_is() -> None:
+    anonymous = read(text="/p x", **{"from": ANONYMOUS, "sender_chat": GROUP})
+    alice = read(text="/p x")
+    assert anonymous
+    assert alice
+    assert not anonymous.person.bot
+    assert (await anonymous.is_admin(), await alice.is_admin()) == (True, False)
+
+
+def test_another_bot_and_the_bot_itself_are_told_apart() -> None:
+    other = read(text="/p x", **{"from": CHANNEL_BOT})
+    own = read(text="/p x", **{"from": {"id": 1, "is_bot": True, "first_name": "Presagio"}})
+    assert other
+    assert own
+    assert (other.person.bot, other.person.myself) == (True, False)
+    assert own.person.myself
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"new_chat_members": [ALICE]},
+        {"text": "It rains", "via_bot": CHANNEL_BOT},
+    ],
+)
+def test_what_says_nothing_to_anybody_is_no_request(fields: dict[str, Any]) -> None:
+    assert read(**fields) is None
+
+
+@pytest.mark.parametrize(("topic", "thread"), [(True, "9"), (False, None)])
+def test_only_topics_are_threads(topic: bool, thread: str | None) -> None:
+    request = read(text="It rains", message_thread_id=9, is_topic_message=topic)
+    assert request
+    assert request.place.thread == thread
