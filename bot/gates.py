@@ -110,7 +110,8 @@ def _not_meant(request: Request) -> str | None:
         return "other bot"
     if request.edited or not request.text:
         return "edited or empty"
-    if request.trigger is Trigger.OVERHEARD and not looks_like_headline(request.text):
+    overheard = request.trigger is Trigger.OVERHEARD
+    if overheard and (request.called or not looks_like_headline(request.text)):
         return "overheard, no headline"
     return None
 

@@ -94,7 +94,7 @@ class Registry:
         if request.trigger is Trigger.BUTTON:
             return await self._pressed(request, services)
         called = request.called
-        if called is None or request.trigger is Trigger.OVERHEARD:
+        if called is None:
             return await self._plain(request, services)
         name, text = called
         command = self._by_name.get(name)

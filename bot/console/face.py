@@ -11,7 +11,7 @@ from bot.reply import Action, Reply
 from bot.request import Request
 
 PLATFORM = "console"
-_PRESS = re.compile(r":(\d{1,3})")
+_PRESS = re.compile(r":([0-9]{1,3})")
 
 
 class ConsoleFace:

@@ -27,6 +27,7 @@ GROUP = Place(platform="test", chat_id="g", private=False, title="A group")
 ANA = Person(id="ana")
 
 _numbers = itertools.count(1)
+_SECONDS = 20.0  # after which something hangs, on a busy machine too
 
 
 def event(text: str, **changes: object) -> Request:
@@ -65,11 +66,13 @@ class MemoryFace:
     delivered: list[tuple[Request, Reply]] = field(default_factory=list)
     signs: int = 0
     hold: asyncio.Event | None = None  # deliveries wait for it
+    sending: bool = False
 
     async def show_busy(self, request: Request) -> None:
         self.signs += 1
 
     async def deliver(self, request: Request, reply: Reply) -> None:
+        self.sending = True
         if self.hold:
             await self.hold.wait()
         self.delivered.append((request, reply))
@@ -118,13 +121,20 @@ class Bot:
 
     async def chat(self, place: Place = PRIVATE) -> Chat:
         return await self.services.chats.meet(
-            place.platform, place.chat_id, private=place.private, title=None
+            place.platform, place.chat_id, private=place.private, title=place.title
         )
 
     async def set_up(self, place: Place = GROUP, **changes: object) -> None:
         """Change the settings of a chat."""
         chat = await self.chat(place)
         await self.services.chats.change(replace(chat, **changes))  # type: ignore[arg-type]  # settings of Chat
+
+
+async def until(holds: Callable[[], object]) -> None:
+    """Wait for something that other tasks bring about."""
+    async with asyncio.timeout(_SECONDS):
+        while not holds():  # noqa: ASYNC110 - many things may make it true
+            await asyncio.sleep(0.005)
 
 
 async def read(text: str, *, now: datetime) -> Headline:

@@ -3,12 +3,16 @@
 import pytest
 
 from bot.commands.why import receipt
+from bot.words import words_for
 from engine.types import Hit, Usage, Verdict
+from tests.bot.conversing import Bot
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
+
+ENGLISH = words_for("en")
 
 
 def lines(*hits: Hit, verdict: Verdict = JUDGED) -> list[str]:
-    return receipt(make_prophecy(*hits, verdict=verdict), hits).splitlines()
+    return receipt(make_prophecy(*hits, verdict=verdict), hits, ENGLISH).splitlines()
 
 
 def test_a_judged_answer() -> None:
@@ -65,4 +69,62 @@ def test_what_was_kept_is_not_counted_as_spent() -> None:
 
 def test_how_unknown_words_were_looked_for_is_told() -> None:
     prophecy = make_prophecy(terms=(make_term("coffee", neighbour_of="covfefe"),))
-    assert 'No tweet says "covfefe"; looked for "coffee".' in receipt(prophecy, []).splitlines()
+    assert (
+        'No tweet says "covfefe"; looked for "coffee".'
+        in receipt(prophecy, [], ENGLISH).splitlines()
+    )
+
+
+def test_counts_and_numbers_in_spanish() -> None:
+    prophecy = make_prophecy(make_hit(factors={"truncated": 0.9}), candidates=("1",))
+    said = receipt(prophecy, prophecy.hits, words_for("es")).splitlines()
+    assert said[0].startswith("1 candidato de demo; cubre el 61% ")
+    assert said[2] == "Tokens: 4.321 de entrada, 56 de salida; costo: $0.0012."
+    assert said[5] == "   multiplicado por: cortado 0.90"
+
+
+def test_many_words_in_common_are_cut() -> None:
+    hit = make_hit(matched=tuple(f"word{n}" for n in range(500)))
+    assert len(lines(hit)[-1]) < 350
+
+
+async def test_why_explains_what_was_shown_last(bot: Bot) -> None:
+    await bot.say("Coffee prices soar")
+    first = (await bot.say("/why")).text or ""
+    assert [f"{n}. score" in first for n in range(1, 6)] == [True, True, True, False, False]
+    await bot.say("/more")
+    second = (await bot.say("/why")).text or ""
+    assert [f"{n}. score" in second for n in range(1, 6)] == [False, False, False, True, True]
+
+
+async def test_why_explains_one_of_those_shown_so_far(bot: Bot) -> None:
+    await bot.say("Coffee prices soar")
+    text = (await bot.say("/why 2")).text or ""
+    assert [f"{n}. score" in text for n in (1, 2, 3)] == [False, True, False]
+    await bot.say("/more")
+    assert "1. score" in ((await bot.say("/why 1")).text or "")
+
+
+async def test_why_knows_only_what_was_shown(bot: Bot) -> None:
+    await bot.say("Coffee prices soar")
+    for wanted in ("4", "0", "-1", "two", "99"):
+        reply = await bot.say(f"/why {wanted}")
+        assert reply.text == "I showed 1, 2, 3. Ask /why or /why NUMBER."
+        assert reply.ephemeral
+
+
+async def test_the_button_explains_the_page_it_stands_on(bot: Bot) -> None:
+    first = await bot.say("Coffee prices soar")
+    second = await bot.press(first, "more")
+    of_first = await bot.press(first, "why")
+    assert "1. score" in (of_first.text or "")
+    assert "4. score" not in (of_first.text or "")
+    assert "4. score" in ((await bot.press(second, "why")).text or "")
+    assert of_first.ephemeral
+
+
+async def test_why_works_where_nothing_was_found(bot: Bot) -> None:
+    bot.engine.found = 0
+    await bot.say("Coffee prices soar")
+    assert "4 candidates from demo" in ((await bot.say("/why")).text or "")
+    assert (await bot.say("/why 1")).text == "I showed -. Ask /why or /why NUMBER."

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from bot.console.screen import Screen
 from bot.reply import HitView, Reply
+from bot.words import words_for
 
+WORDS = words_for("en")
 ESCAPES = re.compile(r"\x1b(\[[0-9;]*m|\]8;[^\x1b]*\x1b\\)")
 URL = "https://twitter.com/ana/status/" + "9" * 80
 
@@ -35,6 +37,7 @@ def view(text: str = "Coffee will be dear", **changes: object) -> HitView:
         "text": text,
         "author": "ana",
         "date": datetime(2014, 3, 1, 9, tzinfo=UTC),
+        "date_text": "March 1, 2014",
         "age": "9 years before",
         "url": "https://x.com/ana/status/1",
         "score": 0.8349,
@@ -52,6 +55,7 @@ def shown(reply: Reply, *, width: int = 60, terminal: bool = False) -> str:
 
 def test_a_reply_on_paper() -> None:
     reply = Reply(
+        words=WORDS,
         headline="Coffee prices soar",
         notice="Not judged: no key.",
         hits=(view(), view("Two\nlines", rank=2, author=None, url=None, judged=True, flags=())),
@@ -60,12 +64,12 @@ def test_a_reply_on_paper() -> None:
         "Coffee prices soar\n"
         "Not judged: no key.\n"
         "\n"
-        "1. 9 years before · 2014-03-01 · @ana · 0.83 · not judged ·\n"
-        "repost\n"
+        "1. 9 years before · March 1, 2014 · @ana · 0.83 · not judged\n"
+        "· repost\n"
         "   Coffee will be dear\n"
         "   https://x.com/ana/status/1\n"
         "\n"
-        "2. 9 years before · 2014-03-01 · 0.83\n"
+        "2. 9 years before · March 1, 2014 · 0.83\n"
         "   Two\n"
         "   lines\n"
         "\n"
@@ -73,29 +77,33 @@ def test_a_reply_on_paper() -> None:
 
 
 def test_text_keeps_its_lines() -> None:
-    assert shown(Reply(text="one\n\n  two")) == "one\n\n  two\n\n"
+    assert shown(Reply(words=WORDS, text="one\n\n  two")) == "one\n\n  two\n\n"
 
 
 def test_the_terminal_gets_the_same_words_with_colours() -> None:
-    reply = Reply(headline="Coffee", text="text", notice="notice", hits=(view(),))
+    reply = Reply(words=WORDS, headline="Coffee", text="text", notice="notice", hits=(view(),))
     on_terminal = shown(reply, width=80, terminal=True)
     assert "\x1b[" in on_terminal
     assert ESCAPES.sub("", on_terminal) == shown(reply, width=80)
 
 
 def test_paper_has_no_colours() -> None:
-    assert "\x1b" not in shown(Reply(headline="Coffee", hits=(view(),)))
+    assert "\x1b" not in shown(Reply(words=WORDS, headline="Coffee", hits=(view(),)))
 
 
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     colours = re.compile(r"\x1b\[[0-9;]*3\d")
-    assert not colours.search(shown(Reply(headline="Coffee", hits=(view(),)), terminal=True))
+    assert not colours.search(
+        shown(Reply(words=WORDS, headline="Coffee", hits=(view(),)), terminal=True)
+    )
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_long_text_is_wrapped_to_the_width_and_indented(terminal: bool) -> None:
-    text = shown(Reply(hits=(view("word " * 60, url=None),)), width=40, terminal=terminal)
+    text = shown(
+        Reply(words=WORDS, hits=(view("word " * 60, url=None),)), width=40, terminal=terminal
+    )
     lines = ESCAPES.sub("", text).splitlines()
     body = [line for line in lines if "word" in line]
     assert len(body) > 5
@@ -105,20 +113,22 @@ def test_long_text_is_wrapped_to_the_width_and_indented(terminal: bool) -> None:
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_link_is_never_broken(terminal: bool) -> None:
-    text = shown(Reply(hits=(view(url=URL),)), width=40, terminal=terminal)
+    text = shown(Reply(words=WORDS, hits=(view(url=URL),)), width=40, terminal=terminal)
     assert f"{URL}\n" in ESCAPES.sub("", text)
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_markup_and_emoji_codes_in_a_tweet_are_only_text(terminal: bool) -> None:
-    text = shown(Reply(hits=(view("[bold]loud[/bold] :smile: [/x]"),)), terminal=terminal)
+    text = shown(
+        Reply(words=WORDS, hits=(view("[bold]loud[/bold] :smile: [/x]"),)), terminal=terminal
+    )
     assert "[bold]loud[/bold] :smile: [/x]" in ESCAPES.sub("", text)
 
 
 @given(st.text(st.characters(codec=None)))
 def test_a_tweet_cannot_send_escape_sequences(text: str) -> None:
     hostile = view(text, author=text, url=text)
-    reply = Reply(headline=text, text=text, notice=text, hits=(hostile,))
+    reply = Reply(words=WORDS, headline=text, text=text, notice=text, hits=(hostile,))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", shown(reply))
     assert not re.search(
         "[\x00-\x09\x0b-\x1f\x7f-\x9f]", ESCAPES.sub("", shown(reply, terminal=True))
@@ -128,14 +138,16 @@ def test_a_tweet_cannot_send_escape_sequences(text: str) -> None:
 def test_a_stream_that_cannot_hold_a_character_gets_a_question_mark() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    Screen(stream, width=80).show(Reply(text="Café ☕"))
+    Screen(stream, width=80).show(Reply(words=WORDS, text="Café ☕"))
     assert raw.getvalue() == b"Caf? ?\n\n"
 
 
 def test_a_pipe_never_loads_the_terminal_library() -> None:
     code = (
         "import sys; from bot.console.screen import Screen; from bot.reply import Reply;"
-        " Screen(sys.stdout).show(Reply(text='x')); sys.exit('rich' in sys.modules)"
+        " from bot.words import words_for;"
+        " Screen(sys.stdout).show(Reply(words=words_for('en'), text='x'));"
+        " sys.exit('rich' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"x\n\n")

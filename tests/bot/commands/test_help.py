@@ -1,0 +1,84 @@
+"""/help tells what the bot does here, in the chat's language, with an example that works."""
+
+import io
+
+import pytest
+
+from bot.app import DEMO_CORPUS, App
+from bot.commands import standard_commands
+from bot.console.demo import load_demo
+from bot.console.output import Output
+from bot.prophecy_reply import EXAMPLE
+from bot.request import Person
+from bot.settings import load_settings
+from bot.words import LANGUAGES, words_for
+from db.corpora import Corpora
+from db.documents import Documents
+from db.pool import Database
+from db.search import Search
+from engine.chat import Listening
+from engine.prophecy import Prophet
+from tests.bot.conversing import GROUP, Bot
+from tests.bot.prophecies import NOW
+
+SPANISH = Person(id="ana", language="es")
+
+
+@pytest.mark.parametrize("text", ["/help", "/start", "/help nonsense", "/HELP", "/start payload"])
+async def test_every_command_is_listed(bot: Bot, text: str) -> None:
+    listed = ((await bot.say(text)).text or "").splitlines()
+    for command in standard_commands().commands:
+        assert f"{command.usage}: {command.summary}" in listed
+
+
+async def test_in_spanish(bot: Bot) -> None:
+    listed = (await bot.say("/start", person=SPANISH)).text or ""
+    assert "/prophecy TITULAR: busca tuits viejos" in listed
+    assert listed.endswith("Por ejemplo: /prophecy El precio del café alcanza un récord")
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("why", "For example: /why 2"),
+        ("/why", "For example: /why 2"),
+        ("P", "Also: /p\nFor example: /prophecy "),
+        ("start", "Also: /start\nFor example: /help why"),
+    ],
+)
+async def test_one_command_is_shown_with_its_example(bot: Bot, asked: str, expected: str) -> None:
+    text = (await bot.say(f"/help {asked}")).text or ""
+    assert expected in text
+    assert len(text.splitlines()) <= 3
+
+
+@pytest.mark.parametrize(
+    ("listening", "expected"),
+    [
+        (Listening.ALL, "Here I read along, and speak only when a tweet fits well."),
+        (Listening.MENTIONS, "Here I answer when I am mentioned or replied to."),
+        (Listening.COMMANDS, "Here I answer commands only."),
+    ],
+)
+async def test_what_is_answered_here_is_told(bot: Bot, listening: Listening, expected: str) -> None:
+    await bot.set_up(listening=listening)
+    assert expected in ((await bot.say("/help", place=GROUP)).text or "").splitlines()
+    private = (await bot.say("/help")).text or ""
+    assert "Here every message is taken for a headline." in private.splitlines()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_the_example_works_on_the_bundled_corpus(database_url: str, language: str) -> None:
+    storage = await Database.open(database_url)
+    app = App(
+        settings=load_settings(),
+        database=storage,
+        corpora=Corpora(storage),
+        documents=Documents(storage),
+        prophet=Prophet(Search(storage)),
+    )
+    await load_demo(app, output=Output(io.StringIO(), io.StringIO()))
+    example = words_for(language).say(EXAMPLE)
+    prophecy = await app.prophesy(example, corpus=DEMO_CORPUS, limit=3, now=NOW)
+    assert prophecy.hits
+    await storage.close()

@@ -1,0 +1,208 @@
+"""A headline is answered, and answered further; in groups only as the chat wants it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.prophecy_reply import EXAMPLE
+from bot.reply import Action, Reply
+from bot.request import Person, Request, Trigger
+from engine.chat import Listening
+from engine.errors import CorpusNotFound, FetchRefused
+from engine.types import Headline
+from tests.bot.conversing import ANA, GROUP, Bot, bot_on, event
+from tests.bot.prophecies import NOW, UNJUDGED
+
+HEADLINE = "Senate Passes The Budget After A Long Night"
+
+
+def ranks(reply: Reply) -> list[int]:
+    return [hit.rank for hit in reply.hits]
+
+
+def actions(reply: Reply) -> list[list[Action]]:
+    return [[button.action for button in row] for row in reply.buttons]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Coffee prices soar",
+        "  Coffee prices soar\n",
+        "/prophecy Coffee prices soar",
+        "/p Coffee prices soar",
+        "/P   Coffee prices soar ",
+        "/prophecy\nCoffee prices soar",
+    ],
+)
+async def test_a_headline_is_prophesied(bot: Bot, text: str) -> None:
+    reply = await bot.say(text)
+    assert [call[:2] for call in bot.engine.calls] == [("Coffee prices soar", "demo")]
+    assert bot.engine.calls[0][3] == NOW
+    assert reply.headline == "Coffee prices soar"
+    assert ranks(reply) == [1, 2, 3]
+    assert not reply.ephemeral
+
+
+@pytest.mark.parametrize("text", ["/r/politics bans bots", "/", "/ 5", "/2024/06/01", "50/50 vote"])
+async def test_a_slash_alone_makes_no_command(bot: Bot, text: str) -> None:
+    await bot.say(text)
+    assert [call[0] for call in bot.engine.calls] == [text]
+
+
+@pytest.mark.parametrize("text", ["/p", "/prophecy  "])
+async def test_no_headline_asks_for_one(bot: Bot, text: str) -> None:
+    assert (await bot.say(text)).text == f"Send me a headline, such as: {EXAMPLE}"
+    assert bot.engine.calls == []
+
+
+async def test_the_corpus_is_that_of_the_chat(bot: Bot) -> None:
+    await bot.say("/corpus larga")
+    await bot.say("Coffee")
+    assert bot.engine.calls[0][1] == "larga"
+
+
+async def test_more_shows_the_next_ones_without_another_search(bot: Bot) -> None:
+    await bot.say("Coffee prices soar")
+    assert ranks(await bot.say("/more")) == [4, 5]
+    assert (await bot.say("/more")).text == "That is all I found."
+    assert (await bot.say("/more")).text == "That is all I found."
+    assert len(bot.engine.calls) == 1
+
+
+async def test_more_counts_ages_up_to_the_moment_of_the_question(bot: Bot) -> None:
+    first = await bot.say("Coffee prices soar")
+    later = await bot.say("/more", now=NOW + timedelta(days=800))
+    assert later.hits[0].age == first.hits[0].age == "10 years before"
+
+
+async def test_the_button_for_more_shows_the_same_page_to_whoever_presses_it(bot: Bot) -> None:
+    first = await bot.say("Coffee prices soar")
+    second = await bot.press(first, "more")
+    assert ranks(second) == [4, 5]
+    assert ranks(await bot.press(first, "more", person=Person(id="ben"))) == [4, 5]
+    assert "more" not in [action.name for row in actions(second) for action in row]
+
+
+async def test_buttons_of_an_old_answer_are_about_that_answer(bot: Bot) -> None:
+    old = await bot.say("Coffee prices soar")
+    await bot.say("Tea prices soar")
+    assert (await bot.press(old, "more")).headline == "Coffee prices soar"
+    # What was shown last is now the old one's second page.
+    assert (await bot.say("/why 4")).text is not None
+
+
+async def test_every_hit_has_its_votes_and_the_page_the_rest(bot: Bot) -> None:
+    reply = await bot.say("Coffee prices soar")
+    named = [[(action.name, action.value) for action in row] for row in actions(reply)]
+    assert named == [
+        [("up", "1"), ("down", "1")],
+        [("up", "2"), ("down", "2")],
+        [("up", "3"), ("down", "3")],
+        [("more", "3"), ("why", "0"), ("picture", "0")],
+    ]
+
+
+async def test_finding_nothing_has_no_buttons(bot: Bot) -> None:
+    bot.engine.found = 0
+    reply = await bot.say("Coffee prices soar")
+    assert reply.buttons == ()
+    assert reply.text == "No results, nothing spooky: no old tweet foretold this."
+    assert (await bot.say("/more")).text == "That is all I found."
+
+
+@pytest.mark.parametrize("command", ["/more", "/why", "/why 1", "/picture"])
+async def test_there_must_be_an_answer_to_ask_about(bot: Bot, command: str) -> None:
+    assert (await bot.say(command)).text == "Send me a headline first."
+
+
+async def test_chats_do_not_see_each_other(bot: Bot) -> None:
+    reply = await bot.say("Coffee prices soar")
+    assert (await bot.say("/more", place=GROUP)).text == "Send me a headline first."
+    pressed = await bot.press(reply, "more", place=GROUP)
+    assert pressed.toast == "This button is too old."
+    assert ranks(await bot.say("/more")) == [4, 5]
+
+
+async def test_a_failed_question_leaves_the_last_answer(bot: Bot) -> None:
+    await bot.say("Coffee prices soar")
+    bot.engine.errors["Tea"] = CorpusNotFound("There is no corpus 'x'.", fix="Load one.")
+    assert (await bot.say("Tea prices soar")).text == "There is no corpus 'x'. See /corpus."
+    assert ranks(await bot.say("/more")) == [4, 5]
+
+
+async def test_an_answer_speaks_the_reader_s_language(bot: Bot) -> None:
+    reply = await bot.say("El café sube", person=Person(id="ana", language="es"))
+    assert reply.hits[0].date_text == "1 de marzo de 2014"
+    assert reply.hits[0].age == "10 años antes"
+    assert [button.label for button in reply.buttons[-1]] == ["Más", "¿Por qué?", "Imagen"]
+
+
+async def test_a_page_gives_headline_and_date(bot: Bot) -> None:
+    async def fetched(text: str, *, now: datetime) -> Headline:
+        return Headline(
+            text="Coffee prices soar", original=text, date=datetime(2016, 5, 1, tzinfo=UTC)
+        )
+
+    async with bot_on(bot.turns._database, read_headline=fetched) as reader:
+        reply = await reader.say("https://news.example/a")
+        assert (reply.headline, reply.hits[0].age) == ("Coffee prices soar", "2 years before")
+
+
+async def test_a_page_that_cannot_be_had_is_said(bot: Bot) -> None:
+    async def refuse(text: str, *, now: datetime) -> Headline:
+        raise FetchRefused("No.", fix="Paste the headline instead.")
+
+    async with bot_on(bot.turns._database, read_headline=refuse) as reader:
+        reply = await reader.say("http://127.0.0.1")
+        assert (reply.text, reply.ephemeral) == ("No. Paste the headline instead.", True)
+
+
+class TestOverheard:
+    def said(self, text: str = HEADLINE) -> Request:
+        return event(text, place=GROUP, trigger=Trigger.OVERHEARD)
+
+    async def test_a_good_hit_is_said(self, bot: Bot) -> None:
+        await bot.set_up(listening=Listening.ALL)
+        reply = await bot.hear(self.said())
+        assert reply
+        assert ranks(reply) == [1, 2, 3]
+
+    async def test_it_has_to_reach_the_threshold_of_the_chat(self, bot: Bot) -> None:
+        bot.engine.parts = {"judgment": 3 / 6, "lexical": 1.0, "age": 1.0}
+        await bot.set_up(listening=Listening.ALL, threshold=4)
+        assert await bot.hear(self.said()) is None
+        await bot.set_up(threshold=3)
+        assert await bot.hear(self.said())
+
+    async def test_without_a_model_it_has_to_cover_the_headline(self, bot: Bot) -> None:
+        bot.engine.verdict = UNJUDGED
+        await bot.set_up(listening=Listening.ALL)
+        bot.engine.parts = {"judgment": None, "lexical": 0.49, "age": 1.0}
+        assert await bot.hear(self.said()) is None
+        bot.engine.parts = {"judgment": None, "lexical": 0.5, "age": 1.0}
+        assert await bot.hear(self.said())
+
+    async def test_small_talk_is_not_even_looked_up(self, bot: Bot) -> None:
+        await bot.set_up(listening=Listening.ALL)
+        assert await bot.hear(self.said("I will be there in ten minutes")) is None
+        assert bot.engine.calls == []
+
+    async def test_commands_are_not_overheard(self, bot: Bot) -> None:
+        await bot.set_up(listening=Listening.ALL)
+        for text in ("/help", "/nonsense", "/settings threshold 0", "/p https://news.example"):
+            assert await bot.hear(self.said(text)) is None
+        assert bot.engine.calls == []
+
+    async def test_where_it_may_not_speak_nothing_is_looked_up(self, bot: Bot) -> None:
+        assert await bot.hear(self.said()) is None  # a new group: mentions only
+        assert bot.engine.calls == []
+
+
+async def test_threads_have_their_own_last_answer(bot: Bot) -> None:
+    one, two = (replace(GROUP, thread=number) for number in ("1", "2"))
+    await bot.say("Coffee prices soar", place=one)
+    await bot.say("Tea prices soar", place=two, person=ANA)
+    assert (await bot.say("/more", place=one)).headline == "Coffee prices soar"
+    assert (await bot.say("/more", place=GROUP)).headline == "Tea prices soar"

@@ -1,0 +1,52 @@
+"""From a text to its command; mistakes are answered kindly."""
+
+import pytest
+
+from bot.commands import Registry, standard_commands
+from bot.commands.prophecy import PROPHECY, plain
+from bot.words import LANGUAGES, words_for
+from tests.bot.conversing import GROUP, Bot
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/whi", "I know no command /whi. Did you mean /why? /help lists all of them."),
+        ("/xyzzy now", "I know no command /xyzzy. /help lists all of them."),
+        (
+            "/PROPHESY x",
+            "I know no command /prophesy. Did you mean /prophecy? /help lists all of them.",
+        ),
+    ],
+)
+async def test_an_unknown_command_is_answered_kindly(bot: Bot, text: str, expected: str) -> None:
+    reply = await bot.say(text)
+    assert (reply.text, reply.ephemeral) == (expected, True)
+    assert bot.engine.calls == []
+
+
+async def test_a_long_nonsense_is_cut(bot: Bot) -> None:
+    assert len((await bot.say("/" + "x" * 9000)).text or "") < 120
+
+
+def test_two_commands_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="share a name"):
+        Registry([PROPHECY, PROPHECY], plain=plain)
+
+
+async def test_every_example_is_understood(bot: Bot) -> None:
+    await bot.say("Coffee prices soar")
+    for code in LANGUAGES:
+        for command in standard_commands().commands:
+            reply = await bot.say(words_for(code).say(command.example))
+            said = reply.text or ""
+            assert not any(
+                word in said for word in ("I know no", "Ask /why", "There is no", "first")
+            )
+
+
+@pytest.mark.parametrize("place", [GROUP])
+async def test_commands_of_everybody_work_in_a_group(bot: Bot, place: object) -> None:
+    await bot.say("/p Coffee prices soar", place=place)
+    for text in ("/more", "/why", "/top", "/help", "/start", "/corpus"):
+        assert "Only admins" not in ((await bot.say(text, place=place)).text or "")

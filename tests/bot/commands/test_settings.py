@@ -1,0 +1,210 @@
+"""Every setting can be read, changed and mistyped; in groups only admins change them."""
+
+from datetime import time
+
+import pytest
+
+from bot.commands.chat_settings import SETTINGS_BY_NAME, shown_value
+from bot.reply import Reply
+from bot.request import Person, Trigger
+from db.pool import Database
+from engine.chat import Chat, Listening
+from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event
+
+ADMINS_ONLY = "Only admins of this chat may use /"
+
+
+async def yes() -> bool:
+    return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "expected", "shown"),
+    [
+        ("language es", "language", "es", "es"),
+        ("LANGUAGE EN", "language", "en", "en"),
+        ("language auto", "language", None, "auto"),
+        ("listening all", "listening", Listening.ALL, "all"),
+        ("listening Mentions", "listening", Listening.MENTIONS, "mentions"),
+        ("listening commands", "listening", Listening.COMMANDS, "commands"),
+        ("threshold 0", "threshold", 0, "0"),
+        ("threshold   6", "threshold", 6, "6"),
+        ("timezone europe/madrid", "time_zone", "Europe/Madrid", "Europe/Madrid"),
+        ("quiet 23:00-08:00", "quiet_from", time(23), "23:00-08:00"),
+        ("quiet 9:30 – 0:00", "quiet_to", time(0), "09:30-00:00"),
+        ("quiet off", "quiet_from", None, "off"),
+        ("picture on", "picture", True, "on"),
+        ("picture OFF", "picture", False, "off"),
+        ("corpus larga", "corpus", "larga", "larga"),
+    ],
+)
+async def test_a_setting_is_changed_and_shown(
+    bot: Bot, typed: str, field: str, expected: object, shown: str
+) -> None:
+    reply = await bot.say(f"/settings {typed}")
+    chat = await bot.chat()
+    assert getattr(chat, field) == expected
+    name = typed.split(maxsplit=1)[0].lower()
+    assert f"{name}: {shown}" in (reply.text or "").splitlines()
+    assert reply.ephemeral
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("language fr", "fr does not fit language. Use one of: en, es, auto."),
+        ("language", "- does not fit language. Use one of: en, es, auto."),
+        ("listening some", "some does not fit listening. Use one of: all, mentions, commands."),
+        ("threshold 7", "7 does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
+        ("threshold -1", "-1 does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
+        ("threshold ٣", "٣ does not fit threshold. Use one of: 0, 1, 2, 3, 4, 5, 6."),
+        ("timezone Mars/Base", "Mars/Base is no time zone. An example: Europe/Madrid."),
+        ("timezone ../../x", "../../x is no time zone. An example: Europe/Madrid."),
+        ("timezone", "- is no time zone. An example: Europe/Madrid."),
+        ("quiet", "Write quiet hours as 23:00-08:00, or off."),
+        ("quiet 25:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
+        ("quiet 08:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
+        ("picture maybe", "maybe does not fit picture. Use one of: on, off."),
+        ("corpus nowhere", "There is no corpus nowhere. There are: demo, larga."),
+        (
+            "colour red",
+            "There is no setting colour. There are: language, listening, threshold, timezone,"
+            " quiet, picture, corpus.",
+        ),
+    ],
+)
+async def test_a_wrong_value_is_told_and_changes_nothing(
+    bot: Bot, typed: str, expected: str
+) -> None:
+    before = await bot.chat()
+    reply = await bot.say(f"/settings {typed}")
+    assert (reply.text, reply.ephemeral) == (expected, True)
+    assert await bot.chat() == before
+
+
+async def test_what_was_typed_is_not_echoed_without_end(bot: Bot) -> None:
+    for typed in ("colour", "language", "timezone", "corpus"):
+        for text in (f"{typed} {'x' * 5000}", f"{typed}{'x' * 5000}"):
+            assert len((await bot.say(f"/settings {text}")).text or "") < 250
+
+
+async def test_all_settings_are_shown(bot: Bot) -> None:
+    lines = ((await bot.say("/settings")).text or "").splitlines()
+    assert lines == [
+        "Settings of this chat; /settings NAME VALUE changes one:",
+        "language: auto",
+        "listening: mentions",
+        "threshold: 4",
+        "timezone: UTC",
+        "quiet: off",
+        "picture: off",
+        "corpus: the configured one",
+    ]
+
+
+async def test_a_new_language_is_spoken_at_once(bot: Bot) -> None:
+    reply = await bot.say("/settings language es")
+    assert (reply.text or "").startswith("Ajustes de este chat;")
+    assert (await bot.say("/top")).text == "Todavía nadie votó una profecía de este chat."
+    back = await bot.say("/settings language auto")
+    assert (back.text or "").startswith("Settings of this chat;")
+
+
+async def test_what_is_shown_can_be_typed(bot: Bot) -> None:
+    await bot.say("/settings quiet 9:05-23:00")
+    await bot.say("/settings timezone asia/kolkata")
+    chat = await bot.chat()
+    for name in SETTINGS_BY_NAME:
+        await bot.say(f"/settings {name} {shown_value(chat, name)}")
+    assert await bot.chat() == chat
+
+
+async def test_every_button_changes_what_it_says(bot: Bot) -> None:
+    shown = await bot.say("/settings")
+    for row in shown.buttons:
+        for button in row:
+            reply = await bot.say(str(button.action), trigger=Trigger.BUTTON)
+            assert reply.replaces
+            assert reply.toast in ("Noted.", "Anotado.")
+            name, _, value = button.action.value.partition("=")
+            assert f"{name}: {value}" in (reply.text or "").splitlines()
+            assert str(button.action) not in [str(b.action) for r in reply.buttons for b in r]
+
+
+class TestAdmins:
+    """In groups; in private everybody is his own admin."""
+
+    async def refused(self, bot: Bot, text: str, **changes: object) -> Reply:
+        before = await bot.chat(GROUP)
+        reply = await bot.say(text, place=GROUP, **changes)
+        assert await bot.chat(GROUP) == before
+        return reply
+
+    @pytest.mark.parametrize("text", ["/settings", "/settings threshold 0"])
+    async def test_settings_are_theirs(self, bot: Bot, text: str) -> None:
+        assert (await self.refused(bot, text)).text == f"{ADMINS_ONLY}settings."
+
+    async def test_so_are_its_buttons(self, bot: Bot) -> None:
+        reply = await self.refused(bot, "set::threshold=0", trigger=Trigger.BUTTON)
+        assert (reply.toast, reply.text) == (f"{ADMINS_ONLY}settings.", None)
+
+    async def test_so_is_the_choice_of_a_corpus_but_not_the_list(self, bot: Bot) -> None:
+        assert (await self.refused(bot, "/corpus larga")).text == f"{ADMINS_ONLY}corpus."
+        assert "larga" in ((await self.refused(bot, "/corpus")).text or "")
+
+    async def test_an_admin_of_the_platform_may(self, bot: Bot) -> None:
+        await bot.say("/settings threshold 0", place=GROUP, is_admin=yes)
+        await bot.say("/corpus larga", place=GROUP, is_admin=yes)
+        await bot.say("set::listening=all", place=GROUP, is_admin=yes, trigger=Trigger.BUTTON)
+        chat = await bot.chat(GROUP)
+        assert (chat.threshold, chat.corpus, chat.listening) == (0, "larga", Listening.ALL)
+
+    async def test_so_may_those_that_are_configured(self, storage: Database) -> None:
+        async with bot_on(storage, admins=frozenset({"test:root"})) as bot:
+            root = Person(id="root")
+            await bot.say("/settings threshold 0", place=GROUP, person=root)
+            assert (await bot.chat(GROUP)).threshold == 0
+            other = Person(id="root2")
+            reply = await bot.say("/settings threshold 1", place=GROUP, person=other)
+            assert reply.text == f"{ADMINS_ONLY}settings."
+
+
+class TestCorpus:
+    async def test_the_list_marks_the_current_one(self, bot: Bot) -> None:
+        reply = await bot.say("/corpus")
+        assert reply.text == "Corpora:\ndemo: 3 documents ✓\nlarga: 56,573 documents"
+        await bot.press(reply, "set")
+        await bot.say("/corpus larga")
+        assert ((await bot.say("/corpus")).text or "").endswith("larga: 56,573 documents ✓")
+
+    async def test_one_document_is_one(self, storage: Database) -> None:
+        async with bot_on(storage, corpora=[corpus("one", 1)]) as bot:
+            assert ((await bot.say("/corpus")).text or "").endswith("one: 1 document")
+
+    async def test_there_may_be_none(self, storage: Database) -> None:
+        async with bot_on(storage) as bot:
+            assert (await bot.say("/corpus")).text == "There is no corpus yet."
+            assert (await bot.say("/corpus x")).text == "There is no corpus x. There are: -."
+
+    async def test_a_name_too_long_for_a_button_is_typed(self, storage: Database) -> None:
+        long = "ñ" * 30
+        async with bot_on(storage, corpora=[corpus(long), corpus("b")]) as bot:
+            reply = await bot.say("/corpus")
+            assert [button.label for row in reply.buttons for button in row] == ["b"]
+            await bot.say(f"/corpus {long}")
+            assert (await bot.chat()).corpus == long
+
+    async def test_a_button_of_a_corpus_that_is_gone_is_told(self, bot: Bot) -> None:
+        reply = await bot.say("/corpus")
+        bot.corpora.clear()
+        assert (await bot.press(reply, "set")).toast == "There is no corpus demo. There are: -."
+
+
+def test_every_setting_can_be_shown() -> None:
+    chat = Chat(id=1, platform="test", external_id="1", private=True)
+    assert all(shown_value(chat, name) for name in SETTINGS_BY_NAME)
+
+
+async def test_a_change_is_for_one_chat(bot: Bot) -> None:
+    await bot.hear(event("/settings threshold 0"))
+    assert (await bot.chat(GROUP)).threshold == 4

@@ -1,0 +1,164 @@
+"""One vote a person and hit, changeable; the counts on the buttons follow."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.commands.votes import page_of
+from bot.reply import Reply
+from bot.request import Person, Trigger
+from db.pool import Database
+from engine.chat import Answer
+from engine.types import Headline
+from tests.bot.conversing import GROUP, Bot, bot_on, event
+from tests.bot.prophecies import NOW, make_hit, make_prophecy
+
+Press = Callable[[Reply, str, str], str]
+
+
+def labels(reply: Reply) -> list[str]:
+    return [button.label for row in reply.buttons[:-1] for button in row]
+
+
+async def vote(bot: Bot, reply: Reply, value: str, person: str = "ana") -> Reply:
+    """Press "up 2" or the like on a reply."""
+    name, rank = value.split()
+    found = [
+        str(button.action)
+        for row in reply.buttons
+        for button in row
+        if (button.action.name, button.action.value) == (name, rank)
+    ]
+    return await bot.say(found[0], trigger=Trigger.BUTTON, person=Person(id=person))
+
+
+async def test_counts_follow_the_votes(bot: Bot) -> None:
+    reply = await bot.say("Coffee prices soar")
+    assert labels(reply) == ["1. 👍 0", "1. 👎 0", "2. 👍 0", "2. 👎 0", "3. 👍 0", "3. 👎 0"]
+    voted = await vote(bot, reply, "up 2")
+    assert labels(voted) == ["1. 👍 0", "1. 👎 0", "2. 👍 1", "2. 👎 0", "3. 👍 0", "3. 👎 0"]
+    assert (voted.replaces, voted.toast, voted.text, voted.hits) == (True, "Noted.", None, ())
+    assert voted.buttons[-1] == reply.buttons[-1]
+
+
+async def test_a_vote_counts_once_and_may_change(bot: Bot) -> None:
+    reply = await bot.say("Coffee prices soar")
+    for value, expected in (
+        ("up 1", ["1. 👍 1", "1. 👎 0"]),
+        ("up 1", ["1. 👍 1", "1. 👎 0"]),
+        ("down 1", ["1. 👍 0", "1. 👎 1"]),
+    ):
+        assert labels(await vote(bot, reply, value))[:2] == expected
+    assert labels(await vote(bot, reply, "up 1", "ben"))[:2] == ["1. 👍 1", "1. 👎 1"]
+
+
+async def test_a_vote_on_a_later_page_keeps_that_page(bot: Bot) -> None:
+    first = await bot.say("Coffee prices soar")
+    second = await bot.press(first, "more")
+    assert labels(await vote(bot, second, "up 5"))[2:] == ["5. 👍 1", "5. 👎 0"]
+    # And one on the first page, after the second was shown, keeps the first.
+    voted = await vote(bot, first, "up 1")
+    assert labels(voted)[:2] == ["1. 👍 1", "1. 👎 0"]
+    assert voted.buttons[-1] == first.buttons[-1]
+
+
+async def test_pages_keep_their_size_when_the_setting_changes(bot: Bot, storage: Database) -> None:
+    first = await bot.say("Coffee prices soar")
+    async with bot_on(storage, limit=2) as other:
+        assert labels(await vote(other, first, "up 3"))[-2:] == ["3. 👍 1", "3. 👎 0"]
+
+
+@given(st.integers(1, 10), st.integers(1, 40), st.data())
+def test_the_page_of_a_hit_is_the_one_it_was_shown_on(
+    size: int, hits: int, data: st.DataObject
+) -> None:
+    prophecy = make_prophecy(*(make_hit(rank) for rank in range(1, hits + 1)))
+    answer = Answer(prophecy=prophecy, asked_at=NOW, first=0, last=size)
+    pages, page = [], answer
+    while page.page:
+        pages.append(page)
+        page = page.page_at(page.last)
+    rank = data.draw(st.integers(1, hits))
+    [shown] = [one for one in pages if rank in [hit.rank for hit in one.page]]
+    later = data.draw(st.sampled_from(pages))
+    assert page_of(later, rank) == shown
+    assert later.page_named(str(shown.first)) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "up:1:0",
+        "up:1:6",
+        "up:1:-1",
+        "up:1:x",
+        "up:1:",
+        "up:1:١",
+        "up:999:1",
+        "up::1",
+        "up",
+        "nonsense:1:1",
+        "more:1:1",
+        "more:1:",
+        "more:1:99",
+        "why:1:x",
+        "why:1:",
+        "picture:1:2",
+        "picture:999:0",
+        f"up:{2**63 - 1}:1",
+        "_shown:1:1",
+        "__class__:1:1",
+        "",
+    ],
+)
+async def test_a_button_that_nothing_stands_behind_is_too_old(bot: Bot, text: str) -> None:
+    await bot.say("Coffee prices soar")
+    reply = await bot.hear(event(text or "::", trigger=Trigger.BUTTON))
+    assert reply
+    assert (reply.toast, reply.text) == ("This button is too old.", None)
+
+
+async def test_any_text_on_a_button_is_answered_with_a_word(bot: Bot) -> None:
+    await bot.say("Coffee prices soar")
+    hostile = ["set::", "set::=", "set::language=xx", "set::corpus=\u202e", "up:1:" + "9" * 50]
+    for text in hostile:
+        reply = await bot.hear(event(text, trigger=Trigger.BUTTON))
+        assert reply
+        assert reply.toast
+        assert "Sorry" not in reply.toast
+
+
+async def test_the_best_voted_are_the_top(bot: Bot) -> None:
+    assert (await bot.say("/top")).text == "No prophecy of this chat has a vote yet."
+    reply = await bot.say("Coffee prices soar")
+    for person in ("ana", "ben"):
+        await vote(bot, reply, "up 2", person)
+    await vote(bot, reply, "up 1")
+    await vote(bot, reply, "down 3")
+    said = (await bot.say("/top")).text or ""
+    assert said.splitlines() == [
+        "The best prophecies of this chat:",
+        "",
+        "1. Coffee prices soar  👍 2 👎 0",
+        "March 1, 2014, 10 years before: Tweet number 2 about coffee",
+        "https://x.com/ana/status/9007199254740993",
+        "",
+        "2. Coffee prices soar  👍 1 👎 0",
+        "March 1, 2014, 10 years before: Tweet number 1 about coffee",
+        "https://x.com/ana/status/9007199254740993",
+    ]
+    assert (await bot.say("/top", place=GROUP)).text == "No prophecy of this chat has a vote yet."
+
+
+async def test_ages_in_the_top_are_those_that_were_shown(storage: Database) -> None:
+    async def dated(text: str, *, now: datetime) -> Headline:
+        return Headline(text=text, original=text, date=datetime(2016, 5, 1, tzinfo=UTC))
+
+    async with bot_on(storage, read_headline=dated) as bot:
+        reply = await bot.say("Coffee prices soar")
+        await vote(bot, reply, "up 1")
+        assert f", {reply.hits[0].age}: " in ((await bot.say("/top")).text or "")
+        assert reply.hits[0].age == "2 years before"

@@ -1,0 +1,70 @@
+"""The log tells where an error came from, and nothing that people wrote."""
+
+from bot.incident import reason
+from engine.errors import StorageError, StorageInterrupted
+
+SECRET = "what-somebody-wrote"
+
+
+def caught(raise_it: object) -> BaseException:
+    try:
+        raise_it()  # type: ignore[operator]  # a function that raises
+    except BaseException as error:
+        return error
+    raise AssertionError
+
+
+def fails() -> None:
+    raise KeyError(SECRET)
+
+
+def fails_again() -> None:
+    try:
+        fails()
+    except KeyError as error:
+        raise RuntimeError(SECRET) from error
+
+
+def fails_meanwhile() -> None:
+    try:
+        fails()
+    except KeyError:
+        raise RuntimeError(SECRET)  # noqa: B904 - the point of the test
+
+
+def fails_for_another_reason() -> None:
+    try:
+        fails()
+    except KeyError:
+        raise RuntimeError(SECRET) from None
+
+
+def test_type_and_places_are_told_in_one_line() -> None:
+    said = reason(caught(fails))
+    assert said.startswith("KeyError (tests.bot.test_incident:")
+    assert said.endswith(" fails)")
+    assert "\n" not in said
+
+
+def test_causes_are_told_too() -> None:
+    for function in (fails_again, fails_meanwhile):
+        said = reason(caught(function))
+        assert said.startswith("RuntimeError (")
+        assert ", from KeyError (" in said
+        assert SECRET not in said
+
+
+def test_what_was_hidden_stays_hidden() -> None:
+    assert "KeyError" not in reason(caught(fails_for_another_reason))
+
+
+def test_causes_that_go_in_circles_are_told_once() -> None:
+    one, two = RuntimeError(), ValueError()
+    one.__cause__, two.__cause__ = two, one
+    assert reason(one) == "RuntimeError (), from ValueError ()"
+
+
+def test_storage_tells_what_the_server_said_but_never_a_value() -> None:
+    lost = StorageInterrupted("The connection was lost.", fix="Run it again.")
+    assert reason(lost) == "StorageInterrupted: The connection was lost. Run it again."
+    assert SECRET not in reason(StorageError(f"The database cannot take a value: {SECRET}."))
