@@ -1,0 +1,24 @@
+"""The bot asks for what it uses, and uses what it asks for."""
+
+from bot.slack.manifest import SCOPES
+from tests.scenarios.slack.stage import SlackStage
+from tests.scenarios.stage import HEADLINE
+
+
+async def test_all_scopes_of_the_manifest_are_used_and_no_others(slack_bot: SlackStage) -> None:
+    slack, alice = slack_bot.slack, slack_bot.alice
+    alice.is_admin = True
+    secret = slack.channel("secret", [alice], kind="group")
+    await alice.mentions_bot(slack_bot.general, HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    await alice.clicks(answer, "Picture")
+    await slack_bot.replies(2)
+    await alice.commands(secret, "/settings", "listening all")
+    await slack_bot.replies(3)
+    await alice.says(secret, HEADLINE)
+    await slack_bot.replies(4)
+    await alice.says(slack.im(alice), HEADLINE)
+    await slack_bot.replies(5)
+    assert slack.api.used_scopes == set(SCOPES)
+    refused = [call.method for call in slack.calls if not (call.answer or {}).get("ok")]
+    assert refused == []

@@ -1,0 +1,52 @@
+"""What a stopped bot owes."""
+
+import asyncio
+
+from tests.fakes.model import scoring, slow
+from tests.scenarios.slack.stage import SlackStage
+from tests.scenarios.stage import HEADLINE, judged_by_words
+
+
+async def test_what_is_under_way_is_answered_and_nothing_new_is_heard(
+    slack_stage: SlackStage,
+) -> None:
+    slack, direct = slack_stage.slack, slack_stage.slack.im(slack_stage.alice)
+    slack_stage.model.script = [slow(0.5, scoring(judged_by_words))]
+    async with slack_stage.serving():
+        await slack_stage.alice.says(direct, HEADLINE)
+        await slack_stage.model.until_asked(1)
+    (answer,) = slack.bot_messages
+    assert answer.visible.count("years before") == 3
+    assert slack.connections == []
+
+
+async def test_what_nobody_heard_is_answered_after_the_restart(slack_stage: SlackStage) -> None:
+    slack, direct = slack_stage.slack, slack_stage.slack.im(slack_stage.alice)
+    await slack_stage.alice.says(direct, HEADLINE)
+    async with slack_stage.serving():
+        assert await slack.redeliver(slack.envelopes[0]) == ""
+        await slack.until(lambda: slack.bot_messages)
+    assert len(slack.bot_messages) == 1
+
+
+async def test_many_questions_are_answered_once_and_in_the_order_of_their_channel(
+    slack_stage: SlackStage,
+) -> None:
+    slack = slack_stage.slack
+    slack_stage.model.script = [slow(0.3, scoring(judged_by_words))]
+    channels = [slack.channel(f"c{n}", [slack_stage.alice, slack_stage.bob]) for n in range(10)]
+    async with slack_stage.serving():
+        asked = {
+            channel.id: [
+                (await person.mentions_bot(channel, f"Coffee prices rise {number}")).ts
+                for number, person in enumerate((slack_stage.alice, slack_stage.bob) * 2)
+            ]
+            for channel in channels
+        }
+        async with asyncio.timeout(30):
+            await slack.until(lambda: len(slack.bot_messages) >= 40, within=30)
+        await slack.quiet()
+    for channel in channels:
+        said = [one.thread_ts for one in channel.messages if one.author is slack.bot]
+        assert said == asked[channel.id]
+    assert max(ack.latency for one in slack.envelopes for ack in one.acks) < 3
