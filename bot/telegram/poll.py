@@ -3,8 +3,8 @@
 Telegram takes an update for received once a later offset is asked for. The library's own updater
 asks at once, so a crash loses what it holds in memory. Here the offset stays at the oldest update
 that is still under way; what comes a second time meanwhile is known and skipped. Telegram hands
-out a hundred updates from the offset on; when so many are under way, they are kept in the database
-and confirmed, so that a busy chat delays nobody else.
+out a hundred updates from the offset on, again and again. When many are under way, they are kept
+in the database and confirmed, so that a busy chat delays nobody else.
 """
 
 import asyncio
@@ -29,7 +29,9 @@ HOLD_SECONDS = 25.0
 # Between two polls while something is under way: Telegram then answers at once, news or not.
 _BREATH_SECONDS = 0.1
 _LONGEST_PAUSE = 30.0
-_FULL = 100  # updates that Telegram hands out at once
+# Telegram hands out the oldest hundred that are not confirmed; well below that they become much
+# to send again and again.
+_MANY = 20
 
 
 @dataclass(slots=True)
@@ -66,10 +68,10 @@ class Poller:
                 continue
             self._failures = 0
             fresh = self._accept(found)
-            if len(found) >= _FULL:
+            if len(self._waiting) >= _MANY:
                 await self._make_room()
             elif not fresh and self._waiting:
-                await self._breathe()
+                await asyncio.sleep(_BREATH_SECONDS)
 
     async def settle(self, seconds: float) -> None:
         """Wait for what is under way, then confirm all that was dealt with."""
@@ -103,11 +105,6 @@ class Poller:
     def _hold(self) -> float:
         return 0.0 if self._waiting else HOLD_SECONDS
 
-    async def _breathe(self) -> None:
-        await asyncio.wait(
-            self._tasks, timeout=_BREATH_SECONDS, return_when=asyncio.FIRST_COMPLETED
-        )
-
     def _accept(self, found: list[dict[str, Any]]) -> int:
         """Start what is new and return how much that was."""
         numbered = {raw["update_id"]: raw for raw in found if isinstance(raw.get("update_id"), int)}
@@ -127,13 +124,11 @@ class Poller:
     async def _make_room(self) -> None:
         """Keep what Telegram would, so that it can hand out what comes behind."""
         waiting = self._waiting
-        if not waiting:
-            return
         try:
             await self._inbox.keep({number: self._under_way[number].raw for number in waiting})
         except StorageError as error:
             logger.warning("updates stay with Telegram: %s", error)
-            await self._breathe()
+            await asyncio.sleep(_BREATH_SECONDS)
             return
         for number in waiting:
             if number in self._under_way:
