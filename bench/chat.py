@@ -34,7 +34,7 @@ from tests.fakes.model import ModelServer, scoring, slow
 from tests.fakes.telegram import Chat, Message, TelegramServer, User
 
 _TICK = 0.01
-_LONE = 40
+_LONE = 15
 
 
 def judged(_: str, candidate: Mapping[str, Any]) -> int:
@@ -47,22 +47,26 @@ def judged(_: str, candidate: Mapping[str, Any]) -> int:
 
 @dataclass
 class Pulse:
-    """How late the loop was at the worst, and how much memory the process held over time."""
+    """How late the loop was, and how much of that its own thread was at work: the rest the machine
+    gave to others."""
 
     late: list[float] = field(default_factory=list)
-    memory: list[int] = field(default_factory=list)
+    worked: list[float] = field(default_factory=list)
 
     async def beat(self) -> None:
         """Measure until cancelled."""
         while True:
-            start = time.perf_counter()
+            start, work = time.perf_counter(), time.thread_time()
             await asyncio.sleep(_TICK)
             self.late.append(time.perf_counter() - start - _TICK)
+            self.worked.append(time.thread_time() - work)
 
-    def note(self) -> None:
-        """Forget how late the loop was, and note the memory."""
+    def taken(self) -> dict[str, float]:
+        """Return the worst since the last time."""
+        worst = {"late_ms": max(self.late, default=0), "worked_ms": max(self.worked, default=0)}
         self.late.clear()
-        self.memory.append(resident())
+        self.worked.clear()
+        return {name: round(seconds * 1000, 1) for name, seconds in worst.items()}
 
 
 def resident() -> int:
@@ -79,9 +83,7 @@ async def bot() -> None:
     configure_logging(settings.logging)
 
     def report() -> None:
-        worst = round(max(pulse.late, default=0) * 1000, 1)
-        print(json.dumps({"late_ms": worst, "memory_mb": resident()}), flush=True)
-        pulse.note()
+        print(json.dumps({**pulse.taken(), "memory_mb": resident()}), flush=True)
 
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, report)
     async with open_app(settings, progress=progress) as app:
@@ -156,6 +158,7 @@ async def measure(arguments: argparse.Namespace, url: str, texts: list[str]) -> 
             "PRESAGIO_LLM__BASE_URL": model.base_url,
             "PRESAGIO_CHAT__USER_DAILY": "-1",
             "PRESAGIO_LLM__DAILY_TOKENS": "-1",
+            "PRESAGIO_LLM__DAILY_USD": "-1",
         }
         command = [sys.executable, "-m", "bench.chat", "--bot"]
         process = await asyncio.create_subprocess_exec(

@@ -31,7 +31,7 @@ from engine.feeds.fetch import Fetcher
 logger = logging.getLogger("presagio.serve")
 
 # Of the ten seconds that a stop may take, most go to those who wait for an answer.
-_FINISH_SECONDS = 6.0
+_FINISH_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
 _TIDY_SECONDS = 3600.0
 
@@ -104,7 +104,7 @@ async def _stop(
     """Take nothing new, finish what is under way, close."""
     for task in tasks:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
     if not await conversation.drain(_FINISH_SECONDS):
         said("Some answers were not finished; their events may be delivered again.")
     for closed in await asyncio.gather(*map(_closed, services), return_exceptions=True):

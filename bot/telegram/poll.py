@@ -108,7 +108,8 @@ class Poller:
     def _accept(self, found: list[dict[str, Any]]) -> int:
         """Start what is new and return how much that was."""
         numbered = {raw["update_id"]: raw for raw in found if isinstance(raw.get("update_id"), int)}
-        fresh = [number for number in numbered if number not in self._seen | set(self._under_way)]
+        known = self._seen | set(self._under_way)
+        fresh = [number for number in numbered if number not in known]
         # Not by size: after a quiet week Telegram starts again with any number.
         self._seen = set(numbered)
         self._next = max(numbered, default=self._next - 1) + 1

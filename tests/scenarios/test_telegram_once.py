@@ -79,6 +79,21 @@ def process(stage: Stage) -> "Iterator[subprocess.Popen[bytes]]":
             serving.kill()
 
 
+async def test_a_process_that_is_told_to_end_finishes_its_answer(stage: Stage) -> None:
+    stage.model.script = [slow(1.0, scoring(judged_by_words))]
+    alice = stage.telegram.user("Alice")
+    chat = stage.telegram.private_chat(alice)
+    with process(stage) as serving:
+        await alice.says(chat, HEADLINE)
+        async with asyncio.timeout(20):
+            while not stage.model.calls:  # noqa: ASYNC110 - the process takes longer to start than the model waits for
+                await asyncio.sleep(0.05)
+        serving.terminate()
+        assert await asyncio.to_thread(serving.wait, 10) == 128 + 15
+    assert len(chat.bot_messages) == 1
+    assert stage.telegram.pending == 0
+
+
 async def test_after_a_kill_the_unanswered_are_answered_and_the_answered_left_alone(
     stage: Stage,
 ) -> None:
@@ -159,6 +174,7 @@ async def test_a_chat_with_more_than_telegram_hands_out_holds_up_nobody(stage: S
     async with stage.serving():
         for number in range(130):
             await alice.says(busy, f"{HEADLINE} in {number}")
+        await stage.model.until_asked(1)
         await (await bob.says(other, HEADLINE)).answer(timeout=10)
         assert busy.bot_messages == []
         assert await stage.rows("SELECT count(*) >= 100 FROM inbox") == [(True,)]
