@@ -140,7 +140,8 @@ async def read_shortcut(body: Payload, myself: Myself, *, now: datetime) -> Requ
         ),
         person=await _person(body["user"]["id"], myself),
         trigger=Trigger.ADDRESSED,
-        text=plain_text(_written(message)),
+        # Written as a command: a channel may listen to nothing else.
+        text=f"/prophecy {plain_text(_written(message))}",
         now=now,
         is_admin=lambda: myself.is_admin(body["user"]["id"]),
         origin=body,
