@@ -25,6 +25,7 @@ class SlackStage:
     model: ModelServer
     environment: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
+    counted: int | None = None  # messages that the test knows of
     alice: User = field(init=False)
     bob: User = field(init=False)
     general: Channel = field(init=False)
@@ -56,7 +57,8 @@ class SlackStage:
     async def serving(
         self, listening: Callable[[], object] | None = None, *, processes: int = 1
     ) -> AsyncIterator[None]:
-        """Bots that listen, until the block ends."""
+        """Bots that listen, until the block ends. By then nothing may have been said that
+        `replies` did not count."""
         tasks = [asyncio.create_task(self.run()) for _ in range(processes)]
         try:
             ready = listening or (lambda: len(self.slack.connections) == processes)
@@ -73,13 +75,16 @@ class SlackStage:
             for task in tasks:
                 with suppress(asyncio.CancelledError):
                     await task
+        if self.counted is not None:  # what was under way has been finished
+            assert len(self.slack.bot_messages) == self.counted
 
     async def reply(self, channel: Channel) -> Message:
         """The bot's first message in a channel."""
         return await channel.until(lambda message: message.author is self.slack.bot)
 
     async def replies(self, number: int) -> list[Message]:
-        """All that the bot has said, which must be so many messages, once all is quiet."""
+        """All that the bot has said, which must be so many messages, now and at the end."""
+        self.counted = number
         await self.slack.until(lambda: len(self.slack.bot_messages) >= number, within=10)
         await self.slack.quiet()
         said = self.slack.bot_messages

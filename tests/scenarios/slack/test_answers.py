@@ -130,6 +130,7 @@ async def test_why_tells_of_the_answer_in_a_thread_though_commands_know_none(
     await slack_bot.alice.commands(slack_bot.general, "/presagio")
     usage = await slack_bot.general.until(lambda message: "/prophecy HEADLINE" in message.visible)
     assert usage.ephemeral_to is slack_bot.alice
+    await slack_bot.replies(3)
 
 
 async def test_the_shortcut_answers_in_the_thread_of_the_message(slack_bot: SlackStage) -> None:

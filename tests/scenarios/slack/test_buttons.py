@@ -40,6 +40,7 @@ async def test_the_best_prophecies_are_listed(slack_bot: SlackStage) -> None:
     listed = await slack_bot.general.until(lambda message: "👍 1 👎 0" in message.visible)
     assert HEADLINE in listed.visible
     assert "Coffee prices will hit a record high" in listed.visible
+    await slack_bot.replies(2)
 
 
 async def test_more_shows_other_tweets_in_the_same_thread(slack_bot: SlackStage) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 
 from tests.fakes.model import scoring, slow
+from tests.fakes.slack import Message
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE, judged_by_words
 
@@ -11,13 +12,17 @@ async def test_what_is_under_way_is_answered_and_nothing_new_is_heard(
     slack_stage: SlackStage,
 ) -> None:
     slack, direct = slack_stage.slack, slack_stage.slack.im(slack_stage.alice)
+    said_when_deaf: list[Message] = []
     slack_stage.model.script = [slow(0.5, scoring(judged_by_words))]
     async with slack_stage.serving():
         await slack_stage.alice.says(direct, HEADLINE)
         await slack_stage.model.until_asked(1)
+        deaf = asyncio.create_task(slack.until(lambda: not slack.connections))
+        deaf.add_done_callback(lambda _: said_when_deaf.extend(slack.bot_messages))
+    await deaf
+    assert said_when_deaf == []
     (answer,) = slack.bot_messages
     assert answer.visible.count("years before") == 3
-    assert slack.connections == []
 
 
 async def test_what_nobody_heard_is_answered_after_the_restart(slack_stage: SlackStage) -> None:
