@@ -1,0 +1,130 @@
+"""Slack's payloads as requests."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from bot.request import Trigger
+from bot.slack.events import (
+    Myself,
+    Profile,
+    plain_text,
+    read_command,
+    read_message,
+    read_press,
+    read_shortcut,
+)
+from tests.bot.prophecies import NOW
+
+
+async def profile(_: str) -> Profile:
+    return Profile(language="es", time_zone="Europe/Madrid")
+
+
+async def is_admin(user: str) -> bool:
+    return user == "UADMIN"
+
+
+MYSELF = Myself(user_id="UBOT", profile=profile, is_admin=is_admin)
+SAID: Mapping[str, Any] = {
+    "type": "message",
+    "user": "U1",
+    "text": "Coffee",
+    "ts": "1.1",
+    "channel": "C1",
+    "channel_type": "channel",
+}
+
+
+@pytest.mark.parametrize(
+    ("wire", "plain"),
+    [
+        ("<https://a.example/x?a=1&amp;b=2|a.example>", "https://a.example/x?a=1&b=2"),
+        ("see <https://a.example>", "see https://a.example"),
+        ("<@U2|ana> and <#C2|news> say", "ana and news say"),
+        ("<@U2> <!channel> Coffee", "Coffee"),
+        ("1 &lt; 2 &amp;lt; 3", "1 < 2 &lt; 3"),
+    ],
+)
+def test_markup_is_read_as_it_was_shown(wire: str, plain: str) -> None:
+    assert plain_text(wire) == plain
+
+
+@pytest.mark.parametrize(
+    ("changes", "trigger", "thread", "private"),
+    [
+        ({}, Trigger.OVERHEARD, "1.1", False),
+        ({"text": "<@UBOT> Coffee"}, Trigger.ADDRESSED, "1.1", False),
+        ({"type": "app_mention", "text": "<@UBOT> Coffee"}, Trigger.ADDRESSED, "1.1", False),
+        ({"thread_ts": "0.9"}, Trigger.OVERHEARD, "0.9", False),
+        ({"channel_type": "im"}, Trigger.ADDRESSED, None, True),
+        ({"channel_type": "im", "thread_ts": "0.9"}, Trigger.ADDRESSED, "0.9", True),
+    ],
+)
+async def test_a_message_is_placed(
+    changes: dict[str, Any], trigger: Trigger, thread: str | None, private: bool
+) -> None:
+    request = await read_message({**SAID, **changes}, {}, MYSELF, now=NOW)
+    assert request is not None
+    assert (request.trigger, request.place.thread, request.place.private) == (
+        trigger,
+        thread,
+        private,
+    )
+    assert (request.text, request.event_id, request.person.language) == ("Coffee", "C1:1.1", "es")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"subtype": "message_changed"}, {"subtype": "channel_join"}, {"user": None}]
+)
+async def test_what_nobody_said_is_no_request(changes: dict[str, Any]) -> None:
+    assert await read_message({**SAID, **changes}, {}, MYSELF, now=NOW) is None
+
+
+async def test_bots_are_known_for_what_they_are() -> None:
+    other = await read_message({**SAID, "bot_id": "B2"}, {}, MYSELF, now=NOW)
+    own = await read_message({**SAID, "user": "UBOT"}, {}, MYSELF, now=NOW)
+    assert other is not None
+    assert own is not None
+    assert (other.person.bot, other.person.myself, own.person.myself) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "expected"),
+    [
+        ("/why", "2", "/why 2"),
+        ("/presagio", "why 2", "/why 2"),
+        ("/presagio", "/why", "/why"),
+        ("/presagio", "", "/help"),
+    ],
+)
+async def test_a_subcommand_is_a_command(command: str, text: str, expected: str) -> None:
+    body = {
+        "command": command,
+        "text": text,
+        "trigger_id": "t",
+        "user_id": "UADMIN",
+        "channel_id": "C1",
+    }
+    request = await read_command(body, MYSELF, now=NOW)
+    assert (request.text, request.trigger) == (expected, Trigger.COMMAND)
+    assert await request.is_admin()
+
+
+async def test_a_button_of_another_app_is_no_request() -> None:
+    body = {"channel": {"id": "C1"}, "actions": [{"action_id": "x", "value": "more:1:3"}]}
+    assert await read_press(body, MYSELF, now=NOW) is None
+
+
+async def test_a_shortcut_reads_what_a_message_shares() -> None:
+    message = {"ts": "1.1", "text": "", "attachments": [{"id": 1}, {"text": "Coffee"}]}
+    body = {
+        "channel": {"id": "C1"},
+        "user": {"id": "U1"},
+        "trigger_id": "t",
+        "message": message,
+    }
+    request = await read_shortcut(body, MYSELF, now=NOW)
+    assert request is not None
+    assert (request.text, request.place.thread) == ("/prophecy Coffee", "1.1")
