@@ -250,6 +250,16 @@ def test_no_secret_is_shown() -> None:
             " The default is [].",
         ),
         (
+            '[fetch]\nallow_networks = ["10.0.0.0/8", "10.0.0.1/8"]\n',
+            'config.toml: [fetch] allow_networks.1 must be a network like "10.1.0.0/16",'
+            ' not "10.0.0.1/8". The default is [].',
+        ),
+        (
+            '[fetch]\nuser_agent_contact = "mañana"\n',
+            "config.toml: [fetch] user_agent_contact must be printable ASCII,"
+            ' not "mañana". The default is "".',
+        ),
+        (
             '[logging]\nlevel = "loud"\n',
             "config.toml: [logging] level must be 'debug', 'info', 'warning' or 'error',"
             ' not "loud". The default is "warning".',
