@@ -207,7 +207,7 @@ def test_no_secret_is_shown() -> None:
         (
             "[score]\nrepost = 1.5\n",
             "config.toml: [score] repost must be less than or equal to 1,"
-            ' not "1.5". The default is 0.5.',
+            ' not "1.5". The default is 0.97.',
         ),
         (
             "[search]\nlimit = 0\n",
