@@ -372,14 +372,14 @@ ODD_LEXEMES = [
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(lexemes=st.lists(st.text(LETTERS, min_size=1, max_size=8), min_size=1, max_size=4))
-async def test_any_lexeme_is_taken_literally(database: Database, lexemes: list[str]) -> None:
-    async with database.connection() as connection:
+async def test_any_lexeme_is_taken_literally(large: Database, lexemes: list[str]) -> None:
+    async with large.connection() as connection:
         await assert_literal(connection, lexemes)
 
 
 @pytest.mark.parametrize("lexeme", ODD_LEXEMES)
-async def test_an_operator_is_a_lexeme_like_any_other(database: Database, lexeme: str) -> None:
-    async with database.connection() as connection:
+async def test_an_operator_is_a_lexeme_like_any_other(large: Database, lexeme: str) -> None:
+    async with large.connection() as connection:
         await assert_literal(connection, [lexeme])
 
 
