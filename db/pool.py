@@ -44,12 +44,17 @@ class Database:
                 timeout=settings.connect_timeout,
                 command_timeout=settings.command_timeout,
                 init=_prepare,
+                max_cacheable_statement_size=0,  # no limit: ranking statements are long
                 server_settings={
                     "application_name": "presagio",
                     "statement_timeout": str(int(settings.statement_timeout * 1000)),
                     # Planned once a connection: see docs/decisions/0004-retrieval.md.
                     "plan_cache_mode": "force_generic_plan",
                     "jit": "off",
+                    # Starting a worker takes as long as a search, and other searches want its core.
+                    "max_parallel_workers_per_gather": "0",
+                    # From here on a word is a neighbour of an unknown one: see db/sql/search.sql.
+                    "pg_trgm.similarity_threshold": "0.55",
                 },
             )
         except (asyncpg.PostgresError, asyncpg.InterfaceError, ValueError, OSError) as exc:
