@@ -7,6 +7,7 @@ SELECT w.ordinal AS word, l.language, u.lexeme, u.positions[1] AS position,
   LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
 
 -- name: neighbours
+-- What % means is a setting of the connection, see db/pool.py.
 SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity
   FROM lexeme
  WHERE corpus_id = $1 AND lexeme % $2 AND document_frequency > 0
