@@ -225,6 +225,27 @@ class TestEmbeddedServer:
         assert done.err.count("\n") == 1
         assert_completes(invoke, file, total=25_000)
 
+    @pytest.mark.skipif(sys.platform != "linux", reason="needs tmpfs")
+    def test_that_runs_out_of_disk_says_so_and_goes_on_when_there_is_room(
+        self, invoke: Invoke, embedded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        small = embedded.parent / "small"
+        small.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=76m,mode=711", "tmpfs", str(small)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode:
+            pytest.skip("needs the right to mount a small disk")
+        try:
+            subprocess.run(["cp", "-a", embedded, small / "d"], check=True)
+            monkeypatch.setenv("PRESAGIO_DATA_DIR", str(small / "d"))
+            file = write_tweets(tmp_path / "a.jsonl", range(30_000))
+            assert "No space left on device" in invoke("ingest", str(file)).complaint()
+            assert not (small / "d" / "postgres" / PID_FILE).exists()
+            more = ["mount", "-o", "remount,size=400m", str(small)]
+            subprocess.run(more, check=True)
+            assert_completes(invoke, file, total=30_000)
+        finally:
+            subprocess.run(["umount", small], check=True)
+
     def test_is_released_when_a_signal_ends_it(self, embedded: Path, tmp_path: Path) -> None:
         file = write_tweets(tmp_path / "a.jsonl", range(BATCHES))
         process = begun(embedded, file)
