@@ -104,6 +104,9 @@ class TestWrongUsage:
 class TestUnusableInput:
     """One line, exit code 1, and no database is needed to say it."""
 
+    def test_a_name_with_a_line_break(self, invoke: Invoke, unreachable: None) -> None:
+        assert invoke("ingest", "a\nb").complaint() == "a b does not exist. Check the path."
+
     def test_a_missing_file(self, invoke: Invoke, unreachable: None) -> None:
         assert invoke("ingest", "none.jsonl").complaint() == (
             "none.jsonl does not exist. Check the path."

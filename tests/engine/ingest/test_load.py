@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -28,6 +28,7 @@ class Shelf(Documents):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
+        self.database = database
         self.batches: list[int] = []
         self.free = asyncio.Event()
         self.free.set()
@@ -54,7 +55,7 @@ async def corpus(shelf: Shelf) -> Corpus:
 
 
 async def corpus_of(shelf: Shelf, name: str) -> Corpus:
-    return await Corpora(shelf._database).ensure(
+    return await Corpora(shelf.database).ensure(
         name, kind=Kind.TWEETS, language="simple", author=None, url_template=None
     )
 
@@ -102,16 +103,16 @@ def counts(report: IngestReport) -> tuple[int, int, int, int, int]:
 
 
 async def stored(shelf: Shelf, corpus: Corpus) -> dict[str, str]:
-    async with shelf._database.connection() as connection:
+    async with shelf.database.connection() as connection:
         rows = await connection.fetch(
             "SELECT external_id, text FROM document WHERE corpus_id = $1", corpus.id
         )
     return {row["external_id"]: row["text"] for row in rows}
 
 
-async def until(condition: object) -> None:
+async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(10):
-        while not condition():  # type: ignore[operator]  # noqa: ASYNC110 - a thread makes it true
+        while not condition():  # noqa: ASYNC110 - a thread makes it true
             await asyncio.sleep(0.005)
 
 
@@ -285,6 +286,6 @@ async def test_threads_are_stitched_across_batches_and_sources(
     await run.load([post("2", "1")])
     await run.load([post("1", None)])
     await run.loader.finish()
-    async with shelf._database.connection() as connection:
+    async with shelf.database.connection() as connection:
         context = await connection.fetchval("SELECT context FROM document WHERE external_id = '2'")
     assert context == "text of 1"
