@@ -28,8 +28,10 @@ from engine.types import Corpus, Filters, Term
 
 LIMIT = 150
 CLIENTS = 8
+TURN = 20  # queries
 SIZES = "56573,100000,1000000"
 NO_FILTER = Filters()
+BEFORE_NOW = Filters(before=datetime(2100, 1, 1, tzinfo=UTC))  # lets everything through
 
 # Answers query number i with the numbers of the documents.
 System = Callable[[int], Awaitable[Sequence[int]]]
@@ -57,9 +59,9 @@ class Trial:
         return [int(candidate.external_id) for candidate in found]
 
     async def whole(self, query: int) -> list[int]:
-        """Answer from the text, neighbours of unknown words included."""
+        """Answer as the main job asks: from the text, all that is older than the headline."""
         terms = await self.search.terms(self.corpus, self.texts[query])
-        found = await self.search.top(self.corpus, terms, NO_FILTER, LIMIT)
+        found = await self.search.top(self.corpus, terms, BEFORE_NOW, LIMIT)
         return [int(candidate.external_id) for candidate in found]
 
 
@@ -68,19 +70,20 @@ async def timed(
 ) -> tuple[dict[str, list[float]], dict[str, list[Sequence[int]]]]:
     """Return seconds and answers by system and query.
 
-    The systems take turns at every query, so that whatever else the machine does meets them
+    The systems take turns every few queries, so that whatever else the machine does meets them
     alike. A first pass, which is not timed, warms caches and prepares statements.
     """
     seconds: dict[str, list[float]] = {name: [] for name in systems}
     answers: dict[str, list[Sequence[int]]] = {name: [] for name in systems}
     for warm in (False, True):
-        for query in range(queries):
+        for first in range(0, queries, TURN):
             for name, system in systems.items():
-                start = time.perf_counter()
-                found = await system(query)
-                if warm:
-                    seconds[name].append(time.perf_counter() - start)
-                    answers[name].append(found)
+                for query in range(first, min(first + TURN, queries)):
+                    start = time.perf_counter()
+                    found = await system(query)
+                    if warm:
+                        seconds[name].append(time.perf_counter() - start)
+                        answers[name].append(found)
     return seconds, answers
 
 

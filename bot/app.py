@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from bot.settings import Settings
@@ -19,7 +20,7 @@ from db.search import Search
 from db.server import EmbeddedServer
 from engine.bm25 import Bm25
 from engine.budget import Budget
-from engine.errors import CorpusNotFound
+from engine.errors import CorpusNotFound, StorageError
 from engine.headline import read_headline
 from engine.judge import Judge
 from engine.llm_settings import LlmSettings
@@ -109,11 +110,7 @@ async def open_database(
     async with AsyncExitStack() as stack:
         url = settings.database.url.get_secret_value()
         if not url:
-            server = EmbeddedServer(settings.data_dir, progress=progress)
-            # Before it is acquired: releasing what is not held does nothing.
-            stack.push_async_callback(_to_its_end, server.release)
-            await _to_its_end(server.acquire)
-            url = server.url()
+            url = await stack.enter_async_context(_embedded(settings.data_dir, progress))
         database = await Database.open(
             url,
             PoolSettings(
@@ -125,6 +122,20 @@ async def open_database(
         )
         stack.push_async_callback(database.close)
         yield database
+
+
+@asynccontextmanager
+async def _embedded(data_dir: Path, progress: Callable[[str], None]) -> AsyncIterator[str]:
+    """Lend the URL of the embedded server. An error of the block goes before one of the end."""
+    server = EmbeddedServer(data_dir, progress=progress)
+    try:
+        await _to_its_end(server.acquire)
+        yield server.url()
+    except BaseException:
+        with suppress(StorageError):
+            await _to_its_end(server.release)
+        raise
+    await _to_its_end(server.release)
 
 
 async def _to_its_end(work: Callable[[], None]) -> None:

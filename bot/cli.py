@@ -1,29 +1,22 @@
 """The `presagio` command: reads arguments, opens what a command needs, hands over."""
 
-import os
-import re
 import sys
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
-from bot.app import DEMO_CORPUS, App, open_app, open_database
-from bot.console.output import Output
+from bot.app import DEMO_CORPUS, App, open_database
+from bot.cli_corpora import corpora
+from bot.cli_shared import CorpusName, Json, NoLlm, account, now, settings_of, text, with_app
+from bot.cli_slack import slack
+from bot.console.output import Output, discard_results, open_missing_streams
 from bot.dates import read_date
-from bot.logs import configure_logging
-from bot.settings import Settings, load_settings
 from bot.stopping import run
 from engine.errors import PresagioError, UsageError
 from engine.types import Kind
 
-_Result = TypeVar("_Result")
-
 FAILED, WRONG_USAGE = 1, 2
-
-_UNDECODED = re.compile("[\ud800-\udfff]")
 
 app = typer.Typer(
     name="presagio",
@@ -32,28 +25,26 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-corpora = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="List, show, change and drop corpora.\n\nExample: presagio corpora list",
-)
 app.add_typer(corpora, name="corpora")
-slack = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Set up Slack.\n\nExample: presagio slack manifest",
-)
 app.add_typer(slack, name="slack")
 
 
-def _text(value: str | None) -> str | None:
-    """Replace the bytes of an argument that are no UTF-8: no database and no JSON takes them."""
-    return _UNDECODED.sub("\ufffd", value) if value else value
+def main() -> None:
+    """Run a command.
 
-
-def _account(value: str | None) -> str | None:
-    """Take the name of an account with or without its @."""
-    return (_text(value) or "").removeprefix("@") if value else value
+    Exit code 0 done, 1 failed with one line, 2 wrong usage, 128 + N ended by signal N.
+    """
+    open_missing_streams()
+    try:
+        app(prog_name="presagio")
+    except PresagioError as error:
+        Output.of_process().remark(" ".join(f"presagio: {error}".splitlines()))
+        sys.exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED)
+    except OSError as error:  # any other was mapped where it came in
+        discard_results()
+        where = error.filename or "The output"
+        Output.of_process().remark(f"presagio: {where} cannot be written: {error.strerror}.")
+        sys.exit(FAILED)
 
 
 def _version(asked: bool) -> None:
@@ -62,47 +53,6 @@ def _version(asked: bool) -> None:
 
         Output.of_process().line(f"presagio {version('presagio')}")
         raise typer.Exit
-
-
-Name = Annotated[str, typer.Argument(help="Name of the corpus.", callback=_text)]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-CorpusName = Annotated[
-    str,
-    typer.Option(
-        "--corpus", help="Corpus; default: the configured one, else the only one.", callback=_text
-    ),
-]
-NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
-
-
-def main() -> None:
-    """Run a command.
-
-    Exit code 0 done, 1 failed with one line, 2 wrong usage, 128 + N ended by signal N.
-    """
-    _open_missing_streams()
-    try:
-        app(prog_name="presagio")
-    except PresagioError as error:
-        Output.of_process().remark(f"presagio: {error}")
-        sys.exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED)
-    except OSError as error:  # any other was mapped where it came in
-        _discard_output()
-        Output.of_process().remark(f"presagio: The output cannot be written: {error.strerror}.")
-        sys.exit(FAILED)
-
-
-def _open_missing_streams() -> None:
-    """Stand in for what the caller closed, before a socket or a file takes its place."""
-    nothing = Path(os.devnull)
-    sys.stdin = sys.stdin or nothing.open()
-    sys.stdout = sys.stdout or nothing.open("w")
-    sys.stderr = sys.stderr or nothing.open("w")
-
-
-def _discard_output() -> None:
-    """Let what is still in the buffer of standard output go nowhere when the interpreter ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @app.callback()
@@ -144,9 +94,9 @@ def demo(
             await load_demo(opened, output=output)
             await converse(opened, corpus=DEMO_CORPUS, chat_id=DEMO_CORPUS)
         else:
-            await answer_bundled(opened, now=_now(), output=output)
+            await answer_bundled(opened, now=now(), output=output)
 
-    _with_app(_settings(context), answer, set_up=True)
+    with_app(settings_of(context), answer, set_up=True)
 
 
 @app.command()
@@ -157,7 +107,7 @@ def chat(context: typer.Context, corpus: CorpusName = "") -> None:
     """
     from bot.console.converse import converse
 
-    _with_app(_settings(context), lambda opened: converse(opened, corpus=corpus))
+    with_app(settings_of(context), lambda opened: converse(opened, corpus=corpus))
 
 
 @app.command()
@@ -168,28 +118,10 @@ def serve(context: typer.Context) -> None:
     """
     from bot.serve import serve as listen
 
-    _with_app(
-        _settings(context), lambda opened: listen(opened, now=_now, said=Output.of_process().remark)
+    with_app(
+        settings_of(context),
+        lambda opened: listen(opened, now=now, said=Output.of_process().remark),
     )
-
-
-@slack.command("manifest")
-def slack_manifest(
-    request_url: Annotated[
-        str, typer.Option("--request-url", help="Public address, for events over HTTP.")
-    ] = "",
-) -> None:
-    """Print the manifest that makes a Slack app.
-
-    Example: presagio slack manifest
-    """
-    import json
-
-    from bot.commands import standard_commands
-    from bot.slack.manifest import manifest
-
-    written = manifest(standard_commands().commands, request_url=request_url)
-    Output.of_process().line(json.dumps(written, indent=2, ensure_ascii=False))
 
 
 @app.command()
@@ -198,7 +130,7 @@ def init(context: typer.Context) -> None:
 
     Example: presagio init
     """
-    settings = _settings(context)
+    settings = settings_of(context)
     output = Output.of_process()
 
     async def migrate() -> list[str]:
@@ -218,7 +150,7 @@ def ingest(
         list[str], typer.Argument(help="Files, folders or zips of an export; - is standard input.")
     ],
     corpus: Annotated[
-        str, typer.Option("--corpus", help="Corpus to fill [tweets].", callback=_text)
+        str, typer.Option("--corpus", help="Corpus to fill [tweets].", callback=text)
     ] = "",
     kind: Annotated[Kind | None, typer.Option("--kind", help="What it holds [tweets].")] = None,
     language: Annotated[
@@ -226,7 +158,7 @@ def ingest(
         typer.Option(
             "--language",
             help="Of texts that name none: english, spanish, simple...",
-            callback=_text,
+            callback=text,
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the name of the option
@@ -234,7 +166,7 @@ def ingest(
     ] = "auto",
     author: Annotated[
         str | None,
-        typer.Option("--author", help="Account of records that name none.", callback=_account),
+        typer.Option("--author", help="Account of records that name none.", callback=account),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -245,7 +177,7 @@ def ingest(
     from bot.console.ingest import IngestOptions, open_sources
     from bot.console.ingest import ingest as load
 
-    settings = _settings(context)
+    settings = settings_of(context)
 
     chosen = IngestOptions(
         corpus=corpus, kind=kind, language=language, format=format, author=author, json=json
@@ -253,13 +185,13 @@ def ingest(
     output = Output.of_process()
     # Opened first: a file that is not there needs no database.
     with open_sources(files, chosen) as sources:
-        _with_app(settings, lambda opened: load(opened, sources, chosen, output=output))
+        with_app(settings, lambda opened: load(opened, sources, chosen, output=output))
 
 
 @app.command()
 def search(
     context: typer.Context,
-    headline: Annotated[str, typer.Argument(help="The headline, in quotes.", callback=_text)],
+    headline: Annotated[str, typer.Argument(help="The headline, in quotes.", callback=text)],
     corpus: CorpusName = "",
     limit: Annotated[int | None, typer.Option("--limit", min=1, max=1000, help="Hits [3].")] = None,
     before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,
@@ -284,98 +216,9 @@ def search(
         judged=not no_llm,
         json=json,
     )
-    _with_app(
-        _settings(context),
-        lambda opened: answer(opened, headline, chosen, now=_now(), output=Output.of_process()),
-    )
-
-
-@corpora.command("list")
-def corpora_list(context: typer.Context, json: Json = False) -> None:
-    """List all corpora.
-
-    Example: presagio corpora list --json
-    """
-    from bot.console.corpora import list_corpora
-
-    _with_app(
-        _settings(context),
-        lambda opened: list_corpora(opened, json=json, output=Output.of_process()),
-    )
-
-
-@corpora.command("show")
-def corpora_show(context: typer.Context, name: Name, json: Json = False) -> None:
-    """Show one corpus.
-
-    Example: presagio corpora show demo
-    """
-    from bot.console.corpora import show_corpus
-
-    _with_app(
-        _settings(context),
-        lambda opened: show_corpus(opened, name, json=json, output=Output.of_process()),
-    )
-
-
-@corpora.command("set")
-def corpora_set(
-    context: typer.Context,
-    name: Name,
-    author: Annotated[
-        str | None,
-        typer.Option("--author", help="Account of texts that name none.", callback=_account),
-    ] = None,
-    url_template: Annotated[
-        str | None,
-        typer.Option(
-            "--url-template",
-            help="Link of a text; {author} and {id} are filled in.",
-            callback=_text,
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Change a corpus.
-
-    Example: presagio corpora set me --url-template "https://example.org/{id}"
-    """
-    from bot.console.corpora import set_corpus
-
-    if author is None and url_template is None:
-        raise UsageError("There is nothing to change.", fix="Give --author or --url-template.")
-
-    _with_app(
-        _settings(context),
-        lambda opened: set_corpus(
-            opened,
-            name,
-            author=author,
-            url_template=url_template,
-            json=json,
-            output=Output.of_process(),
-        ),
-    )
-
-
-@corpora.command("drop")
-def corpora_drop(
-    context: typer.Context,
-    name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    json: Json = False,
-) -> None:
-    """Remove a corpus and its documents, after asking.
-
-    Example: presagio corpora drop demo --yes
-    """
-    from bot.console.corpora import drop_corpus
-
-    if not yes:
-        _confirm(f"Remove {name!r} and all it holds?")
-    _with_app(
-        _settings(context),
-        lambda opened: drop_corpus(opened, name, json=json, output=Output.of_process()),
+    with_app(
+        settings_of(context),
+        lambda opened: answer(opened, headline, chosen, now=now(), output=Output.of_process()),
     )
 
 
@@ -407,9 +250,9 @@ def evaluate(
         judged=not no_llm,
         json=json,
     )
-    _with_app(
-        _settings(context),
-        lambda opened: evaluation(opened, chosen, now=_now(), output=Output.of_process()),
+    with_app(
+        settings_of(context),
+        lambda opened: evaluation(opened, chosen, now=now(), output=Output.of_process()),
     )
 
 
@@ -421,40 +264,5 @@ def doctor(context: typer.Context, json: Json = False) -> None:
     """
     from bot.console.doctor import doctor as examine
 
-    if not run(examine(_settings(context), json=json, output=Output.of_process())):
+    if not run(examine(settings_of(context), json=json, output=Output.of_process())):
         sys.exit(FAILED)
-
-
-def _settings(context: typer.Context) -> Settings:
-    settings = load_settings(context.obj)
-    configure_logging(settings.logging)
-    return settings
-
-
-def _with_app(
-    settings: Settings, work: Callable[[App], Awaitable[_Result]], *, set_up: bool = False
-) -> _Result:
-    """Open everything, run a command on it, and close everything."""
-
-    async def opened() -> _Result:
-        async with open_app(
-            settings, progress=Output.of_process().remark, set_up=set_up
-        ) as application:
-            return await work(application)
-
-    return run(opened())
-
-
-def _confirm(question: str) -> None:
-    """Return when the person says yes. Raises UsageError, PresagioError."""
-    if not sys.stdin.isatty():
-        raise UsageError("Nothing was changed: nobody can be asked here.", fix="Pass --yes.")
-    # Not typer.confirm: it writes a blank to standard output, where results go.
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise PresagioError("Nothing was changed.")
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

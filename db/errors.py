@@ -1,5 +1,6 @@
 """The one place where driver errors become the project's own."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -37,6 +38,10 @@ _FOREIGN = (
 _LONGEST = 200  # characters
 
 
+# The table of one corpus, as db.corpora names it.
+_PARTITION = re.compile(r"\bdocument_\d+\b")
+
+
 def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR0912 - a line a cause
     """Translate an error of asyncpg or of the socket below it."""
     said = _first_line(error)
@@ -55,6 +60,10 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
             return StorageRights(
                 f"The database server lacks an extension: {said}.",
                 fix="Install PostgreSQL's contrib package on the server (unaccent, pg_trgm).",
+            )
+        case asyncpg.UndefinedTableError() if _PARTITION.search(said):
+            return StorageInterrupted(
+                "The corpus was dropped meanwhile.", fix="See: presagio corpora list"
             )
         case asyncpg.UndefinedTableError() | asyncpg.UndefinedColumnError():
             return StorageOutdated(

@@ -26,7 +26,7 @@ class Judgments:
         if row is None:
             return None
         return Verdict(
-            scores={candidate: score for candidate, score in orjson.loads(row["scores"])},
+            scores=dict(orjson.loads(row["scores"])),
             model=row["model"],
             prompt_version=row["prompt_version"],
         )

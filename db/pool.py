@@ -58,6 +58,7 @@ class Database:
                 command_timeout=settings.command_timeout,
                 init=_prepare,
                 server_settings=_server_settings(settings),
+                max_cacheable_statement_size=0,  # no limit: ranking statements are long
             )
         except (asyncpg.PostgresError, asyncpg.InterfaceError, ValueError, OSError) as exc:
             raise _unreachable(exc) from exc
@@ -118,6 +119,10 @@ def _server_settings(settings: PoolSettings) -> dict[str, str]:
         # Planned once a connection: see docs/decisions/0004-retrieval.md.
         "plan_cache_mode": "force_generic_plan",
         "jit": "off",
+        # Starting a worker takes as long as a search, and other searches want its core.
+        "max_parallel_workers_per_gather": "0",
+        # From here on a word is a neighbour of an unknown one: see db/sql/search.sql.
+        "pg_trgm.similarity_threshold": "0.55",
     }
 
 

@@ -1,10 +1,11 @@
 """Lexical retrieval; implements engine.ports.SearchIndex."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import asyncpg
+import orjson
 
 from db.connection import Connection
 from db.corpora import partition
@@ -20,6 +21,8 @@ from engine.types import Candidate, Corpus, Filters, Flag, Term
 MAX_LEXEMES = 64
 # With so few postings a plain OR is read as fast as anything narrower.
 _FEW_POSTINGS = 1500
+# A threshold lets this many documents through for each that is wanted, more or less.
+_PASSING_A_HIT = 4
 # After too few documents the next guess aims this much lower than proportion says, and falls at
 # least by this factor, so that a few rounds reach the plain OR at the worst.
 _OVERSHOOT = 1.5
@@ -28,15 +31,8 @@ _STEP = 0.8
 _SHORTEST_MISSPELT = 5
 # Each takes some 30 ms among 40,000 lexemes; a text of many unknown words is in another language.
 _MOST_MISSPELT = 8
-_NEIGHBOUR_SIMILARITY = 0.55
 _NEIGHBOURS = 2
 _EDGES = re.compile(r"^\W+|\W+$")
-
-
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    id: int
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +41,7 @@ class _Request:
     lexemes: Sequence[WeightedLexeme]
     filters: Filters
     limit: int
+    dates_first: bool = False
 
     def guess(self, share: float) -> float:
         """Guess the score that `limit` documents reach, of a `share` of the corpus."""
@@ -94,18 +91,9 @@ class Search:
         if not lexemes or limit < 1:
             return []
         async with self._database.connection() as connection:
-            request = _Request(corpus, lexemes, filters, limit)
-            ranked = await self._rank(connection, request)
-            rows = await connection.fetch(
-                self._sql["documents"],
-                corpus.id,
-                [row.id for row in ranked],
-                [lexeme.lexeme for lexeme in lexemes],
-            )
-        by_id = {row["id"]: row for row in rows}
-        terms_of = {name: i for i, term in enumerate(terms) for name in term.lexemes}
-        # A document deleted between the two statements is simply gone.
-        return [_candidate(by_id[row.id], row.score, terms_of) for row in ranked if row.id in by_id]
+            rows = await self._rank(connection, _Request(corpus, lexemes, filters, limit))
+        places = _places(terms, lexemes)
+        return [_candidate(row, places) for row in rows]
 
     async def _neighbours(
         self, connection: Connection, corpus: Corpus, unknown: Term
@@ -121,25 +109,28 @@ class Search:
                 neighbour_of=unknown.word,
             )
             for row in rows[:_NEIGHBOURS]
-            if row["similarity"] >= _NEIGHBOUR_SIMILARITY
         ]
 
-    async def _rank(self, connection: Connection, request: _Request) -> list[_Ranked]:
+    async def _rank(self, connection: Connection, request: _Request) -> list[asyncpg.Record]:
         """Ask for documents above a threshold, and lower it until the answer is exact."""
-        share = await self._share(connection, request.corpus, request.filters)
-        need = 0.0 if request.postings <= _FEW_POSTINGS else request.guess(share)
+        if request.postings <= _FEW_POSTINGS:
+            return await self._above(connection, request, 0.0)
+        request, share = await self._weighed(connection, request)
+        need = request.guess(share)
         while True:
             found = await self._above(connection, request, need)
             full = len(found) == request.limit
-            if need <= 0 or (full and found[-1].score >= need):
+            if need <= 0 or (full and found[-1]["bm25"] >= need):
                 return found
             if full:
-                need = found[-1].score
+                need = found[-1]["bm25"]
             else:
                 share *= max(len(found), 1) / request.limit / _OVERSHOOT
                 need = min(request.guess(share), need * _STEP)
 
-    async def _above(self, connection: Connection, request: _Request, need: float) -> list[_Ranked]:
+    async def _above(
+        self, connection: Connection, request: _Request, need: float
+    ) -> list[asyncpg.Record]:
         """Return the best documents among those that can score `need`."""
         average = request.corpus.average_length
         queries = [
@@ -148,8 +139,12 @@ class Search:
         ]
         operands = [part for x in request.lexemes for part in (quoted(x.lexeme), x.weight)]
         constant = self._bm25.norm(0, average)
-        rows = await connection.fetch(
-            rank_statement(partition(request.corpus.id), len(request.lexemes)),
+        return await connection.fetch(
+            rank_statement(
+                partition(request.corpus.id),
+                len(request.lexemes),
+                dates_first=request.dates_first,
+            ),
             self._bm25.k1,
             constant,
             self._bm25.norm(1, average) - constant,
@@ -161,20 +156,43 @@ class Search:
             *queries,
             *operands,
         )
-        return [_Ranked(row["id"], row["score"]) for row in rows]
 
-    async def _share(self, connection: Connection, corpus: Corpus, filters: Filters) -> float:
-        """Estimate which share of the corpus passes the dates, from the planner's statistics.
+    async def _weighed(self, connection: Connection, request: _Request) -> tuple[_Request, float]:
+        """Estimate which share of the corpus passes the filters, and where to begin."""
+        filters = request.filters
+        dated = share = await self._share(
+            connection, request, Filters(before=filters.before, after=filters.after)
+        )
+        if filters.require or filters.exclude:
+            share = await self._share(connection, request, filters)
+        matching = min(request.postings, _PASSING_A_HIT * request.limit / share)
+        few_dates = dated * request.corpus.documents < matching
+        return replace(request, dates_first=few_dates), share
 
-        Flags are taken as always true: the planner knows nothing of bits, and a second round
-        costs less than a threshold that is far too low.
-        """
-        if not corpus.documents or (filters.before is None and filters.after is None):
+    async def _share(self, connection: Connection, request: _Request, filters: Filters) -> float:
+        """Estimate which share of the corpus passes, from the planner's statistics."""
+        if filters == Filters():
             return 1.0
-        statement = await connection.prepare(self._sql["share"])
-        plan = await statement.explain(corpus.id, filters.before, filters.after)
-        rows = float(plan[0]["Plan"]["Plan Rows"])
-        return min(1.0, max(rows, 1.0) / corpus.documents)
+        plan = await connection.fetchval(
+            self._sql["share"],
+            request.corpus.id,
+            filters.before,
+            filters.after,
+            _passing_flags(filters),
+        )
+        rows = float(orjson.loads(plan)[0]["Plan"]["Plan Rows"])
+        return min(1.0, max(rows, 1.0) / request.corpus.documents)
+
+
+def _passing_flags(filters: Filters) -> list[int] | None:
+    """Return every combination of flags that passes, for the planner knows nothing of bits."""
+    if not filters.require and not filters.exclude:
+        return None
+    return [
+        flags
+        for flags in range(2 * max(Flag))
+        if flags & filters.require == filters.require and not flags & filters.exclude
+    ]
 
 
 def weighted_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexeme]:
@@ -209,11 +227,23 @@ def _without_repeats(terms: Sequence[Term]) -> list[Term]:
     return kept
 
 
-def _candidate(row: asyncpg.Record, score: float, terms_of: Mapping[str, int]) -> Candidate:
+def _places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tuple[int, int]]:
+    """Return (term, place of a lexeme of it among those asked for), in the order of the terms."""
+    asked = {lexeme.lexeme: place for place, lexeme in enumerate(lexemes)}
+    return [
+        (index, asked[name])
+        for index, term in enumerate(terms)
+        for name in term.lexemes
+        if name in asked
+    ]
+
+
+def _candidate(row: asyncpg.Record, places: Sequence[tuple[int, int]]) -> Candidate:
     values = dict(row)
+    frequencies = values.pop("frequencies")
     matched: dict[int, int] = {}
-    for lexeme, frequency in zip(values.pop("lexemes"), values.pop("frequencies"), strict=True):
-        term = terms_of[lexeme]
-        matched[term] = matched.get(term, 0) + frequency
+    for term, place in places:
+        if frequencies[place]:
+            matched[term] = matched.get(term, 0) + frequencies[place]
     values["flags"] = Flag(values["flags"])
-    return Candidate(**values, bm25=score, matched=dict(sorted(matched.items())))
+    return Candidate(**values, matched=matched)

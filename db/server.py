@@ -38,7 +38,7 @@ from engine.errors import StorageError, StorageFull, StorageRights, StorageUnrea
 _log = logging.getLogger(__name__)
 
 START_SECONDS = 60.0
-STOP_SECONDS = 60.0
+STOP_SECONDS = 20.0
 LOCK_SECONDS = 90.0
 _NOTICE_SECONDS = 1.0
 _POLL_SECONDS = 0.02
@@ -179,6 +179,9 @@ class EmbeddedServer:
             if state is State.ABSENT and not started:
                 self._start(share)
                 started = True
+            elif state is State.BUSY and postmaster and postmaster.status == "stopping":
+                # Whoever stopped it held the gate, and was killed: it may hang for ever.
+                self._stop()
             elif time.monotonic() > deadline:
                 raise StorageUnreachable(
                     f"The database in {self.folder} has been starting or stopping for "

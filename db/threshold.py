@@ -7,17 +7,14 @@ for every document of it whose bounds can add up to the wanted score, and for fe
 See docs/decisions/0004-retrieval.md.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate
 
 from engine.bm25 import Bm25
 
-# Below this depth a query no longer asks for combinations: it stays small and a little wider.
-_DEPTH = 4
-# Combinations of many terms with like bounds would fill megabytes: a query of more pieces
-# (operands and closing brackets) is made less deep.
-_MOST_PIECES = 512
+# GIN weighs every operand for every posting it reads: with more, the plain OR is faster.
+_MOST_OPERANDS = 400
 # Rounding differs between here and the server by far less than this share of a score.
 _SLACK = 1e-9
 
@@ -34,25 +31,29 @@ class WeightedLexeme:
 
 @dataclass(frozen=True, slots=True)
 class DocumentClass:
-    """Documents that share an index: all tf = 1 and a range of lengths, or any that repeat."""
+    """Documents that share an index: a range of lengths, and how often they repeat a lexeme."""
 
     condition: str
     shortest: int
-    repeats: bool = False
+    max_tf: int | None = None  # None: without limit
 
     def bound(self, lexeme: WeightedLexeme, bm25: Bm25, average: float) -> float:
         """Return the most that `lexeme` can add to the score of a document of this class."""
-        tf = lexeme.max_tf if self.repeats else 1
+        tf = min(lexeme.max_tf, self.max_tf or lexeme.max_tf)
         return lexeme.weight * bm25.part(tf, max(tf, self.shortest), average)
 
 
-# The conditions are those of the indexes, to the letter.
+# The conditions are those of the indexes, to the letter. The boundaries let the fewest documents
+# of real tweets through the threshold of real headlines.
 CLASSES = (
-    DocumentClass("max_tf = 1 AND length < 7", 1),
-    DocumentClass("max_tf = 1 AND length >= 7 AND length < 11", 7),
-    DocumentClass("max_tf = 1 AND length >= 11 AND length < 16", 11),
-    DocumentClass("max_tf = 1 AND length >= 16", 16),
-    DocumentClass("max_tf > 1", 2, repeats=True),
+    DocumentClass("max_tf = 1 AND length < 7", 1, 1),
+    DocumentClass("max_tf = 1 AND length >= 7 AND length < 12", 7, 1),
+    DocumentClass("max_tf = 1 AND length >= 12", 12, 1),
+    DocumentClass("max_tf = 2 AND length < 13", 2, 2),
+    DocumentClass("max_tf = 2 AND length >= 13 AND length < 21", 13, 2),
+    DocumentClass("max_tf = 2 AND length >= 21", 21, 2),
+    DocumentClass("max_tf > 2 AND length < 19", 3),
+    DocumentClass("max_tf > 2 AND length >= 19", 19),
 )
 
 
@@ -64,37 +65,30 @@ def quoted(lexeme: str) -> str:
 def reaching(bounds: Sequence[tuple[str, float]], need: float) -> str:
     """Return the tsquery of documents whose bounds can add up to `need`; "" when none can.
 
-    `bounds` holds (lexeme, bound). With need <= 0 it is the plain OR of all lexemes.
+    `bounds` holds (lexeme, bound). A lexeme stands alone when its bound is enough, else beside
+    those of the weaker ones that with everything weaker still could add what is missing. To ask
+    for three at once would let fewer documents through and cost GIN more than it saves. With
+    need <= 0 the query is the plain OR of all lexemes.
     """
     ordered = sorted(bounds, key=lambda pair: -pair[1])
+    names = [quoted(lexeme) for lexeme, _ in ordered]
     remaining = list(accumulate((bound for _, bound in reversed(ordered)), initial=0.0))[::-1]
     wanted = need * (1 - _SLACK)
-    for depth in range(_DEPTH, 0, -1):
-        pieces = list(islice(_pieces(ordered, remaining, 0, wanted, depth), _MOST_PIECES + 1))
-        if len(pieces) <= _MOST_PIECES:
-            return "".join(pieces)
-    return "".join(_pieces(ordered, remaining, 0, wanted, 0))
+    parts: list[str] = []
+    operands = 0
+    for index in range(_reaching(remaining, wanted, 0)):
+        missing = wanted - ordered[index][1]
+        others = names[index + 1 :][: _reaching(remaining, missing, index + 1)]
+        if missing <= 0:
+            parts.append(names[index])
+        elif others:
+            parts.append(f"{names[index]}&({'|'.join(others)})")
+            operands += len(others)
+    if operands > _MOST_OPERANDS:
+        parts = names[: _reaching(remaining, wanted, 0)]
+    return "|".join(parts)
 
 
-def _pieces(
-    ordered: Sequence[tuple[str, float]],
-    remaining: Sequence[float],
-    start: int,
-    need: float,
-    depth: int,
-) -> Iterator[str]:
-    """OR-ed parts: the first matching lexeme is at `index`, the rest must add what is missing."""
-    separator = ""
-    for index in range(start, len(ordered)):
-        if remaining[index] < need:
-            break
-        lexeme, bound = ordered[index]
-        if bound >= need or depth == 0:
-            yield f"{separator}{quoted(lexeme)}"
-        elif remaining[index + 1] >= need - bound:
-            yield f"{separator}{quoted(lexeme)}&("
-            yield from _pieces(ordered, remaining, index + 1, need - bound, depth - 1)
-            yield ")"
-        else:
-            continue
-        separator = "|"
+def _reaching(remaining: Sequence[float], need: float, start: int) -> int:
+    """Count the lexemes from `start` on that, with all weaker ones, can add up to `need`."""
+    return sum(1 for rest in remaining[start:-1] if rest >= need)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 # Width of a bin, in units of idf, when thresholds are guessed.
 _BIN = 0.1
+# Sums that this share of the wanted documents reach are left out: most bins hold less.
+_NEGLIGIBLE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ def expected_threshold(
         wider = [share * (1 - probability) for share in distribution] + [0.0] * shift
         for index, share in enumerate(distribution):
             wider[index + shift] += share * probability
+        while len(wider) > 1 and wider[-1] * documents < wanted * _NEGLIGIBLE:
+            wider.pop()
         distribution = wider
     reached = 0.0
     for index in range(len(distribution) - 1, 0, -1):

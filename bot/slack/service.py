@@ -16,16 +16,12 @@ from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.http_retry.builtin_async_handlers import (
-    AsyncConnectionErrorRetryHandler,
-    AsyncRateLimitErrorRetryHandler,
-)
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
-from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.conversation import Conversation
 from bot.face import FaceFailed
 from bot.request import Request
+from bot.slack.client import web_client
 from bot.slack.events import (
     SHORTCUT,
     Myself,
@@ -41,7 +37,6 @@ from bot.slack.people import People
 
 logger = logging.getLogger("presagio.slack")
 
-_CALL_SECONDS = 20
 _START_SECONDS = 15.0
 _CLOSE_SECONDS = 2.0
 _ANY = re.compile(".*")
@@ -80,7 +75,7 @@ class SlackService:
         self._settings = settings
         self._conversation = conversation
         self._now = now
-        self._client = _web_client(settings)
+        self._client = web_client(settings.bot_token, settings.api_base)
         self._face = SlackFace(self._client)
         self._people = People(self._client)
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -223,19 +218,6 @@ class SlackService:
             logger.warning("Slack: the socket is closed; it is opened again")
         if not self._connected:
             socket.wss_uri = None
-
-
-def _web_client(settings: SlackSettings) -> AsyncWebClient:
-    """Return a client that sends nothing twice: it repeats only what Slack did not take."""
-    return AsyncWebClient(
-        token=settings.bot_token,
-        base_url=settings.api_base.rstrip("/") + "/",
-        timeout=_CALL_SECONDS,
-        retry_handlers=[
-            AsyncRateLimitErrorRetryHandler(max_retry_count=3),
-            AsyncConnectionErrorRetryHandler(error_types=[aiohttp.ClientConnectorError]),
-        ],
-    )
 
 
 def _place(body: Payload) -> str:

@@ -106,11 +106,14 @@ CREATE TABLE document (
 
 -- Postings by class of document (see docs/decisions/0004-retrieval.md): within a class the
 -- highest possible BM25 part of a term is known, so a threshold prunes well.
-CREATE INDEX document_tsv_1 ON document USING gin (tsv) WHERE max_tf = 1 AND length < 7;
-CREATE INDEX document_tsv_7 ON document USING gin (tsv) WHERE max_tf = 1 AND length >= 7 AND length < 11;
-CREATE INDEX document_tsv_11 ON document USING gin (tsv) WHERE max_tf = 1 AND length >= 11 AND length < 16;
-CREATE INDEX document_tsv_16 ON document USING gin (tsv) WHERE max_tf = 1 AND length >= 16;
-CREATE INDEX document_tsv_repeats ON document USING gin (tsv) WHERE max_tf > 1;
+CREATE INDEX document_tsv_once_short ON document USING gin (tsv) WHERE max_tf = 1 AND length < 7;
+CREATE INDEX document_tsv_once_middle ON document USING gin (tsv) WHERE max_tf = 1 AND length >= 7 AND length < 12;
+CREATE INDEX document_tsv_once_long ON document USING gin (tsv) WHERE max_tf = 1 AND length >= 12;
+CREATE INDEX document_tsv_twice_short ON document USING gin (tsv) WHERE max_tf = 2 AND length < 13;
+CREATE INDEX document_tsv_twice_middle ON document USING gin (tsv) WHERE max_tf = 2 AND length >= 13 AND length < 21;
+CREATE INDEX document_tsv_twice_long ON document USING gin (tsv) WHERE max_tf = 2 AND length >= 21;
+CREATE INDEX document_tsv_often_short ON document USING gin (tsv) WHERE max_tf > 2 AND length < 19;
+CREATE INDEX document_tsv_often_long ON document USING gin (tsv) WHERE max_tf > 2 AND length >= 19;
 CREATE INDEX document_created ON document (created_at);
 
 CREATE TABLE lexeme (
@@ -213,12 +216,17 @@ CREATE TRIGGER document_deleted AFTER DELETE ON document
     REFERENCING OLD TABLE AS old_rows
     FOR EACH STATEMENT EXECUTE FUNCTION document_statistics();
 
--- One term's part of BM25 in a document: tf (k1 + 1) / (tf + norm), where norm is
--- k1 (1 - b + b length / average length). ts_rank of a single lexeme with all weights 1 is
+-- How often a document says a lexeme. ts_rank of a single lexeme with all weights 1 is
 -- (1 + 1/4 + ... + 1/tf^2) / (pi^2/6), and what that sum lacks to its limit is close to
--- 1 / (tf + 1/2): rounding gives tf back exactly, much faster than unnesting. The body names
--- each argument once and has no subquery, so that the planner puts it in line.
+-- 1 / (tf + 1/2): rounding gives tf back exactly, much faster than unnesting.
+CREATE FUNCTION term_frequency(document tsvector, term tsquery)
+    RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN round(
+        1 / (1.6449340668482264::float8 * (1 - ts_rank('{1,1,1,1}', document, term))) - 0.5);
+
+-- One term's part of BM25 in a document: tf (k1 + 1) / (tf + norm), where norm is
+-- k1 (1 - b + b length / average length). The body names each argument once and has no
+-- subquery, so that the planner puts it in line.
 CREATE FUNCTION bm25_part(document tsvector, term tsquery, k1 float8, norm float8)
     RETURNS float8 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (k1 + 1) / (1 + norm / round(
-        1 / (1.6449340668482264::float8 * (1 - ts_rank('{1,1,1,1}', document, term))) - 0.5));
+    RETURN (k1 + 1) / (1 + norm / term_frequency(document, term));

@@ -40,7 +40,7 @@ def translated(host: str) -> Iterator[None]:
     """Map what httpx and the address guard raise. The only place that does."""
     try:
         yield
-    except (SSRFGuardError, httpx.InvalidURL, httpx.UnsupportedProtocol) as exc:
+    except (SSRFGuardError, httpx.InvalidURL) as exc:
         raise FetchRefused(
             f"{host} was not opened: it is no address of the public web.",
             fix="Links must begin with http:// or https://; for an intranet see"

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -65,6 +65,7 @@ class Loader:
         self._rejected = rejected
         self._progress = progress
         self._batch = batch
+        self._under_way: dict[str, int] = {}  # digests of the batch that is being stored
         self.report = IngestReport(corpus=corpus.name)
 
     async def load(self, records: Iterator[SourceRecord | Reject]) -> IngestReport:
@@ -83,6 +84,7 @@ class Loader:
                 documents = await self._changed(batch)
                 if storing:
                     await storing
+                self._under_way = {each.external_id: each.digest for each in documents}
                 storing = asyncio.create_task(self._upsert(documents))
         except asyncio.CancelledError:
             if storing:
@@ -110,7 +112,7 @@ class Loader:
             else:
                 versions.setdefault(record.external_id, []).append(record)
         digests = {identity: records[-1].digest for identity, records in versions.items()}
-        outdated = await self._store.outdated(self._corpus, digests) if digests else set()
+        outdated = await self._outdated(digests)
         documents, unusable = await asyncio.to_thread(
             _normalised,
             [versions[identity] for identity in digests if identity in outdated],
@@ -120,6 +122,15 @@ class Loader:
             self._rejected(reject)
         self._count(read=len(batch), rejected=len(rejects) + len(unusable))
         return documents
+
+    async def _outdated(self, digests: Mapping[str, int]) -> set[str]:
+        """Return the ids that are new or changed, as it will be after the batch under way."""
+        if not digests:
+            return set()
+        outdated = await self._store.outdated(self._corpus, digests)
+        again = {i: digest for i, digest in self._under_way.items() if i in digests}
+        changed = {i for i, digest in again.items() if digest != digests[i]}
+        return (outdated - again.keys()) | changed
 
     async def _upsert(self, documents: Sequence[Document]) -> None:
         if documents:

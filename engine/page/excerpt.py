@@ -14,6 +14,8 @@ _MOST_KEPT = 200
 _LONGEST_TAG = 2000
 _LONGEST_TEXT = 4000
 _LONGEST_JSON = 300_000
+_STEP = 50_000
+_LONGEST_NAME = 20  # of those below, with "<" and what ends them
 
 _NAME = re.compile(
     r"<(?:(!--)|(html|meta|title|h1|time|article|script|style|noscript|template|textarea|svg)"
@@ -73,7 +75,7 @@ def _elements(html: str) -> Iterator[tuple[_Tag, str]]:
     """
     unended: set[str] = set()  # names that are not closed any more: not looked for again
     in_article = False
-    position = html.find("<")
+    position = 0
     for _ in range(_MOST_EXAMINED):
         tag = _next_tag(html, position)
         if tag is None:
@@ -105,14 +107,20 @@ def _wanted(name: str, *, in_article: bool) -> bool:
 
 def _next_tag(html: str, position: int) -> _Tag | None:
     """Return the first tag that counts at `position` or later."""
-    position = html.find("<", position) if position >= 0 else -1
-    while position >= 0:
-        if found := _NAME.match(html, position):
-            if found[1]:
-                return _Tag("!--", "", found.end())
-            rest = _REST_OF_TAG.match(html, found.end(), found.end() + _LONGEST_TAG)
-            if rest is None:
-                return _Tag("", "", found.end())
-            return _Tag(found[2].lower(), html[position : rest.end()], rest.end())
-        position = html.find("<", position + 1)
+    found = _next_name(html, position)
+    if found is None:
+        return None
+    if found[1]:
+        return _Tag("!--", "", found.end())
+    rest = _REST_OF_TAG.match(html, found.end(), found.end() + _LONGEST_TAG)
+    if rest is None:
+        return _Tag("", "", found.end())
+    return _Tag(found[2].lower(), html[found.start() : rest.end()], rest.end())
+
+
+def _next_name(html: str, position: int) -> re.Match[str] | None:
+    """Search in steps: a search holds the interpreter's lock, and the event loop waits for it."""
+    for start in range(position, len(html), _STEP):
+        if found := _NAME.search(html, start, start + _STEP + _LONGEST_NAME):
+            return found
     return None

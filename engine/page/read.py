@@ -17,7 +17,6 @@ from engine.page.json_ld import articles, texts_of
 _Value = TypeVar("_Value")
 
 _LONGEST_TITLE = 1000
-_LONGEST_DATE = 64
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _BLANKS = re.compile(r"\s+")
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})(?=[-_\s]|$)", re.IGNORECASE)
@@ -134,7 +133,7 @@ def _language(tag: str) -> str | None:
 def _moment(text: str, now: datetime) -> datetime | None:
     """Read a date. One that is ahead by less than a day becomes `now`."""
     try:
-        moment = _parsed(text[:_LONGEST_DATE].strip())
+        moment = _parsed(text.strip())
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, TypeError, IndexError, OverflowError):  # email.utils raises all of them
         return None

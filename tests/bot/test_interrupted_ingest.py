@@ -52,17 +52,24 @@ def storing(url: str) -> bool:
     return bool(ask(url, f"{query} AND state = 'active' AND query LIKE 'INSERT INTO document%'"))
 
 
-def assert_completes(file: Path, *, corpus: str = "tweets", total: int = BATCHES) -> None:
+def assert_completes(invoke: Invoke, file: Path, total: int = BATCHES) -> None:
     """A second run stores the rest, and the statistics are what a recount gives."""
-    again = presagio("ingest", str(file), "--json", "--corpus", corpus).json
+    again = invoke("ingest", str(file), "--json").json
     assert (again["read"], again["rejected"]) == (total, 0)
-    checks = {check["check"]: check for check in presagio("doctor", "--json").json_lines}
-    assert checks[f"corpus {corpus}"]["detail"] == f"{total:,} documents, statistics exact"
+    assert_exact(invoke, total)
+
+
+def assert_exact(invoke: Invoke, total: int) -> None:
+    checks = {check["check"]: check for check in invoke("doctor", "--json").json_lines}
+    assert checks["corpus tweets"]["detail"] == f"{total:,} documents, statistics exact"
 
 
 class TestSignals:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_end_it_quickly_and_quietly(self, database: str, file: Path, number: int) -> None:
+    def test_end_it_quickly_and_quietly(
+        self, invoke: Invoke, database: str, tmp_path: Path, number: int
+    ) -> None:
+        file = write_tweets(tmp_path / "a", range(50))
         before_insert(database, "PERFORM pg_sleep(60)")
         process = start("ingest", str(file))
         until(lambda: storing(database))
@@ -75,7 +82,7 @@ class TestSignals:
         until(lambda: not storing(database))  # the server was told, too
         unobstructed(database)
         assert ask(database, "SELECT count(*) FROM document") == 0
-        assert_completes(file)
+        assert_completes(invoke, file, total=50)
 
     @pytest.mark.parametrize("records", [0, 5], ids=["before", "within"])
     def test_end_it_while_standard_input_says_nothing(
@@ -92,7 +99,7 @@ class TestSignals:
         os.close(writing)
 
 
-def test_a_killed_one_is_completed_by_the_next(database: str, file: Path) -> None:
+def test_a_killed_one_is_completed_by_the_next(invoke: Invoke, database: str, file: Path) -> None:
     before_insert(database, f"IF ({DOCUMENTS}) > 0 THEN PERFORM pg_sleep(0.5); END IF")
     process = start("ingest", str(file))
     until(lambda: ask(database, DOCUMENTS) > 0)
@@ -100,10 +107,12 @@ def test_a_killed_one_is_completed_by_the_next(database: str, file: Path) -> Non
     finish(process)
     unobstructed(database)
     assert ask(database, "SELECT count(*) FROM document") in (10_000, BATCHES)
-    assert_completes(file)
+    assert_completes(invoke, file)
 
 
-def test_a_writer_whose_connection_is_cut_fails_in_one_line(database: str, file: Path) -> None:
+def test_a_writer_whose_connection_is_cut_fails_in_one_line(
+    invoke: Invoke, database: str, file: Path
+) -> None:
     before_insert(database, f"IF ({DOCUMENTS}) > 0 THEN PERFORM pg_sleep(60); END IF")
     process = start("ingest", str(file))
     until(lambda: ask(database, DOCUMENTS) > 0 and storing(database))
@@ -118,7 +127,7 @@ def test_a_writer_whose_connection_is_cut_fails_in_one_line(database: str, file:
     assert "nothing was half-written" in complaint
     unobstructed(database)
     assert ask(database, DOCUMENTS) == 10_000
-    assert_completes(file)
+    assert_completes(invoke, file)
 
 
 def test_a_full_disk_fails_in_one_line(invoke: Invoke, database: str, file: Path) -> None:
@@ -129,17 +138,18 @@ def test_a_full_disk_fails_in_one_line(invoke: Invoke, database: str, file: Path
     assert "Free some space" in complaint
     unobstructed(database)
     assert ask(database, DOCUMENTS) == ask(database, "SELECT count(*) FROM document") == 10_000
-    assert_completes(file)
+    assert_completes(invoke, file)
 
 
-def test_two_at_once_into_one_corpus_both_succeed(database: str, tmp_path: Path) -> None:
+def test_two_at_once_into_one_corpus_both_succeed(
+    invoke: Invoke, database: str, tmp_path: Path
+) -> None:
     one = write_tweets(tmp_path / "one", range(6_000), text="The same {}")
     other = write_tweets(tmp_path / "other", range(3_000, 9_000), text="The same {}")
     done = [finish(p) for p in [start("ingest", str(f), "--json") for f in (one, other)]]
     assert sum(each.json["inserted"] for each in done) == 9_000
     assert [each.json["updated"] for each in done] == [0, 0]
-    checks = {check["check"]: check for check in presagio("doctor", "--json").json_lines}
-    assert checks["corpus tweets"]["detail"] == "9,000 documents, statistics exact"
+    assert_exact(invoke, 9_000)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs wait4")
@@ -202,7 +212,9 @@ def begun(place: Path, file: Path) -> "subprocess.Popen[bytes]":
 
 
 class TestEmbeddedServer:
-    def test_that_is_killed_fails_it_in_one_line(self, embedded: Path, tmp_path: Path) -> None:
+    def test_that_is_killed_fails_it_in_one_line(
+        self, invoke: Invoke, embedded: Path, tmp_path: Path
+    ) -> None:
         file = write_tweets(tmp_path / "a.jsonl", range(25_000))
         process = begun(embedded, file)
         pid = int((embedded / "postgres" / PID_FILE).read_text().split()[0])
@@ -211,10 +223,31 @@ class TestEmbeddedServer:
         lost = ("The connection to the database was lost", "The database cannot be reached")
         assert done.complaint().startswith(lost)
         assert done.err.count("\n") == 1
-        assert_completes(file, total=25_000)
+        assert_completes(invoke, file, total=25_000)
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="needs tmpfs")
+    def test_that_runs_out_of_disk_says_so_and_goes_on_when_there_is_room(
+        self, invoke: Invoke, embedded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        small = embedded.parent / "small"
+        small.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=76m,mode=711", "tmpfs", str(small)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode:
+            pytest.skip("needs the right to mount a small disk")
+        try:
+            subprocess.run(["cp", "-a", embedded, small / "d"], check=True)
+            monkeypatch.setenv("PRESAGIO_DATA_DIR", str(small / "d"))
+            file = write_tweets(tmp_path / "a.jsonl", range(30_000))
+            assert "No space left on device" in invoke("ingest", str(file)).complaint()
+            assert not (small / "d" / "postgres" / PID_FILE).exists()
+            more = ["mount", "-o", "remount,size=400m", str(small)]
+            subprocess.run(more, check=True)
+            assert_completes(invoke, file, total=30_000)
+        finally:
+            subprocess.run(["umount", small], check=True)
 
     def test_is_released_when_a_signal_ends_it(self, embedded: Path, tmp_path: Path) -> None:
-        file = write_tweets(tmp_path / "a.jsonl", range(25_000))
+        file = write_tweets(tmp_path / "a.jsonl", range(BATCHES))
         process = begun(embedded, file)
         process.send_signal(signal.SIGINT)
         done: Done = finish(process)

@@ -45,24 +45,22 @@ async def test_another_kind_or_language_is_a_conflict(
         )
 
 
-@pytest.mark.parametrize(
-    "name", ["", "Trump", "a b", "-a", "ñ", "a" * 64, "a;drop", "a\n", "../a", "a.b"]
-)
-async def test_a_name_that_will_not_do_is_refused(database: Database, name: str) -> None:
-    with pytest.raises(UsageError, match="cannot name a corpus"):
-        await new_corpus(database, name)
+async def test_a_name_that_will_not_do_is_refused(database: Database) -> None:
+    for name in ("", "Trump", "a b", "-a", "ñ", "a" * 64, "a;drop", "a\n", "../a", "a.b"):
+        with pytest.raises(UsageError, match="cannot name a corpus"):
+            await new_corpus(database, name)
 
 
 async def test_the_longest_name_will_do(database: Database) -> None:
     assert (await new_corpus(database, "a" * 63)).name == "a" * 63
 
 
-@pytest.mark.parametrize("language", ["klingon", "", "English", "pg_catalog.english", "en"])
 async def test_an_unknown_language_is_refused_and_the_known_are_listed(
-    database: Database, language: str
+    database: Database,
 ) -> None:
-    with pytest.raises(UsageError, match=r"english, .*simple, spanish"):
-        await new_corpus(database, "c", language)
+    for language in ("klingon", "", "English", "pg_catalog.english", "en"):
+        with pytest.raises(UsageError, match=r"english, .*simple, spanish"):
+            await new_corpus(database, "c", language)
     assert await Corpora(database).list() == []
 
 

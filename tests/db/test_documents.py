@@ -16,6 +16,7 @@ from db.connection import Connection
 from db.corpora import Corpora
 from db.documents import Documents
 from db.pool import Database, PoolSettings
+from db.threshold import CLASSES
 from engine.errors import StorageError, StorageInterrupted
 from engine.types import Corpus, Document, Flag
 from tests.db.corpus import (
@@ -497,7 +498,7 @@ async def test_settling_empties_the_pending_lists_and_tells_the_planner(
         rows_known = await connection.fetchval(
             "SELECT reltuples FROM pg_class WHERE oid = $1::text::regclass", f"document_{corpus.id}"
         )
-    assert [row["pages"] for row in rows] == [0] * 5
+    assert [row["pages"] for row in rows] == [0] * len(CLASSES)
     assert rows_known == 400
 
 

@@ -31,6 +31,7 @@ NO_EXTENSION = 'extension "unaccent" is not available\nDETAIL:  Could not open a
         (asyncpg.DiskFullError("could not extend file"), StorageFull),
         (asyncpg.OutOfMemoryError("out of memory"), StorageFull),
         (asyncpg.UndefinedTableError('relation "corpus" does not exist'), StorageOutdated),
+        (asyncpg.UndefinedTableError('relation "document_7" does not exist'), StorageInterrupted),
         (asyncpg.UndefinedColumnError('column "x" does not exist'), StorageOutdated),
         (asyncpg.InvalidPasswordError("password authentication failed"), StorageUnreachable),
         (asyncpg.InvalidAuthorizationSpecificationError("no such role"), StorageUnreachable),

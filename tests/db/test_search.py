@@ -18,6 +18,7 @@ from db import search as search_module
 from db.connection import Connection
 from db.corpora import Corpora
 from db.pool import Database
+from db.rank_statement import rank_statement
 from db.search import MAX_LEXEMES, Search, weighted_lexemes
 from db.threshold import quoted
 from engine.bm25 import Bm25, expected_threshold
@@ -216,6 +217,29 @@ async def test_thresholds_are_really_used(large: Database, monkeypatch: pytest.M
     assert sum(need > 1 for need in needs.asked) >= 10
 
 
+async def test_few_dates_are_looked_up_before_words(
+    large: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = await Checked.of(large, "large")
+    monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
+    used: set[bool] = set()
+
+    def noting(*arguments: Any, dates_first: bool) -> str:
+        used.add(dates_first)
+        return rank_statement(*arguments, dates_first=dates_first)
+
+    monkeypatch.setattr(search_module, "rank_statement", noting)
+    week = Filters(after=START + timedelta(days=100), before=START + timedelta(days=107))
+    for headline in checked.headlines(10, seed=13):
+        used.clear()
+        await checked.ask(headline, week)
+        await checked.ask(headline, replace(week, exclude=Flag.QUOTE))
+        assert True in used
+        used.clear()
+        await checked.ask(headline)
+        assert used == {False}
+
+
 _WORDS = st.sampled_from(["ba", "be", "bi", "bo", "bu", "da", "de"])
 _TEXTS = st.lists(st.lists(_WORDS, max_size=9).map(" ".join), min_size=1, max_size=14)
 _numbers = itertools.count()
@@ -372,14 +396,14 @@ ODD_LEXEMES = [
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(lexemes=st.lists(st.text(LETTERS, min_size=1, max_size=8), min_size=1, max_size=4))
-async def test_any_lexeme_is_taken_literally(database: Database, lexemes: list[str]) -> None:
-    async with database.connection() as connection:
+async def test_any_lexeme_is_taken_literally(large: Database, lexemes: list[str]) -> None:
+    async with large.connection() as connection:
         await assert_literal(connection, lexemes)
 
 
 @pytest.mark.parametrize("lexeme", ODD_LEXEMES)
-async def test_an_operator_is_a_lexeme_like_any_other(database: Database, lexeme: str) -> None:
-    async with database.connection() as connection:
+async def test_an_operator_is_a_lexeme_like_any_other(large: Database, lexeme: str) -> None:
+    async with large.connection() as connection:
         await assert_literal(connection, [lexeme])
 
 
@@ -463,24 +487,6 @@ async def test_sixty_four_frequent_words_are_exact_too(large: Database) -> None:
     words = [word for word, _ in frequent.most_common(MAX_LEXEMES)]
     await checked.ask(" ".join(words))
     await checked.ask(" ".join(words), limit=3)
-
-
-async def test_a_document_deleted_on_the_way_is_left_out(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    corpus = await load_texts(database, "c", ["storm a", "storm b", "storm c"])
-    rank = Search._rank
-
-    async def then_delete(*arguments: Any) -> Any:
-        ranked_rows = await rank(*arguments)
-        async with database.connection() as connection:
-            await connection.execute("DELETE FROM document WHERE text = 'storm b'")
-        return ranked_rows
-
-    monkeypatch.setattr(Search, "_rank", then_delete)
-    search = Search(database)
-    found = await search.top(corpus, await search.terms(corpus, "storm"), ANY, 10)
-    assert [c.text for c in found] == ["storm a", "storm c"]
 
 
 async def test_corpora_know_nothing_of_each_other(database: Database) -> None:

@@ -288,6 +288,33 @@ class TestCrashes:
             await until(lambda: state(data_dir) is State.ABSENT)
             (data_dir / "postgres" / "recovery.signal").unlink()
 
+    @posix_only
+    async def test_a_server_that_recovers_from_a_crashed_process_is_stopped(
+        self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(server_module, "STOP_SECONDS", 3.0)
+        with EmbeddedServer(data_dir) as server:
+            await run_sql(server.url(), "CREATE TABLE kept AS SELECT 7 AS value")
+            await crash_a_process(server.url())
+        assert state(data_dir) is State.ABSENT
+        with careless(data_dir) as again:
+            assert await ask(again.url(), "SELECT value FROM kept") == 7
+
+    @posix_only
+    async def test_a_server_that_hangs_since_its_stopper_was_killed_is_started_again(
+        self, data_dir: Path
+    ) -> None:
+        server = careless(data_dir)
+        server.acquire()
+        hanging = postmaster_pid(data_dir)
+        await crash_a_process(server.url())
+        os.kill(hanging, signal.SIGINT)  # what a stopper sends: a fast shutdown
+        await until(lambda: state(data_dir) is not State.READY)
+        with careless(data_dir) as again:
+            assert await ask(again.url(), "SELECT 1") == 1
+            assert postmaster_pid(data_dir) != hanging
+        server.release()
+
     def test_a_server_that_is_stopping_is_waited_for(self, data_dir: Path) -> None:
         server = careless(data_dir)
         server.acquire()
@@ -297,6 +324,16 @@ class TestCrashes:
             assert state(data_dir) is State.READY
         server.release()
         assert state(data_dir) is State.ABSENT
+
+
+async def crash_a_process(url: str) -> None:
+    """Kill a process of the server, which then restarts the others and recovers."""
+    connection = await asyncpg.connect(url)
+    await connection.execute("CREATE TABLE work AS SELECT generate_series(1, 200000) AS value")
+    os.kill(await connection.fetchval("SELECT pg_backend_pid()"), signal.SIGKILL)
+    with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
+        await connection.execute("SELECT 1")
+    await asyncio.sleep(0.05)  # into the recovery
 
 
 def leave_pid_file(data_dir: Path, text: str) -> None:

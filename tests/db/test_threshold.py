@@ -45,13 +45,24 @@ def test_a_document_that_reaches_exactly_the_need_matches(
     assert matches(reaching(list(bounds.items()), max(one_way, other_way)), lexemes)
 
 
-@given(bounds=st.dictionaries(st.sampled_from(_LEXEMES[:5]), st.floats(0.001, 12), min_size=1))
-def test_few_terms_leave_out_every_document_that_cannot_reach_it(
-    bounds: Mapping[str, float],
+@given(bounds=_bounds, need=st.floats(0.001, 80))
+def test_a_lexeme_alone_matches_only_when_its_bound_is_enough(
+    bounds: Mapping[str, float], need: float
 ) -> None:
-    lexemes = set(sorted(bounds)[::2])
-    reachable = sum(bounds[lexeme] for lexeme in lexemes)
-    assert not matches(reaching(list(bounds.items()), reachable * 1.001), lexemes)
+    for lexeme, bound in bounds.items():
+        if bound < need * 0.999:
+            assert not matches(reaching(list(bounds.items()), need), {lexeme})
+
+
+@given(bounds=_bounds, share=st.floats(0.01, 1), data=st.data())
+def test_two_that_with_all_weaker_ones_cannot_reach_it_do_not_match(
+    bounds: Mapping[str, float], share: float, data: st.DataObject
+) -> None:
+    need = share * sum(bounds.values())
+    strong, other = data.draw(st.lists(st.sampled_from(_LEXEMES), min_size=2, max_size=2))
+    weaker = sum(bound for bound in bounds.values() if bound <= bounds.get(other, 0))
+    if bounds.get(strong, 0) > bounds.get(other, 0) and bounds[strong] + weaker < need * 0.999:
+        assert not matches(reaching(list(bounds.items()), need), {strong, other})
 
 
 def test_nothing_matches_what_nothing_can_reach() -> None:
@@ -68,7 +79,7 @@ def test_it_asks_for_what_has_to_come_together() -> None:
     assert reaching(bounds, 5.0) == "'rare'"
     assert reaching(bounds, 6.5) == "'rare'&('usual')"
     assert reaching(bounds, 3.0) == "'rare'|'usual'&('common')"
-    assert reaching(bounds, 8.0) == "'rare'&('usual'&('common'))"
+    assert reaching(bounds, 5.5) == "'rare'&('usual'|'common')"
 
 
 @pytest.mark.parametrize("terms", [1, 12, 20, 40, 64])
@@ -115,10 +126,12 @@ def test_the_bound_of_its_class_is_never_passed(
     assert of_document.bound(lexeme, bm25, average) >= score * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("length", [1, 7, 11, 16])
-def test_the_shortest_document_of_a_class_reaches_its_bound(length: int) -> None:
-    lexeme, bm25 = WeightedLexeme("a", 3.0, 1, 0.1), Bm25()
-    assert class_of(1, length).bound(lexeme, bm25, 9.0) == 3.0 * bm25.part(1, length, 9.0)
+@pytest.mark.parametrize("one", CLASSES, ids=lambda one: one.condition)
+def test_the_shortest_document_of_a_class_reaches_its_bound(one: DocumentClass) -> None:
+    most = one.max_tf or 3
+    lexeme, bm25 = WeightedLexeme("a", 3.0, most, 0.1), Bm25()
+    assert class_of(most, one.shortest) is one
+    assert one.bound(lexeme, bm25, 9.0) == 3.0 * bm25.part(most, one.shortest, 9.0)
 
 
 def test_a_document_that_says_nothing_else_reaches_the_bound_of_repetition() -> None:

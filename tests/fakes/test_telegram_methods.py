@@ -10,6 +10,8 @@ import pytest
 from telegram import (
     Bot,
     BotCommand,
+    BotCommandScopeAllChatAdministrators,
+    BotCommandScopeAllGroupChats,
     BotCommandScopeAllPrivateChats,
     BotCommandScopeChat,
     InlineKeyboardButton,
@@ -232,6 +234,8 @@ async def test_leaving_a_group(telegram: TelegramServer, bot: Bot, alice: User) 
     assert await bot.leave_chat(group.id)
     with pytest.raises(Forbidden, match="bot is not a member of the supergroup chat"):
         await bot.send_message(group.id, "x")
+    with pytest.raises(BadRequest, match="can't be changed in private chats"):
+        await bot.leave_chat(telegram.private_chat(alice).id)
 
 
 # Editing
@@ -383,14 +387,15 @@ async def test_chats_and_members_are_described(
     telegram: TelegramServer, bot: Bot, alice: User
 ) -> None:
     bob, eve = telegram.user("Bob"), telegram.user("Eve")
-    group = telegram.group("News", admins=[alice], members=[bob], forum=True)
+    other_bot = telegram.user("Other", is_bot=True)
+    group = telegram.group("News", admins=[alice, other_bot], members=[bob], forum=True)
     described = await bot.get_chat(group.id)
     assert (described.title, described.type, described.is_forum) == ("News", "supergroup", True)
     statuses = [(await bot.get_chat_member(group.id, one.id)).status for one in (alice, bob, eve)]
     assert statuses == ["creator", "member", "left"]
     administrators = await bot.get_chat_administrators(group.id)
     assert [one.user.id for one in administrators] == [alice.id]
-    assert await bot.get_chat_member_count(group.id) == 3
+    assert await bot.get_chat_member_count(group.id) == 4
     with pytest.raises(BadRequest, match="no administrators in the private chat"):
         await bot.get_chat_administrators(telegram.private_chat(bob).id)
 
@@ -411,6 +416,18 @@ async def test_menus_are_kept_for_each_scope_and_language(
     await bot.delete_my_commands(here)
     await bot.delete_my_commands(BotCommandScopeAllPrivateChats())
     assert telegram.menu(alice, chat) == {"p": "Buscar"}
+
+
+async def test_administrators_of_a_group_see_their_own_menu(
+    telegram: TelegramServer, bot: Bot, alice: User
+) -> None:
+    bob = telegram.user("Bob")
+    group = telegram.group("News", admins=[alice], members=[bob])
+    await bot.set_my_commands([BotCommand("p", "Find")], BotCommandScopeAllGroupChats())
+    admins = [BotCommand("settings", "Change")]
+    await bot.set_my_commands(admins, BotCommandScopeAllChatAdministrators())
+    assert telegram.menu(alice, group) == {"settings": "Change"}
+    assert telegram.menu(bob, group) == {"p": "Find"}
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,10 @@ class Asked:
 
 @dataclass
 class WebServer:
-    """Listens on a free port of `host` and records what it is asked. Unknown paths are 404."""
+    """Listens on a free port of `host` and records what it is asked. Unknown paths are 404.
+
+    A connection stays open for further requests unless an answer closes it.
+    """
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -77,8 +80,8 @@ class WebServer:
         self._busy.add(task)
         self.connections += 1
         try:
-            await self._answer(await reader.readuntil(b"\r\n\r\n"), writer)
-            writer.close()
+            while not writer.is_closing():
+                await self._answer(await reader.readuntil(b"\r\n\r\n"), writer)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             writer.transport.abort()
         with suppress(ConnectionError, ssl.SSLError):
@@ -99,7 +102,7 @@ def reply(status: int, body: str | bytes = b"", headers: Mapping[str, str] | Non
     content = body.encode() if isinstance(body, str) else body
 
     async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
-        said = {"Content-Length": str(len(content)), "Connection": "close"} | dict(headers or {})
+        said = {"Content-Length": str(len(content))} | dict(headers or {})
         writer.write(_head(status, said) + content)
         await writer.drain()
 
@@ -191,6 +194,7 @@ async def cut_in_the_body(_: Asked, writer: asyncio.StreamWriter) -> None:
     """Promise a long page, send a little of it, and cut the connection."""
     writer.write(_head(200, {"Content-Type": HTML, "Content-Length": "5000"}) + b"<title>")
     await writer.drain()
+    writer.close()
 
 
 async def huge_headers(_: Asked, writer: asyncio.StreamWriter) -> None:

@@ -6,8 +6,10 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from aiohttp import web
+
 from tests.bot.command_line import PROGRAM
-from tests.fakes.model import scoring, slow
+from tests.fakes.model import Asked, scoring, slow
 from tests.fakes.telegram import Message
 from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
 
@@ -120,16 +122,22 @@ async def test_after_a_kill_the_unanswered_are_answered_and_the_answered_left_al
 
 
 async def test_the_order_in_a_chat_is_kept_and_a_slow_chat_holds_up_nobody(bot: Stage) -> None:
-    bot.model.script = [slow(0.8, scoring(judged_by_words)), scoring(judged_by_words)]
+    thought, quick = asyncio.Event(), scoring(judged_by_words)
+
+    async def held(asked: Asked, request: web.Request) -> web.StreamResponse:
+        await thought.wait()
+        return await quick(asked, request)
+
+    bot.model.script = [held, quick]
     alice, bob = bot.telegram.user("Alice"), bot.telegram.user("Bob")
     first, other = bot.telegram.private_chat(alice), bot.telegram.private_chat(bob)
     headlines = [f"{HEADLINE} in {place}" for place in ("Rome", "Oslo", "Lima")]
     for headline in headlines:
         await alice.says(first, headline)
     await bot.model.until_asked(1)
-    quick = await bob.says(other, HEADLINE)
-    await quick.answer(timeout=0.7)
+    await (await bob.says(other, HEADLINE)).answer()
     assert first.bot_messages == []
+    thought.set()
     await first.until(lambda one: one.from_bot and "Lima" in one.text)
     assert [one.text.splitlines()[0] for one in first.bot_messages] == headlines
 

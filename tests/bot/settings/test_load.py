@@ -207,7 +207,7 @@ def test_no_secret_is_shown() -> None:
         (
             "[score]\nrepost = 1.5\n",
             "config.toml: [score] repost must be less than or equal to 1,"
-            ' not "1.5". The default is 0.5.',
+            ' not "1.5". The default is 0.97.',
         ),
         (
             "[search]\nlimit = 0\n",
@@ -248,6 +248,16 @@ def test_no_secret_is_shown() -> None:
             "[llm]\nfallback_models = [1]\n",
             'config.toml: [llm] fallback_models.0 must be text in "quotes", not "1".'
             " The default is [].",
+        ),
+        (
+            '[fetch]\nallow_networks = ["10.0.0.0/8", "10.0.0.1/8"]\n',
+            'config.toml: [fetch] allow_networks.1 must be a network like "10.1.0.0/16",'
+            ' not "10.0.0.1/8". The default is [].',
+        ),
+        (
+            '[fetch]\nuser_agent_contact = "mañana"\n',
+            "config.toml: [fetch] user_agent_contact must be printable ASCII,"
+            ' not "mañana". The default is "".',
         ),
         (
             '[logging]\nlevel = "loud"\n',

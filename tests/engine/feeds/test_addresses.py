@@ -9,10 +9,10 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engine.errors import FetchError, FetchFailed, FetchRefused, SettingsError
+from engine.errors import FetchError, FetchFailed, FetchRefused, FetchTimeout, SettingsError
 from engine.feeds.addresses import Resolver, address_policy
 from engine.feeds.fetch import Fetcher, FetchLimits, FetchSettings
 from tests.fakes.web import WebServer, loopback_resolver, page, redirect
@@ -190,6 +190,22 @@ async def test_the_checked_address_is_used_and_the_name_not_looked_up_again() ->
     assert opened == [(PUBLIC, 80)]
 
 
+async def test_at_most_four_addresses_are_tried() -> None:
+    """How many there are is up to whoever owns the name."""
+    addresses = [f"8.8.{number}.8" for number in range(50)]
+    tried: list[str] = []
+
+    async def connect_tcp(remote_host: object, **_: object) -> None:
+        tried.append(str(remote_host))
+        raise TimeoutError
+
+    resolver, _ = answering(addresses)
+    with patch("anyio.connect_tcp", connect_tcp), pytest.raises(FetchTimeout) as caught:
+        await fetch("http://many.example/", resolver)
+    assert tried == addresses[:4]
+    assert caught.value.message == "many.example does not answer."
+
+
 async def test_a_name_that_moves_between_two_hops_is_caught() -> None:
     """127.0.0.1 stands for the public web here, 127.0.0.2 for a private machine."""
     async with WebServer() as web, WebServer(host="127.0.0.2", port=web.port) as private:
@@ -298,20 +314,48 @@ _ODD_URL = st.one_of(
 )
 
 
-@given(url=st.one_of(_PLAIN_URL, _ODD_URL), answers=st.lists(_ADDRESS, min_size=1, max_size=3))
-@example(url="http://public.example/", answers=[PUBLIC])
-@example(url="http://[64:ff9b::7f00:1]/", answers=[PUBLIC])
-def test_no_url_and_no_answer_of_a_name_server_reaches_inside(url: str, answers: list[str]) -> None:
-    """The oracle below is written out from the RFCs, apart from the table that is used."""
+class Lookup:
+    """A resolver: written addresses are themselves, names have the `answers` of the moment."""
 
-    def resolve(host: str, port: int, *arguments: object) -> Any:
+    answers: Sequence[str] = ()
+
+    def __call__(self, host: str, port: int, *arguments: object) -> list[Any]:
         try:
             return literal(host, port, *arguments)
         except OSError:
-            return [_answer(address, port) for address in answers]
+            return [_answer(address, port) for address in self.answers]
 
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as ready:
+        yield ready
+
+
+@pytest.fixture(scope="module")
+def lookup() -> Lookup:
+    return Lookup()
+
+
+@pytest.fixture(scope="module")
+def fetcher(runner: asyncio.Runner, lookup: Lookup) -> Iterator[Fetcher]:
+    """One for all examples: making the TLS settings is what takes time."""
+    ready = Fetcher(FetchSettings(), resolver=lookup)
+    yield ready
+    runner.run(ready.__aexit__(None, None, None))
+
+
+@settings(max_examples=400)
+@given(url=st.one_of(_PLAIN_URL, _ODD_URL), answers=st.lists(_ADDRESS, min_size=1, max_size=3))
+@example(url="http://public.example/", answers=[PUBLIC])
+@example(url="http://[64:ff9b::7f00:1]/", answers=[PUBLIC])
+def test_no_url_and_no_answer_of_a_name_server_reaches_inside(
+    url: str, answers: list[str], runner: asyncio.Runner, lookup: Lookup, fetcher: Fetcher
+) -> None:
+    """The oracle below is written out from the RFCs, apart from the table that is used."""
+    lookup.answers = answers
     with recorded_connections() as opened, pytest.raises(FetchError):
-        asyncio.run(fetch(url, resolve))
+        runner.run(fetcher.get(url, limits=LIMITS))
     for address, _ in opened:
         assert _is_public(ipaddress.ip_address(address)), address
 

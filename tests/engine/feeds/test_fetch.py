@@ -41,6 +41,7 @@ from tests.fakes.web import (
     stalled,
 )
 
+Answered = tuple[int, int, int, str, tuple[str, int]]  # one row of socket.getaddrinfo
 LIMITS = FetchLimits(seconds=5.0, bytes=100_000)
 HASTY = FetchLimits(seconds=0.2, bytes=100_000)
 SETTINGS = FetchSettings(
@@ -137,6 +138,21 @@ async def test_only_an_unbroken_run_of_permanent_redirects_moves_the_address(
     assert fetched.moved_permanently_to == (expected and web.url(expected))
 
 
+async def test_each_request_looks_its_name_up_and_connects_anew(web: WebServer) -> None:
+    known = loopback_resolver("news.example")
+    looked_up: list[str] = []
+
+    def resolve(host: str, port: int, *arguments: object) -> list[Answered]:
+        looked_up.append(host)
+        return known(host, port, *arguments)
+
+    web.pages["/a"], web.pages["/b"] = redirect("/b"), page("there")
+    async with Fetcher(SETTINGS, resolver=resolve) as fetcher:
+        await fetcher.get(web.url("/a", host="news.example"), limits=LIMITS)
+        await fetcher.get(web.url("/b", host="news.example"), limits=LIMITS)
+    assert (len(looked_up), web.connections) == (3, 3)
+
+
 async def test_five_redirects_are_followed_and_the_sixth_is_not(
     web: WebServer, fetcher: Fetcher
 ) -> None:
@@ -164,7 +180,7 @@ async def _moved_without_end(_: object, writer: asyncio.StreamWriter) -> None:
 
 
 async def test_not_modified_is_an_answer_without_a_body(web: WebServer, fetcher: Fetcher) -> None:
-    web.pages["/feed"] = reply(304, headers={"ETag": '"v1"'})
+    web.pages["/feed"] = reply(304, headers={"ETag": '"v1"', "Content-Type": "text/plain"})
     fetched = await fetcher.get(web.url("/feed"), limits=LIMITS, accept=("text/html",))
     assert (fetched.status, fetched.body, fetched.headers["ETag"]) == (304, b"", '"v1"')
 
@@ -265,7 +281,7 @@ async def test_looking_a_name_up_counts_and_blocks_nobody(web: WebServer) -> Non
     release = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def hanging(*_: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+    def hanging(*_: object) -> list[Answered]:
         asyncio.run_coroutine_threadsafe(release.wait(), loop).result(10)
         return []
 
@@ -311,7 +327,7 @@ async def test_an_unknown_name_is_told_from_a_name_server_that_is_down(fetcher: 
     with pytest.raises(FetchFailed, match=r"There is no nowhere\.example\."):
         await fetcher.get("http://nowhere.example/", limits=LIMITS)
 
-    def down(*_: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+    def down(*_: object) -> list[Answered]:
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
     async with Fetcher(SETTINGS, resolver=down) as blind:

@@ -1,0 +1,37 @@
+"""`presagio slack`: its arguments."""
+
+from typing import Annotated
+
+import typer
+
+from bot.console.output import Output
+
+slack = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Set up Slack.\n\nExample: presagio slack manifest",
+)
+
+
+@slack.callback()
+def group() -> None:
+    """Make `manifest` a command of the group, though it is the only one."""
+
+
+@slack.command("manifest")
+def slack_manifest(
+    request_url: Annotated[
+        str, typer.Option("--request-url", help="Public address, for events over HTTP.")
+    ] = "",
+) -> None:
+    """Print the manifest that makes a Slack app.
+
+    Example: presagio slack manifest
+    """
+    import json
+
+    from bot.commands import standard_commands
+    from bot.slack.manifest import manifest
+
+    written = manifest(standard_commands().commands, request_url=request_url)
+    Output.of_process().line(json.dumps(written, indent=2, ensure_ascii=False))

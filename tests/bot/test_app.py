@@ -1,0 +1,94 @@
+"""The composition root: what is opened is closed, whenever it is cut off."""
+
+import asyncio
+import threading
+
+import pytest
+
+from bot import app as app_module
+from bot.app import open_app, open_database
+from bot.settings import Settings, load_settings
+from engine.errors import StorageOutdated, StorageUnreachable
+
+
+class SlowServer:
+    """Stands in the place of the embedded server; it starts when it is allowed to."""
+
+    def __init__(self) -> None:
+        self.began, self.allowed = threading.Event(), threading.Event()
+        self.running = False
+        self.fails = False
+
+    def __call__(self, *_: object, **__: object) -> "SlowServer":
+        return self
+
+    def acquire(self) -> None:
+        self.began.set()
+        assert self.allowed.wait(10)
+        self.running = True
+
+    def release(self) -> None:
+        self.running = False
+        if self.fails:
+            raise StorageUnreachable("It did not stop.")
+
+    def url(self) -> str:
+        return "postgresql://127.0.0.1:1/x"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> SlowServer:
+    server = SlowServer()
+    monkeypatch.setattr(app_module, "EmbeddedServer", server)
+    return server
+
+
+async def opened(settings: Settings) -> None:
+    async with open_database(settings, progress=lambda _: None):
+        raise AssertionError("there is no database there")
+
+
+async def test_a_server_that_started_while_the_command_was_cut_off_is_stopped(
+    server: SlowServer,
+) -> None:
+    opening = asyncio.create_task(opened(load_settings()))
+    await asyncio.to_thread(server.began.wait, 10)
+    opening.cancel()
+    await asyncio.sleep(0.05)
+    assert not opening.done()  # it must know whether there is something to release
+    server.allowed.set()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert server.running is False
+    assert opening.cancelled()
+
+
+async def test_a_server_that_fails_too_does_not_hide_what_came_first(server: SlowServer) -> None:
+    server.allowed.set()
+    server.fails = True
+    with pytest.raises(StorageUnreachable, match="cannot be reached"):
+        await opened(load_settings())
+
+
+async def test_a_server_whose_database_cannot_be_opened_is_released(server: SlowServer) -> None:
+    server.allowed.set()
+    with pytest.raises(StorageUnreachable):
+        await opened(load_settings())
+    assert server.began.is_set()
+    assert server.running is False
+
+
+async def test_a_database_of_somebody_else_is_set_up_only_when_asked(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    settings = load_settings()
+    async with open_app(settings, progress=lambda _: None) as app, app.database.connection() as c:
+        await c.execute(
+            "DROP TABLE model_call; DROP TABLE judgment; DELETE FROM migration WHERE version = 2"
+        )
+    with pytest.raises(StorageOutdated, match="presagio init"):
+        async with open_app(settings, progress=lambda _: None):
+            pass
+    async with open_app(settings, progress=lambda _: None, set_up=True) as app:
+        assert await app.corpora.list() == []

@@ -1,0 +1,291 @@
+"""Records become documents batch by batch: nothing twice, nothing lost, whatever is cut off."""
+
+import asyncio
+import itertools
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from db.corpora import Corpora
+from db.documents import Documents
+from db.pool import Database
+from engine.errors import InputError, StorageError, StorageInterrupted
+from engine.ingest.load import IngestReport, Loader
+from engine.ingest.records import Defaults, Reject, SourceRecord, fingerprint
+from engine.types import Corpus, Document, Kind
+
+Record = SourceRecord | Reject
+_NUMBERS = itertools.count()
+ROWS = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["one", "two", " "])))
+
+
+class Shelf(Documents):
+    """The documents, with an eye on each batch and a hand that can hold it back."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.database = database
+        self.batches: list[int] = []
+        self.free = asyncio.Event()
+        self.free.set()
+        self.failure: StorageError | None = None
+
+    async def upsert(self, corpus: Corpus, documents: Sequence[Document]) -> tuple[int, int]:
+        self.batches.append(len(documents))
+        await self.free.wait()
+        if self.failure:
+            raise self.failure
+        return await super().upsert(corpus, documents)
+
+
+@pytest.fixture
+async def shelf(database_url: str) -> AsyncIterator[Shelf]:
+    database = await Database.open(database_url)
+    yield Shelf(database)
+    await database.close()
+
+
+@pytest.fixture
+async def corpus(shelf: Shelf) -> Corpus:
+    return await corpus_of(shelf, "c")
+
+
+async def corpus_of(shelf: Shelf, name: str) -> Corpus:
+    return await Corpora(shelf.database).ensure(
+        name, kind=Kind.TWEETS, language="simple", author=None, url_template=None
+    )
+
+
+def record(identity: str, text: str = "some words", line: int = 1) -> SourceRecord:
+    """A record of the plain format; with an empty text it is unusable."""
+    when = datetime(2012, 1, 1, tzinfo=UTC).isoformat()
+    return SourceRecord(
+        file="f",
+        line=line,
+        unit="line",
+        external_id=identity,
+        digest=fingerprint(Defaults())(f"{identity} {text}".encode()),
+        format="jsonl",
+        payload={"id": identity, "text": text, "created_at": when},
+    )
+
+
+def records(number: int, first: int = 0) -> list[Record]:
+    return [record(str(n), line=n) for n in range(first, first + number)]
+
+
+class Run:
+    """One loader and what it tells."""
+
+    def __init__(self, shelf: Shelf, corpus: Corpus, *, batch: int = 3) -> None:
+        self.rejects: list[Reject] = []
+        self.reports: list[IngestReport] = []
+        self.loader = Loader(
+            shelf,
+            corpus,
+            Defaults(),
+            rejected=self.rejects.append,
+            progress=self.reports.append,
+            batch=batch,
+        )
+
+    async def load(self, found: Iterable[Record]) -> tuple[int, int, int, int, int]:
+        return counts(await self.loader.load(iter(found)))
+
+
+def counts(report: IngestReport) -> tuple[int, int, int, int, int]:
+    """read, inserted, updated, unchanged, rejected"""
+    return report.read, report.inserted, report.updated, report.unchanged, report.rejected
+
+
+async def stored(shelf: Shelf, corpus: Corpus) -> dict[str, str]:
+    async with shelf.database.connection() as connection:
+        rows = await connection.fetch(
+            "SELECT external_id, text FROM document WHERE corpus_id = $1", corpus.id
+        )
+    return {row["external_id"]: row["text"] for row in rows}
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - a thread makes it true
+            await asyncio.sleep(0.005)
+
+
+class TestCounts:
+    async def test_batches_add_up_over_sources(self, shelf: Shelf, corpus: Corpus) -> None:
+        run = Run(shelf, corpus)
+        assert await run.load(records(7)) == (7, 7, 0, 0, 0)
+        assert shelf.batches == [3, 3, 1]
+        assert await run.load(records(4, first=5)) == (11, 9, 0, 2, 0)
+        assert await stored(shelf, corpus) == {str(n): "some words" for n in range(9)}
+
+    async def test_nothing_is_written_when_nothing_changed(
+        self, shelf: Shelf, corpus: Corpus
+    ) -> None:
+        await Run(shelf, corpus).load(records(7))
+        shelf.batches.clear()
+        assert await Run(shelf, corpus).load(records(7)) == (7, 0, 0, 7, 0)
+        assert shelf.batches == []
+
+    async def test_nothing_read_is_nothing_usable(self, shelf: Shelf, corpus: Corpus) -> None:
+        run = Run(shelf, corpus)
+        assert await run.load([]) == (0, 0, 0, 0, 0)
+        assert not run.loader.report.usable
+
+    async def test_rejects_of_reader_and_normaliser_are_told(
+        self, shelf: Shelf, corpus: Corpus
+    ) -> None:
+        run = Run(shelf, corpus)
+        bad = Reject(file="f", line=8, reason="broken")
+        assert await run.load([record("1"), bad, record("2", " ", line=9)]) == (3, 1, 0, 0, 2)
+        assert run.rejects == [bad, Reject(file="f", line=9, reason="the text is empty")]
+        assert run.loader.report.usable
+
+    async def test_progress_grows_to_the_result(self, shelf: Shelf, corpus: Corpus) -> None:
+        run = Run(shelf, corpus)
+        await run.load(records(7))
+        seen = [report.read for report in run.reports]
+        assert seen == sorted(seen)
+        assert run.reports[-1] == run.loader.report
+        assert all(report.unchanged >= 0 for report in run.reports)
+
+    @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(first=ROWS, second=ROWS, batch=st.integers(1, 5))
+    def test_the_last_usable_version_stands_and_all_are_counted(
+        self,
+        database_url: str,
+        first: list[tuple[str, str]],
+        second: list[tuple[str, str]],
+        batch: int,
+    ) -> None:
+        async def check() -> None:
+            database = await Database.open(database_url)
+            shelf = Shelf(database)
+            corpus = await corpus_of(shelf, f"c{next(_NUMBERS)}")
+            for rows in (first, second):
+                run = Run(shelf, corpus, batch=batch)
+                found = [record(identity, text) for identity, text in rows]
+                read, inserted, updated, unchanged, rejected = await run.load(found)
+                assert read == len(rows) == inserted + updated + unchanged + rejected
+                assert unchanged >= 0
+                assert rejected == len(run.rejects)
+            expected = {identity: text for identity, text in first + second if text != " "}
+            assert await stored(shelf, corpus) == expected
+            await database.close()
+
+        asyncio.run(check())
+
+    async def test_a_version_that_returns_while_another_is_being_stored_wins(
+        self, shelf: Shelf, corpus: Corpus
+    ) -> None:
+        versions = [record("1", text) for text in ("one", "two", "one")]
+        assert await Run(shelf, corpus, batch=1).load(versions) == (3, 1, 2, 0, 0)
+        assert await stored(shelf, corpus) == {"1": "one"}
+
+
+class TestFailures:
+    async def test_what_stands_before_damage_is_stored(self, shelf: Shelf, corpus: Corpus) -> None:
+        def damaged() -> Iterator[Record]:
+            yield from records(5)
+            raise InputError("the file is cut off")
+
+        run = Run(shelf, corpus)
+        with pytest.raises(InputError, match="cut off"):
+            await run.load(damaged())
+        assert counts(run.loader.report) == (5, 5, 0, 0, 0)
+        assert len(await stored(shelf, corpus)) == 5
+
+    async def test_of_the_store_come_through(self, shelf: Shelf, corpus: Corpus) -> None:
+        shelf.failure = StorageInterrupted("The connection was lost.")
+        with pytest.raises(StorageInterrupted):
+            await Run(shelf, corpus).load(records(7))
+        shelf.failure = None
+        assert await Run(shelf, corpus).load(records(7)) == (7, 7, 0, 0, 0)
+
+    async def test_of_anything_else_are_not_hidden(self, shelf: Shelf, corpus: Corpus) -> None:
+        def buggy() -> Iterator[Record]:
+            yield record("1")
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await Run(shelf, corpus).load(buggy())
+
+
+class TestCancelling:
+    async def test_takes_back_the_batch_that_is_being_stored(
+        self, shelf: Shelf, corpus: Corpus
+    ) -> None:
+        shelf.free.clear()
+        loading = asyncio.create_task(Run(shelf, corpus).load(records(9)))
+        await until(lambda: shelf.batches)
+        loading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+        assert await stored(shelf, corpus) == {}
+        shelf.free.set()
+        assert await Run(shelf, corpus).load(records(9)) == (9, 9, 0, 0, 0)
+
+    async def test_does_not_wait_for_a_source_that_says_nothing(
+        self, shelf: Shelf, corpus: Corpus
+    ) -> None:
+        reading, speaking = threading.Event(), threading.Event()
+
+        def silent() -> Iterator[Record]:
+            yield from records(4)
+            reading.set()
+            speaking.wait(30)
+
+        try:
+            loading = asyncio.create_task(Run(shelf, corpus).load(silent()))
+            await until(reading.is_set)
+            loading.cancel()
+            async with asyncio.timeout(5):
+                with pytest.raises(asyncio.CancelledError):
+                    await loading
+        finally:
+            speaking.set()
+
+
+async def test_reading_does_not_hold_up_the_loop(shelf: Shelf, corpus: Corpus) -> None:
+    beats = 0
+
+    async def beat() -> None:
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.01)
+            beats += 1
+
+    def slow() -> Iterator[Record]:
+        for found in records(3):
+            threading.Event().wait(0.1)
+            yield found
+
+    beating = asyncio.create_task(beat())
+    await Run(shelf, corpus).load(slow())
+    beating.cancel()
+    assert beats > 5
+
+
+async def test_threads_are_stitched_across_batches_and_sources(
+    shelf: Shelf, corpus: Corpus
+) -> None:
+    def post(identity: str, answered: str | None) -> SourceRecord:
+        plain = record(identity, f"text of {identity}")
+        payload = {**plain.payload, "author": "me", "in_reply_to": answered}
+        return SourceRecord(
+            **{name: getattr(plain, name) for name in plain.__slots__ if name != "payload"},
+            payload=payload,
+        )
+
+    run = Run(shelf, corpus, batch=1)
+    await run.load([post("2", "1")])
+    await run.load([post("1", None)])
+    await run.loader.finish()
+    async with shelf.database.connection() as connection:
+        context = await connection.fetchval("SELECT context FROM document WHERE external_id = '2'")
+    assert context == "text of 1"
