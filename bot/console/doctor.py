@@ -1,7 +1,9 @@
 """`presagio doctor`: what works, and what to do about what does not."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
+
+from pydantic import SecretStr
 
 from bot.app import has_model, llm_settings, open_database
 from bot.console.output import Output
@@ -39,6 +41,8 @@ async def doctor(settings: Settings, *, json: bool, output: Output) -> bool:
     report(Check(check="settings", ok=True, detail=source))
     await _check_database(settings, report, output)
     report(await _model_check(settings))
+    for check in await _face_checks(settings):
+        report(check)
     return not faults
 
 
@@ -122,3 +126,36 @@ async def _model_check(settings: Settings) -> Check:
         return Check(check="model", ok=True, detail=await check_endpoint(chosen))
     except PresagioError as error:
         return Check(check="model", ok=False, detail=error.message, fix=error.fix)
+
+
+async def _face_checks(settings: Settings) -> list[Check]:
+    """Check the faces whose tokens are set; none is needed. Their libraries load only then."""
+    secrets, checks = settings.secrets, []
+    if token := secrets.telegram_bot_token:
+        from bot.telegram.check import check_telegram  # noqa: PLC0415
+
+        telegram = settings.telegram
+        asked = check_telegram(token.get_secret_value(), telegram.api_base, telegram.webhook_url)
+        checks.append(await _face_check("telegram", asked))
+    if token := secrets.slack_bot_token:
+        from bot.slack.check import check_slack  # noqa: PLC0415
+
+        asked = check_slack(
+            token.get_secret_value(),
+            _plain(secrets.slack_app_token),
+            _plain(secrets.slack_signing_secret),
+            settings.slack.api_base,
+        )
+        checks.append(await _face_check("slack", asked))
+    return checks
+
+
+async def _face_check(name: str, asked: Awaitable[str]) -> Check:
+    try:
+        return Check(check=name, ok=True, detail=await asked)
+    except PresagioError as error:
+        return Check(check=name, ok=False, detail=error.message, fix=error.fix)
+
+
+def _plain(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret else ""
