@@ -51,5 +51,5 @@ async def test_slack_without_a_way_to_hear() -> None:
 
 async def test_slack_that_granted_too_little() -> None:
     async with SlackServer() as server:
-        with pytest.raises(FaceFailed, match="did not grant: .*commands"):
+        with pytest.raises(FaceFailed, match=r"did not grant: .*commands"):
             await check_slack(server.bot_token, server.app_token, "", server.base_url)
