@@ -102,7 +102,8 @@ class Bot:
     async def hear(self, request: Request) -> Reply | None:
         """Return the one reply to an event, or None for silence."""
         before = len(self.face.delivered)
-        await self.conversation.answer(request, self.face)
+        async with asyncio.timeout(_SECONDS):
+            await self.conversation.answer(request, self.face)
         new = self.face.replies[before:]
         assert len(new) <= 1, new
         return new[0] if new else None
