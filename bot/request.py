@@ -84,7 +84,8 @@ class Request:
         title = storable(self.place.title) if self.place.title else None
         return replace(
             self,
-            text=storable(self.text[:_LONGEST]).strip(),
+            # Between words, a zero byte stands for a blank.
+            text=storable(self.text[:_LONGEST].replace("\0", " ")).strip(),
             place=replace(self.place, title=title),
         )
 

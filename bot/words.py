@@ -8,6 +8,10 @@ from io import BytesIO
 
 LANGUAGES = ("en", "es")
 DEFAULT = "en"
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 def marked(message: str) -> str:
@@ -48,9 +52,11 @@ class Words:
 
     def date(self, moment: datetime, zone: tzinfo | None = None) -> str:
         """Return a day as people write it: "March 14, 2012", "14 de marzo de 2012"."""
-        from babel.dates import format_date  # noqa: PLC0415 - 60 ms that JSON does not need
-
         local = moment.astimezone(zone) if zone else moment
+        if self.language == DEFAULT:
+            return f"{_MONTHS[local.month - 1]} {local.day}, {local.year}"
+        from babel.dates import format_date  # noqa: PLC0415 - English needs none of it
+
         return format_date(local.date(), format="long", locale=self.language)
 
 

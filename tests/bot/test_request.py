@@ -40,6 +40,10 @@ def test_what_is_cleaned_can_be_stored(text: str) -> None:
     assert cleaned.cleaned() == cleaned
 
 
+def test_a_zero_byte_parts_words() -> None:
+    assert event("\0container\0ship\0").cleaned().text == "container ship"
+
+
 def test_an_endless_text_ends() -> None:
     assert event("x" * 10_001).cleaned().text == "x" * 10_000
 

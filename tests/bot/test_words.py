@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from babel.dates import format_date
 from babel.messages import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
@@ -159,6 +160,14 @@ def test_words_of_one_language_are_the_same() -> None:
 def test_a_date_is_written_as_people_do(language: str, expected: str) -> None:
     moment = datetime(2012, 3, 14, 23, tzinfo=UTC)
     assert words_for(language).date(moment) == expected
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_date_is_written_as_unicode_s_tables_say(language: str) -> None:
+    for month in range(1, 13):
+        moment = datetime(2012, month, 1, tzinfo=UTC)
+        expected = format_date(moment.date(), format="long", locale=language)
+        assert words_for(language).date(moment) == expected
 
 
 def test_a_date_is_that_of_the_zone() -> None:
