@@ -114,7 +114,9 @@ def chat(context: typer.Context, corpus: CorpusName = "") -> None:
 def serve(context: typer.Context) -> None:
     """Answer in every chat that is set up, until told to end.
 
-    Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, and run: presagio serve
+    Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, before.
+
+    Example: presagio serve
     """
     from bot.serve import serve as listen
 

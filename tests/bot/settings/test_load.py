@@ -174,7 +174,7 @@ def test_no_secret_is_shown() -> None:
         (
             'model = "x"\n',
             'config.toml: there is no section "model".'
-            " There are: database, search, score, llm, fetch, logging.",
+            " There are: database, search, score, llm, fetch, chat, telegram, slack, logging.",
         ),
         (
             "[logging]\nzzz = 1\n",
