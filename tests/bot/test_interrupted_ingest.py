@@ -168,7 +168,7 @@ def test_memory_does_not_grow_with_the_file(database: str, tmp_path: Path) -> No
         "subprocess.run(sys.argv[1:], check=True)\n"
         "sys.stderr.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))"
     )
-    command = [sys.executable, "-c", script, PROGRAM, "ingest", str(file), "--json"]
+    command = [sys.executable, "-c", script, str(PROGRAM), "ingest", str(file), "--json"]
     done = subprocess.run(command, capture_output=True, check=True)
     assert orjson.loads(done.stdout)["read"] == 300_000
     unit = 1 if sys.platform == "darwin" else 1024
