@@ -29,6 +29,7 @@ from engine.types import Corpus, Filters, Term
 LIMIT = 150
 CLIENTS = 8
 TURN = 20  # queries
+_QUICK = 5_000
 SIZES = "56573,100000,1000000"
 NO_FILTER = Filters()
 BEFORE_NOW = Filters(before=datetime(2100, 1, 1, tzinfo=UTC))  # lets everything through
@@ -175,7 +176,7 @@ async def run(arguments: argparse.Namespace, place: Path, url: str) -> None:
     database = await opened(url, size=CLIENTS)
     try:
         for name, language, file, asked, sizes in _corpora(arguments):
-            real = tweets(arguments.data / "tweets" / file)
+            real = tweets(arguments.data / "tweets" / file, _QUICK if arguments.quick else None)
             texts = headlines(arguments.data / "headlines" / asked, arguments.queries)
             stored = 0
             for size in sizes or [len(real)]:
@@ -234,7 +235,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="5,000 documents, 20 headlines")
     arguments = parser.parse_args(argv)
     if arguments.quick:
-        arguments.sizes, arguments.queries = "5000", 20
+        arguments.sizes, arguments.queries = str(_QUICK), 20
     arguments.sizes = sorted(int(size) for size in arguments.sizes.split(","))
     with folder() as place, server(place) as url:
         asyncio.run(run(arguments, place, url))

@@ -23,11 +23,11 @@ COMMON, COMMON_SHARE = Flag.QUOTE, 0.20
 _WINDOW = (6, 12)  # words
 
 
-def tweets(path: Path) -> list[Document]:
-    """Return the usable records of a file, numbered from 0 in the order of their dates."""
+def tweets(path: Path, most: int | None = None) -> list[Document]:
+    """Return the usable ones of the first `most` records, numbered from 0 by their dates."""
     found = []
     with open_source(str(path)) as stream:
-        for record in stream:
+        for record in islice(stream, most):
             if isinstance(record, Reject):
                 continue
             try:
@@ -49,14 +49,14 @@ def grown(real: Sequence[Document], size: int) -> Iterator[Document]:
     yield from islice(real, size)
     chance = random.Random(SEED + 1)
     words = [document.search_text.split() for document in real]
+    sources = [text for text in words if text]
     for number in range(len(real), size):
         length = len(chance.choice(words))
         mixed: list[str] = []
         while len(mixed) < length:
-            source = chance.choice(words)
+            source = chance.choice(sources)
             start = chance.randrange(max(1, len(source) - _WINDOW[0]))
             mixed += source[start : start + min(chance.randint(*_WINDOW), length - len(mixed))]
-            length -= not source  # a tweet without words would hold this up for ever
         text = " ".join(mixed)
         document = replace(chance.choice(real), text=text, search_text=text)
         yield _numbered(document, number, chance)

@@ -1,0 +1,64 @@
+"""The benches still run, and what they time is right."""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from bench import ingest, retrieval, startup
+from bench.store import filled, opened, server
+from tests.db.corpus import document
+
+Rows = list[dict[str, object]]
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Callable[[], Rows]:
+    """The JSON lines that a bench has written to stdout."""
+    return lambda: [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_every_system_finds_the_right_documents(
+    shared_data: Path, printed: Callable[[], Rows]
+) -> None:
+    retrieval.main(["--quick", "--data", str(shared_data)])
+    rows = printed()
+    overlaps = {row["system"]: row["overlap"] for row in rows if "overlap" in row}
+    ours = [share for name, share in overlaps.items() if str(name).startswith("presagio")]
+    assert len(ours) == 5
+    assert set(ours) == {1.0}
+    for peer in ("bm25s numba", "bm25s numpy", "tantivy", "sqlite fts5"):
+        assert overlaps[peer] == pytest.approx(1, abs=0.03)
+    assert {row["documents"] for row in rows} == {5_000}
+    assert [row for row in rows if row.get("clients") == retrieval.CLIENTS]
+
+
+def test_every_load_takes_in_every_record(shared_data: Path, printed: Callable[[], Rows]) -> None:
+    ingest.main(["--quick", "--data", str(shared_data)])
+    rows = printed()
+    assert [row["system"] for row in rows] == [
+        "presagio",
+        "presagio, unchanged",
+        "plain COPY",
+        "sqlite fts5",
+    ]
+    assert {row["records"] for row in rows} == {2_000}
+
+
+def test_a_whole_search_takes_longer_than_its_import(server_folder: Path) -> None:
+    async def fill(url: str) -> None:
+        database = await opened(url, size=1)
+        await filled(database, "c", "english", [document("1", "the president and the wall")])
+        await database.close()
+
+    with server(server_folder) as url:
+        asyncio.run(fill(url))
+        seconds = startup.whole_process(server_folder / "data", startup.HEADLINE, repeat=1)
+    assert _first(seconds["presagio search"]) > _first(seconds["import"])
+
+
+def _first(seconds: Sequence[float]) -> float:
+    [only] = seconds
+    return only
