@@ -83,7 +83,10 @@ class Documents:
                     index["name"],
                     timeout=_BATCH_TIMEOUT,
                 )
-            await connection.execute(f"ANALYZE {table}, lexeme", timeout=_BATCH_TIMEOUT)
+            await connection.execute(f"ANALYZE {table}", timeout=_BATCH_TIMEOUT)
+            # Each batch left an old version of its lexemes behind: the search for neighbours of
+            # an unknown word would read them all, fifty times slower.
+            await connection.execute("VACUUM (ANALYZE) lexeme", timeout=_BATCH_TIMEOUT)
 
     async def _lock(self, connection: Connection, corpus: Corpus) -> None:
         """Queue the writers of one corpus, before any of them holds another lock."""

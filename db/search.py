@@ -29,7 +29,7 @@ _OVERSHOOT = 1.5
 _STEP = 0.8
 # A word of fewer letters has neighbours by chance.
 _SHORTEST_MISSPELT = 5
-# Each takes some 30 ms among 40,000 lexemes; a text of many unknown words is in another language.
+# A text of many unknown words is in another language, which has no neighbours here.
 _MOST_MISSPELT = 8
 _NEIGHBOURS = 2
 _EDGES = re.compile(r"^\W+|\W+$")

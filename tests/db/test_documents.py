@@ -498,7 +498,9 @@ async def test_settling_empties_the_pending_lists_and_tells_the_planner(
         rows_known = await connection.fetchval(
             "SELECT reltuples FROM pg_class WHERE oid = $1::text::regclass", f"document_{corpus.id}"
         )
+        lexeme_pages = await connection.fetchval("SELECT gin_clean_pending_list('lexeme_trigram')")
     assert [row["pages"] for row in rows] == [0] * len(CLASSES)
+    assert lexeme_pages == 0
     assert rows_known == 400
 
 
