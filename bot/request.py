@@ -81,7 +81,7 @@ class Request:
 
     def cleaned(self) -> Self:
         """The same without what cannot be stored, and no longer than anything worth reading."""
-        title = storable(self.place.title) if self.place.title else None
+        title = storable(self.place.title or "") or None
         return replace(
             self,
             # Between words, a zero byte stands for a blank.

@@ -47,7 +47,7 @@ def test_every_load_takes_in_every_record(shared_data: Path, printed: Callable[[
     assert {row["records"] for row in rows} == {2_000}
 
 
-def test_a_whole_search_takes_longer_than_its_import(server_folder: Path) -> None:
+def test_every_process_of_a_whole_search_is_timed(server_folder: Path) -> None:
     async def fill(url: str) -> None:
         database = await opened(url, size=1)
         await filled(database, "c", "english", [document("1", "the president and the wall")])
@@ -56,7 +56,8 @@ def test_a_whole_search_takes_longer_than_its_import(server_folder: Path) -> Non
     with server(server_folder) as url:
         asyncio.run(fill(url))
         seconds = startup.whole_process(server_folder / "data", startup.HEADLINE, repeat=1)
-    assert _first(seconds["presagio search"]) > _first(seconds["import"])
+    assert [*seconds] == ["python", "import", "presagio search"]
+    assert all(_first(times) > 0 for times in seconds.values())
 
 
 def _first(seconds: Sequence[float]) -> float:
