@@ -1,0 +1,98 @@
+"""What passes between the stages of reading feeds.
+
+Every datetime carries a zone; every duration is in seconds.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from engine.types import require_zone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One item of a feed as its author wrote it, without markup."""
+
+    identity: str  # guid, else link, else a hash of the words
+    title: str
+    link: str | None = None  # http(s) alone
+    summary: str = ""
+    published: datetime | None = None
+    author: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedFeed:
+    """What the bytes of one feed say."""
+
+    entries: tuple[Entry, ...]
+    title: str | None = None
+    link: str | None = None  # the site it belongs to
+    language: str | None = None  # ISO 639-1
+    ttl: float | None = None  # how long the author wants it to be kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """One source with everything known of its past; what `decide` reads and returns anew."""
+
+    id: int
+    url: str
+    category: str | None = None
+    title: str | None = None
+    configured: bool = False  # named by the settings; else added in chats
+    etag: str | None = None  # verbatim, of the last answer that could be read
+    last_modified: str | None = None
+    next_poll_at: datetime
+    polled_at: datetime | None = None
+    succeeded_at: datetime | None = None
+    failures: int = 0  # in a row
+    failing_since: datetime | None = None
+    told_failing: bool = False
+    gone: bool = False  # 410: not polled any more
+    moved_to: str | None = None  # where the last permanent redirect led
+    moved_times: int = 0  # in a row, to the same address
+    error: str | None = None  # what the last failure says to a person
+
+    def __post_init__(self) -> None:
+        require_zone(self.next_poll_at)
+
+    @property
+    def primed(self) -> bool:
+        """True once a poll has marked what was there before anybody subscribed."""
+        return self.succeeded_at is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewHeadline:
+    """A headline that a feed brings for the first time, cleaned and dated."""
+
+    identity: str
+    title: str  # as written, without markup: what is shown
+    text: str  # as searched: without label and source
+    published: datetime  # first seen where the feed says none; never in the future
+    link: str | None = None
+    summary: str = ""
+    author: str | None = None
+    tags: tuple[str, ...] = ()
+    language: str | None = None  # ISO 639-1
+    seen_before: bool = False  # there at the first poll: kept as a document, no news
+
+    def __post_init__(self) -> None:
+        require_zone(self.published)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """One piece of news, seen in one or more feeds."""
+
+    id: int
+    title: str
+    text: str  # as searched
+    published: datetime  # of the first headline
+    first_seen_at: datetime
+    link: str | None = None
+    source: str | None = None  # title of the feed that brought it first
+    language: str | None = None
+    categories: tuple[str, ...] = ()  # of all feeds that brought it

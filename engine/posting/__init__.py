@@ -1,0 +1,1 @@
+"""What is posted unasked: to whom, when, and which finds."""

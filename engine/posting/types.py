@@ -1,0 +1,75 @@
+"""Subscriptions, finds and what is owed to chats.
+
+Every datetime carries a zone; local times are in the chat's own.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, time
+from enum import StrEnum
+
+from engine.chat import Chat
+from engine.feeds.types import Story
+from engine.types import Prophecy
+
+EVERY_DAY = (0, 1, 2, 3, 4, 5, 6)  # Monday is 0
+
+
+class Mode(StrEnum):
+    """When a chat is told of finds."""
+
+    DAILY = "daily"
+    INSTANT = "instant"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """What one chat wants to be told unasked. Empty filters let everything through."""
+
+    chat: Chat
+    mode: Mode = Mode.DAILY
+    at: time = time(9, 0)  # local; of the daily post
+    weekdays: tuple[int, ...] = EVERY_DAY
+    best: int = 3  # prophecies in one daily post
+    threshold: int = 5  # judgment (0..6) that a find must reach
+    unjudged: bool = False  # also what no model judged, from unjudged_coverage on
+    unjudged_coverage: float = 0.6
+    say_nothing_found: bool = False
+    thread: str | None = None  # topic or thread where posts go
+    must: tuple[str, ...] = ()  # plain words; one of them must occur
+    must_not: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()  # ISO 639-1
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Find:
+    """What one corpus answered to one story. `prophecy.judged` tells whether a model agreed."""
+
+    id: int
+    story: Story
+    corpus: str
+    prophecy: Prophecy
+    found_at: datetime
+
+
+class DeliveryState(StrEnum):
+    """How far a delivery has come."""
+
+    OWED = "owed"
+    SENT = "sent"
+    FAILED = "failed"  # given up: the chat is gone, or the platform refuses it for good
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """One message owed to one chat. `key` is its idempotency key, unique for ever."""
+
+    id: int
+    key: str  # "daily:CHAT:2026-11-22", "story:CHAT:STORY", "notice:CHAT:FEED:failing:DATE"
+    chat: Chat
+    thread: str | None
+    content: str  # JSON that bot.jobs writes and reads
+    attempts: int  # that were begun, this one included
+    begun_before: bool  # an earlier attempt may have arrived: nobody settled it
+    created_at: datetime
