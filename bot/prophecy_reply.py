@@ -62,19 +62,21 @@ def answer_buttons(
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a row of votes for each hit shown, and a row for the page as a whole.
 
-    Votes carry the rank of their hit, the others the index of the first hit of a page.
+    Votes carry the rank of their hit and the language of the answer, in which the buttons stay
+    whoever votes; the others carry the index of the first hit of a page.
     """
 
-    def button(label: str, name: str, value: int) -> Button:
+    def button(label: str, name: str, value: object) -> Button:
         return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
 
     votes = []
     for hit in answer.page:
         tally, rank = tallies.get(hit.rank, Tally()), hit.rank
+        value = f"{rank}.{words.language}"
         votes.append(
             (
-                button(f"{rank}. 👍 {tally.up}", "up", rank),
-                button(f"{rank}. 👎 {tally.down}", "down", rank),
+                button(f"{rank}. 👍 {tally.up}", "up", value),
+                button(f"{rank}. 👎 {tally.down}", "down", value),
             )
         )
     more = answer.last < len(answer.prophecy.hits)

@@ -5,7 +5,7 @@ from bot.cut import cut
 from bot.prophecy_reply import answer_buttons, hit_view
 from bot.reply import Action, Reply, aside
 from bot.request import Request
-from bot.words import Words, marked
+from bot.words import LANGUAGES, Words, marked, words_for
 from engine.chat import Answer, Favourite
 
 _SHOWN = 5
@@ -23,16 +23,17 @@ async def _down(request: Request, action: Action, services: Services) -> Reply:
 async def _vote(request: Request, action: Action, services: Services, value: int) -> Reply:
     """Count one vote a person and hit, and show the counts on the buttons."""
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
+    written, _, language = action.value.partition(".")
     ranks = {str(hit.rank): hit.rank for hit in answer.prophecy.hits} if answer else {}
-    rank = ranks.get(action.value)
-    if answer is None or rank is None:
+    rank = ranks.get(written)
+    if answer is None or rank is None or language not in LANGUAGES:
         return too_old(request)
     await services.answers.vote(answer, rank, request.who, value, now=request.now)
     tallies = await services.answers.tallies(answer)
     return Reply(
         words=request.words,
         toast=request.words.say("Noted."),
-        buttons=answer_buttons(page_of(answer, rank), tallies, request.words),
+        buttons=answer_buttons(page_of(answer, rank), tallies, words_for(language)),
         replaces=True,
     )
 

@@ -30,7 +30,7 @@ async def vote(bot: Bot, reply: Reply, value: str, person: str = "ana") -> Reply
         str(button.action)
         for row in reply.buttons
         for button in row
-        if (button.action.name, button.action.value) == (name, rank)
+        if button.action.name == name and button.action.value.startswith(f"{rank}.")
     ]
     return await bot.say(found[0], trigger=Trigger.BUTTON, person=Person(id=person))
 
@@ -65,6 +65,21 @@ async def test_a_vote_on_a_later_page_keeps_that_page(bot: Bot) -> None:
     assert voted.buttons[-1] == first.buttons[-1]
 
 
+async def test_buttons_stay_in_the_language_of_the_answer_whoever_votes(bot: Bot) -> None:
+    ben, maria = Person(id="ben"), Person(id="maria", language="es")
+    english = await bot.say("Coffee prices soar", place=GROUP, person=ben)
+    spanish = await bot.press(english, "more", place=GROUP, person=maria)
+    assert spanish.buttons[-1][0].label == "¿Por qué?"
+    for answer, voter in ((english, maria), (spanish, ben)):
+        voted = await bot.press(answer, "up", place=GROUP, person=voter)
+        assert voted.buttons[-1] == answer.buttons[-1]
+        # A second vote presses what the first one left there.
+        again = await bot.press(voted, "down", place=GROUP, person=voter)
+        assert again.buttons[-1] == answer.buttons[-1]
+    noted = await bot.press(english, "up", place=GROUP, person=maria)
+    assert noted.toast == "Anotado."
+
+
 async def test_pages_keep_their_size_when_the_setting_changes(bot: Bot, storage: Database) -> None:
     first = await bot.say("Coffee prices soar")
     async with bot_on(storage, limit=2) as other:
@@ -91,14 +106,19 @@ def test_the_page_of_a_hit_is_the_one_it_was_shown_on(
 @pytest.mark.parametrize(
     "text",
     [
-        "up:1:0",
-        "up:1:6",
-        "up:1:-1",
-        "up:1:x",
+        "up:1:0.en",
+        "up:1:6.en",
+        "up:1:-1.en",
+        "up:1:x.en",
+        "up:1:.en",
         "up:1:",
-        "up:1:١",
-        "up:999:1",
-        "up::1",
+        "up:1:1",
+        "up:1:1.",
+        "up:1:1.xx",
+        "up:1:1.en.en",
+        "up:1:١.en",
+        "up:999:1.en",
+        "up::1.en",
         "up",
         "nonsense:1:1",
         "more:1:1",
@@ -108,7 +128,7 @@ def test_the_page_of_a_hit_is_the_one_it_was_shown_on(
         "why:1:",
         "picture:1:2",
         "picture:999:0",
-        f"up:{2**63 - 1}:1",
+        f"up:{2**63 - 1}:1.en",
         "_shown:1:1",
         "__class__:1:1",
         "",
