@@ -22,7 +22,8 @@
     │   ├── FetchStatus          4xx, 5xx
     │   ├── FetchWrongType
     │   ├── FetchTooLarge
-    │   └── FetchUntitled        a page came and says no title
+    │   ├── FetchUntitled        a page came and says no title
+    │   └── FeedUnreadable       what came is no feed that may be read
     └── ModelError               the language model
         ├── ModelUnreachable     network, timeouts, 5xx
         ├── ModelRateLimited     429
@@ -144,6 +145,10 @@ class FetchTooLarge(FetchError):
 
 class FetchUntitled(FetchError):
     """The page was read and says no title."""
+
+
+class FeedUnreadable(FetchError):
+    """What came is not a feed, is forbidden in one, or took too long to read."""
 
 
 class ModelError(PresagioError):

@@ -3,10 +3,14 @@
 Every datetime carries a zone; every duration is in seconds.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from engine.errors import FetchError
 from engine.types import require_zone
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,8 @@ class NewHeadline:
     author: str | None = None
     tags: tuple[str, ...] = ()
     language: str | None = None  # ISO 639-1
-    seen_before: bool = False  # there at the first poll: kept as a document, no news
+    link_key: str | None = None  # engine.feeds.stories.link_key; None where entries share a link
+    seen_before: bool = False  # there at the first poll, or old: kept as a document, no news
 
     def __post_init__(self) -> None:
         require_zone(self.published)
@@ -96,3 +101,71 @@ class Story:
     source: str | None = None  # title of the feed that brought it first
     language: str | None = None
     categories: tuple[str, ...] = ()  # of all feeds that brought it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollSettings:
+    """How feeds are polled, in seconds."""
+
+    interval: float = 30 * MINUTE  # between two polls of one feed, at the least
+    longest: float = DAY  # no wait is longer, whatever a server or its failures say
+    spread: float = 0.2  # share of each wait that is added at random
+    tell_after: float = DAY  # a feed that fails for so long is told to its followers
+    tell_failures: int = 3  # and not before so many polls in a row
+    news_for: float = 7 * DAY  # an entry that its author dates earlier is no news
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unchanged:
+    """The server answered 304."""
+
+    headers: Mapping[str, str]  # names in any case
+    moved: str | None = None  # where permanent redirects led
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """The answer came and could be read."""
+
+    parsed: ParsedFeed
+    headers: Mapping[str, str]  # names in any case
+    moved: str | None = None  # where permanent redirects led
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The feed could not be had, or not be read."""
+
+    error: FetchError
+
+
+Polled = Unchanged | Read | Failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedFailing:
+    """A feed has failed for long, or has ended. Told once, until it is back."""
+
+    feed: Feed  # as it is now; `feed.error` says why
+    since: datetime
+    gone: bool  # 410: it will not be polled again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedBack:
+    """A feed that was told to be failing can be read again."""
+
+    feed: Feed
+    since: datetime  # when it had begun to fail
+
+
+Notice = FeedFailing | FeedBack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What follows from one poll; the store carries it out."""
+
+    feed: Feed  # as it shall be from now on
+    headlines: tuple[NewHeadline, ...] = ()  # all of the feed: the store knows which are unseen
+    notices: tuple[Notice, ...] = ()
