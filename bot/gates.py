@@ -8,10 +8,10 @@ from bot.overheard import listens, looks_like_headline
 from bot.reply import Reply, aside
 from bot.request import Place, Request, Trigger
 from bot.words import words_for
-from bot.zones import zone_named
 from db.chats import Chats
 from db.quotas import Quotas
 from db.turns import Turns
+from engine.zones import zone_named
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
 """When the bot may speak without being asked: pure decisions."""
 
 import re
-from datetime import datetime
 
 from bot.request import Request, Trigger
 from bot.small_talk import SOFT, SPOKEN_VERB, TALK, WEEKDAYS
-from bot.zones import zone_or_utc
-from engine.chat import Chat, Listening
+from engine.chat import Listening
 from engine.links import first_link
+from engine.quiet import is_quiet
 from engine.types import Prophecy
 
 _FEWEST_WORDS, _MOST_WORDS = 4, 40
@@ -76,15 +75,6 @@ def _tells_news(text: str) -> bool:
 def _is_plain(word: str) -> bool:
     """Tell whether a word is neither a name nor a number."""
     return word[0].islower() or _SAYS_I.fullmatch(word) is not None or word.lower() in WEEKDAYS
-
-
-def is_quiet(chat: Chat, now: datetime) -> bool:
-    """Tell whether `now` lies in the chat's quiet hours, which may span midnight."""
-    start, end = chat.quiet_from, chat.quiet_to
-    if start is None or end is None:
-        return False
-    local = now.astimezone(zone_or_utc(chat.time_zone)).time()
-    return start <= local < end if start < end else local >= start or local < end
 
 
 def worth_saying(prophecy: Prophecy, threshold: int, unjudged_coverage: float) -> bool:

@@ -7,9 +7,9 @@ from datetime import time
 
 from bot.cut import cut
 from bot.words import LANGUAGES, Words
-from bot.zones import zone_named
 from engine.chat import Chat, Listening
 from engine.errors import UsageError
+from engine.zones import zone_named
 
 _AUTO, _ON, _OFF = "auto", "on", "off"
 _HIGHEST = 6  # judgment
