@@ -40,6 +40,7 @@ class Subscription:
     must_not: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # ISO 639-1
     categories: tuple[str, ...] = ()
+    since: datetime | None = None  # nothing older is posted, and no post was due before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
