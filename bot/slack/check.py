@@ -2,11 +2,11 @@
 
 import asyncio
 
-import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 
 from bot.face import FaceFailed
 from bot.slack.client import web_client
+from bot.slack.errors import FAILURES, said
 from bot.slack.manifest import SCOPES
 
 _SECONDS = 10.0
@@ -22,12 +22,12 @@ async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_b
                 await client.apps_connections_open(app_token=app_token)
     except SlackApiError as error:
         raise FaceFailed(
-            f"Slack refuses: {error.response.get('error', 'unknown')}.",
+            f"Slack refuses: {said(error)}.",
             fix="Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN.",
         ) from error
-    except (SlackClientError, aiohttp.ClientError, OSError, TimeoutError) as error:
+    except FAILURES as error:
         raise FaceFailed(
-            f"Slack cannot be reached: {str(error) or 'no answer in time'}.",
+            f"Slack cannot be reached ({said(error)}).",
             fix="Check slack.api_base and the network.",
         ) from error
     if missing := _missing(str(who.headers.get("x-oauth-scopes", ""))):

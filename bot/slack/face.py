@@ -2,25 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.models.blocks import Block
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from bot.face import ChatGone, DeliveryError
+from bot.face import DeliveryError
 from bot.reply import Reply
 from bot.request import Request
+from bot.slack.errors import FAILURES, mapped, said, told, why_no_picture
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
 from bot.slack.render import actions, blocks, escaped, fallback
 
 logger = logging.getLogger("presagio.slack")
 
-_Result = TypeVar("_Result")
-_GONE = {"channel_not_found", "is_archived", "not_in_channel"}
 _REACTION = "crystal_ball"
 _SIGN_SECONDS = 3.0  # a sign of life that takes longer is none
 _METADATA = "presagio_answer"
@@ -44,17 +41,21 @@ class SlackFace:
                 await self._client.reactions_add(
                     channel=request.place.chat_id, name=_REACTION, timestamp=message
                 )
-        except (SlackClientError, aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
-            logger.info("Slack: no sign of life: %s", _said(error))
+        except FAILURES as error:
+            logger.info("Slack: no sign of life: %s", said(error))
 
     async def deliver(self, request: Request, reply: Reply) -> None:
         """Show a reply. Raises DeliveryError, ChatGone."""
         if reply.picture:
-            await _mapped(self._upload(request, reply))
-        elif address := _body(request).get("response_url"):
+            await self._draw(request, reply)
+        else:
+            await self._say(request, reply)
+
+    async def _say(self, request: Request, reply: Reply) -> None:
+        if address := _body(request).get("response_url"):
             await self._respond(request, reply, str(address))
         else:
-            await _mapped(self._post(request, reply))
+            await mapped(self._post(request, reply))
 
     async def _post(self, request: Request, reply: Reply) -> None:
         place = request.place
@@ -79,7 +80,7 @@ class SlackFace:
             timeout=self._client.timeout,
             retry_handlers=self._client.retry_handlers,
         )
-        answer = await _mapped(
+        answer = await mapped(
             webhook.send_dict(
                 {
                     **_content(request, reply),
@@ -93,6 +94,21 @@ class SlackFace:
         )
         if answer.status_code >= 400:
             raise DeliveryError(f"Slack refuses the answer ({answer.status_code}).")
+
+    async def _draw(self, request: Request, reply: Reply) -> None:
+        """Upload a picture; tell the asker alone when Slack does not take it.
+
+        It never means that the chat is gone: commands are answered where the bot is no member.
+        """
+        try:
+            await self._upload(request, reply)
+        except FAILURES as error:
+            notice = why_no_picture(error, reply.words)
+            try:
+                await self._say(request, Reply(words=reply.words, text=notice, ephemeral=True))
+            except DeliveryError as untold:
+                logger.info("nobody was told that a picture failed: %s", untold)
+            raise DeliveryError(told(error)) from error
 
     async def _upload(self, request: Request, reply: Reply) -> None:
         await self._client.files_upload_v2(
@@ -137,25 +153,3 @@ def _message_ts(request: Request) -> str | None:
     """Return the timestamp of the message that asks; commands and buttons have none."""
     event = _body(request).get("event")
     return event.get("ts") if isinstance(event, Mapping) else None
-
-
-async def _mapped(call: Awaitable[_Result]) -> _Result:
-    """Await a call of the library and map its errors."""
-    try:
-        return await call
-    except SlackApiError as error:
-        said = f"Slack refuses: {_said(error)}."
-        raise (ChatGone if error.response.get("error") in _GONE else DeliveryError)(said) from error
-    except (SlackClientError, aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
-        raise DeliveryError(
-            f"Slack did not say whether the message arrived ({type(error).__name__})."
-        ) from error
-
-
-def _said(error: Exception) -> str:
-    """Return Slack's word for an error, and the scope that it misses."""
-    if not isinstance(error, SlackApiError):
-        return type(error).__name__
-    needed = error.response.get("needed")
-    code = str(error.response.get("error", "unknown"))
-    return f"{code} (needs {needed})" if needed else code

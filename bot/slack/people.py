@@ -7,11 +7,10 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-import aiohttp
-from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.face import DeliveryError
+from bot.slack.errors import FAILURES, said
 from bot.slack.events import Profile
 
 logger = logging.getLogger("presagio.slack")
@@ -33,8 +32,8 @@ class People:
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 user = await self._user(user_id)
-        except (SlackClientError, aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
-            logger.info("Slack tells nothing about a user: %s", type(error).__name__)
+        except FAILURES as error:
+            logger.info("Slack tells nothing about a user: %s", said(error))
             user = {}
         return Profile(
             language=str(user.get("locale") or "en").split("-")[0], time_zone=user.get("tz")
@@ -44,7 +43,7 @@ class People:
         """Tell whether the user administers the workspace. Raises DeliveryError."""
         try:
             user = await self._user(user_id)
-        except (SlackClientError, aiohttp.ClientError, OSError) as error:
+        except FAILURES as error:
             raise DeliveryError("Slack does not say who is an admin. Try again.") from error
         return bool(user.get("is_admin") or user.get("is_owner"))
 

@@ -10,18 +10,18 @@ from datetime import datetime
 from typing import Any
 from weakref import WeakValueDictionary
 
-import aiohttp
 from aiohttp import web
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
 from bot.conversation import Conversation
 from bot.face import FaceFailed
 from bot.request import Request
 from bot.slack.client import web_client
+from bot.slack.errors import FAILURES, said
 from bot.slack.events import (
     SHORTCUT,
     Myself,
@@ -99,11 +99,10 @@ class SlackService:
                 await self._start()
             await self._watch()
         except SlackApiError as error:
-            code = str(error.response.get("error", "unknown"))
-            raise FaceFailed(f"Slack refuses: {code}.", fix=_TOKENS) from error
-        except (SlackClientError, aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
+            raise FaceFailed(f"Slack refuses: {said(error)}.", fix=_TOKENS) from error
+        except FAILURES as error:
             raise FaceFailed(
-                f"Slack cannot be reached ({type(error).__name__}).",
+                f"Slack cannot be reached ({said(error)}).",
                 fix="Check slack.api_base, slack.http_port and the network.",
             ) from error
         finally:

@@ -98,7 +98,7 @@ async def test_a_channel_that_was_archived_becomes_inactive(slack_bot: SlackStag
     assert rows == [(slack_bot.general.id, False), (direct.id, True)]
 
 
-async def test_a_missing_scope_is_named_in_the_log(
+async def test_a_missing_scope_is_named_to_the_asker_and_in_the_log(
     slack_bot: SlackStage, caplog: pytest.LogCaptureFixture
 ) -> None:
     await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
@@ -106,9 +106,11 @@ async def test_a_missing_scope_is_named_in_the_log(
     app = slack_bot.slack.api.app
     slack_bot.slack.api.app = App(scopes=(app.scopes or frozenset()) - {"files:write"})
     await slack_bot.alice.clicks(answer, "Picture")
-    await slack_bot.slack.until(lambda: slack_bot.slack.calls_of("files.getUploadURLExternal"))
+    _, notice = await slack_bot.replies(2)
+    assert "files:write" in notice.visible
+    assert notice.ephemeral_to is slack_bot.alice
     slack_bot.slack.api.app = app
-    await ask_again(slack_bot, slack_bot.slack.im(slack_bot.alice), 2)
+    await ask_again(slack_bot, slack_bot.slack.im(slack_bot.alice), 3)
     assert "missing_scope (needs files:write)" in caplog.text
 
 

@@ -1,0 +1,134 @@
+"""What people see when Slack does not take what the bot sends."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from bot.face import DeliveryError
+from bot.reply import Reply
+from bot.request import Person, Place, Trigger
+from bot.slack.client import web_client
+from bot.slack.face import SlackFace
+from bot.words import words_for
+from tests.bot.conversing import event
+from tests.fakes.slack import App, Channel, Fault, SlackServer, User
+from tests.fakes.slack.conversation import ChannelKind
+
+PICTURE = Reply(words=words_for("en"), text="https://x.com/ana/status/1", picture=b"\x89PNG")
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[SlackServer]:
+    async with SlackServer() as server:
+        yield server
+
+
+@pytest.fixture
+def alice(slack: SlackServer) -> User:
+    return slack.user("alice")
+
+
+@pytest.fixture
+def face(slack: SlackServer) -> SlackFace:
+    return SlackFace(web_client(slack.bot_token, slack.base_url))
+
+
+async def refused(
+    slack: SlackServer, face: SlackFace, channel: Channel, user: User
+) -> DeliveryError:
+    """Send a picture where somebody used a command; return why it did not arrive."""
+    address = slack.response_urls.issue(channel, user, None)
+    request = event(
+        "/picture",
+        place=Place(platform="slack", chat_id=channel.id, private=False),
+        person=Person(id=user.id),
+        trigger=Trigger.COMMAND,
+        origin={"response_url": address},
+    )
+    with pytest.raises(DeliveryError) as failed:
+        await face.deliver(request, PICTURE)
+    return failed.value
+
+
+async def notice(slack: SlackServer, face: SlackFace, alice: User) -> str:
+    """Fail a picture in a channel that the bot is in; return what Alice alone is told."""
+    channel = slack.channel("general", [alice])
+    await refused(slack, face, channel, alice)
+    (message,) = channel.ephemerals
+    assert message.ephemeral_to is alice
+    assert channel.messages == []
+    return message.visible
+
+
+@pytest.mark.parametrize("kind", ["channel", "group"])
+async def test_outside_of_a_channel_the_asker_is_told_to_invite_the_bot(
+    slack: SlackServer, face: SlackFace, alice: User, kind: ChannelKind
+) -> None:
+    channel = slack.channel("elsewhere", [alice], kind=kind, with_bot=False)
+    error = await refused(slack, face, channel, alice)
+    assert type(error) is DeliveryError  # not ChatGone, which would pause the chat
+    (message,) = channel.ephemerals
+    assert "/invite @Presagio" in message.visible
+    assert message.ephemeral_to is alice
+
+
+async def test_a_missing_scope_is_named_to_the_asker(
+    slack: SlackServer, face: SlackFace, alice: User
+) -> None:
+    slack.api.app = App(scopes=frozenset({"chat:write"}))
+    told = await notice(slack, face, alice)
+    assert "files:write" in told
+    assert "install" in told
+
+
+@pytest.mark.parametrize(
+    ("method", "fault", "code"),
+    [
+        ("files.completeUploadExternal", Fault(error="internal_error"), "internal_error"),
+        ("files.getUploadURLExternal", Fault(drop_before=True), "ServerDisconnectedError"),
+        ("upload", Fault(status=500), "SlackRequestError"),
+    ],
+)
+async def test_any_other_failure_is_said_by_its_code(
+    slack: SlackServer, face: SlackFace, alice: User, method: str, fault: Fault, code: str
+) -> None:
+    slack.fail(method, fault)
+    assert await notice(slack, face, alice) == (
+        f"Slack did not take the picture ({code}). Try again later."
+    )
+
+
+async def test_a_picture_by_mention_fails_in_its_thread(
+    slack: SlackServer, face: SlackFace, alice: User
+) -> None:
+    slack.fail("files.completeUploadExternal", Fault(error="internal_error"))
+    channel = slack.channel("general", [alice])
+    request = event(
+        "/picture",
+        place=Place(platform="slack", chat_id=channel.id, private=False, thread="1.1"),
+        person=Person(id=alice.id, language="es"),
+    )
+    with pytest.raises(DeliveryError):
+        await face.deliver(request, replace(PICTURE, words=words_for("es")))
+    (message,) = channel.ephemerals
+    assert message.thread_ts == "1.1"
+    assert message.visible.startswith("Slack no aceptó la imagen (internal_error).")
+
+
+async def test_a_notice_that_fails_too_leaves_the_first_failure_to_the_log(
+    slack: SlackServer, face: SlackFace, alice: User
+) -> None:
+    slack.fail("files.completeUploadExternal", Fault(error="not_in_channel"))
+    slack.fail("response_url", Fault(status=500))
+    error = await refused(slack, face, slack.channel("general", [alice]), alice)
+    assert type(error) is DeliveryError
+    assert str(error) == "Slack refuses: not_in_channel."
+
+
+async def test_a_code_that_is_none_is_not_told(slack: SlackServer, face: SlackFace) -> None:
+    slack.fail("chat.postMessage", Fault(error="what somebody wrote"))
+    channel = slack.channel("general", [])
+    place = Place(platform="slack", chat_id=channel.id, private=False)
+    with pytest.raises(DeliveryError, match=r"^Slack refuses: unknown\.$"):
+        await face.deliver(event("x", place=place), Reply(words=words_for("en"), text="x"))
