@@ -1,0 +1,100 @@
+"""When a chat is posted to: once a local date, whatever its clock does that day.
+
+A post is planned for a wall-clock time of a date in the chat's zone. A time that comes twice (the
+clock is put back) is taken the first time; one that never comes (the clock is put forward) comes
+as much later as the clock skipped; a date that the zone skipped has no post. Quiet hours put a
+post off to their end. Which dates were decided is for the store to remember.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+
+from engine.posting.types import Mode, Subscription
+from engine.quiet import is_quiet
+from engine.zones import zone_or_utc
+
+GRACE = timedelta(hours=6)  # how late a post may be when nobody was there at its hour
+
+# A post put off by quiet hours may be waited for through the next ones.
+_DAYS_BACK = 2
+_DAY = timedelta(days=1)
+
+
+def due(
+    subscription: Subscription, now: datetime, last_decided: date | None, grace: timedelta = GRACE
+) -> date | None:
+    """Return the local date whose daily post is due at `now`, or None.
+
+    `last_decided` is the last local date that was decided, posted or not. A post stays due for
+    `grace`; quiet hours within it do not count. Of several missed posts only the last is due.
+    """
+    if subscription.mode is not Mode.DAILY or is_quiet(subscription.chat, now):
+        return None
+    today = now.astimezone(_zone(subscription)).date()
+    for day in (today - number * _DAY for number in range(_DAYS_BACK + 1)):
+        if last_decided and day <= last_decided:
+            return None
+        planned = planned_at(subscription, day)
+        if planned and planned <= now <= _last_chance(subscription, planned, grace):
+            return day
+    return None
+
+
+def planned_at(subscription: Subscription, day: date) -> datetime | None:
+    """Return when (UTC) the daily post of a local date is to go out; None on a day without one."""
+    zone = _zone(subscription)
+    if day.weekday() not in subscription.weekdays or not _exists(day, zone):
+        return None
+    planned = _moment(day, subscription.at, zone)
+    if subscription.since and planned < subscription.since:
+        return None
+    if not is_quiet(subscription.chat, planned):
+        return planned
+    return next(end for _, end in _quiet_hours(subscription, planned) if end > planned)
+
+
+def instant_allowed(subscription: Subscription, now: datetime) -> bool:
+    """Tell whether a find may be posted at `now`, as soon as it is made."""
+    return (
+        subscription.mode is Mode.INSTANT
+        and now.astimezone(_zone(subscription)).weekday() in subscription.weekdays
+        and not is_quiet(subscription.chat, now)
+    )
+
+
+def _last_chance(subscription: Subscription, planned: datetime, grace: timedelta) -> datetime:
+    end = planned + grace
+    for quiet_from, quiet_to in _quiet_hours(subscription, planned):
+        if planned < quiet_from < end:
+            end += quiet_to - quiet_from
+    return end
+
+
+def _quiet_hours(
+    subscription: Subscription, around: datetime
+) -> Iterator[tuple[datetime, datetime]]:
+    """Yield begin and end of the chat's quiet hours from the day before `around`, in order."""
+    start, end = subscription.chat.quiet_from, subscription.chat.quiet_to
+    if start is None or end is None:
+        return
+    zone = _zone(subscription)
+    first = around.astimezone(zone).date() - _DAY
+    for day in (first + number * _DAY for number in range(_DAYS_BACK + 2)):
+        last = day if start < end else day + _DAY
+        yield _moment(day, start, zone), _moment(last, end, zone)
+
+
+def _moment(day: date, at: time, zone: tzinfo) -> datetime:
+    """Return the first moment (UTC) at which clocks show this, or would have, had they not been
+    put forward."""
+    return datetime.combine(day, at, zone).astimezone(UTC)
+
+
+def _exists(day: date, zone: tzinfo) -> bool:
+    """Tell whether clocks of the zone ever show this date."""
+    shown = (_moment(day, at, zone).astimezone(zone).date() for at in (time.min, time.max))
+    return day in shown
+
+
+def _zone(subscription: Subscription) -> tzinfo:
+    return zone_or_utc(subscription.chat.time_zone)

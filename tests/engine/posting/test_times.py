@@ -1,0 +1,369 @@
+"""A daily post goes out once a local date, whatever the clocks of its zone do."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.posting.times import due, instant_allowed, planned_at
+from engine.posting.types import Mode, Subscription
+from engine.quiet import is_quiet
+from tests.engine.posting.subscriptions import subscribed
+
+MADRID, NEW_YORK, APIA = "Europe/Madrid", "America/New_York", "Pacific/Apia"
+LORD_HOWE, SAO_PAULO, NUUK = "Australia/Lord_Howe", "America/Sao_Paulo", "America/Nuuk"
+DAY = timedelta(days=1)
+GRACE = timedelta(hours=6)
+
+
+def posts(
+    subscription: Subscription,
+    start: str,
+    end: str,
+    *,
+    step: timedelta = timedelta(minutes=1),
+    down: tuple[str, str] | None = None,
+    grace: timedelta = GRACE,
+) -> list[str]:
+    """What is posted by a ticker that runs from `start` to `end` (UTC) except while it is `down`:
+    the local date of each post and its local time. The chat has subscribed at `start`."""
+    subscription = replace(subscription, since=utc(start))
+    zone = ZoneInfo(subscription.chat.time_zone)
+    decided: date | None = None
+    told = []
+    for now in ticks(start, end, step):
+        if down and utc(down[0]) <= now < utc(down[1]):
+            continue
+        if (day := due(subscription, now, decided, grace)) is not None:
+            decided = day
+            told.append(f"{day} {now.astimezone(zone):%d %H:%M %z}")
+    return told
+
+
+def ticks(start: str, end: str, step: timedelta) -> Iterator[datetime]:
+    now, last = utc(start), utc(end)
+    while now < last:
+        yield now
+        now += step
+
+
+def utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("at", "zone", "start", "end", "expected"),
+    [
+        pytest.param(
+            "09:00",
+            MADRID,
+            "2026-06-01T00:00",
+            "2026-06-03T00:00",
+            ["2026-06-01 01 09:00 +0200", "2026-06-02 02 09:00 +0200"],
+            id="two ordinary days",
+        ),
+        pytest.param(
+            "09:00",
+            MADRID,
+            "2026-03-28T00:00",
+            "2026-03-30T12:00",
+            [
+                "2026-03-28 28 09:00 +0100",
+                "2026-03-29 29 09:00 +0200",
+                "2026-03-30 30 09:00 +0200",
+            ],
+            id="the hour stays when the clock is put forward",
+        ),
+        pytest.param(
+            "09:00",
+            MADRID,
+            "2026-10-24T00:00",
+            "2026-10-26T12:00",
+            [
+                "2026-10-24 24 09:00 +0200",
+                "2026-10-25 25 09:00 +0100",
+                "2026-10-26 26 09:00 +0100",
+            ],
+            id="the hour stays when the clock is put back",
+        ),
+        pytest.param(
+            "02:30",
+            MADRID,
+            "2026-03-28T12:00",
+            "2026-03-30T12:00",
+            ["2026-03-29 29 03:30 +0200", "2026-03-30 30 02:30 +0200"],
+            id="an hour that never comes",
+        ),
+        pytest.param(
+            "02:30",
+            MADRID,
+            "2026-10-24T12:00",
+            "2026-10-26T12:00",
+            ["2026-10-25 25 02:30 +0200", "2026-10-26 26 02:30 +0100"],
+            id="an hour that comes twice",
+        ),
+        pytest.param(
+            "02:30",
+            NEW_YORK,
+            "2026-03-07T12:00",
+            "2026-03-09T12:00",
+            ["2026-03-08 08 03:30 -0400", "2026-03-09 09 02:30 -0400"],
+            id="an hour that never comes, west of Greenwich",
+        ),
+        pytest.param(
+            "01:30",
+            NEW_YORK,
+            "2026-10-31T12:00",
+            "2026-11-02T12:00",
+            ["2026-11-01 01 01:30 -0400", "2026-11-02 02 01:30 -0500"],
+            id="an hour that comes twice, west of Greenwich",
+        ),
+        pytest.param(
+            "02:15",
+            LORD_HOWE,
+            "2026-10-03T00:00",
+            "2026-10-05T00:00",
+            ["2026-10-04 04 02:45 +1100", "2026-10-05 05 02:15 +1100"],
+            id="a clock put forward by half an hour",
+        ),
+        pytest.param(
+            "00:00",
+            MADRID,
+            "2025-12-30T12:00",
+            "2026-01-01T12:00",
+            ["2025-12-31 31 00:00 +0100", "2026-01-01 01 00:00 +0100"],
+            id="midnight, and another year",
+        ),
+        pytest.param(
+            "23:59",
+            "Asia/Kolkata",
+            "2026-06-01T00:00",
+            "2026-06-03T00:00",
+            ["2026-06-01 01 23:59 +0530", "2026-06-02 02 23:59 +0530"],
+            id="the last minute of the day",
+        ),
+        pytest.param(
+            "00:00",
+            SAO_PAULO,
+            "2018-11-03T00:00",
+            "2018-11-05T12:00",
+            [
+                "2018-11-03 03 00:00 -0300",
+                "2018-11-04 04 01:00 -0200",
+                "2018-11-05 05 00:00 -0200",
+            ],
+            id="a day that begins at one",
+        ),
+        pytest.param(
+            "23:30",
+            NUUK,
+            "2024-03-30T12:00",
+            "2024-04-01T12:00",
+            ["2024-03-30 31 00:30 -0100", "2024-03-31 31 23:30 -0100"],
+            id="a day without its last hour",
+        ),
+        pytest.param(
+            "09:00",
+            "UTC",
+            "2024-02-28T00:00",
+            "2024-03-02T00:00",
+            [
+                "2024-02-28 28 09:00 +0000",
+                "2024-02-29 29 09:00 +0000",
+                "2024-03-01 01 09:00 +0000",
+            ],
+            id="29 February",
+        ),
+        pytest.param(
+            "09:00",
+            "UTC",
+            "2026-02-28T00:00",
+            "2026-03-02T00:00",
+            ["2026-02-28 28 09:00 +0000", "2026-03-01 01 09:00 +0000"],
+            id="no 29 February",
+        ),
+        pytest.param(
+            "09:00",
+            APIA,
+            "2011-12-28T12:00",
+            "2012-01-01T12:00",
+            [
+                "2011-12-28 28 09:00 -1000",
+                "2011-12-29 29 09:00 -1000",
+                "2011-12-31 31 09:00 +1400",
+                "2012-01-01 01 09:00 +1400",
+            ],
+            id="a zone that skipped 30 December 2011",
+        ),
+    ],
+)
+def test_the_table_of_days(at: str, zone: str, start: str, end: str, expected: list[str]) -> None:
+    assert posts(subscribed(at, zone), start, end) == expected
+
+
+@pytest.mark.parametrize(
+    ("back", "expected"),
+    [
+        ("2026-06-01T09:00", ["2026-06-01 01 09:00 +0000"]),
+        ("2026-06-01T13:00", ["2026-06-01 01 13:00 +0000"]),
+        ("2026-06-01T15:00", ["2026-06-01 01 15:00 +0000"]),
+        ("2026-06-01T15:01", []),
+    ],
+)
+def test_after_an_outage_a_post_comes_late_within_the_grace(back: str, expected: list[str]) -> None:
+    down = ("2026-06-01T00:00", back)
+    assert posts(subscribed(), "2026-06-01T00:00", "2026-06-02T00:00", down=down) == expected
+
+
+def test_of_several_missed_posts_only_the_last_is_made() -> None:
+    down = ("2026-06-01T08:00", "2026-06-03T10:00")
+    found = posts(
+        subscribed(), "2026-06-01T00:00", "2026-06-04T00:00", down=down, grace=timedelta(days=3)
+    )
+    assert found == ["2026-06-03 03 10:00 +0000"]
+
+
+@pytest.mark.parametrize(
+    ("at", "quiet", "expected"),
+    [
+        ("09:00", "23:00-08:00", "2026-06-02 02 09:00 +0000"),
+        ("07:00", "23:00-08:00", "2026-06-02 02 08:00 +0000"),
+        ("08:00", "23:00-08:00", "2026-06-02 02 08:00 +0000"),
+        ("00:00", "23:00-08:00", "2026-06-02 02 08:00 +0000"),
+        ("23:00", "23:00-08:00", "2026-06-01 02 08:00 +0000"),
+        ("23:30", "23:00-08:00", "2026-06-01 02 08:00 +0000"),
+        ("12:30", "12:00-14:00", "2026-06-02 02 14:00 +0000"),
+    ],
+)
+def test_quiet_hours_put_a_post_off_to_their_end(at: str, quiet: str, expected: str) -> None:
+    found = posts(subscribed(at, quiet=quiet), "2026-06-01T22:00", "2026-06-02T22:00")
+    assert found == [expected]
+
+
+def test_quiet_hours_end_at_the_hour_of_their_day() -> None:
+    """In the night of the change the clock skips from two to three."""
+    found = posts(
+        subscribed("00:30", MADRID, "00:00-07:00"), "2026-03-28T12:00", "2026-03-29T12:00"
+    )
+    assert found == ["2026-03-29 29 07:00 +0200"]
+
+
+def test_the_grace_does_not_run_out_in_quiet_hours() -> None:
+    """Due at 21:00, back at 23:30: two hours have counted, four are left from eight o'clock."""
+    chat = subscribed("21:00", quiet="23:00-08:00")
+    down = ("2026-06-01T20:00", "2026-06-01T23:30")
+    late = posts(chat, "2026-06-01T20:00", "2026-06-02T20:00", down=down)
+    assert late == ["2026-06-01 02 08:00 +0000"]
+    for back, expected in (("12:00", ["2026-06-01 02 12:00 +0000"]), ("12:01", [])):
+        down = ("2026-06-01T20:00", f"2026-06-02T{back}")
+        assert posts(chat, "2026-06-01T20:00", "2026-06-02T20:00", down=down) == expected
+
+
+def test_only_chosen_weekdays_have_a_post() -> None:
+    found = posts(
+        subscribed(weekdays=(0, 4)), "2026-06-01T00:00", "2026-06-08T00:00", step=DAY / 48
+    )
+    assert [post[:10] for post in found] == ["2026-06-01", "2026-06-05"]  # a Monday and a Friday
+
+
+def test_a_weekday_is_that_of_the_local_date() -> None:
+    """Monday at one in Auckland is still Sunday in UTC."""
+    found = posts(
+        subscribed("01:00", "Pacific/Auckland", weekdays=(0,)),
+        "2026-06-06T00:00",
+        "2026-06-10T00:00",
+    )
+    assert found == ["2026-06-08 08 01:00 +1200"]
+
+
+def test_who_subscribes_after_the_hour_waits_for_the_next_day() -> None:
+    chat = subscribed(since=utc("2026-06-01T10:00"))
+    assert due(chat, utc("2026-06-01T10:01"), None) is None
+    assert due(chat, utc("2026-06-02T09:00"), None) == date(2026, 6, 2)
+
+
+def test_a_zone_that_changes_makes_no_second_post_of_a_date() -> None:
+    """Posted in Auckland, then the chat says that it is in Honolulu, where it is yesterday."""
+    now = utc("2026-06-01T21:30")
+    decided = due(subscribed("09:00", "Pacific/Auckland"), now, None)
+    assert decided == date(2026, 6, 2)
+    assert due(subscribed("09:00", "Pacific/Honolulu"), now, decided) is None
+    assert due(subscribed("09:00", "Pacific/Honolulu"), now + DAY, decided) is None
+    assert due(subscribed("09:00", "Pacific/Honolulu"), now + 2 * DAY, decided) == date(2026, 6, 3)
+
+
+@pytest.mark.parametrize("mode", [Mode.INSTANT, Mode.OFF])
+def test_other_modes_have_no_daily_post(mode: Mode) -> None:
+    assert due(subscribed(mode=mode), utc("2026-06-01T09:00"), None) is None
+
+
+@pytest.mark.parametrize(
+    ("now", "allowed"),
+    [
+        ("2026-06-01T12:00", True),  # a Monday
+        ("2026-06-01T21:30", False),  # half past eleven at night in Madrid
+        ("2026-06-01T21:00", False),
+        ("2026-06-01T20:59", True),
+        ("2026-06-02T12:00", False),  # Tuesday
+        ("2026-06-07T23:30", False),  # Monday in Madrid, and quiet
+        ("2026-06-08T06:00", True),
+    ],
+)
+def test_finds_are_told_at_once_outside_quiet_hours_on_chosen_days(now: str, allowed: bool) -> None:
+    chat = subscribed(zone=MADRID, quiet="23:00-08:00", mode=Mode.INSTANT, weekdays=(0,))
+    assert instant_allowed(chat, utc(now)) is allowed
+
+
+@pytest.mark.parametrize("mode", [Mode.DAILY, Mode.OFF])
+def test_other_modes_are_told_nothing_at_once(mode: Mode) -> None:
+    assert not instant_allowed(subscribed(mode=mode), utc("2026-06-01T12:00"))
+
+
+ZONES = [MADRID, NEW_YORK, LORD_HOWE, SAO_PAULO, NUUK, APIA, "Asia/Kolkata", "Africa/Cairo"]
+CHANGES = [
+    *(date(2026, 3, 29), date(2026, 10, 25), date(2026, 3, 8), date(2026, 11, 1)),
+    *(date(2026, 4, 5), date(2018, 11, 4), date(2024, 3, 30), date(2011, 12, 30)),
+    *(date(2024, 2, 29), date(2026, 4, 24), date(2025, 12, 31)),
+]
+TIMES = st.times().map(lambda at: at.replace(second=0, microsecond=0))
+
+
+@given(
+    zone=st.sampled_from(ZONES),
+    change=st.sampled_from(CHANGES),
+    at=TIMES,
+    quiet=st.none() | st.tuples(TIMES, TIMES).filter(lambda span: span[0] != span[1]),
+    step=st.integers(1, 50),
+)
+def test_each_date_that_exists_is_decided_once_and_never_in_quiet_hours(
+    zone: str, change: date, at: time, quiet: tuple[time, time] | None, step: int
+) -> None:
+    written = f"{quiet[0]:%H:%M}-{quiet[1]:%H:%M}" if quiet else None
+    chat = subscribed(f"{at:%H:%M}", zone, written)
+    start = datetime.combine(change - 3 * DAY, time(0), ZoneInfo(zone)).astimezone(UTC)
+    now, decided, dates = start, None, []
+    while now < start + 7 * DAY:
+        if (day := due(chat, now, decided, timedelta(hours=23))) is not None:
+            assert not is_quiet(chat.chat, now)
+            planned = planned_at(chat, day)
+            assert planned
+            assert planned <= now
+            dates.append(day)
+            decided = day
+        now += timedelta(minutes=step)
+    local = [change + number * DAY for number in range(-2, 3)]
+    existing = [day for day in local if planned_at(chat, day)]
+    assert len(existing) == (4 if zone == APIA and change == date(2011, 12, 30) else 5)
+    longest = max((_length(span) for span in [quiet] if span), default=timedelta())
+    if longest < timedelta(hours=23) - timedelta(minutes=step):
+        assert [day for day in dates if day in local] == existing
+    assert dates == sorted(set(dates))
+
+
+def _length(quiet: tuple[time, time]) -> timedelta:
+    start, end = (datetime.combine(date(2000, 1, 1), at) for at in quiet)
+    return (end - start) % DAY
