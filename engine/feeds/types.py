@@ -169,3 +169,20 @@ class Decision:
     feed: Feed  # as it shall be from now on
     headlines: tuple[NewHeadline, ...] = ()  # all of the feed: the store knows which are unseen
     notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfiguredFeed:
+    """A feed as the settings name it."""
+
+    url: str
+    category: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedHealth:
+    """A feed with what an administrator wants to know of it."""
+
+    feed: Feed
+    headlines_a_day: float  # new ones, over the last week
+    chats: int  # that added it for themselves

@@ -6,10 +6,11 @@ Every datetime carries a zone; local times are in the chat's own.
 from dataclasses import dataclass
 from datetime import datetime, time
 from enum import StrEnum
+from typing import NamedTuple
 
 from engine.chat import Chat
 from engine.feeds.types import Story
-from engine.types import Prophecy
+from engine.types import Hit, Prophecy
 
 EVERY_DAY = (0, 1, 2, 3, 4, 5, 6)  # Monday is 0
 
@@ -54,6 +55,42 @@ class Find:
     found_at: datetime
 
 
+class FindState(StrEnum):
+    """How far a story has come in one corpus."""
+
+    DULL = "dull"  # retrieval promised nothing
+    PROMISING = "promising"  # waits for the model
+    UNJUDGED = "unjudged"  # the model could not be asked, and will not be
+    JUDGED = "judged"
+
+
+class Promising(NamedTuple):
+    """A story that is worth the model in one corpus."""
+
+    story: Story
+    corpus: str
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A find that is to be posted, with the one of its hits that is shown."""
+
+    find: Find
+    hit: Hit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posted:
+    """A tweet that was posted in a chat, or is owed to it, for a story."""
+
+    story_id: int | None  # None once the story is forgotten
+    corpus: str
+    external_id: str
+    text: str
+    posted_at: datetime
+
+
 class DeliveryState(StrEnum):
     """How far a delivery has come."""
 
@@ -74,3 +111,36 @@ class Delivery:
     attempts: int  # that were begun, this one included
     begun_before: bool  # an earlier attempt may have arrived: nobody settled it
     created_at: datetime
+    answers: tuple[int, ...] = ()  # ids of the stored answers, in the order they were chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leased:
+    """A delivery that one process may send until the lease ends."""
+
+    delivery: Delivery
+    lease: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastDelivery:
+    """A delivery as /history tells it."""
+
+    key: str
+    state: DeliveryState
+    content: str
+    created_at: datetime
+    settled_at: datetime | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboxHealth:
+    """What an administrator wants to know of the outbox."""
+
+    owed: int
+    oldest_owed_at: datetime | None
+    retried: int  # of those that are owed: tried before, without success
+    failed: int  # given up since the moment asked for
+    last_error: str | None

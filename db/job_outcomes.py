@@ -1,0 +1,65 @@
+"""What became of the jobs: counted by day and outcome."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+from db.pool import Database
+from db.statements import statements
+
+_KEPT = timedelta(days=90)
+_LONGEST_ERROR = 500  # characters
+
+
+class Outcome(StrEnum):
+    """How a run of a job ended, or why there was none."""
+
+    DONE = "done"
+    FAILED = "failed"
+    TIMED_OUT = "timed out"
+    MISSED = "missed"  # its time went by: the process was busy or asleep
+    SKIPPED = "skipped"  # the run before had not ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobOutcome:
+    """How often a job ended so, and when last."""
+
+    job: str
+    outcome: Outcome
+    times: int
+    last_at: datetime
+    last_error: str | None
+
+
+class JobOutcomes:
+    """Reads and writes the job_outcome table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("posting")
+
+    async def count(
+        self, job: str, outcome: Outcome, *, now: datetime, error: str | None = None
+    ) -> None:
+        """Count one run. `error` replaces the last one, where there is one."""
+        today = now.astimezone(UTC).date()
+        said = error and error[:_LONGEST_ERROR]
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["count_outcome"], job, today, outcome.value, now, said
+            )
+
+    async def summary(self, since: datetime) -> list[JobOutcome]:
+        """Return the sums from the day (UTC) of `since` on, by job and outcome."""
+        day = since.astimezone(UTC).date()
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["outcomes"], day)
+        return [JobOutcome(**{**row, "outcome": Outcome(row["outcome"])}) for row in rows]
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove counts older than 90 days."""
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["forget_outcomes"], now.astimezone(UTC).date() - _KEPT
+            )
