@@ -3,15 +3,17 @@
 import asyncio
 import logging
 import secrets
-from collections import OrderedDict, defaultdict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from weakref import WeakValueDictionary
 
 from bot.commands.registry import Registry, Services
+from bot.crowd import Crowd, Room
 from bot.engine_sentences import error_in
 from bot.face import ChatGone, DeliveryError, Face
-from bot.gates import Gates, Stop
+from bot.gates import Gates, Stop, not_meant
 from bot.incident import reason
 from bot.reply import Reply, aside
 from bot.request import Request, Trigger
@@ -28,8 +30,9 @@ _REMEMBERED = 1000  # events
 class Conversation:
     """Answers events one after the other in each chat, and many chats at once.
 
-    `most` events may be under way or waiting. As many again are told that the bot is busy; what
-    comes beyond that is left alone.
+    `most` events may be under way or waiting, `most_in_chat` of them in one chat. As many again
+    are told that the bot is busy, a minute's worth in one notice; what comes beyond that is not
+    even taken, and told the same.
     """
 
     def __init__(
@@ -41,48 +44,63 @@ class Conversation:
         commands: Registry,
         services: Services,
         most: int = 500,
+        most_in_chat: int = 50,
     ) -> None:
         self._gates = gates
         self._turns = turns
         self._chats = chats
         self._commands = commands
         self._services = services
-        self._most = most
-        self._under_way = 0
+        self._crowd = Crowd(most=most, most_in_chat=most_in_chat)
+        self._expected = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._order = _Order()
+        self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._apologised: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def answer(self, request: Request, face: Face) -> None:
         """Answer an event, or keep silent. Raises nothing but CancelledError."""
-        if self._under_way >= 2 * self._most:
-            logger.warning("%s %s: left alone, there is too much to do", *request.event)
+        request = request.cleaned()
+        if why := not_meant(request):
+            logger.debug("%s %s: %s", *request.event, why)
             return
-        crowded = self._under_way >= self._most
-        self._under_way += 1
+        with self.expecting():
+            await self._with_room(request, face)
+
+    @contextmanager
+    def expecting(self) -> Iterator[None]:
+        """Let `drain` wait for an event that is still being read, until the block ends."""
+        self._expected += 1
         self._idle.clear()
         try:
-            await self._in_order(request.cleaned(), face, crowded=crowded)
+            yield
         finally:
-            self._under_way -= 1
-            if not self._under_way:
+            self._expected -= 1
+            if not self._expected:
                 self._idle.set()
 
     async def drain(self, seconds: float) -> bool:
-        """Wait until nothing is under way; False when it still is after `seconds`."""
+        """Wait until nothing is expected or under way; False when it still is after `seconds`."""
         try:
             await asyncio.wait_for(self._idle.wait(), seconds)
         except TimeoutError:
             return False
         return True
 
-    async def _in_order(self, request: Request, face: Face, *, crowded: bool) -> None:
-        if crowded:
-            await self._turn(request, face, crowded=True)
+    async def _with_room(self, request: Request, face: Face) -> None:
+        chat = f"{request.place.platform}:{request.place.chat_id}"
+        room = self._crowd.room(chat)
+        if room is Room.FULL:
+            logger.warning("%s %s: left alone, there is too much to do", *request.event)
+            if reply := self._gates.turned_away(request):
+                await self._deliver(request, reply, face)
             return
-        async with self._order.of(request.place.platform, request.place.chat_id):
-            await self._turn(request, face, crowded=False)
+        with self._crowd.joined(chat):
+            if room is Room.CROWDED:
+                await self._turn(request, face, crowded=True)
+                return
+            async with self._order.setdefault(chat, asyncio.Lock()):
+                await self._turn(request, face, crowded=False)
 
     async def _turn(self, request: Request, face: Face, *, crowded: bool) -> None:
         if request.event in self._apologised:
@@ -166,25 +184,3 @@ def _apology(request: Request, error: Exception) -> Reply:
         said = words.say("Sorry, something went wrong.")
     number = words.say("Its number in the log is {incident}.", incident=incident)
     return aside(request, f"{said} {number}")
-
-
-class _Order:
-    """A queue for each chat, for as long as somebody stands in it."""
-
-    def __init__(self) -> None:
-        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
-        self._standing: dict[tuple[str, str], int] = defaultdict(int)
-
-    @asynccontextmanager
-    async def of(self, *chat: str) -> AsyncIterator[None]:
-        """Wait for those of this chat that came before."""
-        key = (chat[0], chat[1])
-        lock = self._locks.setdefault(key, asyncio.Lock())
-        self._standing[key] += 1
-        try:
-            async with lock:
-                yield
-        finally:
-            self._standing[key] -= 1
-            if not self._standing[key]:
-                del self._standing[key], self._locks[key]

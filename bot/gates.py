@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
+from bot.crowd import Notices
 from bot.overheard import listens, looks_like_headline
 from bot.reply import Reply, aside
 from bot.request import Place, Request, Trigger
@@ -38,21 +39,20 @@ class Limits:
 
 
 class Gates:
-    """Self, bot, empty, duplicate, allowed chat, listening, quota, busy: in this order."""
+    """Duplicate, allowed chat, listening, quota, busy: in this order, behind `not_meant`."""
 
     def __init__(self, *, turns: Turns, chats: Chats, quotas: Quotas, limits: Limits) -> None:
         self._turns = turns
         self._chats = chats
         self._quotas = quotas
         self._limits = limits
+        self._notices = Notices()
 
     async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
         """Return the request with its chat and language, or why it ends.
 
         `crowded` says that too many others are being answered. Raises StorageError.
         """
-        if why := _not_meant(request):
-            return Stop(why)
         if not await self._turns.take(*request.event, now=request.now):
             return Stop("duplicate")
         async with self._turns.held(*request.event):
@@ -65,6 +65,12 @@ class Gates:
             return False
         return not self._limits.allow or name in self._limits.allow
 
+    def turned_away(self, request: Request) -> Reply | None:
+        """Return what is said, without a look at the database, when there is no room at all."""
+        if not self.allows(request.place):
+            return None
+        return self._busy(replace(request, words=words_for(request.person.language)))
+
     async def _examined(self, request: Request, *, crowded: bool) -> Request | Stop:
         if not self.allows(request.place):
             return Stop("chat not allowed", taken=True)
@@ -74,8 +80,16 @@ class Gates:
         if await self._over_quota(admitted):
             return Stop("over quota", _aloud(admitted, _enough(admitted)), taken=True)
         if crowded:
-            return Stop("busy", _aloud(admitted, _busy(admitted)), taken=True)
+            return Stop("busy", self._busy(admitted), taken=True)
         return admitted
+
+    def _busy(self, request: Request) -> Reply | None:
+        """Ask for patience, each person once a minute in a chat: others may not see it."""
+        whom = (request.place.platform, request.place.chat_id, request.person.id)
+        if request.trigger is Trigger.OVERHEARD or not self._notices.due(whom, request.now):
+            return None
+        text = request.words.say("I have too much to do just now. Try again in a minute.")
+        return aside(request, text)
 
     async def _with_chat(self, request: Request) -> Request:
         place, zone = request.place, zone_named(request.person.time_zone)
@@ -102,8 +116,8 @@ class Gates:
         return False
 
 
-def _not_meant(request: Request) -> str | None:
-    """Say why an event is not meant to be answered at all, or None."""
+def not_meant(request: Request) -> str | None:
+    """Say why an event is not meant to be answered at all: own, bot, empty, small talk; or None."""
     if request.person.myself:
         return "own message"
     if request.person.bot:
@@ -119,11 +133,6 @@ def _not_meant(request: Request) -> str | None:
 def _aloud(request: Request, reply: Reply) -> Reply | None:
     """Nobody asked for anything when the bot only overheard."""
     return None if request.trigger is Trigger.OVERHEARD else reply
-
-
-def _busy(request: Request) -> Reply:
-    text = request.words.say("I have too much to do just now. Try again in a minute.")
-    return aside(request, text)
 
 
 def _enough(request: Request) -> Reply:

@@ -161,6 +161,7 @@ def _hall(app: App, turns: Turns, fetcher: Fetcher, now: Callable[[], datetime])
         commands=commands,
         services=services,
         most=settings.queue,
+        most_in_chat=settings.queue_per_chat,
     )
     return Hall(
         conversation=conversation,

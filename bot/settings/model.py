@@ -101,7 +101,10 @@ class SearchSettings(Section):
     k1: float = Field(1.2, ge=0, le=10, description="BM25: how fast repeating a word stops paying.")
     b: float = Field(0.75, ge=0, le=1, description="BM25: how much long texts are held back.")
     exclude_recent_months: int = Field(
-        0, ge=0, description="Tweets of the last so many months before the headline do not count."
+        0,
+        ge=0,
+        le=1200,
+        description="Tweets of the last so many months before the headline do not count.",
     )
     minimum_judgment: int = Field(
         1, ge=0, le=6, description="Judged tweets below this (0 to 6) are no hits."
@@ -211,6 +214,11 @@ class ChatSettings(Section):
         500,
         ge=1,
         description="Requests that may be under way or wait; more are told to come later.",
+    )
+    queue_per_chat: int = Field(
+        50,
+        ge=1,
+        description="The same for one chat, so that no chat fills the queue for all others.",
     )
     unjudged_coverage: float = Field(
         0.5,

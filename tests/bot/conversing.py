@@ -149,6 +149,7 @@ async def bot_on(
     *,
     limits: Limits | None = None,
     most: int = 500,
+    most_in_chat: int = 500,
     commands: Registry | None = None,
     read_headline: Callable[..., Awaitable[Headline]] = read,
     corpora: Sequence[Corpus] = (),
@@ -179,5 +180,6 @@ async def bot_on(
             commands=commands or standard_commands(),
             services=chosen,
             most=most,
+            most_in_chat=most_in_chat,
         )
         yield Bot(conversation, chosen, engine, MemoryFace(), turns, known)

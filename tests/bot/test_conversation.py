@@ -19,6 +19,7 @@ from tests.bot.conversing import GROUP, Bot, MemoryFace, bot_on, event, until
 
 HEADLINE = "Senate Passes The Budget After A Long Night"
 SECRET = "what-somebody-wrote"
+BUSY = "I have too much to do just now. Try again in a minute."
 APOLOGY = "Sorry, something went wrong. Its number in the log is "
 
 
@@ -160,7 +161,7 @@ class TestQueue:
             ]
             await asyncio.sleep(0)
             told = await bot.say("Tea")
-            assert told.text == "I have too much to do just now. Try again in a minute."
+            assert told.text == BUSY
             bot.engine.gate.set()
             await asyncio.gather(*waiting)
             assert (await bot.say("Tea")).headline == "Tea"
@@ -176,9 +177,59 @@ class TestQueue:
             await asyncio.sleep(0)
             bot.face.hold.set()
             await asyncio.gather(*tasks)
-            assert len(bot.face.delivered) == 4
-            # Nothing was noted of them: they are answered when they come again.
+            assert sorted(bot.face.texts) == ["Coffee 0", "Coffee 1", BUSY]
+            assert len(await states(storage)) == 4
+            # Nothing was noted of the others: they are answered when they come again.
             assert await bot.hear(requests[-1])
+
+    async def test_who_is_left_alone_is_told_once(self, storage: Database) -> None:
+        async with bot_on(storage, most=1) as bot:
+            bot.engine.gate = asyncio.Event()
+            bot.face.hold = asyncio.Event()
+            first = event("Coffee"), event("Tea", place=GROUP)
+            tasks = [asyncio.create_task(bot.conversation.answer(e, bot.face)) for e in first]
+            await asyncio.sleep(0)
+            places = [Place(platform="test", chat_id=str(n), private=True) for n in (1, 1, 2)]
+            tasks += [
+                asyncio.create_task(bot.conversation.answer(event("Milk", place=one), bot.face))
+                for one in places
+            ]
+            bot.engine.gate.set()
+            bot.face.hold.set()
+            await asyncio.gather(*tasks)
+            told = [r.place.chat_id for r, reply in bot.face.delivered if reply.text == BUSY]
+            assert sorted(told) == ["1", "2", "g"]
+
+    async def test_a_chat_that_says_too_much_takes_no_room_from_others(
+        self, storage: Database
+    ) -> None:
+        async with bot_on(storage, most=10, most_in_chat=2) as bot:
+            bot.engine.gate = asyncio.Event()
+            tasks = [
+                asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.face))
+                for n in range(30)
+            ]
+            await asyncio.sleep(0)
+            tea = bot.conversation.answer(event("Tea", place=GROUP), bot.face)
+            tasks.append(asyncio.create_task(tea))
+            await until(lambda: len(bot.engine.calls) == 2 and bot.face.delivered)
+            assert bot.face.texts == [BUSY]
+            bot.engine.gate.set()
+            await asyncio.gather(*tasks)
+            heard = [reply.headline for reply in bot.face.replies]
+            assert sorted(filter(None, heard)) == ["Coffee 0", "Coffee 1", "Tea"]
+            assert (await bot.say("Milk")).headline == "Milk"
+
+    async def test_small_talk_does_not_wait_in_line(self, storage: Database) -> None:
+        async with bot_on(storage, most=1) as bot:
+            bot.engine.gate = asyncio.Event()
+            under_way = asyncio.create_task(bot.hear(event("Coffee", place=GROUP)))
+            await until(lambda: bot.engine.calls)
+            talk = event("see you all tomorrow", place=GROUP, trigger=Trigger.OVERHEARD)
+            async with asyncio.timeout(1):
+                await bot.conversation.answer(talk, bot.face)
+            bot.engine.gate.set()
+            assert await under_way
 
     async def test_drain_waits_for_what_is_under_way(self, bot: Bot) -> None:
         assert await bot.conversation.drain(0.01)
@@ -191,6 +242,13 @@ class TestQueue:
         assert await draining
         assert task.done() or await task
         assert len(bot.face.delivered) == 1
+
+    async def test_drain_waits_for_what_is_still_being_read(self, bot: Bot) -> None:
+        with bot.conversation.expecting():
+            assert not await bot.conversation.drain(0.01)
+            assert await bot.say("Coffee")
+            assert not await bot.conversation.drain(0.01)
+        assert await bot.conversation.drain(0.01)
 
 
 class TestErrors:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from bot.gates import Gates, Limits, Stop
+from bot.gates import Gates, Limits, Stop, not_meant
 from bot.request import Person, Request, Trigger
 from db.chats import Chats
 from db.pool import Database
@@ -14,6 +14,7 @@ from db.quotas import Quotas
 from db.turns import Turns
 from engine.chat import Listening
 from tests.bot.conversing import ANA, GROUP, PRIVATE, event
+from tests.bot.prophecies import NOW
 
 HEADLINE = "Senate Passes The Budget After A Long Night"
 
@@ -57,8 +58,6 @@ def overheard(text: str = HEADLINE, **changes: object) -> Request:
 
 
 class TestNotMeant:
-    """Nothing is written for what is not meant for the bot."""
-
     @pytest.mark.parametrize(
         ("request_", "expected"),
         [
@@ -70,12 +69,12 @@ class TestNotMeant:
             (overheard("see you all tomorrow at five then"), "overheard, no headline"),
         ],
     )
-    async def test_is_left_alone(
-        self, storage: Database, turns: Turns, request_: Request, expected: str
-    ) -> None:
-        stopped = await gates(storage, turns).admit(request_, crowded=True)
-        assert stopped == Stop(expected)
-        assert await taken(storage) == 0
+    def test_is_left_alone(self, request_: Request, expected: str) -> None:
+        assert not_meant(request_) == expected
+
+    def test_what_is_meant_is_not(self) -> None:
+        assert not_meant(event("Coffee")) is None
+        assert not_meant(overheard()) is None
 
 
 class TestDuplicates:
@@ -254,6 +253,35 @@ class TestBusy:
         await set_up(storage, listening=Listening.ALL)
         stopped = await gates(storage, turns).admit(overheard(), crowded=True)
         assert stopped == Stop("busy", taken=True)
+
+    async def test_everybody_is_told_once_a_minute(self, storage: Database, turns: Turns) -> None:
+        chosen = gates(storage, turns)
+
+        async def told(seconds: float, **changes: object) -> bool:
+            request = event("Coffee", now=NOW + timedelta(seconds=seconds), **changes)
+            stopped = await chosen.admit(request, crowded=True)
+            assert isinstance(stopped, Stop)
+            assert stopped.taken
+            return stopped.reply is not None
+
+        assert await told(0)
+        assert not await told(59)
+        assert await told(59, person=Person(id="ben"))
+        assert await told(59, place=GROUP)
+        assert await told(60)
+        assert not await told(119)
+
+    def test_who_finds_no_room_at_all_is_told_in_his_language(
+        self, storage: Database, turns: Turns
+    ) -> None:
+        chosen = gates(storage, turns, block=("test:g",))
+        spanish = Person(id="ana", language="es")
+        reply = chosen.turned_away(event("Coffee", person=spanish))
+        assert reply
+        assert (reply.text or "").startswith("Ahora tengo demasiado que hacer.")
+        assert chosen.turned_away(event("Coffee", person=spanish)) is None
+        assert chosen.turned_away(event("Coffee", place=GROUP)) is None
+        assert chosen.turned_away(event(HEADLINE, trigger=Trigger.OVERHEARD)) is None
 
 
 async def test_who_is_let_in_has_a_chat_and_a_language(storage: Database, turns: Turns) -> None:

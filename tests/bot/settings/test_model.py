@@ -1,5 +1,7 @@
 """A database URL never shows its password; settings cannot be changed."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,3 +40,16 @@ def test_no_password_survives_masking(password: str) -> None:
 def test_settings_are_frozen() -> None:
     with pytest.raises(ValidationError):
         Sections().search.limit = 9  # type: ignore[misc]  # the point of the test
+
+
+def test_the_longest_exclusion_still_leaves_a_date() -> None:
+    months = 1200
+    assert Sections.model_validate({"search": {"exclude_recent_months": months}})
+    assert datetime(1970, 1, 1, tzinfo=UTC) - timedelta(days=31 * months)
+    with pytest.raises(ValidationError, match="less than or equal to 1200"):
+        Sections.model_validate({"search": {"exclude_recent_months": months + 1}})
+
+
+def test_a_chat_has_room_for_less_than_all_do() -> None:
+    chat = Sections().chat
+    assert 2 * chat.queue_per_chat <= chat.queue
