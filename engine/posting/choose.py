@@ -1,0 +1,150 @@
+"""Which finds a chat is told of, and why not the others: one story once, one text not again."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TypeAlias
+
+from rapidfuzz import fuzz, process
+
+from engine.distinct import bare
+from engine.posting.filters import Unwanted, wants
+from engine.posting.types import Chosen, Find, Posted, Subscription
+from engine.score import HIGHEST_JUDGMENT
+from engine.types import Hit
+
+AGAIN_AFTER = timedelta(days=180)  # the same text is not posted in a chat before
+SAME_TEXT = 90.0  # rapidfuzz's ratio, 0..100, from which two texts are the same one
+
+
+class Rejected(StrEnum):
+    """Why a find that the chat would want is not posted."""
+
+    NOTHING_FOUND = "nothing found"
+    BELOW_THRESHOLD = "below threshold"
+    NOT_JUDGED = "not judged"
+    TOO_LITTLE_IN_COMMON = "too little in common"
+    STORY_POSTED = "story posted"
+    TEXT_POSTED = "text posted"
+    BEYOND_BEST = "beyond best"
+
+
+Reason: TypeAlias = Unwanted | Rejected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A find that is not posted, and why."""
+
+    find: Find
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What came of all finds: those that are posted, best first, and the others."""
+
+    chosen: tuple[Chosen, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def choose(
+    subscription: Subscription,
+    finds: Iterable[Find],
+    already_posted: Sequence[Posted],
+    now: datetime,
+    *,
+    again_after: timedelta = AGAIN_AFTER,
+) -> Choice:
+    """Return what of `finds` the chat is told at `now`, at most `subscription.best`.
+
+    What a model judged goes before what none did, then the better score, then the older story.
+    `already_posted` is what the chat was told; of a find whose best hit it has read lately, the
+    next good one is posted.
+    """
+    memory = _Memory(already_posted, now - again_after)
+    chosen: list[Chosen] = []
+    left_out: list[LeftOut] = []
+    for find in sorted(finds, key=_merit):
+        found = _candidate(subscription, find, memory)
+        if isinstance(found, Chosen) and len(chosen) >= subscription.best:
+            found = Rejected.BEYOND_BEST
+        if isinstance(found, Chosen):
+            chosen.append(found)
+            memory.add(found)
+        else:
+            left_out.append(LeftOut(find=find, reason=found))
+    return Choice(chosen=tuple(chosen), left_out=tuple(left_out))
+
+
+def judgment_of(hit: Hit) -> int | None:
+    """Return what the model said of a hit, 0..6; None where it was not asked."""
+    part = hit.parts.get("judgment")
+    return None if part is None else round(part * HIGHEST_JUDGMENT)
+
+
+class _Memory:
+    """What the chat has read."""
+
+    def __init__(self, posted: Sequence[Posted], since: datetime) -> None:
+        recent = [one for one in posted if one.posted_at > since]
+        self._stories = {one.story_id for one in posted}
+        self._ids = {(one.corpus, one.external_id) for one in recent}
+        self._texts = [_words(one.text) for one in recent]
+
+    def knows_story(self, find: Find) -> bool:
+        return find.story.id in self._stories
+
+    def knows_text(self, find: Find, hit: Hit) -> bool:
+        if (find.corpus, hit.candidate.external_id) in self._ids:
+            return True
+        text = _words(hit.candidate.text)
+        same = process.extractOne(text, self._texts, scorer=fuzz.ratio, score_cutoff=SAME_TEXT)
+        return same is not None
+
+    def add(self, chosen: Chosen) -> None:
+        self._stories.add(chosen.find.story.id)
+        self._ids.add((chosen.find.corpus, chosen.hit.candidate.external_id))
+        self._texts.append(_words(chosen.hit.candidate.text))
+
+
+def _candidate(subscription: Subscription, find: Find, memory: _Memory) -> Chosen | Reason:
+    if unwanted := wants(subscription, find.story):
+        return unwanted
+    if memory.knows_story(find):
+        return Rejected.STORY_POSTED
+    reason = Rejected.NOTHING_FOUND
+    for index, hit in enumerate(find.prophecy.hits):
+        weakness = _weakness(subscription, find, hit)
+        if weakness is None and not memory.knows_text(find, hit):
+            return Chosen(find=find, hit=hit)
+        # What the best hit lacks is what a person wants to know, or that a good one was read.
+        if index == 0 or weakness is None:
+            reason = weakness or Rejected.TEXT_POSTED
+    return reason
+
+
+def _weakness(subscription: Subscription, find: Find, hit: Hit) -> Rejected | None:
+    judgment = judgment_of(hit)
+    if judgment is not None:
+        return Rejected.BELOW_THRESHOLD if judgment < subscription.threshold else None
+    if find.prophecy.judged or not subscription.unjudged:
+        return Rejected.NOT_JUDGED
+    covered = hit.parts.get("lexical") or 0.0
+    return Rejected.TOO_LITTLE_IN_COMMON if covered < subscription.unjudged_coverage else None
+
+
+def _merit(find: Find) -> tuple[object, ...]:
+    hits = find.prophecy.hits
+    judgments = [judgment for hit in hits if (judgment := judgment_of(hit)) is not None]
+    return (
+        -max(judgments) if judgments else 1,
+        -round(hits[0].score, 9) if hits else 0.0,
+        find.story.published,
+        find.id,
+    )
+
+
+def _words(text: str) -> str:
+    return bare(text) or text

@@ -1,0 +1,96 @@
+"""Stories and what was found for them, to choose from."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from engine.feeds.types import Story
+from engine.posting.types import Find, Posted
+from engine.types import Candidate, Flag, Headline, Hit, Prophecy, Term, Verdict
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+
+
+def story(number: int = 1, title: str | None = None, **changes: object) -> Story:
+    """A story of this morning."""
+    title = title or f"Headline number {number}"
+    values: dict[str, object] = {
+        "id": number,
+        "title": title,
+        "text": title,
+        "published": NOW - timedelta(hours=3),
+        "first_seen_at": NOW - timedelta(hours=2),
+    }
+    return Story(**values | changes)  # type: ignore[arg-type]  # fields of Story
+
+
+def hit(
+    text: str = "a tweet",
+    *,
+    judgment: int | None = 6,
+    lexical: float = 0.4,
+    score: float = 0.8,
+    matched: tuple[str, ...] = (),
+) -> Hit:
+    """A hit; its id follows from its text."""
+    found = Candidate(
+        id=1,
+        external_id=f"id of {text}",
+        text=text,
+        context=None,
+        created_at=datetime(2015, 1, 1, tzinfo=UTC),
+        author="ana",
+        url=None,
+        lang=None,
+        flags=Flag.NONE,
+        length=5,
+        bm25=1.0,
+        matched={},
+    )
+    judged = None if judgment is None else judgment / 6
+    return Hit(
+        rank=1,
+        candidate=found,
+        score=score,
+        parts={"judgment": judged, "lexical": lexical},
+        factors={},
+        matched=matched,
+    )
+
+
+def prophecy(*hits: Hit, terms: tuple[Term, ...] = ()) -> Prophecy:
+    """A prophecy with these hits in this order; judged where one of them is."""
+    judged = any(one.parts["judgment"] is not None for one in hits)
+    return Prophecy(
+        headline=Headline(text="A headline", original="A headline"),
+        corpus="demo",
+        hits=tuple(replace(one, rank=rank) for rank, one in enumerate(hits, start=1)),
+        terms=terms,
+        candidates=(),
+        verdict=Verdict(scores={1: 1} if judged else {}),
+        coverage=0.5,
+        notice=None,
+    )
+
+
+def find(number: int, *hits: Hit, of: Story | None = None) -> Find:
+    """What the corpus answered to the story of that number."""
+    return Find(
+        id=number,
+        story=of or story(number),
+        corpus="demo",
+        prophecy=prophecy(*hits),
+        found_at=NOW - timedelta(hours=1),
+    )
+
+
+def posted(
+    text: str, *, story_id: int | None = 99, days_ago: float = 1, corpus: str = "demo"
+) -> Posted:
+    """A text that the chat was told."""
+    return Posted(
+        story_id=story_id,
+        corpus=corpus,
+        external_id=f"id of {text}",
+        text=text,
+        posted_at=NOW - timedelta(days=days_ago),
+    )

@@ -1,0 +1,177 @@
+"""Of all finds a chat is told the best: one story once, one text not again."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.posting.choose import AGAIN_AFTER, Reason, Rejected, choose
+from engine.posting.filters import Unwanted
+from engine.posting.types import Chosen, Find, Posted, Subscription
+from tests.engine.posting.finds import NOW, find, hit, posted, story
+from tests.engine.posting.subscriptions import subscribed
+
+OPEN = subscribed(unjudged=True)
+
+
+def told(finds: list[Find], *past: Posted, chat: Subscription | None = None) -> list[str]:
+    """The texts that are posted."""
+    choice = choose(chat or subscribed(), finds, past, NOW)
+    return [one.hit.candidate.text for one in choice.chosen]
+
+
+def reason(found: Find, *past: Posted, chat: Subscription | None = None) -> Reason:
+    """Why a find is not posted."""
+    choice = choose(chat or subscribed(), [found], past, NOW)
+    assert choice.chosen == ()
+    return choice.left_out[0].reason
+
+
+def test_a_find_that_reaches_the_threshold_is_posted() -> None:
+    assert told([find(1, hit("old", judgment=5))]) == ["old"]
+    assert reason(find(1, hit("old", judgment=4))) is Rejected.BELOW_THRESHOLD
+    assert told([find(1, hit("old", judgment=4))], chat=subscribed(threshold=4)) == ["old"]
+
+
+def test_what_was_not_judged_is_posted_only_where_the_chat_said_so() -> None:
+    guess = find(1, hit("guess", judgment=None, lexical=0.6))
+    assert reason(guess) is Rejected.NOT_JUDGED
+    assert told([guess], chat=OPEN) == ["guess"]
+    weak = find(1, hit("weak", judgment=None, lexical=0.59))
+    assert reason(weak, chat=OPEN) is Rejected.TOO_LITTLE_IN_COMMON
+
+
+def test_what_the_model_left_out_of_its_answer_is_no_guess() -> None:
+    found = find(1, hit("no", judgment=1), hit("unknown", judgment=None, lexical=1.0))
+    assert reason(found, chat=OPEN) is Rejected.BELOW_THRESHOLD
+
+
+def test_nothing_found_is_a_reason() -> None:
+    assert reason(find(1)) is Rejected.NOTHING_FOUND
+
+
+def test_a_filter_is_a_reason() -> None:
+    assert reason(find(1, hit()), chat=subscribed(must=("opera",))) is Unwanted.WORD_MISSING
+
+
+def test_a_story_is_posted_once_for_ever() -> None:
+    found = find(1, hit("another"))
+    assert reason(found, posted("one", story_id=1, days_ago=400)) is Rejected.STORY_POSTED
+    assert told([found], posted("one", story_id=None)) == ["another"]
+
+
+def test_a_story_found_twice_is_posted_once() -> None:
+    news = story(7)
+    assert told([find(1, hit("first"), of=news), find(2, hit("second"), of=news)]) == ["first"]
+
+
+TEXT = "The price of coffee will go up and nobody will do anything about it."
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        TEXT,
+        TEXT.upper(),
+        f"RT @ana: {TEXT}",
+        f"{TEXT} https://t.co/x",
+        TEXT.replace("nobody", "no one"),
+    ],
+)
+def test_a_text_is_not_posted_again_for_a_long_while(before: str) -> None:
+    found = find(1, hit(TEXT))
+    assert reason(found, posted(before, days_ago=179.9)) is Rejected.TEXT_POSTED
+    assert told([found], posted(before, days_ago=180)) == [TEXT]
+
+
+def test_a_document_is_not_posted_again_even_when_its_text_was_corrected() -> None:
+    past = posted("As it was ingested at first.")
+    again = hit("As it stands now, which is quite different.")
+    same = replace(again.candidate, external_id=past.external_id)
+    again = replace(again, candidate=same)
+    assert reason(find(1, again), past) is Rejected.TEXT_POSTED
+    elsewhere = posted("As it was ingested at first.", corpus="other")
+    assert told([find(1, again)], elsewhere) == [again.candidate.text]
+
+
+def test_two_stories_of_one_post_do_not_share_a_text() -> None:
+    finds = [find(1, hit("same words"), hit("second best")), find(2, hit("same words"))]
+    assert told(finds) == ["same words"]
+    finds = [find(1, hit("same words")), find(2, hit("same words"), hit("second best"))]
+    assert told(finds) == ["same words", "second best"]
+
+
+def test_the_next_good_hit_stands_in_for_one_that_was_read() -> None:
+    found = find(1, hit("read"), hit("weak", judgment=2), hit("fresh", judgment=5))
+    assert told([found], posted("read")) == ["fresh"]
+
+
+def test_judged_finds_go_before_guesses_and_better_ones_before_worse() -> None:
+    finds = [
+        find(1, hit("guess", judgment=None, lexical=1.0, score=1.0)),
+        find(2, hit("five", judgment=5, score=0.9)),
+        find(3, hit("six", judgment=6, score=0.7)),
+        find(4, hit("better six", judgment=6, score=0.8)),
+    ]
+    chat = subscribed(unjudged=True, best=10)
+    assert told(finds, chat=chat) == ["better six", "six", "five", "guess"]
+
+
+def test_equal_finds_go_by_age() -> None:
+    older = story(1, published=NOW - timedelta(days=1))
+    assert told([find(2, hit("younger")), find(3, hit("older"), of=older)]) == ["older", "younger"]
+
+
+def test_no_more_than_the_chat_wants() -> None:
+    finds = [find(number, hit(f"tweet number {number * 1111}")) for number in range(1, 6)]
+    choice = choose(subscribed(best=2), finds, (), NOW)
+    assert [one.find.id for one in choice.chosen] == [1, 2]
+    assert {one.reason for one in choice.left_out} == {Rejected.BEYOND_BEST}
+    assert len(choice.left_out) == 3
+
+
+HITS = st.builds(
+    hit,
+    st.sampled_from(["one", "two words", "three little words", TEXT, TEXT + " Sad!"]),
+    judgment=st.none() | st.integers(0, 6),
+    lexical=st.floats(0, 1),
+    score=st.floats(0, 1),
+)
+FINDS = st.lists(st.lists(HITS, max_size=3), max_size=6).map(
+    lambda found: [find(number, *hits) for number, hits in enumerate(found, start=1)]
+)
+PAST = st.lists(
+    st.builds(
+        posted,
+        st.sampled_from(["one", TEXT]),
+        story_id=st.integers(1, 6),
+        days_ago=st.floats(0, 400),
+    ),
+    max_size=3,
+)
+
+
+@given(finds=FINDS, past=PAST, best=st.integers(1, 4), unjudged=st.booleans())
+def test_every_find_is_posted_or_has_a_reason(
+    finds: list[Find], past: list[Posted], best: int, unjudged: bool
+) -> None:
+    chat = subscribed(best=best, unjudged=unjudged)
+    choice = choose(chat, finds, past, NOW)
+    decided = [one.find.id for one in choice.chosen]
+    decided += [one.find.id for one in choice.left_out]
+    assert sorted(decided) == [one.id for one in finds]
+    assert len(choice.chosen) <= best
+    assert all(_allowed(one, past) for one in choice.chosen)
+    texts = [one.hit.candidate.text for one in choice.chosen]
+    assert len(set(texts)) == len(texts)
+    assert choose(chat, reversed(finds), past, NOW) == choice
+
+
+def _allowed(chosen: Chosen, past: list[Posted]) -> bool:
+    recent = {one.text for one in past if NOW - one.posted_at < AGAIN_AFTER}
+    stories = {one.story_id for one in past}
+    judgment = chosen.hit.parts["judgment"]
+    good = (chosen.hit.parts["lexical"] or 0) >= 0.6 if judgment is None else judgment >= 5 / 6
+    return good and chosen.hit.candidate.text not in recent and chosen.find.story.id not in stories

@@ -1,0 +1,53 @@
+"""The model is asked about stories that share enough with one old text."""
+
+import pytest
+
+from engine.posting.gate import HITS, promise
+from engine.types import Term
+from tests.engine.posting.finds import hit, prophecy
+
+
+def term(word: str, neighbour_of: str | None = None) -> Term:
+    return Term(
+        word=word, lexemes=(word,), document_frequency=1, max_tf=1, neighbour_of=neighbour_of
+    )
+
+
+WORDS = tuple(map(term, ("coffee", "prices", "hit", "record", "high")))
+
+
+def test_the_best_text_with_three_words_in_common_counts() -> None:
+    found = prophecy(
+        hit(lexical=0.9, matched=("coffee", "prices")),
+        hit(lexical=0.4, matched=("coffee", "prices", "hit")),
+        hit(lexical=0.5, matched=("coffee", "record", "high")),
+        terms=WORDS,
+    )
+    assert promise(found) == 0.5
+
+
+@pytest.mark.parametrize("words", [1, 2])
+def test_of_a_short_headline_every_word_is_needed(words: int) -> None:
+    terms = WORDS[:words]
+    whole = tuple(one.word for one in terms)
+    assert promise(prophecy(hit(lexical=0.8, matched=whole), terms=terms)) == 0.8
+    assert promise(prophecy(hit(lexical=0.8, matched=whole[1:]), terms=terms)) == 0.0
+
+
+def test_a_word_that_its_neighbours_stand_for_counts_once() -> None:
+    terms = (*WORDS, term("harvset"), term("harvest", "harvset"), term("harvests", "harvset"))
+    one = hit(lexical=0.5, matched=("coffee", "harvest", "harvests"))
+    two = hit(lexical=0.4, matched=("coffee", "prices", "harvest"))
+    assert promise(prophecy(one, two, terms=terms)) == 0.4
+
+
+def test_nothing_found_promises_nothing() -> None:
+    assert promise(prophecy(terms=WORDS)) == 0.0
+    assert promise(prophecy()) == 0.0
+
+
+def test_hits_far_down_the_list_do_not_count() -> None:
+    weak = hit(lexical=0.2, matched=("coffee", "prices", "hit"))
+    strong = hit(lexical=0.6, matched=("coffee", "prices", "hit"))
+    assert promise(prophecy(*[weak] * HITS, strong, terms=WORDS)) == 0.2
+    assert promise(prophecy(*[weak] * (HITS - 1), strong, terms=WORDS)) == 0.6
