@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import orjson
 
 from db.connection import Connection
+from db.copying import copy_records
 from db.languages import language_of
 from db.pool import Database
 from db.statements import statements
@@ -46,7 +47,8 @@ class Documents:
             await self._lock(connection, corpus)
             known = await self._known_languages(connection)
             await connection.execute(self._sql["stage"])
-            await connection.copy_records_to_table(
+            await copy_records(
+                connection,
                 "staging",
                 columns=_COLUMNS,
                 records=(_record(document, corpus, known) for document in documents),

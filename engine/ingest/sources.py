@@ -13,6 +13,7 @@ from engine.ingest.streams import (
     Counted,
     Readable,
     buffered,
+    closed_on_error,
     damaged,
     rewound,
     unpacked,
@@ -172,9 +173,13 @@ class Source:
         return found if self._files.holds(found) else None
 
     def head(self, name: str) -> bytes:
-        """Return the first bytes (at most 1 MiB, unpacked) without using them up."""
+        """Return the first bytes (at most 1 MiB, unpacked) without using them up.
+
+        Raises InputError.
+        """
         stream = self.open(name)
-        head = stream.read(HEAD)
+        with closed_on_error(stream):
+            head = stream.read(HEAD)
         self._looked_at[name] = rewound(head, stream)
         return head
 
@@ -191,7 +196,8 @@ class Source:
         except OSError as exc:
             raise unreadable(label, exc) from exc
         raw = Counted(label, opened, closes=(opened,), count=self._count if counted else None)
-        return unpacked(label, buffered(raw))
+        with closed_on_error(raw):
+            return unpacked(label, buffered(raw))
 
     def close(self) -> None:
         """Close what is still open."""

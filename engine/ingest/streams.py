@@ -4,7 +4,8 @@ import gzip
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import InputError
@@ -93,6 +94,16 @@ class _Rewound(io.RawIOBase):
     def close(self) -> None:
         self._rest.close()
         super().close()
+
+
+@contextmanager
+def closed_on_error(stream: Readable) -> Iterator[None]:
+    """Close the stream when the block raises: nobody else will know of it."""
+    try:
+        yield
+    except BaseException:
+        stream.close()
+        raise
 
 
 def buffered(raw: io.RawIOBase) -> io.BufferedReader:

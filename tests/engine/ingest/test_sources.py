@@ -1,0 +1,41 @@
+"""Files that cannot be read are not left open."""
+
+import io
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]  # no type information
+import pytest
+
+from engine.errors import InputError
+from engine.ingest.sources import Source, source_at
+
+DAMAGED = b"\x1f\x8b\x08\x00" + b"x" * 50
+
+
+def is_open(file: Path) -> bool:
+    return str(file) in {opened.path for opened in psutil.Process().open_files()}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    (tmp_path / "damaged.gz").write_bytes(DAMAGED)
+    return source_at(str(tmp_path / "damaged.gz"), io.BytesIO())
+
+
+def test_a_damaged_file_is_closed_before_anybody_forgets_the_error(
+    source: Source, tmp_path: Path
+) -> None:
+    # The error holds the frames of its traceback, and they the stream.
+    with pytest.raises(InputError, match="is damaged") as kept:
+        source.head("damaged.gz")
+    assert not is_open(tmp_path / "damaged.gz"), kept
+
+
+def test_a_file_that_was_looked_at_is_closed_with_its_source(tmp_path: Path) -> None:
+    file = tmp_path / "tweets.jsonl"
+    file.write_bytes(b"{}\n")
+    source = source_at(str(file), io.BytesIO())
+    assert source.head("tweets.jsonl") == b"{}\n"
+    assert is_open(file)
+    source.close()
+    assert not is_open(file)
