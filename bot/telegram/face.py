@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable
-from typing import TypeVar
 
 from telegram import (
     CallbackQuery,
@@ -16,13 +14,13 @@ from telegram import (
     Update,
 )
 from telegram.constants import ChatAction, ParseMode
-from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, TelegramError, TimedOut
+from telegram.error import BadRequest, TelegramError
 
 from bot.cut import cut, utf16_length
-from bot.face import ChatGone, DeliveryError
 from bot.reply import Reply
 from bot.request import Request
 from bot.telegram.client import Bot
+from bot.telegram.errors import Moved, Unchanged, mapped, said, says
 from bot.telegram.events import PLATFORM
 from bot.telegram.render import (
     LONGEST_CAPTION,
@@ -35,7 +33,6 @@ from db.chats import Chats
 
 logger = logging.getLogger("presagio.telegram")
 
-_Result = TypeVar("_Result")
 _INLINE_CACHE_SECONDS = 60
 
 
@@ -60,7 +57,7 @@ class TelegramFace:
         """Show a reply. Raises DeliveryError, ChatGone."""
         origin = request.origin
         if isinstance(origin, InlineQuery):
-            await _mapped(self._choices(origin, reply))
+            await mapped(self._choices(origin, reply))
         elif isinstance(origin, CallbackQuery):
             await self._pressed(request, origin, reply)
         else:
@@ -72,7 +69,7 @@ class TelegramFace:
                 int(request.place.chat_id), ChatAction.TYPING, message_thread_id=_thread(request)
             )
         except TelegramError as error:
-            logger.debug("no sign of life: %s", error)
+            logger.debug("no sign of life: %s", said(error))
 
     async def _pressed(self, request: Request, query: CallbackQuery, reply: Reply) -> None:
         """End the button's waiting, then change its message or send what it asked for."""
@@ -80,7 +77,7 @@ class TelegramFace:
             toast = cut(reply.toast, LONGEST_TOAST) if reply.toast else None
             await self._bot.answer_callback_query(query.id, text=toast)
         except TelegramError as error:
-            logger.info("a button was answered too late: %s", error)
+            logger.info("a button was answered too late: %s", said(error))
         if reply.replaces and query.message:
             await self._change(request, query.message.message_id, reply)
         elif reply.text or reply.hits or reply.picture:
@@ -90,7 +87,7 @@ class TelegramFace:
         chat_id, buttons = int(request.place.chat_id), keyboard(reply.buttons)
         try:
             if reply.text or reply.hits:
-                await _mapped(
+                await mapped(
                     self._bot.edit_message_text(
                         messages(reply)[0],
                         chat_id,
@@ -100,28 +97,28 @@ class TelegramFace:
                     )
                 )
             else:
-                await _mapped(
+                await mapped(
                     self._bot.edit_message_reply_markup(chat_id, message_id, reply_markup=buttons)
                 )
-        except _Unchanged:
+        except Unchanged:
             pass  # somebody voted as before
-        except _Moved as moved:
+        except Moved as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
 
     async def _send(self, request: Request, reply: Reply) -> None:
         """Send, once more to the new id when the group has moved."""
         try:
-            await _mapped(self._post(request, int(request.place.chat_id), reply))
-        except _Moved as moved:
+            await mapped(self._post(request, int(request.place.chat_id), reply))
+        except Moved as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
-            await _mapped(self._post(request, moved.to, reply))
+            await mapped(self._post(request, moved.to, reply))
 
     async def _post(self, request: Request, chat_id: int, reply: Reply) -> None:
         thread, answered = _thread(request), _answered(request)
         try:
             await self._post_in(chat_id, reply, thread, answered)
         except BadRequest as error:
-            if "thread not found" not in error.message:
+            if not says(error, "thread not found"):
                 raise
             await self._post_in(chat_id, reply, None, answered)  # the topic is gone
 
@@ -176,40 +173,6 @@ class TelegramFace:
             cache_time=_INLINE_CACHE_SECONDS if results else 0,
             is_personal=True,
         )
-
-
-class _Moved(DeliveryError):
-    """The group has become a larger one with another id."""
-
-    def __init__(self, to: int) -> None:
-        super().__init__("The group has moved.")
-        self.to = to
-
-
-class _Unchanged(DeliveryError):
-    """The message says this already."""
-
-
-async def _mapped(call: Awaitable[_Result]) -> _Result:
-    """Await a call of the library and map its errors."""
-    try:
-        return await call
-    except ChatMigrated as error:
-        raise _Moved(error.new_chat_id) from error
-    except Forbidden as error:
-        raise ChatGone(f"Telegram refuses: {error.message}.") from error
-    except BadRequest as error:
-        if "chat not found" in error.message.lower():
-            raise ChatGone(f"Telegram refuses: {error.message}.") from error
-        if "not modified" in error.message.lower():
-            raise _Unchanged("Telegram has nothing to change.") from error
-        raise DeliveryError(f"Telegram refuses the message: {error.message}.") from error
-    except RetryAfter as error:
-        raise DeliveryError("Telegram asks to slow down for too long.") from error
-    except TimedOut as error:
-        raise DeliveryError("Telegram did not say whether the message arrived.") from error
-    except TelegramError as error:
-        raise DeliveryError(f"Telegram cannot be reached: {error.message}.") from error
 
 
 def _thread(request: Request) -> int | None:
