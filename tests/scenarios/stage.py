@@ -1,8 +1,10 @@
 """A bot that serves, and everybody around it: platform, model, web, on a database of its own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+import os
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +13,7 @@ from bot.app import open_app
 from bot.serve import serve
 from bot.settings import Settings, load_settings
 from db.pool import Database
+from tests.bot.command_line import PROGRAM
 from tests.db.corpus import document, load
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.telegram import TelegramServer
@@ -35,31 +38,36 @@ def judged_by_words(headline: str, candidate: Mapping[str, Any]) -> int:
     return min(len(common), 6)
 
 
-@dataclass
-class Stage:
-    """Stand-ins that run, and a bot that can be started and stopped."""
+@dataclass(kw_only=True)
+class Surroundings:
+    """What a bot needs whatever the platform, and a bot that can be started and stopped."""
 
     database_url: str
-    telegram: TelegramServer
     model: ModelServer
     web: WebServer
     environment: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
 
-    def settings(self) -> Settings:
-        """What a process with this environment reads."""
-        return load_settings(environ=self.environ)
+    @property
+    def platform_environ(self) -> Mapping[str, str]:
+        """How the platform is reached."""
+        return {}
 
     @property
     def environ(self) -> dict[str, str]:
+        """What a process is told."""
         return {
             "DATABASE_URL": self.database_url,
-            "TELEGRAM_BOT_TOKEN": self.telegram.token,
-            "PRESAGIO_TELEGRAM__API_BASE": self.telegram.root,
             "PRESAGIO_LLM__BASE_URL": self.model.base_url,
             "PRESAGIO_LLM__RETRIES": "0",
             "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]',
-        } | self.environment
+            **self.platform_environ,
+            **self.environment,
+        }
+
+    def settings(self) -> Settings:
+        """What a process with this environment reads."""
+        return load_settings(environ=self.environ)
 
     async def run(self) -> None:
         """Serve until cancelled."""
@@ -67,28 +75,34 @@ class Stage:
             await serve(app, now=lambda: datetime.now(UTC), said=self.said.append)
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[None]:
-        """A bot that listens, until the block ends."""
-        task = asyncio.create_task(self.run())
+    async def running(
+        self, listening: Awaitable[object], *, processes: int = 1
+    ) -> AsyncIterator[None]:
+        """Bots that run until the block ends, which begins when they are `listening`."""
+        tasks = [asyncio.create_task(self.run()) for _ in range(processes)]
+        waiting = asyncio.ensure_future(listening)
         try:
-            polled = asyncio.create_task(self._until_listening())
-            await asyncio.wait({task, polled}, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                polled.cancel()
-                task.result()
+            await asyncio.wait({*tasks, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            if ended := [task for task in tasks if task.done()]:
+                ended[0].result()
                 raise AssertionError(f"the bot ended: {self.said}")
-            await polled
+            await waiting
             yield
         finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            for task in (*tasks, waiting):
+                task.cancel()
+            for task in tasks:
+                with suppress(asyncio.CancelledError):
+                    await task
 
-    async def _until_listening(self) -> None:
-        listening = "setWebhook" if "PRESAGIO_TELEGRAM__WEBHOOK_URL" in self.environ else None
-        method = listening or "getUpdates"
-        known = len(self.telegram.called(method))
-        await self.telegram.until_called(method, known + 1, timeout=10)
+    @contextmanager
+    def process(self) -> "Iterator[subprocess.Popen[bytes]]":
+        """`presagio serve` as a process of its own."""
+        with subprocess.Popen([PROGRAM, "serve"], env=os.environ | self.environ) as serving:
+            try:
+                yield serving
+            finally:
+                serving.kill()
 
     async def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         """What the database says."""
@@ -98,17 +112,57 @@ class Stage:
         await database.close()
         return found
 
+    async def lose_database(self) -> None:
+        """Let nobody into the database any more, and throw out who is there."""
+        name = (await self.rows("SELECT current_database()"))[0][0]
+        server = await Database.open(self.database_url.replace(f"/{name}", "/postgres"))
+        async with server.connection() as connection:
+            await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+            await connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
+            )
+        await server.close()
+
+
+@dataclass(kw_only=True)
+class Stage(Surroundings):
+    """The same on Telegram."""
+
+    telegram: TelegramServer
+
+    @property
+    def platform_environ(self) -> Mapping[str, str]:
+        return {
+            "TELEGRAM_BOT_TOKEN": self.telegram.token,
+            "PRESAGIO_TELEGRAM__API_BASE": self.telegram.root,
+        }
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """A bot that listens, until the block ends."""
+        async with self.running(self._until_listening()):
+            yield
+
+    async def _until_listening(self) -> None:
+        listening = "setWebhook" if "PRESAGIO_TELEGRAM__WEBHOOK_URL" in self.environ else None
+        method = listening or "getUpdates"
+        known = len(self.telegram.called(method))
+        await self.telegram.until_called(method, known + 1, timeout=10)
+
+
+@asynccontextmanager
+async def surroundings() -> AsyncIterator[tuple[ModelServer, WebServer]]:
+    """A model that judges by words, and a web without pages."""
+    async with ModelServer([scoring(judged_by_words)]) as model, WebServer() as web:
+        yield model, web
+
 
 @asynccontextmanager
 async def staged(database_url: str, **telegram: Any) -> AsyncIterator[Stage]:
     """Stand-ins and a small corpus; the bot does not run yet. No request may have been wrong."""
-    async with (
-        TelegramServer(**telegram) as server,
-        ModelServer([scoring(judged_by_words)]) as model,
-        WebServer() as web,
-    ):
+    async with TelegramServer(**telegram) as server, surroundings() as (model, web):
         await load_tweets(database_url, TWEETS)
-        yield Stage(database_url, server, model, web)
+        yield Stage(database_url=database_url, telegram=server, model=model, web=web)
         assert server.errors == []
 
 
@@ -121,3 +175,10 @@ async def load_tweets(database_url: str, tweets: tuple[str, ...]) -> None:
     ]
     await load(database, "demo", documents, "english")
     await database.close()
+
+
+async def until(holds: Callable[[], object], within: float) -> None:
+    """Wait for what another process brings about, which nobody here is told of."""
+    async with asyncio.timeout(within):
+        while not holds():  # noqa: ASYNC110 - see above
+            await asyncio.sleep(0.05)

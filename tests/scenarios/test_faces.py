@@ -1,31 +1,226 @@
-"""Several faces in one process: none takes another down."""
+"""What every face must do, in the same words on each: one answer to whatever a person does."""
 
-import asyncio
+import io
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 import pytest
+from PIL import Image
 
-from engine.errors import SettingsError
-from tests.fakes.slack import SlackServer
-from tests.scenarios.stage import HEADLINE, Stage
+from bot.commands import standard_commands
+from tests.fakes.model import failure
+from tests.fakes.slack import App, SlackServer
+from tests.fakes.web import page
+from tests.scenarios.faces import ConsoleTalk, Shown, SlackTalk, Talk, TelegramTalk
+from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios.stage import HEADLINE, TWEETS, Surroundings, load_tweets, staged, surroundings
 
-
-async def test_a_refused_face_says_so_and_the_other_one_answers(stage: Stage) -> None:
-    async with SlackServer() as slack:
-        stage.environment |= {
-            "SLACK_BOT_TOKEN": "xoxb-wrong",
-            "SLACK_APP_TOKEN": "xapp-wrong",
-            "PRESAGIO_SLACK__API_BASE": slack.base_url,
-        }
-        async with stage.serving():
-            async with asyncio.timeout(5):
-                while not any(said.startswith("slack: ") for said in stage.said):  # noqa: ASYNC110 - a list tells nobody
-                    await asyncio.sleep(0.05)
-            alice = stage.telegram.user("Alice")
-            asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
-            await asked.answer()
+COMMANDS = [command.example for command in standard_commands().commands]
 
 
-async def test_without_any_token_there_is_nothing_to_serve(stage: Stage) -> None:
-    stage.environment["TELEGRAM_BOT_TOKEN"] = ""
-    with pytest.raises(SettingsError, match="No face is set up"):
-        await stage.run()
+@pytest.fixture(params=["telegram", "slack", "console"])
+async def talk(
+    request: pytest.FixtureRequest,
+    database_url: str,
+    installed: App,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[Talk]:
+    """A person on each platform, and a bot that does not run yet."""
+    async with AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        if request.param == "telegram":
+            yield TelegramTalk(await enter(staged(database_url)))
+        elif request.param == "slack":
+            yield SlackTalk(await enter(slack_staged(database_url, SlackServer(installed))))
+        else:
+            await load_tweets(database_url, TWEETS)
+            model, web = await enter(surroundings())
+            around = Surroundings(database_url=database_url, model=model, web=web)
+            yield ConsoleTalk(around, monkeypatch)
+
+
+@pytest.fixture
+async def face(talk: Talk) -> AsyncIterator[Talk]:
+    """The same with a bot that listens, and has shown nothing unasked when it ends."""
+    async with talk.serving():
+        yield talk
+
+
+def is_answer(shown: Shown) -> bool:
+    """The headline and three tweets, each with its age."""
+    return HEADLINE in shown.text and shown.text.count("years before") == 3
+
+
+async def test_a_pasted_headline_is_answered_with_three_dated_tweets(face: Talk) -> None:
+    answer = await face.says(HEADLINE)
+    assert is_answer(answer)
+    assert "Coffee prices will hit a record high, mark my words." in answer.text
+    assert "October 28, 2010" in answer.text
+    assert "not judged" not in answer.text
+    assert answer.buttons[:2] == ["1. 👍 0", "1. 👎 0"]
+    assert answer.buttons[-3:] == ["More", "Why?", "Picture"]
+    assert face.stage.model.calls == 1
+
+
+async def test_a_link_is_read_for_its_title_and_date(face: Talk) -> None:
+    date = '<meta property="article:published_time" content="2012-01-01T00:00:00Z">'
+    face.stage.web.pages["/news"] = page(f"<title>{HEADLINE}</title>{date}")
+    answer = await face.says(face.stage.web.url("/news"))
+    assert HEADLINE in answer.text
+    assert "1 year before" in answer.text
+    assert "2012" not in answer.text, "no tweet is younger than the news"
+    assert face.stage.web.asked == ["/news"]
+
+
+@pytest.mark.parametrize("command", [f"/prophecy {HEADLINE}", f"/p {HEADLINE}"])
+async def test_a_command_finds_as_plain_text_does(face: Talk, command: str) -> None:
+    assert is_answer(await face.commands(command))
+
+
+async def test_every_command_gets_its_answer(face: Talk) -> None:
+    await face.says(HEADLINE)
+    for command in COMMANDS:
+        shown = await face.commands(command)
+        assert shown.text or shown.picture, command
+        assert "I know no command" not in shown.text
+
+
+async def test_help_names_every_command(face: Talk) -> None:
+    for command in ("/start", "/help"):
+        said = (await face.commands(command)).text
+        assert all(f"/{one.name}" in said for one in standard_commands().commands)
+    assert face.stage.model.calls == 0
+
+
+async def test_more_shows_the_next_ones_by_button_and_by_command(face: Talk) -> None:
+    await face.says(HEADLINE)
+    second = await face.presses("More")
+    assert "4. " in second.text
+    assert "1. " not in second.text
+    assert "7. " in (await face.commands("/more")).text
+    assert "That is all I found." in (await face.commands("/more")).text
+    assert face.stage.model.calls == 1
+
+
+async def test_why_is_explained_by_button_and_by_command(face: Talk) -> None:
+    await face.says(HEADLINE)
+    for shown in (await face.presses("Why?"), await face.commands("/why")):
+        assert "judged by stand-in/model" in shown.text
+        assert "1. score " in shown.text
+        assert "words in common: " in shown.text
+    assert "2. score " in (await face.commands("/why 2")).text
+
+
+async def test_a_vote_counts_once_and_can_be_changed(face: Talk) -> None:
+    await face.says(HEADLINE)
+    assert (await face.presses("1. 👍 0")).buttons[:2] == ["1. 👍 1", "1. 👎 0"]
+    assert (await face.presses("1. 👍 1")).buttons[:2] == ["1. 👍 1", "1. 👎 0"]
+    assert (await face.presses("1. 👎 0")).buttons[:2] == ["1. 👍 0", "1. 👎 1"]
+    assert (await face.presses("2. 👍 0")).buttons[2:4] == ["2. 👍 1", "2. 👎 0"]
+    top = (await face.commands("/top")).text
+    assert HEADLINE in top
+    assert "👍 1 👎 0" in top
+    assert "👎 1" not in top, "what was voted down is no favourite"
+
+
+async def test_settings_are_changed_by_button_and_by_command(face: Talk) -> None:
+    shown = await face.commands("/settings")
+    assert "language: auto" in shown.text
+    assert "language: es" in (await face.presses("es")).text
+    assert "28 de octubre de 2010" in (await face.says(HEADLINE)).text
+    assert "language: en" in (await face.commands("/settings language en")).text
+    assert await face.stage.rows("SELECT language FROM chat") == [("en",)]
+
+
+async def test_a_picture_comes_by_button_and_by_command(face: Talk) -> None:
+    await face.says(HEADLINE)
+    for shown in (await face.presses("Picture"), await face.commands("/picture")):
+        assert shown.picture
+        assert Image.open(io.BytesIO(shown.picture)).size == (1200, 630)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("/whi", "Did you mean /why?"),
+        ("/why", "Send me a headline first."),
+        ("/prophecy", "Send me a headline, such as: "),
+        ("/settings language tlh", "tlh does not fit language."),
+        ("/corpus nobody", "There is no corpus nobody."),
+    ],
+)
+async def test_a_wrong_command_is_told_what_would_be_right(
+    face: Talk, wrong: str, said: str
+) -> None:
+    assert said in (await face.commands(wrong)).text
+
+
+async def test_wrong_text_is_told_what_is_wrong_with_it(face: Talk) -> None:
+    assert "there is no word to look for" in (await face.says("?!")).text
+    assert "nothing spooky" in (await face.says("Zebras xylophone quietly")).text
+    gone = face.stage.web.url("/gone")
+    assert "has no such page (404)" in (await face.says(gone)).text
+    assert is_answer(await face.says(HEADLINE))
+
+
+async def test_a_button_of_an_answer_that_is_gone_is_too_old(face: Talk) -> None:
+    await face.says(HEADLINE)
+    await face.stage.rows("DELETE FROM answer RETURNING id")
+    for button in ("More", "Why?", "Picture", "1. 👍 0"):
+        assert "This button is too old." in (await face.presses(button)).text
+
+
+async def test_an_empty_corpus_is_said(talk: Talk) -> None:
+    await talk.stage.rows("DELETE FROM document RETURNING id")
+    async with talk.serving():
+        assert "Corpus demo is empty." in (await talk.says(HEADLINE)).text
+
+
+async def test_without_any_corpus_the_answer_says_where_to_look(talk: Talk) -> None:
+    await talk.stage.rows("DELETE FROM corpus RETURNING id")
+    async with talk.serving():
+        assert "There is no corpus yet." in (await talk.says(HEADLINE)).text
+
+
+async def test_without_its_model_the_answer_says_that_nobody_judged(face: Talk) -> None:
+    face.stage.model.script = [failure(503)]
+    answer = await face.says(HEADLINE)
+    assert is_answer(answer)
+    assert answer.text.count("not judged") == 3
+
+
+async def test_without_its_database_the_bot_apologises_once(face: Talk) -> None:
+    await face.says(HEADLINE)
+    await face.stage.lose_database()
+    for _ in range(2):
+        said = (await face.says(HEADLINE)).text
+        assert "Sorry, my database does not answer." in said
+        assert "Its number in the log is " in said
+    assert "my database does not answer" in (await face.presses("More")).text
+
+
+async def test_what_is_delivered_again_is_answered_once(face: Talk) -> None:
+    await face.says(HEADLINE)
+    await face.presses("1. 👍 0")
+    await face.commands("/why")
+    await face.is_told_again()
+    await face.says(HEADLINE)
+    assert face.stage.model.calls == 1, "a judgment is kept"
+
+
+async def test_after_a_restart_commands_know_the_last_answer(talk: Talk) -> None:
+    async with talk.serving():
+        await talk.says(HEADLINE)
+    async with talk.serving():
+        assert "1. score " in (await talk.commands("/why")).text
+        assert "4. " in (await talk.commands("/more")).text
+
+
+async def test_after_a_restart_buttons_work(talk: Talk) -> None:
+    if isinstance(talk, ConsoleTalk):
+        pytest.skip("ConsoleTalk: what its buttons ask for is gone with the process")
+    async with talk.serving():
+        await talk.says(HEADLINE)
+    async with talk.serving():
+        assert "1. score " in (await talk.presses("Why?")).text
+        assert "4. " in (await talk.presses("More")).text

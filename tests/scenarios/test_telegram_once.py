@@ -1,17 +1,12 @@
 """One answer an event: whatever is delivered again, whoever dies in between."""
 
 import asyncio
-import os
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from aiohttp import web
 
-from tests.bot.command_line import PROGRAM
 from tests.fakes.model import Asked, scoring, slow
 from tests.fakes.telegram import Message
-from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
+from tests.scenarios.stage import HEADLINE, Stage, judged_by_words, until
 
 
 async def test_what_is_delivered_again_is_answered_once(bot: Stage) -> None:
@@ -71,25 +66,13 @@ async def test_a_stop_ends_in_ten_seconds_and_leaves_the_rest_to_the_next(stage:
     assert len(chat.bot_messages) == 1
 
 
-@contextmanager
-def process(stage: Stage) -> "Iterator[subprocess.Popen[bytes]]":
-    """`presagio serve` as a process of its own."""
-    with subprocess.Popen([PROGRAM, "serve"], env=os.environ | stage.environ) as serving:
-        try:
-            yield serving
-        finally:
-            serving.kill()
-
-
 async def test_a_process_that_is_told_to_end_finishes_its_answer(stage: Stage) -> None:
     stage.model.script = [slow(1.0, scoring(judged_by_words))]
     alice = stage.telegram.user("Alice")
     chat = stage.telegram.private_chat(alice)
-    with process(stage) as serving:
+    with stage.process() as serving:
         await alice.says(chat, HEADLINE)
-        async with asyncio.timeout(20):
-            while not stage.model.calls:  # noqa: ASYNC110 - the process takes longer to start than the model waits for
-                await asyncio.sleep(0.05)
+        await until(lambda: stage.model.calls, within=20)
         serving.terminate()
         assert await asyncio.to_thread(serving.wait, 10) == 128 + 15
     assert len(chat.bot_messages) == 1
@@ -102,7 +85,7 @@ async def test_after_a_kill_the_unanswered_are_answered_and_the_answered_left_al
     """The first process dies while the model thinks; the second gets the same updates."""
     people = [stage.telegram.user(f"P{number}") for number in range(4)]
     chats = [stage.telegram.private_chat(person) for person in people]
-    with process(stage) as first:
+    with stage.process() as first:
         done = await people[0].says(chats[0], HEADLINE)
         await done.answer(timeout=20)
         stage.model.script = [slow(60.0, scoring(judged_by_words))]
@@ -114,7 +97,7 @@ async def test_after_a_kill_the_unanswered_are_answered_and_the_answered_left_al
         first.kill()
     assert stage.telegram.pending >= 3
     stage.model.script = [scoring(judged_by_words)]
-    with process(stage):
+    with stage.process():
         for one in asked:
             await one.answer(timeout=20)
         await stage.telegram.until_acknowledged()
@@ -179,6 +162,7 @@ async def test_a_chat_with_more_than_telegram_hands_out_holds_up_nobody(stage: S
     stage.model.script = [slow(60.0, scoring(judged_by_words)), scoring(judged_by_words)]
     alice, bob = stage.telegram.user("Alice"), stage.telegram.user("Bob")
     busy, other = stage.telegram.private_chat(alice), stage.telegram.private_chat(bob)
+    stage.environment["PRESAGIO_CHAT__QUEUE_PER_CHAT"] = "200"
     async with stage.serving():
         for number in range(130):
             await alice.says(busy, f"{HEADLINE} in {number}")

@@ -1,10 +1,5 @@
 """One person and the bot in a private chat."""
 
-import io
-
-from PIL import Image
-
-from tests.fakes.web import page
 from tests.scenarios.stage import HEADLINE, Stage
 
 
@@ -33,53 +28,6 @@ async def test_the_answer_speaks_the_language_of_the_person(bot: Stage) -> None:
     assert "28 de octubre de 2010" in (await asked.answer()).text
 
 
-async def test_more_shows_the_next_ones_by_button_and_by_command(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
-    answer = await (await alice.says(chat, HEADLINE)).answer()
-    await (await alice.presses(answer, "More")).answered()
-    more = await chat.until(lambda one: one.from_bot and one is not answer)
-    assert "4. " in more.text
-    assert "1. " not in more.text
-    assert "7. " in (await (await alice.says(chat, "/more")).answer()).text
-    assert (await (await alice.says(chat, "/more")).answer()).text == "That is all I found."
-    assert bot.model.calls == 1
-
-
-async def test_why_explains_the_last_answer(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
-    answer = await (await alice.says(chat, HEADLINE)).answer()
-    asked = await alice.says(chat, "/why")
-    assert "1. score " in (await asked.answer()).text
-    await (await alice.presses(answer, "Why?")).answered()
-    await chat.until(lambda one: one.from_bot and one.id > asked.id + 1 and "1. score" in one.text)
-
-
-async def test_a_picture_comes_as_an_uploaded_photo(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
-    answer = await (await alice.says(chat, HEADLINE)).answer()
-    await (await alice.presses(answer, "Picture")).answered(timeout=20)
-    shown = await chat.until(lambda one: one.from_bot and one.photo, timeout=20)
-    assert shown.photo is not None
-    assert Image.open(io.BytesIO(shown.photo.content)).size == (1200, 630)
-
-
-async def test_help_and_start_are_answered(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
-    for command in ("/start", "/help"):
-        assert "/prophecy" in (await (await alice.says(chat, command)).answer()).text
-    assert bot.model.calls == 0
-
-
-async def test_an_unknown_command_is_answered_in_private(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    asked = await alice.says(bot.telegram.private_chat(alice), "/whi")
-    assert "Did you mean /why?" in (await asked.answer()).text
-
-
 async def test_the_corpora_are_listed(bot: Stage) -> None:
     alice = bot.telegram.user("Alice")
     asked = await alice.says(bot.telegram.private_chat(alice), "/corpus")
@@ -96,22 +44,6 @@ async def test_a_setting_is_changed_by_its_button_in_place(bot: Stage) -> None:
     assert "language: es" in settings.text
     answer = await (await alice.says(chat, HEADLINE)).answer()
     assert "28 de octubre de 2010" in answer.text
-
-
-async def test_a_link_is_read_for_its_title(bot: Stage) -> None:
-    title = f"<title>{HEADLINE}</title>"
-    bot.web.pages["/news"] = page(title)
-    alice = bot.telegram.user("Alice")
-    asked = await alice.says(bot.telegram.private_chat(alice), bot.web.url("/news"))
-    answer = await asked.answer()
-    assert HEADLINE in answer.text
-    assert bot.web.asked == ["/news"]
-
-
-async def test_a_link_that_leads_nowhere_is_said(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    asked = await alice.says(bot.telegram.private_chat(alice), bot.web.url("/gone"))
-    assert "has no such page (404)" in (await asked.answer()).text
 
 
 async def test_a_forwarded_post_and_a_photos_caption_are_headlines(bot: Stage) -> None:

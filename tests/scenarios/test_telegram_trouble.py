@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from bot.face import FaceFailed
-from db.pool import Database
-from tests.fakes.model import failure, raw
+from tests.fakes.model import raw
 from tests.fakes.telegram import RateLimits
 from tests.scenarios.stage import HEADLINE, Stage, staged
 
@@ -79,59 +78,9 @@ async def test_a_refused_token_ends_serving_within_seconds(stage: Stage) -> None
     assert not any(token in said for said in stage.said)
 
 
-async def test_without_a_model_the_answer_says_so(stage: Stage) -> None:
-    stage.model.script = [failure(500, "out of order")]
-    async with stage.serving():
-        alice = stage.telegram.user("Alice")
-        asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
-        answer = await asked.answer()
-    assert "mark my words" in answer.text
-    assert "Not judged: " in answer.text
-
-
 async def test_a_model_that_answers_nonsense_is_no_judge(stage: Stage) -> None:
     stage.model.script = [raw("<html>")]
     async with stage.serving():
         alice = stage.telegram.user("Alice")
         asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
         assert "Not judged: " in (await asked.answer()).text
-
-
-async def test_an_empty_corpus_is_said(stage: Stage) -> None:
-    await stage.rows("DELETE FROM document RETURNING id")
-    async with stage.serving():
-        alice = stage.telegram.user("Alice")
-        asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
-        assert "Corpus demo is empty." in (await asked.answer()).text
-
-
-async def test_a_headline_without_any_word_in_common_finds_nothing(bot: Stage) -> None:
-    alice = bot.telegram.user("Alice")
-    asked = await alice.says(bot.telegram.private_chat(alice), "Zebras xylophone quietly")
-    assert "nothing spooky" in (await asked.answer()).text
-
-
-async def test_a_dead_database_is_said_in_one_message(
-    bot: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await _cut_off(bot, monkeypatch)
-    alice = bot.telegram.user("Alice")
-    chat = bot.telegram.private_chat(alice)
-    asked = await alice.says(chat, HEADLINE)
-    answer = await asked.answer(timeout=10)
-    assert answer.text.startswith("Sorry, my database does not answer.")
-    assert "Traceback" not in answer.text
-    await bot.telegram.until_acknowledged()
-    assert len(chat.bot_messages) == 1
-
-
-async def _cut_off(bot: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody into the database any more, and throw out who is there."""
-    name = (await bot.rows("SELECT current_database()"))[0][0]
-    server = await Database.open(bot.database_url.replace(f"/{name}", "/postgres"))
-    async with server.connection() as connection:
-        await connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
-        await connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name
-        )
-    await server.close()

@@ -1,21 +1,11 @@
 """The workspace that scenarios play in."""
 
-import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from tests.fakes.slack import App, SlackServer
 from tests.scenarios.slack.stage import SlackStage, slack_staged
-
-MANIFEST = Path(__file__).parents[3] / "deploy" / "slack-manifest.json"
-
-
-@pytest.fixture
-def installed() -> App:
-    """The app as Slack installs it from the project's manifest: no scope beyond it."""
-    return App.from_manifest(json.loads(MANIFEST.read_text()))
 
 
 @pytest.fixture

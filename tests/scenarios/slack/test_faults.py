@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.fakes.model import failure
 from tests.fakes.slack import App, Channel, Fault, SlackServer
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import HEADLINE
@@ -112,15 +111,6 @@ async def test_a_missing_scope_is_named_to_the_asker_and_in_the_log(
     slack_bot.slack.api.app = app
     await ask_again(slack_bot, slack_bot.slack.im(slack_bot.alice), 3)
     assert "missing_scope (needs files:write)" in caplog.text
-
-
-async def test_without_a_model_the_answer_says_that_nobody_judged(
-    slack_bot: SlackStage, direct: Channel
-) -> None:
-    slack_bot.model.script = [failure(503)]
-    await slack_bot.alice.says(direct, HEADLINE)
-    (answer,) = await slack_bot.replies(1)
-    assert answer.visible.count("not judged") == 3
 
 
 async def test_without_a_corpus_the_asker_alone_is_told(barren: SlackStage) -> None:

@@ -1,0 +1,299 @@
+"""One person and the bot in private, said and pressed in the same words on every platform.
+
+Each verb returns what the person gets to see for it, which must be exactly one thing. When the
+bot has ended, nothing beyond those may have been shown.
+"""
+
+import asyncio
+import io
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bot.app import open_app
+from bot.console.converse import converse
+from tests.fakes.slack import Message as SlackMessage
+from tests.fakes.telegram import Message as TelegramMessage
+from tests.fakes.telegram import Press
+from tests.scenarios.slack.stage import SlackStage
+from tests.scenarios.stage import Stage, Surroundings
+
+_SECONDS = 10.0  # after which something hangs, on a busy machine too
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a person sees."""
+
+    text: str
+    buttons: Sequence[str] = ()
+    picture: bytes | None = None
+
+
+class Talk(ABC):
+    """The person's side of a conversation."""
+
+    stage: Surroundings
+
+    def __init__(self) -> None:
+        self._counted = 0
+
+    async def says(self, text: str) -> Shown:
+        """Write to the bot."""
+        return self._once(await self._say(text))
+
+    async def commands(self, text: str) -> Shown:
+        """Write "/why" or the like, in the way of the platform."""
+        return self._once(await self._command(text))
+
+    async def presses(self, button: str) -> Shown:
+        """Press the button with that label, on the latest message that has it."""
+        return self._once(await self._press(button))
+
+    def _once(self, shown: Shown) -> Shown:
+        self._counted += 1
+        self.assert_all_is_counted()
+        return shown
+
+    def assert_all_is_counted(self) -> None:
+        """Nothing was shown that was not asked for."""
+        assert self._shown() == self._counted
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """A bot that listens until the block ends, and has then shown nothing more."""
+        async with self._serving():
+            yield
+        self.assert_all_is_counted()
+
+    async def is_told_again(self) -> None:
+        """The platform delivers everything once more."""
+        pytest.skip(f"{type(self).__name__}: nothing is delivered twice there")
+
+    @abstractmethod
+    def _serving(self) -> AbstractAsyncContextManager[None]: ...
+
+    @abstractmethod
+    async def _say(self, text: str) -> Shown: ...
+
+    @abstractmethod
+    async def _command(self, text: str) -> Shown: ...
+
+    @abstractmethod
+    async def _press(self, button: str) -> Shown: ...
+
+    @abstractmethod
+    def _shown(self) -> int:
+        """How many things were shown: messages, changed messages, words that pass."""
+
+
+class TelegramTalk(Talk):
+    """A private chat."""
+
+    _WRITING = ("sendMessage", "sendPhoto", "editMessageText", "editMessageReplyMarkup")
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__()
+        self.stage = stage
+        self._telegram = stage.telegram
+        self._alice = stage.telegram.user("Alice")
+        self._chat = stage.telegram.private_chat(self._alice)
+        self._passing = 0  # words on buttons that came with nothing else
+        self._serve = stage.serving
+
+    def _serving(self) -> AbstractAsyncContextManager[None]:
+        return self._serve()
+
+    async def is_told_again(self) -> None:
+        for number in self._telegram.updates:
+            self._telegram.redeliver(number)
+        await self._telegram.until_acknowledged(_SECONDS)
+
+    async def _say(self, text: str) -> Shown:
+        message = await self._alice.says(self._chat, text)
+        await message.answer(_SECONDS)
+        await self._telegram.until_acknowledged(_SECONDS)
+        return _on_telegram(self._chat.bot_messages[-1])
+
+    async def _command(self, text: str) -> Shown:
+        return await self._say(text)
+
+    async def _press(self, button: str) -> Shown:
+        carrying = [one for one in self._chat.bot_messages if button in _labels(one)]
+        before = self._writes()
+        press: Press = await self._alice.presses(carrying[-1], button)
+        await press.answered(_SECONDS)
+        await self._telegram.until_acknowledged(_SECONDS)
+        (word,) = press.answers
+        if self._writes() == before:
+            self._passing += 1
+            return Shown(word.text, _labels(carrying[-1]))
+        edited = self._telegram.calls[-1].method.startswith("edit")
+        return _on_telegram(carrying[-1] if edited else self._chat.bot_messages[-1])
+
+    def _writes(self) -> int:
+        return sum(one.method in self._WRITING and not one.error for one in self._telegram.calls)
+
+    def _shown(self) -> int:
+        return self._writes() + self._passing
+
+
+def _labels(message: TelegramMessage) -> list[str]:
+    return [button.text for button in message.buttons]
+
+
+def _on_telegram(message: TelegramMessage) -> Shown:
+    return Shown(message.text, _labels(message), message.photo.content if message.photo else None)
+
+
+class SlackTalk(Talk):
+    """A direct message, and slash commands in it."""
+
+    def __init__(self, stage: SlackStage) -> None:
+        super().__init__()
+        self.stage = stage
+        self._slack = stage.slack
+        self._direct = stage.slack.im(stage.alice)
+        self._alice = stage.alice
+        self._serve = stage.serving
+
+    def _serving(self) -> AbstractAsyncContextManager[None]:
+        return self._serve()
+
+    async def is_told_again(self) -> None:
+        for envelope in [*self._slack.envelopes]:
+            assert await self._slack.redeliver(envelope) == ""
+
+    async def _say(self, text: str) -> Shown:
+        await self._alice.says(self._direct, text)
+        return await self._next()
+
+    async def _command(self, text: str) -> Shown:
+        name, _, rest = text.removeprefix("/").partition(" ")
+        own = f"/{name}" in (self._slack.api.app.commands or ())
+        written = (f"/{name}", rest) if own else ("/presagio", text.removeprefix("/"))
+        await self._alice.commands(self._direct, *written)
+        return await self._next()
+
+    async def _press(self, button: str) -> Shown:
+        carrying = [one for one in self._said() if button in _on_slack(one).buttons]
+        edits = len(carrying[-1].earlier_texts)
+        await self._alice.clicks(carrying[-1], button)
+        shown = await self._next()
+        edited = len(carrying[-1].earlier_texts) > edits
+        return self._whole(carrying[-1]) if edited else shown
+
+    async def _next(self) -> Shown:
+        """What comes after all that was counted."""
+        await self._slack.until(lambda: self._shown() > self._counted, _SECONDS)
+        await self._slack.quiet()
+        return self._whole(self._said()[-1])
+
+    def _said(self) -> list[SlackMessage]:
+        return sorted(self._slack.bot_messages, key=lambda one: one.ts)
+
+    def _shown(self) -> int:
+        return sum(1 + len(one.earlier_texts) for one in self._said())
+
+    def _whole(self, message: SlackMessage) -> Shown:
+        shown, uploads = _on_slack(message), self._slack.files.uploads
+        files = [uploads[one["id"]].content for one in message.files]
+        return Shown(shown.text, shown.buttons, files[0] if files else None)
+
+
+def _on_slack(message: SlackMessage) -> Shown:
+    return Shown(message.visible, [one["text"]["text"] for one in message.buttons.values()])
+
+
+class ConsoleTalk(Talk):
+    """A terminal: lines into the standard input, and what is written to the standard output."""
+
+    _BUTTON = re.compile(r":(\d+) (\S.*?)(?=   :|$)", re.MULTILINE)
+
+    def __init__(self, stage: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.stage = stage
+        self._typed: io.TextIOWrapper | None = None
+        self._output = _Output()
+        self._numbers: dict[str, str] = {}
+        self._monkeypatch = monkeypatch
+
+    @asynccontextmanager
+    async def _serving(self) -> AsyncIterator[None]:
+        reading, writing = os.pipe()
+        with os.fdopen(reading) as stdin, os.fdopen(writing, "w") as self._typed:
+            # Not in `sys` itself: pytest puts its own streams there again and again.
+            streams = SimpleNamespace(stdin=stdin, stdout=self._output)
+            self._monkeypatch.setattr("bot.console.converse.sys", streams)
+            self._monkeypatch.setenv("COLUMNS", "10000")  # a line is never wrapped
+            self._monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+            task = asyncio.create_task(self._converse())
+            try:
+                yield
+            finally:
+                self._typed.close()
+                async with asyncio.timeout(_SECONDS):
+                    await task
+
+    async def _converse(self) -> None:
+        async with open_app(self.stage.settings(), progress=self.stage.said.append) as app:
+            await converse(app, corpus="")
+
+    async def _say(self, text: str) -> Shown:
+        assert self._typed
+        self._typed.write(f"{text}\n")
+        self._typed.flush()
+        written = await self._output.after(self._counted)
+        buttons = {label: number for number, label in self._BUTTON.findall(written)}
+        self._numbers = buttons or self._numbers
+        return Shown(written, list(buttons), _picture(written))
+
+    async def _command(self, text: str) -> Shown:
+        return await self._say(text)
+
+    async def _press(self, button: str) -> Shown:
+        return await self._say(f":{self._numbers[button]}")
+
+    def _shown(self) -> int:
+        return len(self._output.written)
+
+
+class _Output(io.StringIO):
+    """Everything that is flushed at once was shown at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[str] = []
+        self._more = asyncio.Event()
+
+    def flush(self) -> None:
+        if text := self.getvalue():
+            self.written.append(text)
+            self.seek(0)
+            self.truncate()
+            self._more.set()
+
+    async def after(self, number: int) -> str:
+        """What is shown when so many things were shown before."""
+        async with asyncio.timeout(_SECONDS):
+            while len(self.written) <= number:
+                self._more.clear()
+                await self._more.wait()
+        return self.written[-1]
+
+
+def _picture(written: str) -> bytes | None:
+    """The file that the console names, which is then removed."""
+    if found := re.search(r"\S+presagio-\S+\.png", written):
+        place = Path(found[0])
+        content = place.read_bytes()
+        place.unlink()
+        return content
+    return None

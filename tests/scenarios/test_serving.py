@@ -1,0 +1,31 @@
+"""Several faces in one process: none takes another down."""
+
+import asyncio
+
+import pytest
+
+from engine.errors import SettingsError
+from tests.fakes.slack import SlackServer
+from tests.scenarios.stage import HEADLINE, Stage
+
+
+async def test_a_refused_face_says_so_and_the_other_one_answers(stage: Stage) -> None:
+    async with SlackServer() as slack:
+        stage.environment |= {
+            "SLACK_BOT_TOKEN": "xoxb-wrong",
+            "SLACK_APP_TOKEN": "xapp-wrong",
+            "PRESAGIO_SLACK__API_BASE": slack.base_url,
+        }
+        async with stage.serving():
+            async with asyncio.timeout(5):
+                while not any(said.startswith("slack: ") for said in stage.said):  # noqa: ASYNC110 - a list tells nobody
+                    await asyncio.sleep(0.05)
+            alice = stage.telegram.user("Alice")
+            asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
+            await asked.answer()
+
+
+async def test_without_any_token_there_is_nothing_to_serve(stage: Stage) -> None:
+    stage.environment["TELEGRAM_BOT_TOKEN"] = ""
+    with pytest.raises(SettingsError, match="No face is set up"):
+        await stage.run()
