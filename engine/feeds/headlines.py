@@ -1,22 +1,73 @@
 """Entries of feeds as headlines: cleaned, dated, and recognised when they come again."""
 
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 
-from engine.feeds.types import NewHeadline, ParsedFeed
+from engine.feeds.plain import plain
+from engine.feeds.stories import link_key, words_of
+from engine.feeds.types import Entry, NewHeadline, ParsedFeed
+from engine.headline import read_headline
+
+_LONGEST_FROM_SUMMARY = 200  # of an entry without a title, as short posts are
+_EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # before it stands what programs write for "no date"
 
 
-def headlines(
+def headlines_of(
     parsed: ParsedFeed, *, now: datetime, primed: bool, news_for: float
 ) -> tuple[NewHeadline, ...]:
-    """Return what `parsed` holds as headlines, each once, in the order of the feed."""
-    raise NotImplementedError
+    """Return the entries as headlines, each identity once, in the order of the feed.
+
+    Entries without words are left out. Unless `primed` none of them is news; nor is what its
+    author dates more than `news_for` seconds ago.
+    """
+    shared = _shared_links(parsed.entries)
+    oldest_news = now - timedelta(seconds=news_for)
+    found: dict[str, NewHeadline] = {}
+    for entry in parsed.entries:
+        title = entry.title or plain(entry.summary, _LONGEST_FROM_SUMMARY)
+        text = read_headline(title).text
+        if not words_of(text) or entry.identity in found:
+            continue
+        published = _dated(entry.published, now)
+        key = link_key(entry.link) if entry.link else None
+        found[entry.identity] = NewHeadline(
+            identity=entry.identity,
+            title=title,
+            text=text,
+            published=published,
+            link=entry.link,
+            summary=entry.summary,
+            author=entry.author,
+            tags=entry.tags,
+            language=parsed.language,
+            link_key=None if key in shared else key,
+            seen_before=not primed or published < oldest_news,
+        )
+    return tuple(found.values())
 
 
 def identity_hash(headline: NewHeadline) -> bytes:
     """Return SHA-256 of the identity that the feed gives the entry."""
-    raise NotImplementedError
+    return sha256(headline.identity.encode()).digest()
 
 
 def words_hash(headline: NewHeadline) -> bytes:
     """Return SHA-256 of link and words: the entry again, whatever its guid has become."""
-    raise NotImplementedError
+    key = link_key(headline.link) if headline.link else None
+    return sha256("\0".join((key or "", headline.text.casefold())).encode()).digest()
+
+
+def _dated(published: datetime | None, now: datetime) -> datetime:
+    """Return the date, first seen where there is none, and never one of the future."""
+    return now if published is None or published < _EARLIEST else min(published, now)
+
+
+def _shared_links(entries: Sequence[Entry]) -> set[str]:
+    """Return the links that different entries carry: they lead to a page of many things."""
+    titles: dict[str, set[str]] = defaultdict(set)
+    for entry in entries:
+        if entry.link and (key := link_key(entry.link)):
+            titles[key].add(entry.title)
+    return {key for key, said in titles.items() if len(said) > 1}

@@ -1,23 +1,85 @@
 """When two headlines are one story."""
 
+import math
+import re
+import unicodedata
 from collections.abc import Sequence
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+_ALIKE = 0.75  # share of all their words that two headlines of one story have in common
+_FEWEST = 4  # words below which only the very same words are one story
+
+_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_TRACKING = re.compile(
+    r"utm_\w+|mtm_\w+|pk_\w+|at_(?:medium|campaign|custom\d|link\w*|ptr_name|bbc_team)|"
+    r"(?:fb|g|y|ms|dc|tw)clid|gclsrc|igshid|mc_[ce]id|mkt_tok|ref|ref_?src|ref_?url|referrer|"
+    r"cmp|cmpid|cid|ito|ncid|ocid|smid|smtyp|src|source|partner|feature|rss|output|spm|si|"
+    r"xtor|wt_mc|_hsenc|_hsmi|s?cid|sr_share|guccounter|guce_\w+|partnerid|"
+    r"(?:php)?sess(?:ion)?_?id|jsessionid|sid|traffic_source|taid|__twitter_impression|amp",
+    re.IGNORECASE,
+)
+_SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
+_FUNCTION_WORDS = frozenset(
+    "a about after all also am an and any are as at be because been before but by can could did do "
+    "does for from had has have he her him his how i if in into is it its just may more most my "
+    "of off on or our out over she so some than that the their them then there these they this "
+    "those to up was we were what when where which who why will with would you your "
+    "al ante asi cada como con contra cual cuando de del desde donde dos el ella ellos en entre "
+    "era es esa ese eso esta estan este esto fue ha hace han hasta hay la las le les lo los mas "
+    "me mi muy ni nos o para pero por porque que quien se segun ser si sin sobre son su sus "
+    "tambien tras tu un una uno y ya s t".split()
+)
 
 
 def link_key(url: str) -> str | None:
-    """Return the address without what only tells readers apart; None for a bare home page."""
-    raise NotImplementedError
+    """Return the address without what only tells readers apart; None for a bare home page.
+
+    The scheme, "www.", parameters of trackers and sessions, the fragment and a last slash go.
+    """
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").removeprefix("www.")
+        port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+    except ValueError:
+        return None
+    asked = parse_qsl(parts.query, keep_blank_values=True)
+    query = urlencode(sorted(one for one in asked if not _TRACKING.fullmatch(one[0])))
+    path = _SESSION.sub("", parts.path).rstrip("/")
+    if not host or not (path or query):
+        return None
+    return f"{host}{port}{path}{'?' if query else ''}{query}"
 
 
 def words_of(text: str) -> tuple[str, ...]:
     """Return the distinct content words of a headline, sorted, without case and accents."""
-    raise NotImplementedError
+    folded = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    words = set(_WORD.findall(folded))
+    return tuple(sorted(words - _FUNCTION_WORDS or words))
 
 
 def telling(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of which each same story holds at least one: few enough for an index."""
-    raise NotImplementedError
+    """Return those of `words` of which every headline of the same story holds at least one.
+
+    A story shares so many words that it cannot miss all of these (prefix filtering: Chaudhuri,
+    Ganti, Kaushik 2006). They are the longest, which are the rarest, so that an index of words
+    proposes few.
+    """
+    spared = len(words) - math.ceil(_ALIKE * len(words)) + 1
+    return tuple(sorted(words, key=lambda word: (-len(word), word))[:spared])
 
 
 def same_story(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two headlines, as `words_of` gives them, are nearly identical."""
-    raise NotImplementedError
+    """Tell whether two headlines, as `words_of` gives them, are nearly identical.
+
+    They share three quarters of all their words (Jaccard) and every number: "5 dead" is not
+    "7 dead". Symmetric. Of the same few words only the very same are one story.
+    """
+    mine, theirs = set(one), set(other)
+    if min(len(mine), len(theirs)) < _FEWEST or _numbers(mine) != _numbers(theirs):
+        return bool(mine) and mine == theirs
+    return len(mine & theirs) >= _ALIKE * len(mine | theirs)
+
+
+def _numbers(words: set[str]) -> set[str]:
+    return {word for word in words if word[0].isdigit()}

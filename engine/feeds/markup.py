@@ -1,0 +1,109 @@
+"""The bytes of an XML document as text that a parser may be given.
+
+What is looked at is what is parsed: the text comes out in one encoding, its own declaration of
+another is gone, and nothing in it declares entities.
+"""
+
+import re
+from contextlib import suppress
+from xml.parsers import expat
+
+from feedparser.encodings import convert_to_utf8
+
+from engine.errors import FeedUnreadable
+
+_DECLARATION = re.compile(r"^\s*<\?xml\b[^>]{0,500}\?>")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+# RSS 0.90 and 0.91 name a document type and declare nothing in it.
+_HARMLESS_TYPE = re.compile(r"<!DOCTYPE\s+(?:rss|rdf:RDF|feed|opml)\b[^\[<>]*>", re.IGNORECASE)
+_HTML = re.compile(r"<(?:!DOCTYPE\s+)?html\b", re.IGNORECASE)
+_ROOT = re.compile(r"<[^\W\d]")
+_DEEPEST = 200  # elements; HTML inside Atom has some dozens
+_SHARE_OF_BROKEN = 10  # one character in so many may be damaged for the rest to be UTF-8
+
+
+def markup_text(body: bytes, content_type: str | None = None) -> str:
+    """Decode the bytes of a document: UTF-8 where nearly all of it is that, else as it says.
+
+    Comes without an XML declaration, and without the characters that XML forbids. Never raises.
+    Servers and authors name encodings wrongly, and other text is hardly ever valid UTF-8.
+    """
+    text = _as_utf8(body)
+    if text is None:
+        headers = {"content-type": content_type} if content_type else {}
+        text = convert_to_utf8(headers, body, {}).decode("utf-8", "replace")
+    return _NOT_XML.sub("", _DECLARATION.sub("", text.lstrip("\ufeff"))).lstrip()
+
+
+def _as_utf8(body: bytes) -> str | None:
+    if b"\0" in body[:4] or body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x1b" in body:
+        return None  # UTF-16 and UTF-32; ISO 2022 switches its alphabets by escape
+    text = body.decode("utf-8", "replace")
+    foreign = len(text) - len(text.encode("ascii", "ignore"))
+    return text if text.count("\ufffd") * _SHARE_OF_BROKEN <= foreign else None
+
+
+def require_harmless(text: str) -> None:
+    """Raise FeedUnreadable for web pages and for documents that declare a type of their own.
+
+    Entities expand without end or read files, and no feed needs them.
+    """
+    position = 0
+    while (position := text.find("<", position)) >= 0 and not _ROOT.match(text, position):
+        position = _after(text, position)
+    head = text[: position if position >= 0 else len(text)]
+    if "<!ENTITY" in head.upper():
+        raise _forbidden()
+    if position >= 0 and _HTML.match(text, position):
+        raise _web_page()
+
+
+def _after(text: str, position: int) -> int:
+    """Return where what begins at `position` before the root element ends."""
+    if text.startswith("<!--", position):
+        return _past(text, "-->", position + 4)
+    if text.startswith("<?", position):
+        return _past(text, "?>", position + 2)
+    if not text.startswith("<!", position):
+        return position + 1
+    if harmless := _HARMLESS_TYPE.match(text, position):
+        return harmless.end()
+    raise _web_page() if _HTML.match(text, position) else _forbidden()
+
+
+def _past(text: str, end: str, position: int) -> int:
+    found = text.find(end, position)
+    if found < 0:
+        raise FeedUnreadable("The feed ends before it begins.")
+    return found + len(end)
+
+
+def require_flat(body: bytes) -> None:
+    """Raise FeedUnreadable for elements that nest without end; feedparser is quadratic in it.
+
+    Looks at `body` as far as it is well-formed.
+    """
+    depth = 0
+
+    def begin(*_: object) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _DEEPEST:
+            raise FeedUnreadable("The elements of the feed are nested without end.")
+
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser = expat.ParserCreate("utf-8")
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    with suppress(expat.ExpatError):  # the lenient parser may do better
+        parser.Parse(body, True)
+
+
+def _forbidden() -> FeedUnreadable:
+    return FeedUnreadable("The feed declares XML entities or a document type of its own.")
+
+
+def _web_page() -> FeedUnreadable:
+    return FeedUnreadable("This is a web page, not a feed.", fix="Give the address of its feed.")

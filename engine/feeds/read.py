@@ -1,0 +1,136 @@
+"""The bytes of a feed as what it says: RSS 0.9x, 1.0 and 2.0, Atom, JSON Feed.
+
+Runs inside the worker of engine.feeds.parsing: feedparser can take long over hostile input.
+"""
+
+import calendar
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import feedparser
+
+from engine.errors import FeedUnreadable
+from engine.feeds.json_feed import read_json_feed
+from engine.feeds.markup import markup_text, require_flat, require_harmless
+from engine.feeds.plain import (
+    LONGEST_SUMMARY,
+    MOST_ENTRIES,
+    hash_of,
+    language_of,
+    plain,
+    tags_of,
+    web_link,
+)
+from engine.feeds.types import DAY, HOUR, MINUTE, Entry, ParsedFeed
+from engine.text import storable
+
+_UTF8 = "application/xml; charset=utf-8"
+_PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY}
+
+
+def read_feed(body: bytes, content_type: str | None, url: str) -> ParsedFeed:
+    """Read a feed that came from `url`; a damaged one as far as it can be read.
+
+    Raises FeedUnreadable when it is no feed, or declares entities.
+    """
+    text = markup_text(body, content_type)
+    feed = read_json_feed(text, url) if text.startswith("{") else _read_xml(text, url)
+    return replace(feed, entries=_identified(feed.entries))
+
+
+def _read_xml(text: str, url: str) -> ParsedFeed:
+    require_harmless(text)
+    body = text.encode("utf-8", "replace")
+    require_flat(body)
+    found = _parse(body, {"content-type": _UTF8, "content-location": url})
+    if not found.get("version") and not found.entries:
+        raise FeedUnreadable("This is not a feed.", fix="Give the address of an RSS or Atom feed.")
+    feed = found.feed
+    return ParsedFeed(
+        entries=tuple(_entry(entry, url) for entry in found.entries[:MOST_ENTRIES]),
+        title=plain(feed.get("title")) or None,
+        link=web_link(feed.get("link"), url),
+        language=language_of(feed.get("language")),
+        ttl=_ttl(feed),
+    )
+
+
+def _parse(body: bytes, headers: dict[str, str]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of feedparser, about its own past
+        try:
+            return feedparser.parse(
+                body,
+                response_headers=headers,
+                resolve_relative_uris=False,
+                sanitize_html=False,  # markup goes as a whole
+            )
+        except MemoryError:
+            raise
+        except Exception as exc:  # whatever its lenient parser trips over
+            raise FeedUnreadable("The feed is damaged beyond reading.") from exc
+
+
+def _entry(entry: Mapping[str, Any], url: str) -> Entry:
+    contents = entry.get("content") or [{}]
+    return Entry(
+        identity=storable(str(entry.get("id") or "")),
+        title=plain(entry.get("title")),
+        link=web_link(entry.get("link"), url),
+        summary=plain(entry.get("summary") or contents[0].get("value"), LONGEST_SUMMARY),
+        published=_published(entry),
+        author=plain(entry.get("author"), 200) or None,
+        tags=tags_of(tag.get("term") for tag in entry.get("tags") or ()),
+    )
+
+
+def _published(entry: Mapping[str, Any]) -> datetime | None:
+    for name in ("published_parsed", "updated_parsed", "created_parsed"):
+        if parsed := entry.get(name):
+            try:
+                return datetime.fromtimestamp(calendar.timegm(parsed), UTC)
+            except (ValueError, OverflowError, OSError):
+                continue
+    return None
+
+
+def _ttl(feed: Mapping[str, Any]) -> float | None:
+    """Return the seconds between updates: `ttl` is in minutes, `sy:updatePeriod` has a name."""
+    minutes = _number(feed.get("ttl"))
+    if minutes is not None:
+        return minutes * MINUTE
+    period = _PERIODS.get(str(feed.get("sy_updateperiod") or "").strip().lower())
+    times = _number(feed.get("sy_updatefrequency")) or 1
+    return period / times if period else None
+
+
+def _number(written: object) -> int | None:
+    text = str(written or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _identified(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Give each entry an identity: its guid, else its link, else a hash of its words.
+
+    A guid or link that several different entries of one document carry tells nothing.
+    """
+    guids = _shared((entry.identity, entry.title) for entry in entries)
+    links = _shared((entry.link or "", entry.title) for entry in entries)
+    return tuple(replace(entry, identity=_identity(entry, guids, links)) for entry in entries)
+
+
+def _shared(named: Iterable[tuple[str, str]]) -> set[str]:
+    """Return the names that stand beside more than one title."""
+    return {name for name, times in Counter(name for name, _ in set(named)).items() if times > 1}
+
+
+def _identity(entry: Entry, shared_guids: set[str], shared_links: set[str]) -> str:
+    if entry.identity and entry.identity not in shared_guids:
+        return entry.identity
+    if entry.link and entry.link not in shared_links:
+        return entry.link
+    return hash_of(entry.link or "", entry.title, entry.summary)
