@@ -85,6 +85,15 @@ class HitView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ItemView:
+    """One story of a post and the text that foretold it."""
+
+    headline: str
+    link: str | None  # of the story; http(s)
+    hit: HitView  # its rank is the number of the item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """One answer: a headline and its hits, or text, or both, in the language of `words`."""
 
@@ -92,6 +101,7 @@ class Reply:
     headline: str | None = None
     text: str | None = None
     hits: tuple[HitView, ...] = ()
+    items: tuple[ItemView, ...] = ()  # of a post, each with its own headline
     notice: str | None = None  # what the reader should know about how this was found
     buttons: tuple[tuple[Button, ...], ...] = ()  # rows
     picture: bytes | None = None  # PNG; the rest is its caption

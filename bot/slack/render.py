@@ -39,6 +39,7 @@ _FALLBACK = 300
 _MOST_ROWS = _MOST_TWEETS + 1
 _LONGEST_LINK = 1000
 
+_BOLD = {"bold": True}
 _LINK = re.compile(r"(https?://[^\s<>|]+)")
 
 
@@ -49,7 +50,9 @@ def escaped(text: str) -> str:
 
 def fallback(reply: Reply) -> str:
     """Return the text for notifications and screen readers; it is never empty."""
-    parts = [reply.headline, reply.text, *(hit.text for hit in reply.hits[:1]), reply.notice]
+    first = [*reply.hits, *(item.hit for item in reply.items)][:1]
+    titles = (item.headline for item in reply.items[:1])
+    parts = [reply.headline, reply.text, *titles, *(hit.text for hit in first), reply.notice]
     said = cut(" · ".join(part for part in (*parts, reply.toast) if part), _FALLBACK)
     return escaped(said) or "…"
 
@@ -59,7 +62,7 @@ def blocks(reply: Reply) -> list[Block]:
     found: list[Block] = []
     if headline := _shown(reply.headline or "").strip():
         found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
-    if said := [*_said(reply.text or ""), *_hits(reply)]:
+    if said := [*_said(reply.text or ""), *_hits(reply), *_items(reply)]:
         found.append(RichTextBlock(elements=said))
     if notice := _shown(reply.notice or "").strip():
         found.append(ContextBlock(elements=[_plain(cut(notice, _NOTICE))]))
@@ -98,19 +101,30 @@ def _said(text: str) -> Iterator[RichTextElement]:
 
 def _hits(reply: Reply) -> Iterator[RichTextElement]:
     hits = reply.hits[:_MOST_TWEETS]
-    longest = min(_TWEET, _TWEETS // max(len(hits), 1))
     for hit in hits:
-        yield RichTextSectionElement(elements=_facts(hit, reply))
-        yield RichTextQuoteElement(elements=[_text(cut(_shown(hit.text), longest) or "…")])
+        yield from _hit(hit, reply, len(hits))
+
+
+def _items(reply: Reply) -> Iterator[RichTextElement]:
+    items = reply.items[:_MOST_TWEETS]
+    for item in items:
+        headline = cut(_shown(item.headline), _HEADLINE) or "…"
+        yield RichTextSectionElement(elements=[_linked(item.link, headline, bold=True)])
+        yield from _hit(item.hit, reply, len(items))
+
+
+def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
+    longest = min(_TWEET, _TWEETS // of)
+    yield RichTextSectionElement(elements=_facts(hit, reply))
+    yield RichTextQuoteElement(elements=[_text(cut(_shown(hit.text), longest) or "…")])
 
 
 def _facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
     """One line about a tweet; its date leads to it."""
     facts = [f"@{cut(_shown(hit.author), _AUTHOR)}"] if hit.author else []
     facts = [*facts, f"({hit.score:.2f})", *hit.marks(reply.words)]
-    linked = hit.url and len(hit.url) <= _LONGEST_LINK and _LINK.fullmatch(hit.url)
-    date = _link(hit.url, hit.date_text) if hit.url and linked else _text(hit.date_text)
-    age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}", style={"bold": True})
+    date = _linked(hit.url, hit.date_text)
+    age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}", style=_BOLD)
     return [age, _text(" · "), date, _text(" · " + " · ".join(facts))]
 
 
@@ -126,5 +140,12 @@ def _text(text: str) -> RichTextElement:
     return RichTextElementParts.Text(text=text)
 
 
-def _link(url: str, label: str) -> RichTextElement:
-    return RichTextElementParts.Link(url=url, text=label)
+def _link(url: str, label: str, *, bold: bool = False) -> RichTextElement:
+    return RichTextElementParts.Link(url=url, text=label, style=_BOLD if bold else None)
+
+
+def _linked(url: str | None, label: str, *, bold: bool = False) -> RichTextElement:
+    """Return the label, leading to the address where Slack takes it for one."""
+    if url and len(url) <= _LONGEST_LINK and _LINK.fullmatch(url):
+        return _link(url, label, bold=bold)
+    return RichTextElementParts.Text(text=label, style=_BOLD if bold else None)

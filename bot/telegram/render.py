@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
 from bot.cut import cut, split, utf16_length
-from bot.reply import Button, HitView, Reply
+from bot.reply import Button, HitView, ItemView, Reply
 
 LONGEST_TEXT = 4096  # UTF-16 units, after entities are parsed
 LONGEST_CAPTION = 1024
 LONGEST_TOAST = 200
 _LONGEST_LABEL = 60
+_LONGEST_ITEM = 150  # of ten headlines, with a tweet each, in one message
+_LONGEST_LINK = 500
 # Telegram takes a name behind an @ for one of its own people, and tells them.
 _NAME = re.compile(r"@(?=\w)")
 _JOINER = "\u2060"  # invisible
@@ -48,7 +50,7 @@ def unnamed(text: str) -> str:
 
 def messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     """Return the HTML of the messages that show a reply; answers with hits are one message."""
-    if reply.hits or reply.headline:
+    if reply.hits or reply.headline or reply.items:
         return [_answer(reply, limit)]
     return [escaped(piece) for piece in split(unnamed(reply.text or ""), limit, utf16_length)]
 
@@ -72,7 +74,8 @@ def _answer(reply: Reply, limit: int) -> str:
     """Give every tweet an equal share of what the rest leaves; short ones leave more."""
     around = _visible(_lines(reply, 0))
     room = max(limit - around, 0)
-    longest = sorted((utf16_length(unnamed(hit.text)) for hit in reply.hits), reverse=True)
+    hits = (*reply.hits, *(item.hit for item in reply.items))
+    longest = sorted((utf16_length(unnamed(hit.text)) for hit in hits), reverse=True)
     share = max(_fair_share(longest, room), _FEWEST_FOR_A_TEXT)
     lines = _lines(reply, share)
     while _visible(lines) > limit and lines:  # a headline or a notice beyond all measure
@@ -100,9 +103,18 @@ def _lines(reply: Reply, share: int) -> list[Line]:
         lines += [Line(cut(unnamed(reply.text), 1000, utf16_length)), Line("")]
     for hit in reply.hits:
         lines += [*_hit(hit, reply, share), Line("")]
+    for item in reply.items:
+        lines += [_item(item), *_hit(item.hit, reply, share), Line("")]
     if reply.notice:
         lines.append(Line(cut(unnamed(reply.notice), 400, utf16_length), "<i>", "</i>"))
     return lines
+
+
+def _item(item: ItemView) -> Line:
+    headline = cut(unnamed(item.headline), _LONGEST_ITEM, utf16_length)
+    if not item.link or len(item.link) >= _LONGEST_LINK:
+        return Line(headline, "<b>", "</b>")
+    return Line(headline, f'<b><a href="{html.escape(item.link)}">', "</a></b>")
 
 
 def _hit(hit: HitView, reply: Reply, share: int) -> list[Line]:
@@ -113,7 +125,7 @@ def _hit(hit: HitView, reply: Reply, share: int) -> list[Line]:
         Line(" ".join([*facts, *marks]), "<u>", "</u>"),
         Line(cut(unnamed(hit.text), share, utf16_length), "<blockquote>", "</blockquote>"),
     ]
-    if hit.url and len(hit.url) < 500:
+    if hit.url and len(hit.url) < _LONGEST_LINK:
         address = html.escape(hit.url)
         lines.append(Line(_place(hit.url), f'<a href="{address}">', "</a>"))
     return lines
