@@ -68,5 +68,17 @@ def configure_logging(settings: LoggingSettings) -> None:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """False for what asyncpg says of a broken connection through asyncio; see _QUIET."""
-    return not (record.name == "asyncio" and record.getMessage().startswith("Resetting connection"))
+    """False for what asyncpg says of a broken connection through asyncio; see _QUIET.
+
+    A command that it sends just when the connection breaks fails at once, and leaves a future
+    behind that nobody can await.
+    """
+    if record.name != "asyncio":
+        return True
+    said = record.getMessage()
+    error = record.exc_info[1] if record.exc_info else None
+    left_behind = said.startswith("Future exception was never retrieved") and (
+        str(error) == "unexpected connection_lost() call"
+        or type(error).__module__.startswith("asyncpg.")
+    )
+    return not (left_behind or said.startswith("Resetting connection"))

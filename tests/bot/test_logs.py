@@ -1,5 +1,7 @@
 """Log lines on stderr: one each, harmless, and no noise beside the error that ends a command."""
 
+import asyncio
+import gc
 import json
 import logging
 from collections.abc import Iterator
@@ -79,3 +81,17 @@ def test_what_libraries_say_of_every_call_is_left_out_even_when_debugging(
     assert capsys.readouterr().err == ""
     logging.getLogger(logger).error("something else")
     assert "something else" in capsys.readouterr().err
+
+
+async def test_what_the_driver_leaves_behind_of_a_lost_connection_is_no_news(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logging(LoggingSettings())
+    lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    lost.set_exception(ConnectionError("unexpected connection_lost() call"))
+    broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    broken.set_exception(ConnectionError("of another kind"))
+    del lost, broken
+    gc.collect()
+    [line] = capsys.readouterr().err.splitlines()
+    assert "(ConnectionError: of another kind)" in line
