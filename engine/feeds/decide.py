@@ -56,8 +56,8 @@ def decide(
 def _succeeded(
     feed: Feed, outcome: Read | Unchanged, now: datetime, settings: PollSettings, jitter: float
 ) -> Decision:
-    parsed = outcome.parsed if isinstance(outcome, Read) else None
-    wait = wait_after_success(outcome.headers, parsed and parsed.ttl, now=now, settings=settings)
+    ttl = outcome.parsed.ttl if isinstance(outcome, Read) else None
+    wait = wait_after_success(outcome.headers, ttl, now=now, settings=settings)
     after = replace(
         _moved(feed, outcome.moved),
         next_poll_at=_after(now, wait, settings, jitter),

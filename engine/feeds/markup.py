@@ -32,7 +32,12 @@ def markup_text(body: bytes, content_type: str | None = None) -> str:
     if text is None:
         headers = {"content-type": content_type} if content_type else {}
         text = convert_to_utf8(headers, body, {}).decode("utf-8", "replace")
-    return _NOT_XML.sub("", _DECLARATION.sub("", text.lstrip("\ufeff"))).lstrip()
+    return without_forbidden(_DECLARATION.sub("", text.lstrip("\ufeff"))).lstrip()
+
+
+def without_forbidden(text: str) -> str:
+    """Return `text` without the characters that no XML document may hold."""
+    return _NOT_XML.sub("", text)
 
 
 def _as_utf8(body: bytes) -> str | None:
