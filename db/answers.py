@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import asyncpg
-from pydantic import TypeAdapter
 
 from db.pool import Database
+from db.prophecies import from_json, to_json
 from db.statements import statements
 from engine.chat import Answer, Chat, Favourite, Tally
-from engine.types import Prophecy
 
-_PROPHECY = TypeAdapter(Prophecy)
 _KEPT = timedelta(days=90)  # nobody asks why after that
 
 
@@ -33,7 +31,7 @@ class Answers:
                     answer.asked_at,
                     answer.first,
                     answer.last,
-                    _PROPHECY.dump_json(answer.prophecy).decode(),
+                    to_json(answer.prophecy),
                 )
             )
 
@@ -84,7 +82,7 @@ def _answer(row: asyncpg.Record | None) -> Answer | None:
         return None
     return Answer(
         id=row["id"],
-        prophecy=_PROPHECY.validate_json(row["prophecy"]),
+        prophecy=from_json(row["prophecy"]),
         asked_at=row["asked_at"],
         first=row["first"],
         last=row["last"],
@@ -92,7 +90,7 @@ def _answer(row: asyncpg.Record | None) -> Answer | None:
 
 
 def _favourite(row: asyncpg.Record) -> Favourite | None:
-    prophecy = _PROPHECY.validate_json(row["prophecy"])
+    prophecy = from_json(row["prophecy"])
     hits = [hit for hit in prophecy.hits if hit.rank == row["rank"]]
     if not hits:
         return None

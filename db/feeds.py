@@ -1,12 +1,23 @@
 """Feeds: who follows them, which are due, and what a poll changes."""
 
 from collections.abc import Sequence
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
+import asyncpg
+
+from db import settling
 from db.pool import Database
+from db.statements import statements
+from db.subscriber import subscription_of
 from engine.chat import Chat
 from engine.feeds.types import ConfiguredFeed, Decision, Feed, FeedHealth, Story
 from engine.posting.types import Subscription
+
+_COLUMNS = tuple(field.name for field in fields(Feed) if field.name != "configured")
+_COUNTED = timedelta(days=7)
+
+_LOCK_CLASS = 7429  # any constant that no other lock has
 
 
 class Feeds:
@@ -14,18 +25,32 @@ class Feeds:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._sql = statements("news")
 
     async def configured(self, feeds: Sequence[ConfiguredFeed], *, now: datetime) -> None:
         """Make the feeds of the settings exactly these. Safe to repeat, in many processes."""
-        raise NotImplementedError
+        category = {feed.url: feed.category for feed in feeds}
+        urls, categories = list(category), list(category.values())
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["one_at_a_time"], _LOCK_CLASS)
+            await connection.execute(self._sql["unconfigure"], urls)
+            await connection.execute(self._sql["configure_known"], urls, categories)
+            await connection.execute(self._sql["configure_new"], urls, categories, now)
 
     async def claim_due(self, *, now: datetime, limit: int, lease: timedelta) -> list[Feed]:
         """Return feeds to poll now, for this process alone until the lease ends."""
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["claim_due"], now, limit, now + lease)
+        return [_feed(row) for row in rows]
 
     async def release(self, feeds: Sequence[Feed]) -> None:
         """Give back what was claimed and not polled."""
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["release_feeds"],
+                [feed.id for feed in feeds],
+                [feed.polled_at for feed in feeds],
+            )
 
     async def settle(
         self, before: Feed, decision: Decision, *, now: datetime
@@ -35,28 +60,63 @@ class Feeds:
         None when the feed was settled elsewhere since `before` was read, or is gone: then
         nothing is stored, and its notices are not to be told.
         """
-        raise NotImplementedError
+        after, headlines = decision.feed, decision.headlines
+        if after.url == before.url and not headlines:  # one row to write
+            async with self._database.connection() as connection:
+                settled = await settling.settle_feed(connection, before, after, read=False, now=now)
+            return [] if settled else None
+        async with self._database.transaction() as connection:
+            read = bool(headlines)
+            if not await settling.settle_feed(connection, before, after, read=read, now=now):
+                return None
+            if after.url != before.url:
+                polled = await settling.move_feed(connection, before.id, after.url)
+                after = replace(after, id=polled)
+            return await settling.store_headlines(connection, after, headlines, now=now)
 
     async def add(
         self, chat: Chat, url: str, *, category: str | None = None, now: datetime
     ) -> Feed:
         """Let a chat follow a feed; a known feed is shared. Adding again changes the category."""
-        raise NotImplementedError
+        async with self._database.transaction() as connection:
+            row = await connection.fetchrow(self._sql["add_feed"], url, now)
+            assert row is not None  # noqa: S101 - the statement returns its row either way
+            await connection.execute(self._sql["follow"], chat.id, row["id"], category, now)
+        return _as_known(_feed(row), category)
 
     async def remove(self, chat: Chat, feed: int | str) -> bool:
         """Let a chat no longer follow a feed (id or URL); False when it did not."""
-        raise NotImplementedError
+        number, url = (feed, None) if isinstance(feed, int) else (None, feed)
+        async with self._database.transaction() as connection:
+            found = await connection.fetchval(self._sql["lock_followed"], chat.id, number, url)
+            if found is None:
+                return False
+            # Whoever follows it in this moment has waited for the lock, or is seen below.
+            await connection.execute(self._sql["unfollow"], chat.id, found)
+            await connection.execute(self._sql["drop_unfollowed"], found)
+        return True
 
     async def of_chat(self, chat: Chat) -> list[Feed]:
-        """Return the feeds that a chat gets: those of the settings and its own.
+        """Return the feeds that a chat gets, by URL: those of the settings and its own.
 
         The category is the chat's where it gave one.
         """
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["feeds_of_chat"], chat.id)
+        return [_as_known(_feed(row), row["own_category"]) for row in rows]
 
     async def health(self, *, now: datetime) -> list[FeedHealth]:
         """Return all feeds that somebody follows, by URL."""
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["feed_health"], now - _COUNTED)
+        return [
+            FeedHealth(
+                feed=_feed(row),
+                headlines_a_day=row["headlines"] / _COUNTED.days,
+                chats=row["chats"],
+            )
+            for row in rows
+        ]
 
     async def followers(self, feed_id: int) -> list[Subscription]:
         """Return whom to tell of trouble with a feed.
@@ -64,8 +124,23 @@ class Feeds:
         Those that added it, unless they said off; for a feed of the settings also every
         subscribed chat whose categories let it in.
         """
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["followers"], feed_id)
+        return [subscription_of(row) for row in rows]
 
     async def forget(self, *, before: datetime) -> None:
         """Remove headlines not seen since `before`, and feeds that nobody follows."""
-        raise NotImplementedError
+        async with self._database.transaction() as connection:
+            await connection.execute(
+                self._sql["forget_headlines"], before, 2 * settling.SEEN_AGAIN_AFTER
+            )
+            await connection.execute(self._sql["forget_feeds"], before)
+
+
+def _feed(row: asyncpg.Record) -> Feed:
+    columns = {name: row[name] for name in _COLUMNS}
+    return Feed(**columns, configured=row["configured_url"] is not None)
+
+
+def _as_known(feed: Feed, category: str | None) -> Feed:
+    return replace(feed, category=category or feed.category)

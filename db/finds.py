@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+import asyncpg
+
 from db.pool import Database
+from db.prophecies import from_json, to_json
+from db.statements import statements
+from db.stories import story_of
 from engine.feeds.types import Story
 from engine.posting.types import Find, FindState, Promising, Subscription
 from engine.types import Prophecy
@@ -14,6 +19,7 @@ class Finds:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._sql = statements("news")
 
     async def keep(
         self,
@@ -26,28 +32,65 @@ class Finds:
         note: str | None = None,
         now: datetime,
     ) -> int | None:
-        """Store what is known now and return its id; what was judged stays as it is.
+        """Store what is known now and return its id; what was judged gives way to no less.
 
         None when the story is no longer known.
         """
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            kept = await connection.fetchval(
+                self._sql["keep_find"],
+                story.id,
+                corpus,
+                state.value,
+                coverage,
+                prophecy and _best(prophecy),
+                prophecy and to_json(prophecy),
+                note,
+                now,
+            )
+            if kept is None:
+                kept = await connection.fetchval(self._sql["find_id"], story.id, corpus)
+        return None if kept is None else int(kept)
 
     async def promising(
         self, corpora: Sequence[str], *, since: datetime, limit: int
     ) -> list[Promising]:
-        """Return what waits for the model, best coverage first."""
-        raise NotImplementedError
+        """Return what waits for the model since then, best coverage first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["promising"], corpora, since, limit)
+        return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
 
     async def for_chat(
         self, subscription: Subscription, corpus: str, *, since: datetime
     ) -> list[Find]:
         """Return what was found since then for stories the chat can see, oldest first.
 
-        Judged and unjudged, posted or not. The categories of a story are those the chat knows
-        its feeds by.
+        Judged and unjudged, posted or not. A story is told as the chat's own feeds tell it,
+        with the categories by which the chat knows them.
         """
-        raise NotImplementedError
+        chat = subscription.chat.id
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["finds_for_chat"], chat, corpus, since)
+        return [_find(row) for row in rows]
 
     async def forget(self, *, before: datetime) -> None:
         """Remove what was found before then."""
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_finds"], before)
+
+
+def _best(prophecy: Prophecy) -> int | None:
+    """The highest judgment of what is shown."""
+    shown = {hit.candidate.id for hit in prophecy.hits}
+    scores = [score for number, score in prophecy.verdict.scores.items() if number in shown]
+    return max(scores, default=None)
+
+
+def _find(row: asyncpg.Record) -> Find:
+    return Find(
+        id=row["find_id"],
+        story=story_of(row),
+        corpus=row["corpus"],
+        prophecy=from_json(row["prophecy"]),
+        found_at=row["found_at"],
+    )

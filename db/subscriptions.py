@@ -3,8 +3,10 @@
 from datetime import datetime
 
 from db.pool import Database
+from db.statements import statements
+from db.subscriber import subscription_of
 from engine.chat import Chat
-from engine.posting.types import Posted, Subscription
+from engine.posting.types import Mode, Posted, Subscription
 
 
 class Subscriptions:
@@ -12,6 +14,7 @@ class Subscriptions:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._sql = statements("posting")
 
     async def set(self, subscription: Subscription, *, now: datetime) -> Subscription:
         """Store what a chat wants and return it as stored.
@@ -19,20 +22,59 @@ class Subscriptions:
         `since` becomes `now` where the chat is new or its mode, hour or weekdays change, and
         stays what it was otherwise. Mode off also gives up what is owed and not being sent.
         """
-        raise NotImplementedError
+        chat = subscription.chat
+        async with self._database.transaction() as connection:
+            # Waits for a post that is being decided, which then is given up.
+            await connection.execute(self._sql["lock_chat"], chat.id)
+            await connection.execute(self._sql["subscribe"], *_values(subscription, now))
+            if subscription.mode is Mode.OFF:
+                await connection.execute(
+                    self._sql["give_up_owed"], chat.id, now, "the chat unsubscribed"
+                )
+            row = await connection.fetchrow(self._sql["subscription"], chat.id)
+        assert row is not None  # noqa: S101 - it was stored above
+        return subscription_of(row)
 
     async def get(self, chat: Chat) -> Subscription | None:
         """Return what a chat wants; None when it never said."""
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["subscription"], chat.id)
+        return None if row is None else subscription_of(row)
 
     async def active(self) -> list[Subscription]:
         """Return all subscriptions that are not off, of chats that are not gone."""
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["active"])
+        return [subscription_of(row) for row in rows]
 
     async def corpora(self, configured: str) -> list[str]:
         """Return the corpora of active subscriptions; `configured` where a chat names none."""
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["corpora"], configured)
+        return [row["corpus"] for row in rows]
 
     async def posted(self, chat: Chat, *, since: datetime) -> list[Posted]:
         """Return what was posted in a chat since then, or is owed to it, oldest first."""
-        raise NotImplementedError
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["posted"], chat.id, since)
+        return [Posted(**row) for row in rows]
+
+
+def _values(subscription: Subscription, now: datetime) -> tuple[object, ...]:
+    return (
+        subscription.chat.id,
+        subscription.mode.value,
+        subscription.at,
+        subscription.weekdays,
+        subscription.best,
+        subscription.threshold,
+        subscription.unjudged,
+        subscription.unjudged_coverage,
+        subscription.say_nothing_found,
+        subscription.thread,
+        subscription.must,
+        subscription.must_not,
+        subscription.languages,
+        subscription.categories,
+        now,
+    )

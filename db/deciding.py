@@ -1,0 +1,76 @@
+"""What one decision to post stores: the delivery, its answers, and what was posted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from db.connection import Connection
+from db.prophecies import to_json
+from db.statements import statements
+from engine.posting.types import Chosen, Subscription
+
+
+class Undecided(Exception):
+    """Something in the way of a decision; what was stored of it must be rolled back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """One message that is to be owed to a chat."""
+
+    key: str
+    content: str
+    chosen: Sequence[Chosen]
+
+
+async def lock(
+    connection: Connection,
+    subscription: Subscription,
+    chosen: Sequence[Chosen],
+    *,
+    repeated_since: datetime,
+) -> None:
+    """Let nobody else decide for the chat until the transaction ends.
+
+    Raises Undecided when the chat is gone or wants something else by now, or when a story was
+    posted in it, or a tweet since `repeated_since`.
+    """
+    sql, chat = statements("posting"), subscription.chat.id
+    if not await connection.fetchval(sql["lock_subscribed"], chat, subscription.mode.value):
+        raise Undecided
+    stories = [one.find.story.id for one in chosen]
+    corpora = [one.find.corpus for one in chosen]
+    tweets = [one.hit.candidate.external_id for one in chosen]
+    if await connection.fetchval(sql["repeated"], chat, stories, corpora, tweets, repeated_since):
+        raise Undecided
+
+
+async def owe(
+    connection: Connection, subscription: Subscription, post: Post, *, now: datetime
+) -> None:
+    """Store a delivery with what it shows. Raises Undecided when its key was owed before."""
+    sql, chat = statements("posting"), subscription.chat.id
+    delivery = await connection.fetchval(
+        sql["owe"], post.key, chat, subscription.thread, post.content, now
+    )
+    if delivery is None:
+        raise Undecided
+    answers = await connection.fetchmany(
+        statements("conversation")["keep_answer"],
+        [_answer(subscription, one, now) for one in post.chosen],
+    )
+    await connection.executemany(
+        sql["post"],
+        [
+            (chat, one.find.story.id, delivery, answer["id"], one.find.corpus,
+             one.hit.candidate.external_id, one.hit.candidate.text, now)
+            for one, answer in zip(post.chosen, answers, strict=True)
+        ],
+    )  # fmt: skip
+
+
+def _answer(subscription: Subscription, chosen: Chosen, now: datetime) -> tuple[object, ...]:
+    """The whole prophecy, with the page that shows the chosen hit alone."""
+    first = chosen.find.prophecy.hits.index(chosen.hit)
+    prophecy = to_json(chosen.find.prophecy)
+    return subscription.chat.id, subscription.thread, now, first, first + 1, prophecy

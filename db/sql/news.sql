@@ -1,0 +1,213 @@
+-- name: unconfigure
+UPDATE feed SET configured_url = NULL
+ WHERE configured_url IS NOT NULL AND configured_url <> ALL ($1::text[])
+
+-- name: configure_known
+UPDATE feed SET category = n.category
+  FROM unnest($1::text[], $2::text[]) AS n (url, category)
+ WHERE configured_url = n.url AND feed.category IS DISTINCT FROM n.category
+
+-- name: configure_new
+-- A feed that has moved to an address that the settings name too is polled once.
+INSERT INTO feed (url, configured_url, category, next_poll_at, created_at)
+SELECT url, url, category, $3, $3 FROM unnest($1::text[], $2::text[]) AS n (url, category)
+ WHERE NOT EXISTS (SELECT FROM feed WHERE configured_url = n.url)
+ON CONFLICT (url) DO UPDATE
+   SET configured_url = excluded.configured_url, category = excluded.category
+ WHERE feed.configured_url IS NULL
+
+-- name: claim_due
+WITH due AS (
+    SELECT id FROM feed
+     WHERE NOT gone AND next_poll_at <= $1 AND (leased_until IS NULL OR leased_until <= $1)
+       AND (configured_url IS NOT NULL OR EXISTS (SELECT FROM chat_feed WHERE feed_id = feed.id))
+     ORDER BY next_poll_at, id
+     LIMIT $2
+       FOR NO KEY UPDATE SKIP LOCKED
+), claimed AS (
+    UPDATE feed SET leased_until = $3 FROM due WHERE feed.id = due.id RETURNING feed.*
+)
+SELECT * FROM claimed ORDER BY next_poll_at, id
+
+-- name: release_feeds
+UPDATE feed SET leased_until = NULL
+  FROM unnest($1::bigint[], $2::timestamptz[]) AS held (id, polled_at)
+ WHERE feed.id = held.id AND feed.polled_at IS NOT DISTINCT FROM held.polled_at
+
+-- name: settle_feed
+UPDATE feed
+   SET title = $3, etag = $4, last_modified = $5, next_poll_at = $6, polled_at = $7,
+       succeeded_at = $8, failures = $9, failing_since = $10, told_failing = $11, gone = $12,
+       moved_to = $13, moved_times = $14, error = $15,
+       read_at = CASE WHEN $16 THEN $7 ELSE read_at END, leased_until = NULL
+ WHERE id = $1 AND polled_at IS NOT DISTINCT FROM $2
+RETURNING true
+
+-- name: lock_moving
+SELECT id, url, configured_url FROM feed WHERE id = $1 OR url = $2 ORDER BY id FOR UPDATE
+
+-- name: move_feed
+UPDATE feed SET url = $2 WHERE id = $1
+
+-- name: merge_followers
+INSERT INTO chat_feed (chat_id, feed_id, category, added_at)
+SELECT chat_id, $2, category, added_at FROM chat_feed WHERE feed_id = $1
+ON CONFLICT DO NOTHING
+
+-- name: merge_headlines
+UPDATE headline h SET feed_id = $2
+ WHERE feed_id = $1
+   AND NOT EXISTS (SELECT FROM headline known
+                    WHERE known.feed_id = $2 AND known.identity_hash = h.identity_hash)
+
+-- name: delete_feed
+DELETE FROM feed WHERE id = $1 RETURNING configured_url, category
+
+-- name: inherit_configuration
+UPDATE feed SET configured_url = $2, category = $3 WHERE id = $1
+
+-- name: known_headlines
+WITH again AS (
+    UPDATE headline SET last_seen_at = $4
+     WHERE feed_id = $1 AND last_seen_at < $5
+       AND (identity_hash = ANY ($2::bytea[]) OR words_hash = ANY ($3::bytea[]))
+)
+SELECT identity_hash, words_hash FROM headline
+ WHERE feed_id = $1 AND (identity_hash = ANY ($2::bytea[]) OR words_hash = ANY ($3::bytea[]))
+
+-- name: one_at_a_time
+SELECT pg_advisory_xact_lock($1, 0)
+
+-- name: like_stories
+SELECT id, link_key, words, published FROM story
+ WHERE link_key = ANY ($1::text[]) OR words && $2::text[] AND published BETWEEN $3 AND $4
+ ORDER BY id
+
+-- name: insert_story
+INSERT INTO story (title, text, link, link_key, words, language, published, first_seen_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+RETURNING id
+
+-- name: insert_headline
+INSERT INTO headline (feed_id, identity_hash, words_hash, story_id, title, link, published,
+                      seen_at, last_seen_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+ON CONFLICT DO NOTHING
+
+-- name: add_feed
+INSERT INTO feed (url, category, next_poll_at, created_at) VALUES ($1, NULL, $2, $2)
+ON CONFLICT (url) DO UPDATE
+   SET gone = false,
+       next_poll_at = CASE WHEN feed.gone THEN excluded.next_poll_at ELSE feed.next_poll_at END
+RETURNING *
+
+-- name: follow
+INSERT INTO chat_feed (chat_id, feed_id, category, added_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT (chat_id, feed_id) DO UPDATE SET category = excluded.category
+
+-- name: lock_followed
+SELECT f.id FROM feed f JOIN chat_feed own ON own.feed_id = f.id
+ WHERE own.chat_id = $1 AND (f.id = $2 OR f.url = $3)
+   FOR UPDATE OF f
+
+-- name: unfollow
+DELETE FROM chat_feed WHERE chat_id = $1 AND feed_id = $2 RETURNING true
+
+-- name: drop_unfollowed
+DELETE FROM feed WHERE id = $1 AND configured_url IS NULL
+   AND NOT EXISTS (SELECT FROM chat_feed WHERE feed_id = $1)
+
+-- name: feeds_of_chat
+SELECT f.*, own.category AS own_category
+  FROM feed f LEFT JOIN chat_feed own ON own.feed_id = f.id AND own.chat_id = $1
+ WHERE f.configured_url IS NOT NULL OR own.chat_id IS NOT NULL
+ ORDER BY f.url
+
+-- name: feed_health
+SELECT f.*,
+       (SELECT count(*) FROM chat_feed WHERE feed_id = f.id) AS chats,
+       (SELECT count(*) FROM headline
+         WHERE feed_id = f.id AND story_id IS NOT NULL AND seen_at > $1) AS headlines
+  FROM feed f
+ WHERE f.configured_url IS NOT NULL OR EXISTS (SELECT FROM chat_feed WHERE feed_id = f.id)
+ ORDER BY f.url
+
+-- name: followers
+SELECT s.* FROM feed f
+ CROSS JOIN subscriber s
+  LEFT JOIN chat_feed own ON own.feed_id = f.id AND own.chat_id = s.chat_id
+ WHERE f.id = $1 AND s.chat_active AND coalesce(s.mode, '') <> 'off'
+   AND (own.chat_id IS NOT NULL
+        OR f.configured_url IS NOT NULL AND s.mode IS NOT NULL
+           AND (s.categories = '{}'
+                OR lower(f.category) IN (SELECT lower(c) FROM unnest(s.categories) c)))
+ ORDER BY s.chat_id
+
+-- name: forget_headlines
+-- What a feed still holds is not forgotten, or it would be new again.
+DELETE FROM headline h USING feed f
+ WHERE f.id = h.feed_id AND h.last_seen_at < $1 AND h.last_seen_at < f.read_at - $2::interval
+
+-- name: forget_feeds
+DELETE FROM feed f
+ WHERE configured_url IS NULL AND coalesce(polled_at, created_at) < $1
+   AND NOT EXISTS (SELECT FROM chat_feed WHERE feed_id = f.id)
+
+-- name: stories
+SELECT * FROM told_story WHERE id = ANY ($1::bigint[]) ORDER BY id
+
+-- name: unsearched
+SELECT * FROM told_story s
+ WHERE s.first_seen_at >= $2
+   AND NOT EXISTS (SELECT FROM find WHERE story_id = s.id AND corpus = $1)
+   AND ($4::text IS NULL
+        OR EXISTS (SELECT FROM visible_headline v JOIN subscriber c USING (chat_id)
+                    WHERE v.story_id = s.id AND c.mode <> 'off' AND c.chat_active
+                      AND coalesce(c.chat_corpus, $4) = $1))
+ ORDER BY s.first_seen_at, s.id
+ LIMIT $3
+
+-- name: forget_stories
+DELETE FROM story WHERE first_seen_at < $1
+
+-- name: keep_find
+INSERT INTO find (story_id, corpus, state, coverage, best, prophecy, note, found_at)
+SELECT id, $2, $3, $4, $5, $6::text::json, $7, $8 FROM story WHERE id = $1 FOR KEY SHARE
+ON CONFLICT (story_id, corpus) DO UPDATE
+   SET state = excluded.state, coverage = excluded.coverage, best = excluded.best,
+       prophecy = excluded.prophecy, note = excluded.note, found_at = excluded.found_at
+ WHERE find.state <> 'judged' OR excluded.state = 'judged'
+RETURNING id
+
+-- name: find_id
+SELECT id FROM find WHERE story_id = $1 AND corpus = $2
+
+-- name: promising
+SELECT s.*, f.corpus, f.coverage
+  FROM find f JOIN told_story s ON s.id = f.story_id
+ WHERE f.state = 'promising' AND f.corpus = ANY ($1::text[]) AND f.found_at >= $2
+ ORDER BY f.coverage DESC, f.id
+ LIMIT $3
+
+-- name: finds_for_chat
+-- The story as the chat's own feeds tell it.
+SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
+       s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
+       v.categories
+  FROM find f
+  JOIN story s ON s.id = f.story_id
+ CROSS JOIN LATERAL (
+       SELECT (array_agg(title ORDER BY id))[1] AS title,
+              (array_agg(link ORDER BY id))[1] AS link,
+              (array_agg(source ORDER BY id))[1] AS source,
+              min(published) AS published,
+              coalesce(array_agg(DISTINCT category ORDER BY category)
+                           FILTER (WHERE category IS NOT NULL), '{}') AS categories
+         FROM visible_headline WHERE chat_id = $1 AND story_id = s.id
+       HAVING count(*) > 0) v
+ WHERE f.corpus = $2 AND f.found_at >= $3 AND f.state IN ('judged', 'unjudged')
+   AND f.prophecy IS NOT NULL
+ ORDER BY f.found_at, f.id
+
+-- name: forget_finds
+DELETE FROM find WHERE found_at < $1

@@ -1,0 +1,174 @@
+-- name: lock_chat
+SELECT true FROM chat WHERE id = $1 FOR NO KEY UPDATE
+
+-- name: subscribe
+INSERT INTO subscription (chat_id, mode, at, weekdays, best, threshold, unjudged,
+                          unjudged_coverage, say_nothing_found, thread, must, must_not,
+                          languages, categories, since)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+ON CONFLICT (chat_id) DO UPDATE
+   SET mode = excluded.mode, at = excluded.at, weekdays = excluded.weekdays,
+       best = excluded.best, threshold = excluded.threshold, unjudged = excluded.unjudged,
+       unjudged_coverage = excluded.unjudged_coverage,
+       say_nothing_found = excluded.say_nothing_found, thread = excluded.thread,
+       must = excluded.must, must_not = excluded.must_not, languages = excluded.languages,
+       categories = excluded.categories,
+       since = CASE WHEN subscription.mode = excluded.mode AND subscription.at = excluded.at
+                     AND subscription.weekdays = excluded.weekdays
+                    THEN subscription.since ELSE excluded.since END
+RETURNING since
+
+-- name: give_up_owed
+UPDATE delivery SET state = 'failed', error = $3, settled_at = $2, lease = NULL
+ WHERE chat_id = $1 AND state = 'owed' AND (leased_until IS NULL OR leased_until <= $2)
+
+-- name: subscription
+SELECT * FROM subscriber WHERE chat_id = $1 AND mode IS NOT NULL
+
+-- name: active
+SELECT * FROM subscriber WHERE mode <> 'off' AND chat_active ORDER BY chat_id
+
+-- name: corpora
+SELECT DISTINCT coalesce(chat_corpus, $1) AS corpus FROM subscriber
+ WHERE mode <> 'off' AND chat_active ORDER BY 1
+
+-- name: posted
+SELECT story_id, corpus, external_id, text, posted_at FROM posted
+ WHERE chat_id = $1 AND posted_at >= $2 ORDER BY posted_at, answer_id
+
+-- name: lock_subscribed
+SELECT true FROM chat c JOIN subscription s ON s.chat_id = c.id
+ WHERE c.id = $1 AND c.active AND s.mode = $2
+   FOR NO KEY UPDATE OF c
+
+-- name: repeated
+SELECT EXISTS (
+    SELECT FROM posted p
+     WHERE p.chat_id = $1
+       AND (p.story_id = ANY ($2::bigint[])
+            OR p.posted_at > $5
+               AND (p.corpus, p.external_id) IN
+                   (SELECT * FROM unnest($3::text[], $4::text[]))))
+
+-- name: close_date
+INSERT INTO digest (chat_id, local_date, decided_at) VALUES ($1, $2, $3)
+ON CONFLICT DO NOTHING RETURNING true
+
+-- name: owe
+INSERT INTO delivery (key, chat_id, thread, content, next_attempt_at, created_at)
+VALUES ($1, $2, $3, $4::text::json, $5, $5)
+ON CONFLICT (key) DO NOTHING RETURNING id
+
+-- name: post
+INSERT INTO posted (chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+
+-- name: lease
+-- The conditions on d are looked at once more, should another process have leased it meanwhile.
+WITH ready AS (
+    SELECT d.id FROM delivery d JOIN chat c ON c.id = d.chat_id
+     WHERE d.state = 'owed' AND d.next_attempt_at <= $1
+       AND (d.leased_until IS NULL OR d.leased_until <= $1)
+       AND c.active AND c.platform = ANY ($2::text[])
+       AND NOT EXISTS (SELECT FROM delivery other
+                        WHERE other.chat_id = d.chat_id AND other.state = 'owed'
+                          AND other.id <> d.id
+                          AND (other.id < d.id OR other.leased_until > $1))
+       AND NOT EXISTS (SELECT FROM delivery other
+                        WHERE other.chat_id = d.chat_id AND other.begun_at > $3)
+     ORDER BY d.next_attempt_at, d.id
+     LIMIT $4
+       FOR NO KEY UPDATE OF d SKIP LOCKED
+), leased AS (
+    UPDATE delivery d SET leased_until = $5, lease = nextval('lease_number')
+      FROM ready WHERE d.id = ready.id
+    RETURNING d.*
+)
+SELECT l.id, l.key, l.thread AS delivery_thread, l.content::text AS content, l.attempts,
+       l.begun_at, l.created_at, l.lease, l.leased_until,
+       ARRAY (SELECT p.answer_id FROM posted p
+               WHERE p.delivery_id = l.id AND p.answer_id IS NOT NULL
+               ORDER BY p.answer_id) AS answers,
+       s.*
+  FROM leased l JOIN subscriber s USING (chat_id)
+ ORDER BY l.next_attempt_at, l.id
+
+-- name: begin
+UPDATE delivery SET begun_at = $3, attempts = attempts + 1
+ WHERE id = $1 AND lease = $2 AND state = 'owed' AND leased_until > $3
+RETURNING true
+
+-- name: sent
+UPDATE delivery SET state = 'sent', message_id = $3, settled_at = $4, error = NULL,
+                    leased_until = NULL, lease = NULL
+ WHERE id = $1 AND lease = $2 AND state = 'owed'
+RETURNING true
+
+-- name: retry
+UPDATE delivery SET next_attempt_at = $3, error = $4, leased_until = NULL, lease = NULL,
+                    begun_at = CASE WHEN $5 THEN NULL ELSE begun_at END
+ WHERE id = $1 AND lease = $2 AND state = 'owed'
+RETURNING true
+
+-- name: release
+UPDATE delivery SET leased_until = NULL, lease = NULL
+ WHERE id = $1 AND lease = $2 AND state = 'owed'
+RETURNING true
+
+-- name: fail
+UPDATE delivery SET state = 'failed', error = $3, settled_at = $4, leased_until = NULL, lease = NULL
+ WHERE id = $1 AND lease = $2 AND state = 'owed'
+RETURNING true
+
+-- name: history
+SELECT key, state, content::text AS content, created_at, settled_at, error FROM delivery
+ WHERE chat_id = $1 ORDER BY id DESC LIMIT $2
+
+-- name: outbox_health
+SELECT count(*) FILTER (WHERE state = 'owed') AS owed,
+       min(created_at) FILTER (WHERE state = 'owed') AS oldest_owed_at,
+       count(*) FILTER (WHERE state = 'owed' AND error IS NOT NULL) AS retried,
+       count(*) FILTER (WHERE state = 'failed') AS failed,
+       (array_agg(error ORDER BY coalesce(settled_at, next_attempt_at) DESC)
+           FILTER (WHERE error IS NOT NULL))[1] AS last_error
+  FROM delivery WHERE state = 'owed' OR state = 'failed' AND settled_at >= $1
+
+-- name: give_up_gone
+UPDATE delivery d SET state = 'failed', error = 'the chat is gone', settled_at = $1, lease = NULL
+  FROM chat c
+ WHERE c.id = d.chat_id AND NOT c.active AND d.state = 'owed' AND d.created_at < $2
+
+-- name: forget_deliveries
+DELETE FROM delivery WHERE state <> 'owed' AND settled_at < $1
+
+-- name: forget_posted
+DELETE FROM posted WHERE posted_at < $1
+
+-- name: forget_dates
+DELETE FROM digest WHERE local_date < $1
+
+-- name: count_outcome
+INSERT INTO job_outcome AS known (job, day, outcome, times, last_at, last_error)
+VALUES ($1, $2, $3, 1, $4, $5)
+ON CONFLICT (job, day, outcome) DO UPDATE
+   SET times = known.times + 1, last_at = greatest(known.last_at, excluded.last_at),
+       last_error = coalesce(excluded.last_error, known.last_error)
+
+-- name: outcomes
+SELECT job, outcome, sum(times)::integer AS times, max(last_at) AS last_at,
+       (array_agg(last_error ORDER BY day DESC) FILTER (WHERE last_error IS NOT NULL))[1]
+           AS last_error
+  FROM job_outcome WHERE day >= $1
+ GROUP BY job, outcome ORDER BY job, outcome
+
+-- name: forget_outcomes
+DELETE FROM job_outcome WHERE day < $1
+
+-- name: silence
+SELECT set_config('idle_session_timeout', $1, false)
+
+-- name: lead
+SELECT pg_try_advisory_lock($1, 0)
+
+-- name: lead_on
+SELECT $1::integer IS NOT NULL
