@@ -27,10 +27,16 @@ class Bot(ExtBot[None]):
     """One bot account."""
 
     def __init__(
-        self, token: str, *, api_base: str, hold: float, seconds: float = _SECONDS
+        self,
+        token: str,
+        *,
+        api_base: str,
+        hold: float,
+        seconds: float = _SECONDS,
+        limited: bool = True,
     ) -> None:
         """`hold` is for how many seconds a poll waits for news, `seconds` what any other request
-        may take in all."""
+        may take in all. Without `limited` nothing is slowed down or tried again."""
         base = api_base.rstrip("/")
         super().__init__(
             token,
@@ -39,7 +45,9 @@ class Bot(ExtBot[None]):
             request=_Request(_CONNECTIONS, seconds),
             get_updates_request=_Request(4, hold + _GRACE),
             # Typed for any arguments of a call; nothing here passes it any.
-            rate_limiter=cast(BaseRateLimiter[None], _Limiter(max_retries=_RETRIES)),
+            rate_limiter=cast(BaseRateLimiter[None], _Limiter(max_retries=_RETRIES))
+            if limited
+            else None,
         )
 
     async def raw_updates(
