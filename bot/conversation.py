@@ -158,7 +158,8 @@ class Conversation:
 
     async def _deactivate(self, request: Request) -> None:
         try:
-            await self._chats.deactivate(request.place.platform, request.place.chat_id)
+            place = request.place
+            await self._chats.set_active(place.platform, place.chat_id, active=False)
         except StorageError as error:
             logger.warning("%s %s stays active: %s", *request.event, reason(error))
 

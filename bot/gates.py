@@ -12,6 +12,7 @@ from bot.words import words_for
 from db.chats import Chats
 from db.quotas import Quotas
 from db.turns import Turns
+from engine.chat import Chat
 from engine.zones import zone_named
 
 
@@ -92,22 +93,27 @@ class Gates:
         return aside(request, text)
 
     async def _with_chat(self, request: Request) -> Request:
+        chat = await self._met(request) if request.place.kept else _passing(request.place)
+        words = words_for(chat.language or request.person.language)
+        return replace(request, chat=chat, words=words)
+
+    async def _met(self, request: Request) -> Chat:
         place, zone = request.place, zone_named(request.person.time_zone)
-        chat = await self._chats.meet(
+        return await self._chats.meet(
             place.platform,
             place.chat_id,
             private=place.private,
             title=place.title,
             time_zone=zone.key if zone else "UTC",
         )
-        words = words_for(chat.language or request.person.language)
-        return replace(request, chat=chat, words=words)
 
     async def _over_quota(self, request: Request) -> bool:
         """Count the request; True when it is one too many."""
-        scopes = [(f"chat:{request.known_chat.id}", self._limits.chat_daily)]
         if request.trigger is Trigger.BUTTON:
             return False
+        scopes = []
+        if request.place.kept:
+            scopes.append((f"chat:{request.known_chat.id}", self._limits.chat_daily))
         if request.trigger is not Trigger.OVERHEARD:
             scopes.append((f"user:{request.who}", self._limits.user_daily))
         for scope, limit in scopes:
@@ -128,6 +134,11 @@ def not_meant(request: Request) -> str | None:
     if overheard and (request.called or not looks_like_headline(request.text)):
         return "overheard, no headline"
     return None
+
+
+def _passing(place: Place) -> Chat:
+    """Return a chat as good as new for a place without one; no row has its id."""
+    return Chat(id=0, platform=place.platform, external_id=place.chat_id, private=place.private)
 
 
 def _aloud(request: Request, reply: Reply) -> Reply | None:

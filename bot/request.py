@@ -29,13 +29,17 @@ class Trigger(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an event happened. `thread` is the platform's id of a topic or thread."""
+    """Where an event happened. `thread` is the platform's id of a topic or thread.
+
+    Where no chat stands behind a place (inline mode), nothing about it is kept.
+    """
 
     platform: str
     chat_id: str
     private: bool
     thread: str | None = None
     title: str | None = None
+    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,10 +59,11 @@ class Chats:
             await connection.execute(self._sql["forget_moved"], platform, old, new)
             await connection.execute(self._sql["move"], platform, old, new)
 
-    async def deactivate(self, platform: str, external_id: str) -> None:
-        """Note that the bot was blocked or removed."""
+    async def set_active(self, platform: str, external_id: str, *, active: bool) -> None:
+        """Note that the bot was blocked or removed, or that it is back; nothing for a chat that is
+        not known."""
         async with self._database.connection() as connection:
-            await connection.execute(self._sql["deactivate"], platform, external_id)
+            await connection.execute(self._sql["set_active"], platform, external_id, active)
 
 
 def _chat(row: asyncpg.Record) -> Chat:

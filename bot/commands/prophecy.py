@@ -1,14 +1,15 @@
 """A headline and the tweets that foretold it; more of them."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.overheard import worth_saying
 from bot.prophecy_reply import EXAMPLE, answer_buttons, prophecy_reply
-from bot.reply import Action, Reply, aside
+from bot.reply import Action, Button, Reply, aside
 from bot.request import Request, Trigger
 from bot.words import marked
-from engine.chat import Answer
+from engine.chat import Answer, Tally
 from engine.errors import CorpusNotFound
 from engine.types import Prophecy
 
@@ -48,12 +49,16 @@ async def _look(request: Request, services: Services) -> Prophecy:
 
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.limit)
-    kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
-    return await _shown(request, services, replace(answer, id=kept))
+    if request.place.kept:
+        kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
+        answer = replace(answer, id=kept)
+    return await _shown(request, services, answer)
 
 
 async def _shown(request: Request, services: Services, answer: Answer) -> Reply:
-    buttons = answer_buttons(answer, await services.answers.tallies(answer), request.words)
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    if answer.id is not None:
+        buttons = answer_buttons(answer, await services.answers.tallies(answer), request.words)
     return prophecy_reply(
         answer.prophecy,
         answer.page,
@@ -82,7 +87,7 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
     if not answer.page:
         return aside(request, request.words.say("That is all I found."))
     await services.answers.turn_page(answer)
-    return await _shown(request, services, answer)
+    return _shown(request, answer, await services.answers.tallies(answer))
 
 
 PROPHECY = Command(

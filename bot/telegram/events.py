@@ -120,7 +120,9 @@ def _inline(query: InlineQuery, now: datetime) -> Request:
     """A question from any chat: its place is the person, for nobody else sees the choice."""
     return Request(
         event_id=f"inline:{query.id}",
-        place=Place(platform=PLATFORM, chat_id=f"inline:{query.from_user.id}", private=True),
+        place=Place(
+            platform=PLATFORM, chat_id=f"inline:{query.from_user.id}", private=True, kept=False
+        ),
         person=Person(id=str(query.from_user.id), language=query.from_user.language_code or "en"),
         trigger=Trigger.ADDRESSED,
         text=query.query,

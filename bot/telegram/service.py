@@ -2,21 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from telegram import BotCommand, ChatMember, Update
+from telegram import BotCommand, ChatMember, ChatMemberRestricted, Update
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
 from bot.commands import Command
 from bot.conversation import Conversation
-from bot.face import DeliveryError, FaceFailed
+from bot.face import DeliveryError, FaceFailed, Status
 from bot.telegram.client import Bot
 from bot.telegram.events import PLATFORM, Myself, read_update
 from bot.telegram.face import TelegramFace
 from bot.telegram.latest import Latest
 from bot.telegram.poll import ALLOWED_UPDATES, HOLD_SECONDS, Poller, pause_after
+from bot.telegram.updates import Updates
 from bot.telegram.webhook import Webhook
 from bot.words import DEFAULT, LANGUAGES, words_for
 from db.chats import Chats
@@ -26,7 +27,6 @@ logger = logging.getLogger("presagio.telegram")
 
 _LONGEST_DESCRIPTION = 256
 _ADMINS = {ChatMember.ADMINISTRATOR, ChatMember.OWNER}
-_GONE = {ChatMember.LEFT, ChatMember.BANNED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,17 +57,26 @@ class TelegramService:
         self._settings = settings
         self._conversation = conversation
         self._chats = chats
-        self._inbox = inbox
         self._commands = commands
         self._now = now
         self._bot = Bot(settings.token, api_base=settings.api_base, hold=HOLD_SECONDS)
         self._face = TelegramFace(self._bot, chats)
         self._typed = Latest()
+        self._updates = Updates(self._bot, self._handle, inbox)
         self._poller: Poller | None = None
         self._webhook: Webhook | None = None
+        self._listening = False
+        self._memberships = asyncio.Lock()
+
+    def status(self) -> Status:
+        """Tell whether updates can come just now."""
+        answered = self._poller is None or self._poller.answered
+        way = "webhook" if self._settings.webhook_url else "polling"
+        return Status(listening=self._listening and answered, way=way)
 
     async def run(self) -> None:
-        """Answer until cancelled. Raises FaceFailed when Telegram refuses the token."""
+        """Answer until cancelled. Raises FaceFailed when Telegram refuses the token or the webhook,
+        StorageError when what an earlier process left cannot be read."""
         try:
             if self._settings.webhook_url:
                 await self._be_pushed()
@@ -79,49 +88,58 @@ class TelegramService:
                 "Telegram refuses the token.",
                 fix="Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave.",
             ) from None
+        except BadRequest as error:
+            raise FaceFailed(
+                f"Telegram refuses: {error.message}.", fix="Check telegram.webhook_url."
+            ) from error
+        finally:
+            self._listening = False
 
     async def stop(self, seconds: float) -> None:
         """Let go of what is under way after `seconds`, and close the connections."""
         if self._webhook:
             await self._webhook.close()
+        await self._updates.settled(seconds / 2)
         if self._poller:
-            await self._poller.settle(seconds)
+            await self._poller.confirm(seconds / 2)
+        await self._updates.let_go()
         await self._bot.shutdown()
 
     async def _poll(self) -> None:
-        await self._started()
-        await self._bot.delete_webhook(drop_pending_updates=False)
-        self._poller = Poller(self._bot, self._handle, self._inbox)
+        await self._patiently(self._log_in)
+        await self._patiently(lambda: self._bot.delete_webhook(drop_pending_updates=False))
+        await self._updates.resume()
+        self._poller = Poller(self._bot, self._updates)
+        self._listening = True
         await self._poller.run()
 
     async def _be_pushed(self) -> None:
         settings = self._settings
         self._webhook = Webhook(self._bot, self._handle, secret=settings.webhook_secret)
-        await self._started()
+        await self._patiently(self._log_in)
+        await self._updates.resume()
         await self._webhook.listen(settings.webhook_host, settings.webhook_port)
         try:
-            await self._bot.set_webhook(
-                settings.webhook_url,
-                secret_token=settings.webhook_secret,
-                allowed_updates=ALLOWED_UPDATES,
-                drop_pending_updates=False,
+            await self._patiently(
+                lambda: self._bot.set_webhook(
+                    settings.webhook_url,
+                    secret_token=settings.webhook_secret,
+                    allowed_updates=ALLOWED_UPDATES,
+                    drop_pending_updates=False,
+                )
             )
+            self._listening = True
             await asyncio.Event().wait()
-        except BadRequest as error:
-            raise FaceFailed(
-                f"Telegram refuses the webhook: {error.message}.", fix="Check telegram.webhook_url."
-            ) from error
         finally:
             self._webhook.refuse()
 
-    async def _started(self) -> None:
-        """Log in and set the menus; an outage is waited for. Raises InvalidToken."""
+    async def _patiently(self, step: Callable[[], Awaitable[object]]) -> None:
+        """Take a step of the start; an outage is waited for. Raises InvalidToken, BadRequest."""
         failures = 0
         while True:
             try:
-                await self._bot.initialize()
-                await self._set_menus()
-            except InvalidToken:
+                await step()
+            except (InvalidToken, BadRequest):
                 raise
             except TelegramError as error:
                 failures += 1
@@ -129,8 +147,12 @@ class TelegramService:
                 logger.warning("Telegram: %s; trying again in %.0f s", error, pause)
                 await asyncio.sleep(pause)
             else:
-                logger.info("Telegram: listening as @%s", self._bot.username)
                 return
+
+    async def _log_in(self) -> None:
+        await self._bot.initialize()
+        await self._set_menus()
+        logger.info("Telegram: logged in as @%s", self._bot.username)
 
     async def _set_menus(self) -> None:
         """Set the command menu in each language."""
@@ -153,10 +175,11 @@ class TelegramService:
             await self._conversation.answer(request, self._face)
 
     async def _membership(self, update: Update) -> None:
-        """Pause a chat that blocked or removed the bot."""
-        change = update.my_chat_member
-        if change and change.new_chat_member.status in _GONE:
-            await self._chats.deactivate(PLATFORM, str(change.chat.id))
+        """Pause a chat that blocked or removed the bot; go on when it is taken back."""
+        if change := update.my_chat_member:
+            there = _is_there(change.new_chat_member)
+            async with self._memberships:  # the last change is the one that stays
+                await self._chats.set_active(PLATFORM, str(change.chat.id), active=there)
 
     @property
     def _myself(self) -> Myself:
@@ -173,6 +196,12 @@ class TelegramService:
         except TelegramError as error:
             raise DeliveryError("Telegram does not say who is an admin. Try again.") from error
         return member.status in _ADMINS
+
+
+def _is_there(member: ChatMember) -> bool:
+    if isinstance(member, ChatMemberRestricted):
+        return member.is_member
+    return member.status not in {ChatMember.LEFT, ChatMember.BANNED}
 
 
 def _moved(update: Update) -> tuple[str, str] | None:

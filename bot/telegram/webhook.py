@@ -3,14 +3,12 @@
 import hmac
 import json
 import re
-from collections.abc import Awaitable, Callable
 
 from aiohttp import web
-from telegram import Update
 
 from bot.face import FaceFailed
 from bot.telegram.client import Bot
-from bot.telegram.poll import read_raw
+from bot.telegram.updates import Handle, read_raw
 
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - no secret
@@ -24,9 +22,7 @@ class Webhook:
     Telegram pushes again what was not acknowledged, after a crash too.
     """
 
-    def __init__(
-        self, bot: Bot, handle: Callable[[Update], Awaitable[None]], *, secret: str
-    ) -> None:
+    def __init__(self, bot: Bot, handle: Handle, *, secret: str) -> None:
         """Raises FaceFailed for a secret that protects nothing or that Telegram refuses."""
         if not _SECRET.fullmatch(secret):
             raise FaceFailed(

@@ -24,8 +24,8 @@ UPDATE chat SET external_id = $3 WHERE platform = $1 AND external_id = $2
 DELETE FROM chat WHERE platform = $1 AND external_id = $3
    AND EXISTS (SELECT FROM chat WHERE platform = $1 AND external_id = $2)
 
--- name: deactivate
-UPDATE chat SET active = false WHERE platform = $1 AND external_id = $2
+-- name: set_active
+UPDATE chat SET active = $3 WHERE platform = $1 AND external_id = $2
 
 -- name: process_number
 SELECT nextval('process_number')::integer
@@ -33,9 +33,11 @@ SELECT nextval('process_number')::integer
 -- name: be_present
 SELECT pg_advisory_lock($1, $2)
 
+-- Nothing before an answer waits for the disk but `answering`, which takes all that was written
+-- before along: see docs/decisions/0009-once.md.
 -- name: take
 INSERT INTO turn (platform, event_id, process, taken_at)
-VALUES ($1, $2, $3, $4)
+SELECT $1, $2, $3::integer, $4::timestamptz FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (platform, event_id) DO UPDATE
    SET process = excluded.process, taken_at = excluded.taken_at
  WHERE turn.state = 'taken' AND turn.process <> excluded.process
@@ -52,7 +54,8 @@ UPDATE turn SET state = 'answering'
 RETURNING true
 
 -- name: done
-UPDATE turn SET state = 'done' WHERE platform = $1 AND event_id = $2 AND process = $3
+UPDATE turn SET state = 'done' FROM set_config('synchronous_commit', 'off', true)
+ WHERE platform = $1 AND event_id = $2 AND process = $3
 
 -- name: release
 DELETE FROM turn WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
@@ -62,7 +65,8 @@ DELETE FROM turn WHERE taken_at < $1
 
 -- name: keep_answer
 INSERT INTO answer (chat_id, thread, asked_at, first, last, prophecy)
-VALUES ($1, $2, $3, $4, $5, $6::text::json)
+SELECT $1::bigint, $2, $3::timestamptz, $4::integer, $5::integer, $6::text::json
+  FROM set_config('synchronous_commit', 'off', true)
 RETURNING id
 
 -- name: answer
@@ -100,7 +104,8 @@ HAVING sum(v.value) > 0
  LIMIT $2
 
 -- name: use
-INSERT INTO quota AS known (scope, day, used) VALUES ($1, $2, 1)
+INSERT INTO quota AS known (scope, day, used)
+SELECT $1, $2::date, 1 FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (scope, day) DO UPDATE SET used = known.used + 1
 RETURNING used
 

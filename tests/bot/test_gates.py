@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from bot.gates import Gates, Limits, Stop, not_meant
-from bot.request import Person, Request, Trigger
+from bot.request import Person, Place, Request, Trigger
 from db.chats import Chats
 from db.pool import Database
 from db.quotas import Quotas
@@ -307,3 +307,17 @@ async def test_the_language_of_a_chat_goes_before_that_of_the_person(
     admitted = await gates(storage, turns).admit(request, crowded=False)
     assert isinstance(admitted, Request)
     assert admitted.words.language == "en"
+
+
+async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_person(
+    storage: Database, turns: Turns
+) -> None:
+    inline = Place(platform="test", chat_id="inline:ana", private=True, kept=False)
+    chosen = gates(storage, turns, user_daily=1, chat_daily=0)
+    admitted = await chosen.admit(event("Coffee", place=inline), crowded=False)
+    assert isinstance(admitted, Request)
+    assert admitted.known_chat.external_id == "inline:ana"
+    assert await used(storage) == {"user": 1}
+    assert await why(chosen, event("Coffee", place=inline)) == "over quota"
+    async with storage.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM chat") == 0

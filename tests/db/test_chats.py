@@ -73,7 +73,7 @@ async def test_settings_are_stored_and_nothing_else(database: Database) -> None:
         quiet_to=time(0),
         picture=True,
     )
-    await chats.deactivate("test", "1")
+    await chats.set_active("test", "1", active=False)
     await chats.change(replace(changed, title="Other"))
     async with database.connection() as connection:
         assert await connection.fetchval("SELECT active FROM chat") is False
@@ -83,9 +83,24 @@ async def test_settings_are_stored_and_nothing_else(database: Database) -> None:
 async def test_a_chat_that_speaks_is_active_again(database: Database) -> None:
     chats = Chats(database)
     await meet(chats)
-    await chats.deactivate("test", "1")
+    await chats.set_active("test", "1", active=False)
     assert (await meet(chats)).active
-    await chats.deactivate("test", "unknown")
+
+
+async def test_a_chat_may_be_active_again_before_it_speaks(database: Database) -> None:
+    chats = Chats(database)
+    await meet(chats)
+    for active in (False, True):
+        await chats.set_active("test", "1", active=active)
+        async with database.connection() as connection:
+            assert await connection.fetchval("SELECT active FROM chat") is active
+
+
+async def test_an_unknown_chat_is_not_remembered_for_being_active(database: Database) -> None:
+    for active in (False, True):
+        await Chats(database).set_active("test", "unknown", active=active)
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM chat") == 0
 
 
 async def test_a_chat_moves_with_its_settings_and_answers(database: Database) -> None:

@@ -1,0 +1,115 @@
+"""Updates that are being dealt with, each in a task of its own; some are kept in the database."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from telegram import Update
+
+from bot.incident import reason
+from bot.telegram.client import Bot
+from db.inbox import Inbox
+from engine.errors import StorageError
+
+logger = logging.getLogger("presagio.telegram")
+
+Handle = Callable[[Update], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    task: asyncio.Task[None]
+    raw: dict[str, Any]
+    kept: bool  # in the database, so that Telegram may forget it
+
+
+class Updates:
+    """Hands each update to `handle`. What is kept is forgotten once it has been dealt with."""
+
+    def __init__(self, bot: Bot, handle: Handle, inbox: Inbox) -> None:
+        self._bot = bot
+        self._handle = handle
+        self._inbox = inbox
+        self._under_way: dict[int, _UnderWay] = {}
+
+    async def resume(self) -> None:
+        """Begin with what an earlier process left in the database. Raises StorageError."""
+        for number, raw in (await self._inbox.left()).items():
+            self._begin(number, raw, kept=True)
+
+    def begin(self, number: int, raw: dict[str, Any]) -> None:
+        """Begin with an update that Telegram still has."""
+        self._begin(number, raw, kept=False)
+
+    @property
+    def numbers(self) -> set[int]:
+        """All that are under way."""
+        return set(self._under_way)
+
+    @property
+    def waiting(self) -> list[int]:
+        """Those under way that Telegram has to keep."""
+        return [number for number, one in self._under_way.items() if not one.kept]
+
+    async def keep(self) -> None:
+        """Keep what Telegram would, so that it can hand out what comes behind.
+
+        Raises StorageError.
+        """
+        waiting = self.waiting
+        await self._inbox.keep({number: self._under_way[number].raw for number in waiting})
+        for number in waiting:
+            if number in self._under_way:
+                self._under_way[number].kept = True
+        await self._forget([number for number in waiting if number not in self._under_way])
+
+    async def settled(self, seconds: float) -> None:
+        """Wait until nothing is under way, at most for so long."""
+        if tasks := self._tasks:
+            await asyncio.wait(tasks, timeout=seconds)
+
+    async def let_go(self) -> None:
+        """Cancel what is still under way."""
+        left = self._tasks
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    @property
+    def _tasks(self) -> list[asyncio.Task[None]]:
+        return [one.task for one in self._under_way.values()]
+
+    def _begin(self, number: int, raw: dict[str, Any], *, kept: bool) -> None:
+        task = asyncio.create_task(self._deal_with(number, raw))
+        self._under_way[number] = _UnderWay(task=task, raw=raw, kept=kept)
+        task.add_done_callback(lambda _: self._under_way.pop(number, None))
+
+    async def _deal_with(self, number: int, raw: dict[str, Any]) -> None:
+        try:
+            if update := read_raw(raw, self._bot):
+                await self._handle(update)
+        except Exception as error:
+            logger.error("update %s failed: %s", number, reason(error))  # noqa: TRY400 - a traceback may quote a message
+        if self._under_way[number].kept:
+            await self._forget([number])
+
+    async def _forget(self, numbers: list[int]) -> None:
+        try:
+            if numbers:
+                await self._inbox.drop(numbers)
+        except StorageError as error:
+            # It comes again after the next start and is known then.
+            logger.warning("updates were not forgotten: %s", error)
+
+
+def read_raw(raw: object, bot: Bot) -> Update | None:
+    """Return an update, or None for one that cannot be read; the log tells its number."""
+    if not isinstance(raw, dict):
+        return None
+    try:
+        return Update.de_json(raw, bot)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        logger.warning("update %s cannot be read: %s", raw.get("update_id"), reason(error))
+    return None

@@ -1,0 +1,134 @@
+"""Each answer of Telegram to a post means one thing: shown, not shown, never, or nobody knows."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.reply import Action, Button, Reply
+from bot.telegram.poster import TelegramPoster
+from bot.words import words_for
+from db.chats import Chats
+from db.pool import Database
+from engine.chat import Chat as KnownChat
+from tests.fakes.telegram import Chat, TelegramServer
+
+WORDS = words_for("en")
+POST = Reply(
+    words=WORDS,
+    text="News & more",
+    buttons=((Button(label="Why?", action=Action(name="why", answer_id=1, value="0")),),),
+)
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 64
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[TelegramServer]:
+    async with TelegramServer() as server:
+        yield server
+        assert server.errors == []
+
+
+@pytest.fixture
+def group(telegram: TelegramServer) -> Chat:
+    return telegram.group("Friends", admins=[telegram.user("Alice")], forum=True)
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def poster(telegram: TelegramServer, database: Database) -> AsyncIterator[TelegramPoster]:
+    poster = TelegramPoster(telegram.token, api_base=telegram.root, chats=Chats(database))
+    yield poster
+    await poster.close()
+
+
+def known(chat: Chat) -> KnownChat:
+    return KnownChat(id=1, platform="telegram", external_id=str(chat.id), private=False)
+
+
+async def test_a_post_is_one_message_with_its_buttons(poster: TelegramPoster, group: Chat) -> None:
+    identity = await poster.post(known(group), None, POST, key="k")
+    (message,) = group.bot_messages
+    assert (identity, message.text) == (str(message.id), "News & more")
+    assert message.buttons
+
+
+async def test_a_picture_is_posted_with_its_caption(poster: TelegramPoster, group: Chat) -> None:
+    await poster.post(known(group), None, Reply(words=WORDS, text="a < b", picture=PNG), key="k")
+    (message,) = group.bot_messages
+    assert (message.caption, message.photo is not None) == ("a < b", True)
+
+
+async def test_a_post_goes_to_its_topic_and_without_it_to_the_chat(
+    poster: TelegramPoster, group: Chat
+) -> None:
+    topic = group.topic("News")
+    await poster.post(known(group), str(topic.id), POST, key="1")
+    await poster.post(known(group), "4711", POST, key="2")
+    assert [message.thread_id for message in group.bot_messages] == [topic.id, None]
+
+
+async def test_a_group_that_has_moved_is_followed(
+    telegram: TelegramServer, poster: TelegramPoster, database: Database
+) -> None:
+    old = telegram.group("Friends", admins=[telegram.user("Alice")], basic=True)
+    chats = Chats(database)
+    chat = await chats.meet("telegram", str(old.id), private=False, title="Friends")
+    new = old.migrate()
+    await poster.post(chat, None, POST, key="k")
+    assert len(new.bot_messages) == 1
+    moved = await chats.meet("telegram", str(new.id), private=False, title="Friends")
+    assert moved.id == chat.id
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ({"error": 429, "retry_after": 17}, SlowDown),
+        ({"error": 403}, ChatGone),
+        ({"error": 400, "description": "Bad Request: chat not found"}, ChatGone),
+        ({"error": 400, "description": "Bad Request: not enough rights"}, Refused),
+        ({"error": 500}, Unsure),
+        ({"error": "bad_gateway"}, Unsure),
+        ({"error": "drop_connection_before"}, Unsure),
+        ({"error": "drop_connection_after_processing"}, Unsure),
+        ({"error": 401, "description": "Unauthorized"}, DeliveryError),
+    ],
+)
+async def test_the_table_of_refusals(
+    telegram: TelegramServer,
+    poster: TelegramPoster,
+    group: Chat,
+    fault: dict[str, int | str],
+    expected: type[DeliveryError],
+) -> None:
+    telegram.fail("sendMessage", **fault)  # type: ignore[arg-type]  # a table of faults
+    with pytest.raises(DeliveryError) as raised:
+        await poster.post(known(group), None, POST, key="k")
+    assert type(raised.value) is expected
+    assert telegram.token not in str(raised.value)
+    assert len(telegram.called("sendMessage")) == 1, "the outbox tries again, nobody else"
+    if isinstance(raised.value, SlowDown):
+        assert raised.value.seconds == 17
+
+
+async def test_what_never_reached_telegram_was_surely_not_shown(
+    telegram: TelegramServer, poster: TelegramPoster, group: Chat
+) -> None:
+    await telegram.stop()
+    with pytest.raises(DeliveryError) as raised:
+        await poster.post(known(group), None, POST, key="k")
+    assert type(raised.value) is DeliveryError
+    await telegram.start()
+
+
+async def test_telegram_cannot_be_asked(poster: TelegramPoster, group: Chat) -> None:
+    await poster.post(known(group), None, POST, key="k")
+    assert await poster.find_posted(known(group), None, "k", datetime.now(UTC)) is None

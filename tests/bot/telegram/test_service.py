@@ -1,0 +1,196 @@
+"""The service as Telegram sees it: what is left over, who comes back, what is not kept."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+
+from bot.commands import standard_commands
+from bot.face import FaceFailed
+from bot.telegram.service import TelegramService, TelegramSettings
+from db.inbox import Inbox
+from db.pool import Database
+from tests.bot.conversing import Bot, bot_on
+from tests.bot.prophecies import NOW
+from tests.fakes.telegram import Chat, TelegramServer, User
+
+
+@pytest.fixture
+async def telegram() -> AsyncIterator[TelegramServer]:
+    async with TelegramServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def bot(storage: Database) -> AsyncIterator[Bot]:
+    async with bot_on(storage) as ready:
+        yield ready
+
+
+@pytest.fixture
+def alice(telegram: TelegramServer) -> User:
+    return telegram.user("Alice")
+
+
+@pytest.fixture
+def chat(telegram: TelegramServer, alice: User) -> Chat:
+    return telegram.private_chat(alice)
+
+
+Start = Callable[..., TelegramService]
+
+
+@pytest.fixture
+def start(telegram: TelegramServer, bot: Bot, storage: Database) -> Start:
+    def make(**settings: object) -> TelegramService:
+        values = {"token": telegram.token, "api_base": telegram.root, **settings}
+        return TelegramService(
+            TelegramSettings(**values),  # type: ignore[arg-type]  # the fields of TelegramSettings
+            conversation=bot.conversation,
+            chats=bot.services.chats,
+            inbox=Inbox(storage, "telegram"),
+            commands=standard_commands().commands,
+            now=lambda: NOW,
+        )
+
+    return make
+
+
+@asynccontextmanager
+async def running(service: TelegramService) -> AsyncIterator[None]:
+    """The service listens until the block ends."""
+    task = asyncio.create_task(service.run())
+    try:
+        await until(lambda: service.status().listening or task.done())
+        if task.done():
+            task.result()
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError, FaceFailed):
+            await task
+        await service.stop(2)
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(10):
+        while not holds():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.01)
+
+
+def webhook() -> dict[str, object]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return {
+        "webhook_url": f"http://127.0.0.1:{port}/hook",
+        "webhook_secret": "s",
+        "webhook_port": port,
+    }
+
+
+async def active(storage: Database) -> list[bool]:
+    async with storage.connection() as connection:
+        return [row["active"] for row in await connection.fetch("SELECT active FROM chat")]
+
+
+@pytest.mark.parametrize("settings", [{}, webhook()], ids=["polling", "webhook"])
+async def test_what_an_earlier_process_left_is_answered_and_forgotten(
+    start: Start, storage: Database, chat: Chat, alice: User, settings: dict[str, object]
+) -> None:
+    inbox = Inbox(storage, "telegram")
+    message = {
+        "message_id": 99,
+        "date": 1_700_000_000,
+        "chat": {"id": chat.id, "type": "private"},
+        "from": alice.payload(),
+        "text": "Coffee prices",
+    }
+    await inbox.keep({7: {"update_id": 7, "message": message}})
+    async with running(start(**settings)):
+        await chat.until(lambda one: one.from_bot)
+    assert len(chat.bot_messages) == 1
+    assert await inbox.left() == {}
+
+
+async def test_who_takes_the_bot_back_is_active_again_without_a_word(
+    start: Start, telegram: TelegramServer, storage: Database, chat: Chat, alice: User
+) -> None:
+    async with running(start()):
+        await (await alice.says(chat, "Coffee")).answer()
+        await alice.blocks_bot()
+        await telegram.until_acknowledged()
+        assert await active(storage) == [False]
+        await alice.unblocks_bot()
+        await telegram.until_acknowledged()
+        assert await active(storage) == [True]
+
+
+async def test_the_last_of_several_changes_counts(
+    start: Start, telegram: TelegramServer, storage: Database, bot: Bot, chat: Chat, alice: User
+) -> None:
+    await bot.services.chats.meet("telegram", str(chat.id), private=True, title=None)
+    for _ in range(10):
+        await alice.blocks_bot()
+        await alice.unblocks_bot()
+    await alice.blocks_bot()
+    async with running(start()):
+        await telegram.until_acknowledged()
+    assert await active(storage) == [False]
+
+
+async def test_an_inline_query_is_answered_and_remembered_nowhere(
+    start: Start, storage: Database, alice: User
+) -> None:
+    async with running(start()):
+        found = await (await alice.asks_inline("Coffee prices")).answered()
+    assert len(found.results) == 3
+    async with storage.connection() as connection:
+        for table in ("chat", "answer"):
+            assert await connection.fetchval(f"SELECT count(*) FROM {table}") == 0
+        assert await connection.fetchval("SELECT string_agg(scope, ' ') FROM quota") == (
+            f"user:telegram:{alice.id}"
+        )
+
+
+async def test_the_status_follows_what_telegram_answers(
+    start: Start, telegram: TelegramServer
+) -> None:
+    service = start()
+    assert str(service.status()) == "not listening (polling)"
+    async with running(service):
+        assert str(service.status()) == "listening (polling)"
+        telegram.fail("getUpdates", error="drop_connection_before", times=2)
+        await telegram.user("Bob").says(telegram.private_chat(telegram.user("Bob")), "Hi")
+        await until(lambda: not service.status().listening)
+        await until(lambda: service.status().listening)
+    assert not service.status().listening
+
+
+async def test_the_status_of_a_webhook_names_it(start: Start) -> None:
+    service = start(**webhook())
+    async with running(service):
+        assert str(service.status()) == "listening (webhook)"
+    assert str(service.status()) == "not listening (webhook)"
+
+
+@pytest.mark.parametrize(
+    ("method", "settings"), [("deleteWebhook", {}), ("setWebhook", webhook()), ("getMe", {})]
+)
+async def test_an_outage_at_any_step_of_the_start_is_waited_for(
+    start: Start, telegram: TelegramServer, method: str, settings: dict[str, object]
+) -> None:
+    telegram.fail(method, error=500)
+    async with running(start(**settings)):
+        assert len(telegram.called(method)) >= 2
+
+
+async def test_a_webhook_that_telegram_refuses_ends_the_face(
+    start: Start, telegram: TelegramServer
+) -> None:
+    telegram.fail("setWebhook", error=400, description="Bad Request: bad webhook: no HTTPS")
+    with pytest.raises(FaceFailed, match="Bad webhook"):
+        async with running(start(**webhook())):
+            pass
