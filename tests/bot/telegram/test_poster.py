@@ -63,7 +63,7 @@ async def test_a_post_is_one_message_with_its_buttons(poster: TelegramPoster, gr
 async def test_a_picture_is_posted_with_its_caption(poster: TelegramPoster, group: Chat) -> None:
     await poster.post(known(group), None, Reply(words=WORDS, text="a < b", picture=PNG), key="k")
     (message,) = group.bot_messages
-    assert (message.caption, message.photo is not None) == ("a < b", True)
+    assert (message.text, message.photo is not None) == ("a < b", True)
 
 
 async def test_a_post_goes_to_its_topic_and_without_it_to_the_chat(

@@ -1,0 +1,166 @@
+"""Each answer of Slack to a post means one thing, and what may have arrived can be looked up."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.reply import Action, Button, Reply
+from bot.slack.poster import SlackPoster
+from bot.words import words_for
+from engine.chat import Chat as KnownChat
+from tests.fakes.slack import App, Channel, Fault, SlackServer
+
+WORDS = words_for("en")
+POST = Reply(
+    words=WORDS,
+    text="News & more",
+    buttons=((Button(label="Why?", action=Action(name="why", answer_id=1, value="0")),),),
+)
+PICTURE = Reply(words=WORDS, text="a < b", picture=b"\x89PNG\r\n\x1a\n" + b"\0" * 64)
+KEY = "daily:7:2026-11-22"
+MANIFEST = Path(__file__).parents[3] / "deploy" / "slack-manifest.json"
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[SlackServer]:
+    """A workspace that grants what the project's manifest asks for, and no more."""
+    installed = App.from_manifest(json.loads(MANIFEST.read_text()))
+    async with SlackServer(installed) as server:
+        yield server
+        assert server.host.broken == []
+
+
+@pytest.fixture
+def general(slack: SlackServer) -> Channel:
+    return slack.channel("general", [slack.user("alice")])
+
+
+@pytest.fixture
+def poster(slack: SlackServer) -> SlackPoster:
+    return SlackPoster(slack.bot_token, api_base=slack.base_url)
+
+
+def known(channel: Channel) -> KnownChat:
+    return KnownChat(id=1, platform="slack", external_id=channel.id, private=False)
+
+
+def lately() -> datetime:
+    return datetime.now(UTC) - timedelta(minutes=1)
+
+
+async def test_a_post_is_one_message_that_is_found_by_its_key(
+    slack: SlackServer, poster: SlackPoster, general: Channel
+) -> None:
+    identity = await poster.post(known(general), None, POST, key=KEY)
+    (message,) = slack.bot_messages
+    assert (identity, message.visible) == (message.ts, "News & more\nWhy?")
+    assert message.buttons
+    assert await poster.find_posted(known(general), None, KEY, lately()) == identity
+    assert await poster.find_posted(known(general), None, KEY + "1", lately()) is None
+
+
+@pytest.mark.parametrize("kind", ["channel", "group", "im"])
+async def test_a_lost_answer_is_looked_up(
+    slack: SlackServer, poster: SlackPoster, kind: str
+) -> None:
+    place = slack.channel("place", [slack.user("alice")], kind=kind)  # type: ignore[arg-type]  # one of the kinds
+    slack.fail("chat.postMessage", Fault(drop_after=True))
+    with pytest.raises(Unsure):
+        await poster.post(known(place), None, POST, key=KEY)
+    (message,) = slack.bot_messages
+    assert await poster.find_posted(known(place), None, KEY, lately()) == message.ts
+
+
+async def test_a_lost_answer_in_a_thread_is_looked_up(
+    slack: SlackServer, poster: SlackPoster, general: Channel
+) -> None:
+    first = await poster.post(known(general), None, POST, key="other")
+    slack.fail("chat.postMessage", Fault(drop_after=True))
+    with pytest.raises(Unsure):
+        await poster.post(known(general), first, POST, key=KEY)
+    message = slack.bot_messages[-1]
+    assert message.thread_ts == first
+    assert await poster.find_posted(known(general), first, KEY, lately()) == message.ts
+
+
+async def test_a_picture_is_looked_up_by_its_name(
+    slack: SlackServer, poster: SlackPoster, general: Channel
+) -> None:
+    slack.fail("files.completeUploadExternal", Fault(drop_after=True))
+    with pytest.raises(Unsure):
+        await poster.post(known(general), None, PICTURE, key=KEY)
+    (message,) = slack.bot_messages
+    assert await poster.find_posted(known(general), None, KEY, lately()) == message.ts
+
+
+async def test_what_was_said_in_between_hides_nothing(
+    slack: SlackServer, poster: SlackPoster, general: Channel
+) -> None:
+    identity = await poster.post(known(general), None, POST, key=KEY)
+    for number in range(450):
+        slack.workspace.post(general, slack.bot, f"message {number}")
+    assert await poster.find_posted(known(general), None, KEY, lately()) == identity
+
+
+async def test_what_is_older_is_not_looked_at(poster: SlackPoster, general: Channel) -> None:
+    await poster.post(known(general), None, POST, key=KEY)
+    later = datetime.now(UTC) + timedelta(seconds=1)
+    assert await poster.find_posted(known(general), None, KEY, later) is None
+
+
+async def test_without_the_scope_nothing_is_found(general: Channel, slack: SlackServer) -> None:
+    """Then it is as on Telegram: better twice than not at all."""
+    async with SlackServer(App(scopes=frozenset({"chat:write"}))) as narrow:
+        place = narrow.channel("general", [narrow.user("alice")])
+        poster = SlackPoster(narrow.bot_token, api_base=narrow.base_url)
+        await poster.post(known(place), None, POST, key=KEY)
+        assert await poster.find_posted(known(place), None, KEY, lately()) is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (Fault(error="ratelimited", retry_after=17), SlowDown),
+        (Fault(error="channel_not_found"), ChatGone),
+        (Fault(error="is_archived"), ChatGone),
+        (Fault(error="not_in_channel"), ChatGone),
+        (Fault(error="msg_too_long"), Refused),
+        (Fault(error="invalid_auth"), DeliveryError),
+        (Fault(error="fatal_error"), Unsure),
+        (Fault(status=503), Unsure),
+        (Fault(drop_before=True), Unsure),
+    ],
+)
+async def test_the_table_of_refusals(
+    slack: SlackServer,
+    poster: SlackPoster,
+    general: Channel,
+    fault: Fault,
+    expected: type[DeliveryError],
+) -> None:
+    slack.fail("chat.postMessage", fault)
+    with pytest.raises(DeliveryError) as raised:
+        await poster.post(known(general), None, POST, key=KEY)
+    assert type(raised.value) is expected
+    assert len(slack.calls_of("chat.postMessage")) == 1, "the outbox tries again, nobody else"
+    if isinstance(raised.value, SlowDown):
+        assert raised.value.seconds == 17
+
+
+async def test_who_cannot_look_says_so(
+    slack: SlackServer, poster: SlackPoster, general: Channel
+) -> None:
+    slack.fail("conversations.history", Fault(error="ratelimited", retry_after=9))
+    with pytest.raises(SlowDown):
+        await poster.find_posted(known(general), None, KEY, lately())
+
+
+async def test_what_never_reached_slack_was_surely_not_shown(general: Channel) -> None:
+    poster = SlackPoster("xoxb", api_base="http://127.0.0.1:9/api/")
+    with pytest.raises(DeliveryError) as raised:
+        await poster.post(known(general), None, POST, key=KEY)
+    assert type(raised.value) is DeliveryError
