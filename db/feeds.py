@@ -12,7 +12,7 @@ from db.statements import statements
 from db.subscriber import subscription_of
 from engine.chat import Chat
 from engine.feeds.types import ConfiguredFeed, Decision, Feed, FeedHealth, Story
-from engine.posting.types import Subscription
+from engine.posting.types import OwedNotice, Subscription
 
 _COLUMNS = tuple(field.name for field in fields(Feed) if field.name != "configured")
 _COUNTED = timedelta(days=7)
@@ -53,15 +53,21 @@ class Feeds:
             )
 
     async def settle(
-        self, before: Feed, decision: Decision, *, now: datetime
+        self,
+        before: Feed,
+        decision: Decision,
+        *,
+        notices: Sequence[OwedNotice] = (),
+        now: datetime,
     ) -> list[Story] | None:
         """Carry out what a poll decided, in one transaction; return the stories that are new.
 
-        None when the feed was settled elsewhere since `before` was read, or is gone: then
-        nothing is stored, and its notices are not to be told.
+        `notices` are what `decision.notices` come to, for each of the followers: they are owed
+        in the same transaction. None when the feed was settled elsewhere since `before` was
+        read, or is gone: then nothing is stored.
         """
         after, headlines = decision.feed, decision.headlines
-        if after.url == before.url and not headlines:  # one row to write
+        if after.url == before.url and not headlines and not notices:  # one row to write
             async with self._database.connection() as connection:
                 settled = await settling.settle_feed(connection, before, after, read=False, now=now)
             return [] if settled else None
@@ -69,6 +75,7 @@ class Feeds:
             read = bool(headlines)
             if not await settling.settle_feed(connection, before, after, read=read, now=now):
                 return None
+            await settling.owe_notices(connection, notices, now=now)
             if after.url != before.url:
                 polled = await settling.move_feed(connection, before.id, after.url)
                 after = replace(after, id=polled)

@@ -25,6 +25,7 @@ from engine.posting.types import (
     DeliveryState,
     Leased,
     OutboxHealth,
+    OwedNotice,
     PastDelivery,
     Subscription,
 )
@@ -98,12 +99,12 @@ class Outbox:
             return False
         return True
 
-    async def owe_notice(
-        self, chat: Chat, thread: str | None, key: str, *, content: str, now: datetime
-    ) -> bool:
-        """Owe a chat a notice (JSON); False when one of that key was owed before."""
+    async def owe_notice(self, notice: OwedNotice, *, now: datetime) -> bool:
+        """Owe a chat a notice; False when one of its key was owed before."""
         async with self._database.connection() as connection:
-            owed = await connection.fetchval(self._sql["owe"], key, chat.id, thread, content, now)
+            owed = await connection.fetchval(
+                self._sql["owe"], notice.key, notice.chat.id, notice.thread, notice.content, now
+            )
         return owed is not None
 
     async def lease(

@@ -11,6 +11,7 @@ from engine.feeds.headlines import identity_hash, words_hash
 from engine.feeds.join import SAME_WORDS_WITHIN, StoryWords, join
 from engine.feeds.stories import telling, words_of
 from engine.feeds.types import Feed, NewHeadline, Story
+from engine.posting.types import OwedNotice
 
 SEEN_AGAIN_AFTER = timedelta(days=1)  # what stays in a feed is not written at each poll
 
@@ -41,6 +42,16 @@ async def settle_feed(
             after.error,
             read,
         )
+    )
+
+
+async def owe_notices(
+    connection: Connection, notices: Sequence[OwedNotice], *, now: datetime
+) -> None:
+    """Owe each notice, unless one of its key was owed before."""
+    await connection.executemany(
+        statements("posting")["owe"],
+        [(one.key, one.chat.id, one.thread, one.content, now) for one in notices],
     )
 
 

@@ -115,6 +115,16 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwedNotice:
+    """Word about a feed that is to be owed to one chat."""
+
+    chat: Chat
+    thread: str | None
+    key: str  # unique for ever
+    content: str  # JSON, as of a delivery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Leased:
     """A delivery that one process may send until the lease ends."""
 
