@@ -10,12 +10,16 @@ from db.languages import language_of
 from db.pool import Database
 from db.statements import statements
 from engine.errors import CorpusNotFound
-from engine.types import Corpus, Document, Flag
+from engine.types import Corpus, Document, Flag, Kind
 
 _COLUMNS = (
     "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
-    "lang", "language", "url", "reply_to", "tags", "mentions", "engagement", "flags", "meta",
+    "lang", "language", "url", "reply_to",
+    "platform", "thread_id", "attribution", "tags", "mentions", "engagement", "flags", "meta",
 )  # fmt: skip
+
+# Of documents that name none: formats of tweets do not say where tweets come from.
+_PLATFORM = {Kind.TWEETS: "x"}
 
 # Seconds that one batch may take; far above what it needs, so that only a hung server ends it.
 _BATCH_TIMEOUT = 600
@@ -122,6 +126,9 @@ def _record(document: Document, corpus: Corpus, known: frozenset[str]) -> tuple[
         language_of(document.lang, corpus.language, known),
         document.url,
         document.reply_to,
+        document.platform or _PLATFORM.get(corpus.kind),
+        document.thread,
+        document.attribution,
         document.tags,
         document.mentions,
         document.engagement,

@@ -59,10 +59,14 @@ class Document:
     lang: str | None = None  # ISO 639-1; None = the language of the corpus
     url: str | None = None
     reply_to: str | None = None  # external id of the message this one answers
+    platform: str | None = None  # mastodon, slack, markdown, ...; None = that of the corpus
+    thread: str | None = None  # conversation, channel or folder
+    attribution: str | None = None  # where it stands: "export/file#id", "linkedin:post/123"
     tags: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     engagement: int = 0  # likes plus reposts
     flags: Flag = Flag.NONE
+    # Where known: device, attachments (names), participants, channel, app, domain, ...
     meta: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

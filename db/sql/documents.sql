@@ -11,6 +11,7 @@ SELECT language FROM corpus WHERE id = $1 FOR UPDATE
 CREATE TEMPORARY TABLE staging (
     external_id text, text text, search_text text, created_at timestamptz, digest bigint,
     author text, title text, role text, lang text, language text, url text, reply_to text,
+    platform text, thread_id text, attribution text,
     tags text[], mentions text[], engagement integer, flags integer, meta text
 ) ON COMMIT DROP
 
@@ -18,7 +19,8 @@ CREATE TEMPORARY TABLE staging (
 UPDATE document d
    SET text = s.text, search_text = s.search_text, created_at = s.created_at,
        digest = s.digest, author = s.author, title = s.title, role = s.role, lang = s.lang,
-       language = s.language, url = s.url, reply_to = s.reply_to, tags = s.tags,
+       language = s.language, url = s.url, reply_to = s.reply_to, platform = s.platform,
+       thread_id = s.thread_id, attribution = s.attribution, tags = s.tags,
        mentions = s.mentions, engagement = s.engagement, flags = s.flags,
        meta = s.meta::jsonb, context = NULL, context_search_text = NULL
   FROM staging s
@@ -27,10 +29,11 @@ UPDATE document d
 -- name: insert
 INSERT INTO document
        (corpus_id, external_id, text, search_text, created_at, digest, author, title, role,
-        lang, language, url, reply_to, tags, mentions, engagement, flags, meta)
+        lang, language, url, reply_to, platform, thread_id, attribution, tags, mentions,
+        engagement, flags, meta)
 SELECT $1, s.external_id, s.text, s.search_text, s.created_at, s.digest, s.author, s.title,
-       s.role, s.lang, s.language, s.url, s.reply_to, s.tags, s.mentions, s.engagement, s.flags,
-       s.meta::jsonb
+       s.role, s.lang, s.language, s.url, s.reply_to, s.platform, s.thread_id, s.attribution,
+       s.tags, s.mentions, s.engagement, s.flags, s.meta::jsonb
   FROM staging s
  WHERE NOT EXISTS (SELECT FROM document d
                     WHERE d.corpus_id = $1 AND d.external_id = s.external_id)

@@ -5,7 +5,7 @@ what the time is only the caller knows; see engine.ingest.dates for the years th
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.errors import RecordError
 from engine.ingest.detect import READERS
@@ -16,6 +16,8 @@ from engine.types import Document, Flag
 LONGEST_TEXT = 100_000  # characters
 _LONGEST_URL = 2_000
 _MOST_ENGAGEMENT = 2**31 - 1  # what the column holds
+# Where what the text shows ("RT @", a cut end) tells what a post is; None: a format of tweets.
+_TWEETS = (None, "x")
 _SHORT_LINK = re.compile(r"https?://t\.co/\w+")
 _TAG = re.compile(r"#(?<![\w/&=].)(\w*[^\W\d_]\w*)")
 _MENTION = re.compile(r"@(?<![\w/].)(\w+)")
@@ -43,7 +45,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     return Document(
         external_id=record.external_id,
         text=text,
-        search_text=searchable(text),
+        search_text=searchable(text if post.searched is None else shown(post.searched)),
         created_at=post.created_at,
         digest=record.digest,
         author=_clean((post.author or defaults.author or "").removeprefix("@")),
@@ -52,11 +54,16 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         lang=language(post.lang),
         url=_web_address(post.url),
         reply_to=_clean(post.reply_to),
-        tags=_unique(_TAG.findall(text)) if "#" in text else (),
-        mentions=_unique(_MENTION.findall(text)) if "@" in text else (),
+        platform=post.platform,
+        thread=_clean(post.thread),
+        attribution=_clean(post.attribution),
+        tags=_named(_TAG, "#", text) if post.tags is None else _given(post.tags, "#"),
+        mentions=(
+            _named(_MENTION, "@", text) if post.mentions is None else _given(post.mentions, "@")
+        ),
         engagement=min(post.engagement, _MOST_ENGAGEMENT),
-        flags=post.flags | _seen_flags(raw, post),
-        meta={"device": device} if (device := _clean(post.device)) else {},
+        flags=post.flags | (_seen_flags(raw, post) if post.platform in _TWEETS else Flag.NONE),
+        meta=_meta(post),
     )
 
 
@@ -115,6 +122,34 @@ def _web_address(url: str | None) -> str | None:
     if not text or len(text) > _LONGEST_URL or not text.startswith(("https://", "http://")):
         return None
     return None if any(character.isspace() for character in text) else text
+
+
+def _named(pattern: re.Pattern[str], sign: str, text: str) -> tuple[str, ...]:
+    return _unique(pattern.findall(text)) if sign in text else ()
+
+
+def _given(words: Sequence[str], sign: str) -> tuple[str, ...]:
+    found = (_clean(word.strip().removeprefix(sign)) for word in words)
+    return _unique([word for word in found if word])
+
+
+def _meta(post: Post) -> dict[str, object]:
+    device = _clean(post.device)
+    return {**({"device": device} if device else {}), **_storable(post.meta)}
+
+
+def _storable(meta: Mapping[str, object]) -> dict[str, object]:
+    """Return what says something, without what the database cannot hold."""
+    cleaned = {name: _clean_value(value) for name, value in meta.items()}
+    return {name: value for name, value in cleaned.items() if value}
+
+
+def _clean_value(value: object) -> object:
+    if isinstance(value, str):
+        return _clean(value)
+    if isinstance(value, list | tuple):
+        return [item for item in map(_clean_value, value) if item]
+    return value
 
 
 def _unique(words: Sequence[str]) -> tuple[str, ...]:

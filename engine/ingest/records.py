@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -65,16 +65,23 @@ class Post:
 
     text: str
     created_at: datetime
+    searched: str | None = None  # what is searched, where that is not the text
     author: str | None = None
     title: str | None = None
     role: str | None = None
     lang: str | None = None
     url: str | None = None
     reply_to: str | None = None
+    platform: str | None = None
+    thread: str | None = None
+    attribution: str | None = None
+    tags: tuple[str, ...] | None = None  # None = those that the text shows
+    mentions: tuple[str, ...] | None = None  # None = those that the text shows
     engagement: int = 0
     flags: Flag = Flag.NONE
     links: tuple[tuple[str, str], ...] = ()
     device: str | None = None
+    meta: Mapping[str, object] = field(default_factory=dict)
 
 
 def rejected(file: str, unit: Literal["line", "record"], number: int, reason: str) -> Reject:
