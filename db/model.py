@@ -34,7 +34,7 @@ class Judgments:
     async def put(self, key: str, verdict: Verdict, *, now: datetime) -> None:
         """Store a verdict under its key, and forget what is older than 90 days."""
         scores = orjson.dumps(list(verdict.scores.items())).decode()
-        async with self._database.transaction() as connection:
+        async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["store_judgment"],
                 key,
@@ -42,8 +42,8 @@ class Judgments:
                 verdict.model,
                 verdict.prompt_version,
                 now,
+                now - _KEPT,
             )
-            await connection.execute(self._sql["forget_judgments"], now - _KEPT)
 
 
 class Ledger:

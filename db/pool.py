@@ -59,6 +59,7 @@ class Database:
                 init=_prepare,
                 server_settings=_server_settings(settings),
                 max_cacheable_statement_size=0,  # no limit: ranking statements are long
+                reset=_left_as_found,
             )
         except (asyncpg.PostgresError, asyncpg.InterfaceError, ValueError, OSError) as exc:
             raise _unreachable(exc) from exc
@@ -89,13 +90,11 @@ class Database:
 
     async def migrate(self) -> list[str]:
         """Bring the tables up to date and return the names of the migrations that ran."""
-        async with self.connection() as connection:
+        # Its settings and its lock end with its session, wherever it is cut off.
+        async with self.own_connection() as connection:
             # An index build may take longer than any query may.
             await connection.execute("SET statement_timeout = 0")
-            try:
-                return await migrate.migrate(connection)
-            finally:
-                await connection.execute("RESET statement_timeout")
+            return await migrate.migrate(connection)
 
     async def require_current(self) -> None:
         """Raise StorageOutdated when migrations are missing."""
@@ -124,6 +123,14 @@ def _server_settings(settings: PoolSettings) -> dict[str, str]:
         # From here on a word is a neighbour of an unknown one: see db/sql/search.sql.
         "pg_trgm.similarity_threshold": "0.55",
     }
+
+
+async def _left_as_found(_: Connection) -> None:
+    """Ask the server for nothing when a connection comes back: a round trip after every statement.
+
+    Whoever changes more than a transaction does (settings, locks, cursors, listening) takes a
+    connection of his own. An open transaction is rolled back all the same.
+    """
 
 
 async def _prepare(connection: Connection) -> None:

@@ -1,13 +1,14 @@
 -- name: judgment
 SELECT scores::text AS scores, model, prompt_version FROM judgment WHERE key = $1
 
+-- What a crash of the server may cost here is asked for once more, or was counted wrong by a call:
+-- nobody waits for the disk.
 -- name: store_judgment
+WITH forgotten AS (DELETE FROM judgment WHERE created_at < $6::timestamptz)
 INSERT INTO judgment (key, scores, model, prompt_version, created_at)
-VALUES ($1, $2::text::jsonb, $3, $4, $5)
+SELECT $1, $2::text::jsonb, $3, $4, $5::timestamptz
+  FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (key) DO NOTHING
-
--- name: forget_judgments
-DELETE FROM judgment WHERE created_at < $1
 
 -- name: spent
 SELECT coalesce(sum(prompt_tokens), 0)::bigint AS prompt_tokens,
@@ -18,4 +19,5 @@ SELECT coalesce(sum(prompt_tokens), 0)::bigint AS prompt_tokens,
 
 -- name: record
 INSERT INTO model_call (called_at, purpose, model, prompt_tokens, completion_tokens, cost_usd)
-VALUES ($1, $2, $3, $4, $5, $6)
+SELECT $1::timestamptz, $2, $3, $4::integer, $5::integer, $6::float8
+  FROM set_config('synchronous_commit', 'off', true)

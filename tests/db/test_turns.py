@@ -15,6 +15,7 @@ import pytest
 from db import turns as turns_module
 from db.pool import Database, PoolSettings
 from db.server import EmbeddedServer
+from db.statements import statements
 from db.turns import Turns
 from engine.errors import StorageError, StorageUnreachable
 from tests.database import CARELESS
@@ -287,3 +288,23 @@ async def test_events_are_forgotten_after_a_week(turns: Turns) -> None:
     await turns.forget(now=NOW)
     assert await turns.take("test", "old", now=NOW)
     assert not await turns.take("test", "new", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [("take", "off"), ("answering", "on"), ("done", "off"), ("release", "on")],
+)
+async def test_only_what_allows_to_send_waits_for_the_disk(
+    database: Database, name: str, setting: str
+) -> None:
+    """`answering` must outlive a crash of the server, and takes all before it along."""
+    values = {"take": (NOW, 0)}.get(name, ())
+    async with database.transaction() as connection:
+        await connection.execute(
+            "INSERT INTO turn (platform, event_id, process, taken_at)"
+            " VALUES ('test', 'other', 1, now())"
+        )
+        await connection.execute("SET LOCAL synchronous_commit = on")
+        event = ("test", "1" if name == "take" else "other")
+        await connection.execute(statements("conversation")[name], *event, 1, *values)
+        assert await connection.fetchval("SHOW synchronous_commit") == setting
