@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from bot.app import App, fetch_settings
 from bot.commands import Registry, Services, standard_commands
 from bot.conversation import Conversation
-from bot.face import FaceFailed
+from bot.face import FaceFailed, Status
 from bot.gates import Gates, Limits
 from bot.incident import reason
 from bot.pasted import read_pasted
@@ -34,6 +34,7 @@ logger = logging.getLogger("presagio.serve")
 _FINISH_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
 _TIDY_SECONDS = 3600.0
+_LOOK_SECONDS = 1.0
 
 
 class Service(Protocol):
@@ -44,6 +45,9 @@ class Service(Protocol):
 
     async def stop(self, seconds: float) -> None:
         """Let go of what is still under way after `seconds`, and close."""
+
+    def status(self) -> Status:
+        """Tell whether it hears anything just now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +77,10 @@ async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], 
             raise SettingsError(
                 "No face is set up.", fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN."
             )
-        tidying = asyncio.create_task(_tidy(app, turns, now))
+        aside = [
+            asyncio.create_task(_tidy(app, turns, now)),
+            asyncio.create_task(tell_status(services)),
+        ]
         listening = [
             asyncio.create_task(_listen(name, service.run(), said))
             for name, service in services.items()
@@ -81,7 +88,7 @@ async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], 
         try:
             await asyncio.gather(*listening)
         finally:
-            await _stop([tidying, *listening], list(services.values()), hall.conversation, said)
+            await _stop([*aside, *listening], list(services.values()), hall.conversation, said)
         raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
 
 
@@ -93,6 +100,20 @@ async def _listen(name: str, listening: Awaitable[None], said: Callable[[str], N
     except Exception as error:
         logger.error("%s stopped: %s", name, reason(error))  # noqa: TRY400 - a traceback may quote a message
         said(f"{name}: stopped by an error that the log describes.")
+
+
+async def tell_status(services: Mapping[str, Service]) -> None:
+    """Log, until cancelled, which faces begin and cease to hear."""
+    known = {name: service.status() for name, service in services.items()}
+    while True:
+        await asyncio.sleep(_LOOK_SECONDS)
+        for name, service in services.items():
+            status = service.status()
+            if status != known[name]:
+                logger.log(
+                    logging.INFO if status.listening else logging.WARNING, "%s: %s", name, status
+                )
+            known[name] = status
 
 
 async def _stop(

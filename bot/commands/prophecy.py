@@ -1,6 +1,5 @@
 """A headline and the tweets that foretold it; more of them."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.commands.registry import Command, Services, nothing_yet, too_old
@@ -9,7 +8,7 @@ from bot.prophecy_reply import EXAMPLE, answer_buttons, prophecy_reply
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request, Trigger
 from bot.words import marked
-from engine.chat import Answer, Tally
+from engine.chat import Answer
 from engine.errors import CorpusNotFound
 from engine.types import Prophecy
 
@@ -87,7 +86,7 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
     if not answer.page:
         return aside(request, request.words.say("That is all I found."))
     await services.answers.turn_page(answer)
-    return _shown(request, answer, await services.answers.tallies(answer))
+    return await _shown(request, services, answer)
 
 
 PROPHECY = Command(

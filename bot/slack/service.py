@@ -18,7 +18,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
 from bot.conversation import Conversation
-from bot.face import FaceFailed
+from bot.face import FaceFailed, Status
 from bot.request import Request
 from bot.slack.client import web_client
 from bot.slack.errors import FAILURES, said
@@ -84,10 +84,10 @@ class SlackService:
         self._runner: web.AppRunner | None = None
         self._connected = False
 
-    @property
-    def connected(self) -> bool:
-        """Whether events can arrive just now."""
-        return self._connected
+    def status(self) -> Status:
+        """Tell whether events can come just now."""
+        way = "Socket Mode" if self._settings.app_token else "HTTP"
+        return Status(listening=self._connected, way=way)
 
     async def run(self) -> None:
         """Answer until cancelled. Raises FaceFailed when the platform refuses at the start.
@@ -165,7 +165,6 @@ class SlackService:
         await self._runner.setup()
         await web.TCPSite(self._runner, self._settings.http_host, self._settings.http_port).start()
         self._connected = True
-        logger.info("Slack: listening for HTTP")
 
     def _app(self, authorized: AuthorizeResult, myself: Myself) -> AsyncApp:
         async def authorize(**_: object) -> AuthorizeResult:
@@ -194,11 +193,12 @@ class SlackService:
         return app
 
     async def _answer(self, read: Reader, body: dict[str, Any], myself: Myself) -> None:
-        # Who somebody is has to be asked: whoever is known already must not overtake.
-        async with self._order.setdefault(_place(body), asyncio.Lock()):
-            request = await read(body, myself, now=self._now())
-        if request is not None:
-            await self._conversation.answer(request, self._face)
+        with self._conversation.expecting():
+            # Who somebody is has to be asked: whoever is known already must not overtake.
+            async with self._order.setdefault(_place(body), asyncio.Lock()):
+                request = await read(body, myself, now=self._now())
+            if request is not None:
+                await self._conversation.answer(request, self._face)
 
     async def _watch(self) -> None:
         """Notice a deaf socket: an address serves once, and the client would retry a used one."""
@@ -211,12 +211,11 @@ class SlackService:
 
     async def _look(self, socket: SocketModeClient) -> None:
         was, self._connected = self._connected, await socket.is_connected()
-        if self._connected and not was:
-            logger.info("Slack: listening on a socket")
-        elif was and not self._connected:
+        if self._connected:
+            return
+        if was:
             logger.warning("Slack: the socket is closed; it is opened again")
-        if not self._connected:
-            socket.wss_uri = None
+        socket.wss_uri = None
 
 
 def _place(body: Payload) -> str:

@@ -97,9 +97,9 @@ async def test_every_hit_has_its_votes_and_the_page_the_rest(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar")
     named = [[(action.name, action.value) for action in row] for row in actions(reply)]
     assert named == [
-        [("up", "1"), ("down", "1")],
-        [("up", "2"), ("down", "2")],
-        [("up", "3"), ("down", "3")],
+        [("up", "1.en"), ("down", "1.en")],
+        [("up", "2.en"), ("down", "2.en")],
+        [("up", "3.en"), ("down", "3.en")],
         [("more", "3"), ("why", "0"), ("picture", "0")],
     ]
 

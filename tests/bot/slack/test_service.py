@@ -8,8 +8,11 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from bot.face import FaceFailed
+from bot.request import Place
+from bot.slack.events import SHORTCUT
 from bot.slack.service import SlackService, SlackSettings
 from db.pool import Database
+from engine.chat import Listening
 from tests.bot.conversing import Bot, bot_on
 from tests.bot.prophecies import NOW
 from tests.fakes.slack import Fault, SlackServer, Timing, User
@@ -97,16 +100,16 @@ async def test_a_lost_socket_is_told_and_comes_back(
 ) -> None:
     caplog.set_level(logging.INFO, "presagio.slack")
     listening = service(slack, bot)
-    assert not listening.connected
+    assert str(listening.status()) == "not listening (Socket Mode)"
     async with running(slack, listening):
-        await until(lambda: listening.connected)
+        await until(lambda: listening.status().listening)
         slack.refuse_connections(5)
         slack.connections[0].drop()
-        await until(lambda: not listening.connected)
-        await until(lambda: listening.connected)
+        await until(lambda: not listening.status().listening)
+        await until(lambda: listening.status().listening)
         await alice.says(slack.im(alice), "Coffee")
         await slack.until(lambda: slack.bot_messages)
-    assert not listening.connected
+    assert not listening.status().listening
     assert "the socket is closed" in caplog.text
     assert "ticket" not in caplog.text
 
@@ -182,6 +185,41 @@ async def test_who_is_known_already_does_not_overtake(
         third = await alice.mentions_bot(general, "third")
         await slack.until(lambda: len(slack.bot_messages) == 3)
     assert [one.thread_ts for one in slack.bot_messages[1:]] == [second.ts, third.ts]
+
+
+async def test_a_stop_waits_for_whoever_is_still_being_looked_up(
+    slack: SlackServer, alice: User, bot: Bot
+) -> None:
+    listening = service(slack, bot)
+    task = asyncio.create_task(listening.run())
+    await slack.until_connected()
+    slack.fail("users.info", Fault(delay=0.3))
+    await alice.says(slack.im(alice), "Coffee")
+    await slack.until(lambda: slack.calls_of("users.info"))
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    assert slack.bot_messages == []
+    assert await bot.conversation.drain(5)
+    assert len(slack.bot_messages) == 1
+
+
+async def test_a_message_shortcut_is_answered_where_only_commands_are_listened_to(
+    slack: SlackServer, alice: User, bot: Bot
+) -> None:
+    general = slack.channel("general", [alice])
+    await bot.set_up(
+        Place(platform="slack", chat_id=general.id, private=False), listening=Listening.COMMANDS
+    )
+    async with running(slack, service(slack, bot)):
+        await alice.mentions_bot(general, "Tea")
+        message = await alice.says(general, "Coffee prices")
+        await alice.uses_shortcut(message, SHORTCUT)
+        await slack.until(lambda: slack.bot_messages)
+        await slack.quiet()
+    (answer,) = slack.bot_messages
+    assert answer.thread_ts == message.ts
+    assert "Coffee prices" in answer.visible
 
 
 async def until(condition: Callable[[], bool]) -> None:
