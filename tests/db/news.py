@@ -1,0 +1,122 @@
+"""Chats, feeds, stories and finds to try the stores of news with."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from db.chats import Chats
+from db.feeds import Feeds
+from db.finds import Finds
+from db.pool import Database
+from db.subscriptions import Subscriptions
+from engine.chat import Chat
+from engine.feeds.stories import link_key
+from engine.feeds.types import ConfiguredFeed, Decision, Feed, NewHeadline, Story
+from engine.posting.types import Chosen, Find, FindState, Mode, Subscription
+from engine.types import Hit
+from tests.bot.prophecies import make_hit, make_prophecy
+
+NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
+SECOND, MINUTE, HOUR, DAY = (
+    timedelta(seconds=1),
+    timedelta(minutes=1),
+    timedelta(hours=1),
+    timedelta(days=1),
+)
+URL = "https://news.test/feed"
+
+
+async def met(database: Database, external_id: str = "1") -> Chat:
+    return await Chats(database).meet("test", external_id, private=False, title=None)
+
+
+async def subscribed(
+    database: Database, external_id: str = "1", mode: Mode = Mode.DAILY
+) -> Subscription:
+    chat = await met(database, external_id)
+    return await Subscriptions(database).set(Subscription(chat=chat, mode=mode), now=NOW - DAY)
+
+
+def make_headline(
+    text: str,
+    *,
+    identity: str | None = None,
+    link: str | None = None,
+    published: datetime = NOW,
+    seen_before: bool = False,
+) -> NewHeadline:
+    return NewHeadline(
+        identity=identity or text,
+        title=f"{text}!",
+        text=text,
+        published=published,
+        link=link,
+        link_key=link_key(link) if link else None,
+        seen_before=seen_before,
+    )
+
+
+async def configured(database: Database, *urls: str, now: datetime = NOW) -> list[Feed]:
+    """Put feeds into the settings, and claim them."""
+    feeds = Feeds(database)
+    await feeds.configured([ConfiguredFeed(url=url) for url in urls], now=now)
+    claimed = await feeds.claim_due(now=now, limit=len(urls), lease=MINUTE)
+    return sorted(claimed, key=lambda feed: urls.index(feed.url))
+
+
+def read(feed: Feed, *headlines: NewHeadline, now: datetime = NOW) -> Decision:
+    """What follows from a poll that brought these headlines."""
+    after = replace(
+        feed,
+        title="The News",
+        next_poll_at=now + HOUR,
+        polled_at=now,
+        succeeded_at=now,
+    )
+    return Decision(feed=after, headlines=headlines)
+
+
+async def brought(
+    database: Database, feed: Feed, *headlines: NewHeadline, now: datetime = NOW
+) -> tuple[Feed, list[Story]]:
+    """Settle such a poll; return the feed as it is then, and the new stories."""
+    decision = read(feed, *headlines, now=now)
+    stories = await Feeds(database).settle(feed, decision, now=now)
+    assert stories is not None
+    return decision.feed, stories
+
+
+async def some_stories(database: Database, number: int) -> list[Story]:
+    """Stories of one feed of the settings."""
+    (feed,) = await configured(database, URL)
+    texts = [f"number{one} happens in city{one} town{one}" for one in range(number)]
+    return (await brought(database, feed, *map(make_headline, texts)))[1]
+
+
+def tweet(number: int) -> Hit:
+    hit = make_hit()
+    return replace(hit, candidate=replace(hit.candidate, external_id=str(number)))
+
+
+async def found(
+    database: Database, story: Story, hits: Sequence[Hit], *, now: datetime = NOW
+) -> Find:
+    """Keep what was judged for a story."""
+    prophecy = make_prophecy(*hits)
+    number = await Finds(database).keep(
+        story, "demo", FindState.JUDGED, coverage=0.5, prophecy=prophecy, now=now
+    )
+    assert number is not None
+    return Find(id=number, story=story, corpus="demo", prophecy=prophecy, found_at=now)
+
+
+async def some_chosen(database: Database, number: int) -> list[Chosen]:
+    """Finds of different stories and different tweets."""
+    stories = await some_stories(database, number)
+    finds = [await found(database, story, [tweet(story.id)]) for story in stories]
+    return [Chosen(find=find, hit=find.prophecy.hits[0]) for find in finds]
+
+
+async def count(database: Database, table: str) -> int:
+    async with database.connection() as connection:
+        return int(await connection.fetchval(f"SELECT count(*) FROM {table}"))
