@@ -1,6 +1,7 @@
 """Answers that were given, for /why, /more and buttons, and the votes on them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import asyncpg
@@ -47,6 +48,15 @@ class Answers:
             row = await connection.fetchrow(self._sql["last_answer"], chat.id, thread)
         return _answer(row)
 
+    async def posted_with(self, answer: Answer) -> list[Answer]:
+        """Return the answers of the post that `answer` is part of, in its order.
+
+        Each shows the one hit that was posted. Empty when it is part of none.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["posted_with"], answer.id)
+        return [page for row in rows if (page := _posted(row))]
+
     async def turn_page(self, answer: Answer) -> None:
         """Store which hits were shown last. The answer must have been stored."""
         async with self._database.connection() as connection:
@@ -87,6 +97,16 @@ def _answer(row: asyncpg.Record | None) -> Answer | None:
         first=row["first"],
         last=row["last"],
     )
+
+
+def _posted(row: asyncpg.Record) -> Answer | None:
+    """Return an answer with the page that shows what was posted of it."""
+    answer = _answer(row)
+    hits = answer.prophecy.hits if answer else ()
+    for first, hit in enumerate(hits):
+        if answer and hit.candidate.external_id == row["external_id"]:
+            return replace(answer, first=first, last=first + 1)
+    return None
 
 
 def _favourite(row: asyncpg.Record) -> Favourite | None:

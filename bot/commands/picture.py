@@ -1,6 +1,7 @@
 """The share picture of an answer's hit."""
 
 import asyncio
+from datetime import datetime
 
 from bot.card import Card, draw_card
 from bot.commands.registry import Command, Services, nothing_yet, too_old
@@ -9,6 +10,7 @@ from bot.reply import Action, Reply
 from bot.request import Request
 from bot.words import Words, marked
 from engine.chat import Answer
+from engine.types import Hit
 
 
 async def _picture(request: Request, services: Services) -> Reply:
@@ -34,10 +36,15 @@ async def _drawn(request: Request, answer: Answer) -> Reply:
 def card_of(answer: Answer, words: Words) -> Card:
     """Return what the picture of the first hit of the answer's page says."""
     headline = answer.prophecy.headline
-    view = hit_view(answer.page[0], headline.date or answer.asked_at, words)
+    return hit_card(answer.page[0], headline.text, headline.date, answer.asked_at, words)
+
+
+def hit_card(hit: Hit, headline: str, date: datetime | None, now: datetime, words: Words) -> Card:
+    """Return what the picture of a hit says; its age counts up to `date`, else to `now`."""
+    view = hit_view(hit, date or now, words)
     return Card(
-        headline=headline.text,
-        headline_date=words.date(headline.date) if headline.date else "",
+        headline=headline,
+        headline_date=words.date(date) if date else "",
         text=view.text,
         handle=f"@{view.author}" if view.author else "",
         date_text=view.date_text,

@@ -2,8 +2,9 @@
 
 from bot.commands.registry import Command, Services, too_old
 from bot.cut import cut
+from bot.post import post_buttons
 from bot.prophecy_reply import answer_buttons, hit_view
-from bot.reply import Action, Reply, aside
+from bot.reply import Action, Button, Reply, aside
 from bot.request import Request
 from bot.words import LANGUAGES, Words, marked, words_for
 from engine.chat import Answer, Favourite
@@ -29,13 +30,24 @@ async def _vote(request: Request, action: Action, services: Services, value: int
     if answer is None or rank is None or language not in LANGUAGES:
         return too_old(request)
     await services.answers.vote(answer, rank, request.who, value, now=request.now)
-    tallies = await services.answers.tallies(answer)
     return Reply(
         words=request.words,
         toast=request.words.say("Noted."),
-        buttons=answer_buttons(page_of(answer, rank), tallies, words_for(language)),
+        buttons=await _buttons(answer, rank, services, words_for(language)),
         replaces=True,
     )
+
+
+async def _buttons(
+    answer: Answer, rank: int, services: Services, words: Words
+) -> tuple[tuple[Button, ...], ...]:
+    """Return the buttons of the message in which somebody voted, with the votes counted."""
+    posted = await services.answers.posted_with(answer)
+    if any(one.id == answer.id and one.page[0].rank == rank for one in posted):
+        tallies = {one.id: await services.answers.tallies(one) for one in posted}
+        return post_buttons(posted, tallies, words)
+    shown = page_of(answer, rank)
+    return answer_buttons(shown, await services.answers.tallies(answer), words)
 
 
 def page_of(answer: Answer, rank: int) -> Answer:

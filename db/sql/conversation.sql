@@ -78,6 +78,14 @@ SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
  WHERE chat_id = $1 AND ($2::text IS NULL OR thread = $2)
  ORDER BY id DESC LIMIT 1
 
+-- name: posted_with
+SELECT a.id, a.asked_at, a.first, a.last, a.prophecy::text AS prophecy, p.external_id
+  FROM posted this
+  JOIN posted p ON p.delivery_id = this.delivery_id
+  JOIN answer a ON a.id = p.answer_id
+ WHERE this.answer_id = $1
+ ORDER BY a.id
+
 -- name: turn_page
 UPDATE answer SET first = $2, last = $3 WHERE id = $1
 

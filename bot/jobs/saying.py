@@ -1,0 +1,73 @@
+"""A delivery put into words, in the language its chat has when it is sent."""
+
+import asyncio
+
+from bot.card import draw_card
+from bot.commands.picture import hit_card
+from bot.engine_sentences import in_language
+from bot.jobs.content import FeedNotice, NothingFound, Picture, Post, from_json
+from bot.post import PostItem, post_reply, spoken
+from bot.reply import Reply
+from bot.words import Words, words_for
+from db.answers import Answers
+from engine.posting.types import Delivery
+
+
+async def reply_of(delivery: Delivery, answers: Answers) -> Reply | None:
+    """Return what a delivery says; None when nothing is left of what it was about.
+
+    Raises StorageError, and ValueError for content that this version cannot read.
+    """
+    content, words = from_json(delivery.content), words_for(delivery.chat.language)
+    match content:
+        case Post():
+            return await _post(content, delivery, answers, words)
+        case Picture():
+            return await _picture(content, words)
+        case NothingFound():
+            date = spoken(content.day, words)
+            text = words.say("No old tweet foretold the news of {date}.", date=date)
+            return Reply(words=words, text=text)
+        case FeedNotice():
+            return Reply(words=words, text=_about_feed(content, words))
+
+
+async def _post(content: Post, delivery: Delivery, answers: Answers, words: Words) -> Reply | None:
+    if not delivery.answers:
+        return None
+    first = await answers.get(delivery.chat, delivery.answers[0])
+    posted = await answers.posted_with(first) if first else []
+    by_id = {answer.id: answer for answer in posted}
+    items = [
+        PostItem(title=story.title, link=story.link, answer=by_id[number])
+        for story, number in zip(content.stories, delivery.answers, strict=False)
+        if number in by_id
+    ]
+    return post_reply(items, words, content.day) if items else None
+
+
+async def _picture(content: Picture, words: Words) -> Reply:
+    card = hit_card(content.hit, content.story.title, content.until, content.until, words)
+    picture = await asyncio.to_thread(draw_card, card)
+    return Reply(words=words, text=content.hit.candidate.url, picture=picture)
+
+
+def _about_feed(notice: FeedNotice, words: Words) -> str:
+    date = words.date(notice.since)
+    if notice.state == "back":
+        return words.say(
+            "The feed {feed} can be read again. It had failed since {date}.",
+            feed=notice.feed,
+            date=date,
+        )
+    if notice.state == "gone":
+        return words.say(
+            "The feed {feed} has ended: its server says that it is gone for good.",
+            feed=notice.feed,
+        )
+    return words.say(
+        "The feed {feed} has failed since {date}. {error} It is tried again from time to time.",
+        feed=notice.feed,
+        date=date,
+        error=in_language(notice.error or "", words),
+    )
