@@ -17,6 +17,8 @@ _SEPARATOR = ":"
 _LONGEST_ACTION = 64  # bytes
 _LARGEST_ID = 2**63 - 1
 
+MOST_HITS = 15  # one message of any platform has room for so many
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:

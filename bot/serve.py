@@ -18,6 +18,7 @@ from bot.face import FaceFailed, Status
 from bot.gates import Gates, Limits
 from bot.incident import reason
 from bot.pasted import read_pasted
+from bot.reply import MOST_HITS
 from bot.settings import Settings
 from db.answers import Answers
 from db.chats import Chats
@@ -171,7 +172,7 @@ def _hall(app: App, turns: Turns, fetcher: Fetcher, now: Callable[[], datetime])
         chats=chats,
         answers=Answers(app.database),
         corpus=app.settings.search.corpus,
-        limit=app.settings.search.limit,
+        limit=min(app.settings.search.limit, MOST_HITS),  # /more shows the others
         unjudged_coverage=settings.unjudged_coverage,
         admins=frozenset(settings.admins),
     )

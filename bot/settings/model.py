@@ -94,7 +94,9 @@ class SearchSettings(Section):
     """How tweets are proposed for a headline."""
 
     corpus: str = Field("", description="Corpus to search; empty means the only one there is.")
-    limit: int = Field(3, ge=1, le=50, description="Tweets in one answer.")
+    limit: int = Field(
+        3, ge=1, le=50, description="Tweets in one answer; a message in a chat has room for 15."
+    )
     candidates: int = Field(
         150, ge=1, le=1000, description="Tweets that retrieval proposes to the judge."
     )

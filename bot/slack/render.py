@@ -22,7 +22,7 @@ from slack_sdk.models.blocks import (
 )
 
 from bot.cut import cut
-from bot.reply import Button, HitView, Reply
+from bot.reply import MOST_HITS, Button, HitView, Reply
 from bot.slack.events import ACTION_PREFIX
 
 # Characters. Slack refuses some 10,000 in all blocks of a message, a limit that it does not
@@ -31,12 +31,11 @@ _HEADLINE = 150
 _TEXT = 8000
 _TWEETS = 5400
 _TWEET = 2000
-_MOST_TWEETS = 15
 _NOTICE = 500
 _AUTHOR = 60
 _LABEL = 75
 _FALLBACK = 300
-_MOST_ROWS = _MOST_TWEETS + 1
+_MOST_ROWS = MOST_HITS + 1
 _LONGEST_LINK = 1000
 
 _BOLD = {"bold": True}
@@ -62,7 +61,7 @@ def blocks(reply: Reply) -> list[Block]:
     found: list[Block] = []
     if headline := _shown(reply.headline or "").strip():
         found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
-    if said := [*_said(reply.text or ""), *_hits(reply), *_items(reply)]:
+    if said := [*_said(reply.text or ""), *_hits(reply), *_items(reply), *_left_out(reply)]:
         found.append(RichTextBlock(elements=said))
     if notice := _shown(reply.notice or "").strip():
         found.append(ContextBlock(elements=[_plain(cut(notice, _NOTICE))]))
@@ -100,17 +99,28 @@ def _said(text: str) -> Iterator[RichTextElement]:
 
 
 def _hits(reply: Reply) -> Iterator[RichTextElement]:
-    hits = reply.hits[:_MOST_TWEETS]
+    hits = reply.hits[:MOST_HITS]
     for hit in hits:
         yield from _hit(hit, reply, len(hits))
 
 
 def _items(reply: Reply) -> Iterator[RichTextElement]:
-    items = reply.items[:_MOST_TWEETS]
+    items = reply.items[:MOST_HITS]
     for item in items:
         headline = cut(_shown(item.headline), _HEADLINE) or "…"
         yield RichTextSectionElement(elements=[_linked(item.link, headline, bold=True)])
         yield from _hit(item.hit, reply, len(items))
+
+
+def _left_out(reply: Reply) -> Iterator[RichTextElement]:
+    number = sum(max(len(shown) - MOST_HITS, 0) for shown in (reply.hits, reply.items))
+    if number:
+        said = reply.words.count(
+            "{number} more tweet does not fit into this message.",
+            "{number} more tweets do not fit into this message.",
+            number,
+        )
+        yield RichTextSectionElement(elements=[_text(said)])
 
 
 def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:

@@ -96,6 +96,15 @@ def test_nothing_is_lost_of_a_tweet_of_ordinary_length() -> None:
     assert text in seen(reply(text)).text
 
 
+@pytest.mark.parametrize(
+    ("hits", "said"), [(15, ""), (16, "1 more tweet "), (50, "35 more tweets ")]
+)
+def test_tweets_that_do_not_fit_are_counted(hits: int, said: str) -> None:
+    shown = seen(reply("Coffee", hits)).text
+    assert shown.count("9 years before") == 15
+    assert (f"{said}does not fit" in shown or f"{said}do not fit" in shown) is bool(said)
+
+
 def test_the_date_leads_to_the_tweet_and_the_facts_are_there() -> None:
     shown = seen(Reply(words=WORDS, headline="News", hits=(replace(HIT, judged=False),)))
     assert [(link.url, link.label) for link in shown.links] == [(HIT.url, HIT.date_text)]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.cut import utf16_length
-from bot.reply import Action, Button, HitView, Reply
+from bot.reply import MOST_HITS, Action, Button, HitView, Reply
 from bot.telegram.render import LONGEST_TEXT, keyboard, messages
 from bot.words import words_for
 from tests.fakes.telegram.html import parse
@@ -60,6 +60,15 @@ def test_any_answer_is_one_message_that_telegram_takes(
     reply = Reply(words=WORDS, headline=headline * times or "x", hits=hits, notice=notice * times)
     (html,) = messages(reply)
     assert utf16_length(shown(html)) <= LONGEST_TEXT
+
+
+def test_all_tweets_of_a_full_page_are_shown() -> None:
+    hits = tuple(view("word " * 100, rank=rank) for rank in range(1, MOST_HITS + 1))
+    (html,) = messages(Reply(words=WORDS, headline="x " * 200, hits=hits, notice="y " * 300))
+    text = shown(html)
+    assert utf16_length(text) <= LONGEST_TEXT
+    assert text.count("9 years before") == MOST_HITS
+    assert "y y" in text
 
 
 @given(text=TEXTS, times=st.integers(1, 300))
