@@ -23,6 +23,7 @@ _START = "import sys; sys.path[:] = sys.argv[2:]; from engine.feeds.worker impor
 _ENVIRONMENT = None if sys.platform == "win32" else dict[str, str]()  # Windows needs its own
 _OUT_OF_TIME = 27  # SIGPROF
 _START_SECONDS = 60.0
+_END_SECONDS = 5.0
 _PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
 
 
@@ -113,8 +114,7 @@ class _Worker:
             self._kill()
             raise _too_long() from exc
         except (ConnectionError, asyncio.IncompleteReadError) as exc:
-            self._kill()
-            if await process.wait() == -_OUT_OF_TIME:
+            if await self._ended(process) == -_OUT_OF_TIME:
                 raise _too_long() from exc
             raise _Ended from exc
         except BaseException:  # cancelled: its answer would be taken for that of the next order
@@ -134,6 +134,17 @@ class _Worker:
             self._kill()
             raise
         return process
+
+    async def _ended(self, process: Process) -> int | None:
+        """Return how a process ended that has closed its output, None if it had to be killed."""
+        try:
+            # Not killed before: that may reap it here, and how it ended is lost to asyncio.
+            async with asyncio.timeout(_END_SECONDS):
+                return await process.wait()
+        except TimeoutError:
+            return None
+        finally:
+            self._kill()
 
     def _kill(self) -> None:
         if self._process is None:

@@ -89,12 +89,12 @@ def _entry(entry: Mapping[str, Any], url: str) -> Entry:
 
 
 def _published(entry: Mapping[str, Any]) -> datetime | None:
-    for name in ("published_parsed", "updated_parsed", "created_parsed"):
-        if parsed := entry.get(name):
-            try:
-                return datetime.fromtimestamp(calendar.timegm(parsed), UTC)
-            except (ValueError, OverflowError, OSError):
-                continue
+    names = ("published_parsed", "updated_parsed", "created_parsed")
+    for parsed in filter(None, (entry[name] for name in names if name in entry)):
+        try:
+            return datetime.fromtimestamp(calendar.timegm(parsed), UTC)
+        except (ValueError, OverflowError, OSError):  # no date of this calendar
+            continue
     return None
 
 

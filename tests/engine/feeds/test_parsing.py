@@ -1,0 +1,257 @@
+"""Feeds are read in processes that may hang and die."""
+
+import asyncio
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]  # no type information
+import pytest
+
+from engine.errors import FeedUnreadable, PresagioError
+from engine.feeds import parsing
+from engine.feeds.parsing import FeedParser
+from engine.feeds.read import read_feed
+from tests.engine.feeds.documents import URL, item, rss
+
+GOOD = rss(item("The port is closed", link="https://e.org/1", more="<category>Sea</category>"))
+# Nested beyond a lenient parser's patience, behind something that a strict one stops at.
+ENDLESS = rss("<item><title>&bad;" + "<a>" * 1_000_000)
+MEGABYTE = 2**20
+
+
+def workers() -> list[psutil.Process]:
+    return [one for one in psutil.Process().children() if _is_worker(one)]
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        return "engine.feeds" in " ".join(process.cmdline())
+    except psutil.Error:  # it is ending
+        return False
+
+
+def is_busy(process: psutil.Process) -> bool:
+    """Tell whether it has done more than to start."""
+    try:
+        return bool(process.cpu_times().user > 1.0)
+    except psutil.Error:  # it is ending
+        return False
+
+
+@pytest.fixture
+async def parser() -> AsyncIterator[FeedParser]:
+    async with FeedParser(workers=1) as parser:
+        yield parser
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    yield
+    assert workers() == []
+
+
+async def titles(parser: FeedParser, body: bytes = GOOD) -> list[str]:
+    return [entry.title for entry in (await parser.parse(body, None, URL)).entries]
+
+
+def most_memory(process: psutil.Process) -> int:
+    """Return the most bytes that the process ever held."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+async def test_a_process_says_what_the_reader_says(parser: FeedParser) -> None:
+    dated = rss(
+        item("One", link="/1", more="<pubDate>Tue, 03 Mar 2020 10:00:00 -0500</pubDate>"),
+        item("Two: “ñ”", guid="2", more="<category>a</category><category>b</category>"),
+        head="<ttl>60</ttl><language>es</language>",
+    )
+    assert await parser.parse(dated, "text/xml", URL) == read_feed(dated, "text/xml", URL)
+
+
+async def test_real_feeds_pass_whole(parser: FeedParser, shared_data: Path) -> None:
+    for name in ("guardian.rss", "giantbomb-podcast.rss"):
+        body = (shared_data / "feeds" / "real" / name).read_bytes()
+        assert await parser.parse(body, None, URL) == read_feed(body, None, URL)
+
+
+async def test_processes_start_when_they_are_needed() -> None:
+    async with FeedParser(workers=3) as parser:
+        assert workers() == []
+        await titles(parser)
+        (first,) = workers()
+        await titles(parser)
+        assert workers() == [first]
+        await asyncio.gather(*(titles(parser) for _ in range(9)))
+        assert len(workers()) == 3
+
+
+async def test_a_process_holds_no_secret_of_its_owner(
+    parser: FeedParser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "secret")
+    await titles(parser)
+    assert "SOME_TOKEN" not in workers()[0].environ()
+
+
+ATTACKS = ("cyclic", "dtd", "dtd_element", "external", "external_file", "quadratic", "xmlbomb")
+HARMLESS = ("simple", "simple-ns")  # the plain documents that attacks are compared with
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize("name", [*ATTACKS, "xmlbomb2"])
+async def test_attacks_are_refused_at_once_and_cost_nothing(
+    parser: FeedParser, name: str, shared_data: Path
+) -> None:
+    await titles(parser)
+    started = time.monotonic()
+    with pytest.raises(FeedUnreadable, match=r"declares XML entities|web page"):
+        await parser.parse(wrapped(shared_data, name), None, URL)
+    assert time.monotonic() - started < 1
+    assert most_memory(workers()[0]) < 100 * MEGABYTE
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+async def test_unknown_elements_inside_a_feed_are_no_attack(
+    parser: FeedParser, name: str, shared_data: Path
+) -> None:
+    assert "The port is closed" in await titles(parser, wrapped(shared_data, name))
+
+
+def wrapped(shared_data: Path, name: str) -> bytes:
+    """Return a feed with what stands before the root of an attack, and its root in an item."""
+    attack = (shared_data / "feeds" / "attacks" / f"{name}.xml").read_text()
+    start = next(i for i, _ in enumerate(attack) if attack[i] == "<" and attack[i + 1].isalpha())
+    root = attack[start:].strip()
+    return rss(item("The port is closed", more=root), prolog=attack[:start])
+
+
+async def test_endless_nesting_is_refused_at_once(parser: FeedParser) -> None:
+    await titles(parser)
+    started = time.monotonic()
+    with pytest.raises(FeedUnreadable, match="nested without end"):
+        await parser.parse(rss("<item>" + "<a>" * 3_000_000), None, URL)
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize(("seconds", "patience"), [(0.3, 30.0), (30.0, 0.3)])
+async def test_a_feed_that_takes_too_long_is_refused_and_the_next_is_read(
+    seconds: float, patience: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsing, "_PER_MEGABYTE", 0.0)
+    async with FeedParser(workers=1, seconds=seconds, patience=patience) as parser:
+        started = time.monotonic()
+        with pytest.raises(FeedUnreadable, match="too long"):
+            await parser.parse(ENDLESS, None, URL)
+        assert time.monotonic() - started < 10  # it would take twenty
+        assert await titles(parser) == ["The port is closed"]
+
+
+async def test_ten_megabytes_are_read(parser: FeedParser) -> None:
+    many = rss(*(item("The port is closed " * 200, guid=str(n)) for n in range(2500)))
+    assert 9e6 < len(many) < 10.5e6
+    assert len((await parser.parse(many, None, URL)).entries) == 2000
+
+
+async def test_a_feed_that_takes_too_much_memory_is_refused() -> None:
+    greedy = rss("<item " + 'a="1" ' * 1_500_000)
+    async with FeedParser(workers=1, memory=200_000_000) as parser:
+        with pytest.raises(FeedUnreadable, match=r"memory|broke down"):
+            await parser.parse(greedy, None, URL)
+        assert await titles(parser) == ["The port is closed"]
+
+
+async def test_a_process_that_died_idle_costs_no_feed(parser: FeedParser) -> None:
+    await titles(parser)
+    (worker,) = workers()
+    worker.kill()
+    assert await titles(parser) == ["The port is closed"]
+    assert workers() != [worker]
+
+
+async def test_a_process_that_dies_over_a_feed_twice_is_the_feeds_fault(
+    parser: FeedParser,
+) -> None:
+    await titles(parser)
+    task = asyncio.create_task(parser.parse(ENDLESS, None, URL))
+    killed: set[int] = set()
+    while not task.done():
+        for worker in workers():
+            if worker.pid not in killed and is_busy(worker):
+                killed.add(worker.pid)
+                worker.kill()
+        await asyncio.sleep(0.02)
+    with pytest.raises(FeedUnreadable, match="broke down"):
+        await task
+    assert len(killed) == 2  # the second was started for it alone
+
+
+async def test_cancelling_ends_the_process_and_mixes_up_no_answers(parser: FeedParser) -> None:
+    for number in range(5):
+        task = asyncio.create_task(parser.parse(ENDLESS, None, URL))
+        await asyncio.sleep(0.05 * number)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await titles(parser) == ["The port is closed"]
+    assert len(workers()) == 1
+
+
+async def test_a_slow_feed_holds_up_no_other() -> None:
+    async with FeedParser(workers=2) as parser:
+        await titles(parser)
+        slow = asyncio.create_task(parser.parse(ENDLESS, None, URL))
+        await asyncio.sleep(0)
+        for _ in range(50):
+            await titles(parser)
+        assert not slow.done()
+        slow.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await slow
+
+
+async def test_the_event_loop_goes_on_while_a_feed_is_read(parser: FeedParser) -> None:
+    await titles(parser)
+    task = asyncio.create_task(parser.parse(ENDLESS, None, URL))
+    turns = 0
+    until = time.monotonic() + 0.5
+    while time.monotonic() < until:
+        await asyncio.sleep(0.01)
+        turns += 1
+    task.cancel()
+    assert turns > 15
+
+
+async def test_a_process_that_cannot_start_is_not_the_feeds_fault(
+    parser: FeedParser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for program in ("/nowhere/python", "/bin/false"):
+        monkeypatch.setattr(sys, "executable", program)
+        with pytest.raises(PresagioError, match="cannot be started") as caught:
+            await titles(parser)
+        assert not isinstance(caught.value, FeedUnreadable)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_the_process_ends_with_its_owner() -> None:
+    owner = """
+        import asyncio, os, sys
+        from engine.feeds.parsing import FeedParser
+        async def main():
+            async with FeedParser(workers=1) as parser:
+                await parser.parse(b"<rss version='2.0'/>", None, "https://e.org/")
+                print(*[child.pid for child in __import__("psutil").Process().children()])
+                sys.stdout.flush()
+                os.kill(os.getpid(), 9)
+        asyncio.run(main())
+    """
+    ran = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(owner)], capture_output=True, text=True, check=False
+    )
+    (pid,) = map(int, ran.stdout.split())
+    psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=5)
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE

@@ -1,0 +1,299 @@
+"""What the bytes of a feed say."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import FeedUnreadable
+from engine.feeds.read import read_feed
+from engine.feeds.types import Entry, ParsedFeed
+from tests.engine.feeds.documents import URL, item, rss
+
+# A page that an address moved to, kept among the feeds; nothing in it is one.
+NO_FEED = "unrecognized.rss"
+ITEM = re.compile(rb"<(?:item|entry)[\s>/]")
+
+
+@pytest.fixture
+def real(shared_data: Path) -> Path:
+    return shared_data / "feeds" / "real"
+
+
+def read(body: bytes, content_type: str | None = None) -> ParsedFeed:
+    return read_feed(body, content_type, URL)
+
+
+def only(feed: ParsedFeed) -> Entry:
+    (entry,) = feed.entries
+    return entry
+
+
+def test_published_feeds_have_the_entries_that_their_authors_wrote(real: Path) -> None:
+    files = [*real.glob("*.rss"), *real.glob("*.atom")]
+    written = {file.name: len(ITEM.findall(file.read_bytes())) for file in files}
+    assert written.pop(NO_FEED) == 0
+    found = {name: read((real / name).read_bytes()).entries for name in written}
+    assert {name: len(entries) for name, entries in found.items()} == written
+    assert len(written) == 30
+    for entries in found.values():
+        assert len({entry.identity for entry in entries}) == len(entries)
+
+
+def test_a_page_in_place_of_a_feed_is_refused(real: Path) -> None:
+    with pytest.raises(FeedUnreadable, match="not a feed"):
+        read((real / NO_FEED).read_bytes())
+
+
+def test_feeds_in_other_encodings_keep_their_accents(real: Path) -> None:
+    titles = [entry.title for entry in read((real / "encoding.rss").read_bytes()).entries]
+    assert "Lisboa quer passes sociais com acesso a táxis e bicicletas" in titles
+    assert read((real / "uolNoticias.rss").read_bytes()).entries[0].title.isprintable()
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_a_feed_that_was_cut_is_read_as_far_as_it_goes(share: float, real: Path) -> None:
+    body = (real / "guardian.rss").read_bytes()
+    cut = body[: int(len(body) * share)]
+    whole = cut.count(b"</item>")
+    assert whole <= len(read(cut).entries) <= whole + 1
+
+
+RSS = rss(
+    item(
+        "Port &amp;amp; harbour &lt;b&gt;closed&lt;/b&gt;",
+        link="/storm?id=1&amp;utm_source=rss",
+        guid="tag:1",
+        more="<pubDate>Tue, 03 Mar 2020 10:00:00 -0500</pubDate><category>Weather</category>"
+        "<description>&lt;p&gt;Ships wait.&lt;/p&gt;&lt;script&gt;x()&lt;/script&gt;</description>"
+        "<author>desk@example.org (Ann Lee)</author>",
+    ),
+    head="<language>en-us</language><ttl>45</ttl>",
+)
+ATOM = b"""<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en-us"><title>The Lighthouse</title>
+<link href="https://news.example.org/"/><entry><id>tag:1</id>
+<title type="html">Port &amp;amp; harbour &lt;b&gt;closed&lt;/b&gt;</title>
+<link rel="enclosure" href="/a.mp3"/><link href="/storm?id=1&amp;utm_source=rss"/>
+<updated>2020-03-03T15:00:00Z</updated><category term="Weather"/>
+<author><name>Ann Lee</name></author>
+<summary type="html">&lt;p&gt;Ships wait.&lt;/p&gt;&lt;script&gt;x()&lt;/script&gt;</summary>
+</entry></feed>"""
+RDF = b"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+ xmlns="http://purl.org/rss/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/">
+<channel rdf:about="https://news.example.org/"><title>The Lighthouse</title>
+<link>https://news.example.org/</link><dc:language>en-us</dc:language></channel>
+<item rdf:about="tag:1"><title>Port &amp;amp; harbour closed</title>
+<link>/storm?id=1&amp;utm_source=rss</link><description>Ships wait.</description>
+<dc:date>2020-03-03T15:00:00Z</dc:date><dc:creator>Ann Lee</dc:creator>
+<dc:subject>Weather</dc:subject></item></rdf:RDF>"""
+JSON = orjson.dumps(
+    {
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": "The Lighthouse",
+        "home_page_url": "https://news.example.org/",
+        "language": "en-US",
+        "items": [
+            {
+                "id": "tag:1",
+                "url": "/storm?id=1&utm_source=rss",
+                "title": "Port & harbour closed",
+                "content_html": "<p>Ships wait.</p>",
+                "date_published": "2020-03-03T10:00:00-05:00",
+                "authors": [{"name": "Ann Lee"}],
+                "tags": ["Weather"],
+            }
+        ],
+    }
+)
+
+
+@pytest.mark.parametrize("body", [RSS, ATOM, RDF, JSON], ids=["rss", "atom", "rdf", "json"])
+def test_every_format_says_the_same(body: bytes) -> None:
+    feed = read(body)
+    assert (feed.title, feed.link) == ("The Lighthouse", "https://news.example.org/")
+    entry = only(feed)
+    assert entry.identity.endswith("tag:1")
+    assert entry.title == "Port & harbour closed"
+    assert entry.link == "https://news.example.org/storm?id=1&utm_source=rss"
+    assert entry.summary == "Ships wait."
+    assert entry.published == datetime(2020, 3, 3, 15, tzinfo=UTC)
+    assert entry.author is not None and "Ann Lee" in entry.author
+    assert entry.tags == ("Weather",)
+    assert feed.language == "en"
+
+
+@pytest.mark.parametrize(
+    ("head", "seconds"),
+    [
+        ("<ttl>45</ttl>", 2700),
+        ("<ttl>soon</ttl>", None),
+        ("<ttl>-5</ttl>", None),
+        ("<ttl>99999999999999999999</ttl>", None),
+        (
+            '<sy:updatePeriod xmlns:sy="http://purl.org/rss/1.0/modules/syndication/">daily'
+            '</sy:updatePeriod><sy:updateFrequency xmlns:sy="http://purl.org/rss/1.0/modules/'
+            'syndication/">4</sy:updateFrequency>',
+            21_600,
+        ),
+        ("", None),
+    ],
+)
+def test_the_author_says_how_long_a_feed_keeps(head: str, seconds: float | None) -> None:
+    assert read(rss(head=head)).ttl == seconds
+
+
+NAMES = "El niño ganó: “sí”, dijo Núñez"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "declared", "header"),
+    [
+        ("utf-8", "utf-8", None),
+        ("utf-8", "iso-8859-1", None),  # lies
+        ("utf-8", None, "text/xml; charset=us-ascii"),  # lies
+        ("utf-8-sig", None, None),
+        ("windows-1252", "windows-1252", None),
+        ("windows-1252", "utf-8", None),  # lies
+        ("windows-1252", None, "application/rss+xml; charset=windows-1252"),
+        ("utf-16", "utf-16", None),
+        ("utf-16-le", "utf-16", None),
+        ("utf-32", None, None),
+    ],
+)
+def test_words_survive_wrong_encodings(
+    encoding: str, declared: str | None, header: str | None
+) -> None:
+    prolog = f'<?xml version="1.0" encoding="{declared}"?>' if declared else ""
+    body = rss(item(NAMES), prolog=prolog).decode().encode(encoding)
+    assert only(read(body, header)).title == NAMES
+
+
+def test_one_broken_byte_does_not_spoil_the_rest() -> None:
+    body = rss(item(NAMES), item("Niño, año, señal")).replace("año".encode(), b"a\xf1o")
+    assert [entry.title for entry in read(body).entries] == [NAMES, "Niño, a\ufffdo, señal"]
+
+
+def test_nul_and_control_characters_go() -> None:
+    body = rss(item("The\0 port is\x08 closed", guid="a\0b"))
+    assert only(read(body)).title == "The port is closed"
+    assert only(read(body)).identity.endswith("ab")
+
+
+@pytest.mark.parametrize("name", ["javascript:alert(1)", "file:///etc/passwd", "ftp://e.org/a", ""])
+def test_only_web_links_are_links(name: str) -> None:
+    assert only(read(rss(item("Words", link=name)))).link is None
+
+
+def test_identity_is_the_guid_then_the_link_then_the_words() -> None:
+    entries = read(
+        rss(
+            item("One", link="https://e.org/1", guid="g1"),
+            item("Two", link="https://e.org/2"),
+            item("Three"),
+            item("Four"),
+        )
+    ).entries
+    assert entries[0].identity.endswith("g1")
+    assert entries[1].identity == "https://e.org/2"
+    assert len({entry.identity for entry in entries}) == 4
+
+
+def test_a_guid_that_all_entries_share_identifies_none() -> None:
+    entries = read(
+        rss(
+            item("One", guid="https://e.org/", link="https://e.org/1"),
+            item("Two", guid="https://e.org/", link="https://e.org/2"),
+            item("Two", guid="https://e.org/", link="https://e.org/2"),
+        )
+    ).entries
+    assert [entry.identity for entry in entries] == [f"https://e.org/{n}" for n in (1, 2, 2)]
+
+
+def test_an_endless_list_is_cut() -> None:
+    many = b'{"version": "https://jsonfeed.org/version/1", "items": [' + b"{}," * 5000 + b"{}]}"
+    assert len(read(many).entries) == 2000
+    assert len(read(rss(*(item(f"Item {n}") for n in range(2100)))).entries) == 2000
+
+
+def test_an_old_document_type_is_no_offence() -> None:
+    old = (
+        '<?xml version="1.0"?><!DOCTYPE rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN"'
+        ' "http://my.netscape.com/publish/formats/rss-0.91.dtd">'
+    )
+    assert only(read(rss(item("The port is closed"), prolog=old))).title == "The port is closed"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "not a feed"),
+        (b"   \n", "not a feed"),
+        (b"\0" * 1000, "not a feed"),
+        (b"Not found", "not a feed"),
+        (b"<!doctype html><html><body>Hello</body></html>", "web page"),
+        (b"<!-- x --><html><body>Hello</body></html>", "web page"),
+        (b"<!--" * 1000, "ends before it begins"),
+        (b'{"items": []}', "not a JSON Feed"),
+        (b'{"version": "https://jsonfeed.org/version/1"', "broken JSON"),
+        (b'{"a":' * 100_000, "broken JSON"),
+        (rss(item("<a>" * 300 + "</a>" * 300)), "nested without end"),
+        (rss(item("<a>" * 100_000)), "nested without end"),
+        (rss(prolog="<!DOCTYPE rss [<!ENTITY a 'b'>]>"), "declares XML entities"),
+        (rss(prolog="<!DOCTYPE rss [ ]>"), "declares XML entities"),
+        (rss(prolog="<!doctype bomb><!-- x -->"), "declares XML entities"),
+        (rss(prolog="<!-- <a> --><!DOCTYPE rss [<!ENTITY a 'b'>]>"), "declares XML entities"),
+        (rss(prolog="junk <!DOCTYPE rss [<!ENTITY a 'b'>]>"), "declares XML entities"),
+        (rss(prolog="<!DOCTYPE rss><!-- <!ENTITY a 'b'> -->"), "declares XML entities"),
+    ],
+)
+def test_what_is_no_feed_is_refused(body: bytes, words: str) -> None:
+    with pytest.raises(FeedUnreadable, match=words):
+        read(body)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-7", "cp037"])
+def test_no_encoding_hides_an_entity(encoding: str) -> None:
+    prolog = f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE rss [<!ENTITY a "boo">]>'
+    body = rss(item("&a;"), prolog=prolog).decode().encode(encoding)
+    try:
+        titles = [entry.title for entry in read(body, f"text/xml; charset={encoding}").entries]
+    except FeedUnreadable:
+        titles = []
+    assert not any("boo" in title for title in titles)
+
+
+def test_an_article_about_entities_may_quote_them() -> None:
+    body = rss(item("How XML works", more="<description><![CDATA[<!ENTITY a 'b'>]]></description>"))
+    assert only(read(body)).title == "How XML works"
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.one_of(
+        st.binary(max_size=400),
+        st.lists(
+            st.sampled_from(
+                re.findall(
+                    r"\S+",
+                    "<rss <channel> <item> </item> <entry> <title> </title> <![CDATA[ ]]> <!-- "
+                    "--> <!DOCTYPE > &amp; &#xD800; & < words <link> {} \0 é <guid> <?xml ?>",
+                )
+            )
+        ).map(lambda parts: "".join(parts).encode()),
+        st.text().map(lambda text: rss(item(text))),
+    )
+)
+def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+    try:
+        feed = read(body)
+    except FeedUnreadable:
+        return
+    for entry in feed.entries:
+        assert entry.identity
+        shown = (entry.title, entry.summary, entry.identity, entry.link or "", *entry.tags)
+        "".join(shown).encode()  # no lone surrogates
+        assert "\0" not in "".join(shown)
