@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bot.commands.registry import Command, Services
 from bot.reply import Reply
 from bot.request import Request
-from bot.words import Words, marked
+from bot.words import marked
 from engine.chat import Listening
 
 
@@ -16,7 +16,7 @@ def help_command(others: Sequence[Command]) -> Command:
         words, asked = request.words, request.text.lstrip("/").lower()
         for listed in (*others, command):
             if asked in listed.names:
-                return Reply(words=words, text=_one(listed, words), ephemeral=True)
+                return Reply(words=words, text=_one(listed, request), ephemeral=True)
         return Reply(words=words, text=_all(request, (*others, command)), ephemeral=True)
 
     command = Command(
@@ -26,6 +26,8 @@ def help_command(others: Sequence[Command]) -> Command:
         usage=marked("/help [COMMAND]"),
         example="/help why",
         handler=answer,
+        # Slack keeps /help for itself and has no start that it would tell a bot of.
+        elsewhere={"slack": "/presagio help"},
     )
     return command
 
@@ -36,7 +38,7 @@ def _all(request: Request, commands: Sequence[Command]) -> str:
         "There is always a tweet. Send me a headline or a link; I look for old tweets that"
         " foretold it."
     )
-    lines = [_line(command, words) for command in commands]
+    lines = [_line(command, request) for command in commands]
     example = words.say("For example: {example}", example=words.say(commands[0].example))
     return "\n".join([greeting, _listening(request), "", *lines, "", example])
 
@@ -52,14 +54,17 @@ def _listening(request: Request) -> str:
     }[request.known_chat.listening]
 
 
-def _line(command: Command, words: Words) -> str:
-    return f"{words.say(command.usage)}: {words.say(command.summary)}"
+def _line(command: Command, request: Request) -> str:
+    words = request.words
+    usage = command.written_for(request.place.platform, words.say(command.usage))
+    return f"{usage}: {words.say(command.summary)}"
 
 
-def _one(command: Command, words: Words) -> str:
-    lines = [_line(command, words)]
-    if command.aliases:
-        also = ", ".join(f"/{alias}" for alias in command.aliases)
+def _one(command: Command, request: Request) -> str:
+    words, platform = request.words, request.place.platform
+    lines = [_line(command, request)]
+    if others := command.names_on(platform)[1:]:
+        also = ", ".join(f"/{alias}" for alias in others)
         lines.append(words.say("Also: {also}", also=also))
-    example = words.say("For example: {example}", example=words.say(command.example))
-    return "\n".join([*lines, example])
+    example = command.written_for(platform, words.say(command.example))
+    return "\n".join([*lines, words.say("For example: {example}", example=example)])

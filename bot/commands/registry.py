@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -57,6 +57,7 @@ class Command:
     """One thing a person can ask for. The handler gets the text after the command.
 
     Summary, usage and example are English; they are translated where they are shown.
+    `elsewhere` tells how it is called on platforms that keep its names for themselves.
     """
 
     name: str
@@ -67,11 +68,21 @@ class Command:
     handler: Handler
     admin: bool = False  # in groups, for admins only
     actions: Mapping[str, ActionHandler] | None = None  # its buttons, by action name
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name and the aliases."""
+        """The name and the aliases, all of which are understood everywhere."""
         return (self.name, *self.aliases)
+
+    def names_on(self, platform: str) -> tuple[str, ...]:
+        """The names that the platform can offer."""
+        return () if platform in self.elsewhere else self.names
+
+    def written_for(self, platform: str, text: str) -> str:
+        """Return a usage or an example as people type it on the platform."""
+        own = f"/{self.name}"
+        return text.replace(own, self.elsewhere.get(platform, own), 1)
 
 
 class Registry:
@@ -99,7 +110,7 @@ class Registry:
         name, text = called
         command = self._by_name.get(name)
         if command is None:
-            return aside(request, self._unknown(name, request.words))
+            return aside(request, self._unknown(name, request))
         if command.admin and not await may_steer(request, services):
             return aside(request, admins_only(command.name, request.words))
         return await command.handler(replace(request, text=text), services)
@@ -113,14 +124,18 @@ class Registry:
             return aside(request, admins_only(command.name, request.words))
         return await handler(request, action, services)
 
-    def _unknown(self, name: str, words: Words) -> str:
-        name = cut(name, _LONGEST_NAME)
-        close = difflib.get_close_matches(name, self._by_name, n=1)
+    def _unknown(self, name: str, request: Request) -> str:
+        words, name = request.words, cut(name, _LONGEST_NAME)
         said = [words.say("I know no command /{name}.", name=name)]
-        if close:
-            said.append(words.say("Did you mean /{name}?", name=close[0]))
-        said.append(words.say("/help lists all of them."))
+        if close := difflib.get_close_matches(name, self._by_name, n=1):
+            meant = self._as_typed(close[0], request)
+            said.append(words.say("Did you mean {command}?", command=meant))
+        said.append(words.say("{help} lists all of them.", help=self._as_typed("help", request)))
         return " ".join(said)
+
+    def _as_typed(self, name: str, request: Request) -> str:
+        command, typed = self._by_name.get(name), f"/{name}"
+        return command.written_for(request.place.platform, typed) if command else typed
 
 
 async def may_steer(request: Request, services: Services) -> bool:

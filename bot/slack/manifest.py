@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bot.commands import Command
-from bot.slack.events import SHORTCUT
+from bot.slack.events import PLATFORM, SHORTCUT
 
 SCOPES = (
     "app_mentions:read",
@@ -16,16 +16,6 @@ SCOPES = (
     "reactions:write",
     "users:read",
 )
-# Slack's own commands, which an app cannot have: slack.com/help/articles/201259356. What is among
-# them is reached by "/presagio help".
-# fmt: off
-RESERVED = {
-    "active", "apps", "archive", "away", "call", "collapse", "dm", "dnd", "expand", "feed",
-    "feedback", "help", "huddle", "invite", "join", "keys", "kick", "leave", "list", "me",
-    "msg", "mute", "open", "prefs", "pro", "remind", "remove", "rename", "search", "shortcuts",
-    "shrug", "star", "status", "topic", "who",
-}
-# fmt: on
 EVENTS = ("app_mention", "message.channels", "message.groups", "message.im")
 
 
@@ -41,8 +31,7 @@ def manifest(commands: Sequence[Command], *, request_url: str = "") -> dict[str,
         }
         | ({"url": request_url} if request_url else {})
         for command in commands
-        for name in command.names
-        if name not in RESERVED
+        for name in command.names_on(PLATFORM)
     ]
     own = {
         "command": "/presagio",

@@ -1,6 +1,7 @@
 """/help tells what the bot does here, in the chat's language, with an example that works."""
 
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -50,6 +51,20 @@ async def test_one_command_is_shown_with_its_example(bot: Bot, asked: str, expec
     text = (await bot.say(f"/help {asked}")).text or ""
     assert expected in text
     assert len(text.splitlines()) <= 3
+
+
+async def test_on_slack_help_is_called_as_slack_allows(bot: Bot) -> None:
+    place = replace(GROUP, platform="slack")
+    listed = (await bot.say("/help", place=place)).text or ""
+    assert "/presagio help [COMMAND]: this list" in listed
+    assert "/prophecy HEADLINE: find" in listed
+    one = (await bot.say("/help help", place=place)).text or ""
+    assert one.splitlines()[1:] == ["For example: /presagio help why"]
+    unknown = (await bot.say("/hepl", place=place)).text
+    assert unknown == (
+        "I know no command /hepl. Did you mean /presagio help? /presagio help lists all of them."
+    )
+    assert (await bot.say("/start", place=place)).text == listed
 
 
 @pytest.mark.parametrize(

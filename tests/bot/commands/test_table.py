@@ -1,18 +1,28 @@
-"""The README tells of the commands that there are."""
+"""README and guides tell of the commands that there are."""
 
 from pathlib import Path
+
+import pytest
 
 from bot.commands import standard_commands
 from bot.commands.table import command_table
 
-README = Path(__file__).resolve().parents[3] / "README.md"
+ROOT = Path(__file__).resolve().parents[3]
 BEGIN, END = "<!-- commands -->\n", "\n<!-- /commands -->"
 
 
-def test_the_readme_holds_the_table() -> None:
-    text = README.read_text(encoding="utf-8")
+@pytest.mark.parametrize(("page", "platform"), [("README.md", ""), ("docs/slack.md", "slack")])
+def test_a_page_holds_the_table(page: str, platform: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
     table = text.partition(BEGIN)[2].partition(END)[0]
-    assert table == command_table(standard_commands().commands)
+    assert table == command_table(standard_commands().commands, platform)
+
+
+def test_slack_is_told_no_name_that_it_keeps_for_itself() -> None:
+    table = command_table(standard_commands().commands, "slack")
+    assert "| `/presagio help [COMMAND]` | this list, or one command with an example |" in table
+    assert "`/help" not in table
+    assert "/start" not in table
 
 
 def test_a_row_says_how_it_is_called_and_what_it_does() -> None:
