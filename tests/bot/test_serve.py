@@ -1,4 +1,4 @@
-"""What `presagio serve` tells of its faces."""
+"""What `presagio serve` tells of its faces, and what it makes of the settings."""
 
 import asyncio
 import logging
@@ -8,7 +8,10 @@ from dataclasses import dataclass
 import pytest
 
 from bot.face import Status
+from bot.reply import MOST_HITS
 from bot.serve import tell_status
+from tests.fakes.slack import SlackServer
+from tests.scenarios.slack.stage import slack_staged
 
 
 @dataclass
@@ -50,3 +53,20 @@ async def test_what_a_face_begins_and_ceases_to_hear_is_logged_once(
     telling.cancel()
     with suppress(asyncio.CancelledError):
         await telling
+
+
+async def test_a_message_shows_no_more_than_it_has_room_for_and_more_shows_the_rest(
+    database_url: str,
+) -> None:
+    words = "alps bank cats dogs eggs fish gold hats iron jazz kiwi lamb mice nuts oaks pigs quiz"
+    tweets = tuple(f"Coffee {word} {word[::-1]} {word * 2}" for word in words.split())
+    async with slack_staged(database_url, SlackServer(), tweets) as stage:
+        stage.environment["PRESAGIO_SEARCH__LIMIT"] = "50"
+        async with stage.serving():
+            direct = stage.slack.im(stage.alice)
+            await stage.alice.says(direct, "Coffee")
+            (answer,) = await stage.replies(1)
+            await stage.alice.clicks(answer, "More")
+            _, rest = await stage.replies(2)
+    shown = [one.visible.count("(0.") for one in (answer, rest)]
+    assert shown == [MOST_HITS, len(tweets) - MOST_HITS]
