@@ -16,7 +16,7 @@ _LONGEST_TAG = 100
 _LONGEST_LINK = 2_000
 _MARKUP_PER_TEXT = 10  # what is cut off before tags are removed holds no text that is kept
 
-_OPAQUE = re.compile(r"<(script|style)\b[^<]*(?:<(?!/\1)[^<]*)*</\1\s*>", re.IGNORECASE)
+_OPAQUE = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(?:/?[a-zA-Z][^<>]*|!--[^<>]*--|!\[CDATA\[|![^<>]*)>")
 _INLINE = re.compile(
     r"</?(?:a|abbr|b|bdi|cite|code|em|font|i|mark|q|s|small|span|strong|sub|sup|u)\b[^<>]*>",

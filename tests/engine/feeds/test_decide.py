@@ -1,0 +1,267 @@
+"""What follows from one poll."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import FeedUnreadable, FetchError, FetchStatus, FetchTimeout
+from engine.feeds.decide import decide
+from engine.feeds.types import (
+    DAY,
+    HOUR,
+    Decision,
+    Entry,
+    Failed,
+    Feed,
+    FeedBack,
+    FeedFailing,
+    ParsedFeed,
+    Polled,
+    PollSettings,
+    Read,
+    Unchanged,
+)
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+BEFORE = NOW - timedelta(hours=1)
+SETTINGS = PollSettings(interval=HOUR, spread=0.2)
+ENTRY = Entry(identity="1", title="The port of Lima is closed")
+NEW = Feed(id=1, url="https://e.org/feed", next_poll_at=NOW)
+KNOWN = replace(NEW, succeeded_at=BEFORE, polled_at=BEFORE, etag='"a"', last_modified="then")
+
+
+def read(*entries: Entry, moved: str | None = None, **headers: str) -> Read:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Read(parsed=ParsedFeed(entries=entries, title="News"), headers=named, moved=moved)
+
+
+def failed(status: int | None = None, retry_after: str | None = None) -> Failed:
+    if status is None:
+        return Failed(error=FetchTimeout("e.org does not answer.", fix="Try again later."))
+    return Failed(error=FetchStatus("e.org failed.", status=status, retry_after=retry_after))
+
+
+def after(feed: Feed, outcome: Polled, *, now: datetime = NOW, jitter: float = 0.0) -> Decision:
+    return decide(feed, outcome, now=now, settings=SETTINGS, jitter=jitter)
+
+
+def test_the_first_poll_marks_what_is_there_as_seen() -> None:
+    decision = after(NEW, read(ENTRY))
+    assert [headline.seen_before for headline in decision.headlines] == [True]
+    assert decision.feed.primed
+    later = after(decision.feed, read(ENTRY, replace(ENTRY, identity="2")))
+    assert [headline.seen_before for headline in later.headlines] == [False, False]
+
+
+def test_a_feed_that_began_empty_brings_news_next_time() -> None:
+    decision = after(NEW, read())
+    assert not after(decision.feed, read(ENTRY)).headlines[0].seen_before
+
+
+def test_a_good_answer_settles_everything() -> None:
+    worn = replace(KNOWN, failures=2, failing_since=BEFORE, error="It failed.")
+    feed = after(worn, read(ENTRY, ETag='W/"b"', Last_Modified="now")).feed
+    assert feed == replace(
+        KNOWN,
+        title="News",
+        etag='W/"b"',
+        last_modified="now",
+        polled_at=NOW,
+        succeeded_at=NOW,
+        next_poll_at=NOW + timedelta(hours=1),
+    )
+
+
+def test_an_answer_without_validators_ends_the_old_ones() -> None:
+    feed = after(KNOWN, read(ENTRY)).feed
+    assert (feed.etag, feed.last_modified) == (None, None)
+
+
+def test_a_title_once_known_outlives_a_poll_without_one() -> None:
+    nameless = Read(parsed=ParsedFeed(entries=()), headers={})
+    assert after(replace(KNOWN, title="News"), nameless).feed.title == "News"
+
+
+def test_unchanged_keeps_validators_and_brings_nothing() -> None:
+    decision = after(KNOWN, Unchanged(headers={"etag": '"other"', "cache-control": "max-age=7200"}))
+    assert decision == Decision(
+        feed=replace(KNOWN, polled_at=NOW, succeeded_at=NOW, next_poll_at=NOW + timedelta(hours=2))
+    )
+
+
+def test_unchanged_of_a_feed_never_read_is_a_failure() -> None:
+    feed = after(NEW, Unchanged(headers={})).feed
+    assert (feed.primed, feed.failures) == (False, 1)
+
+
+def test_a_failure_keeps_validators_title_and_what_was_seen() -> None:
+    feed = after(replace(KNOWN, title="News"), failed(500)).feed
+    assert feed == replace(
+        KNOWN,
+        title="News",
+        polled_at=NOW,
+        failures=1,
+        failing_since=NOW,
+        error="e.org failed.",
+        next_poll_at=NOW + timedelta(hours=1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "wait"),
+    [
+        (failed(), HOUR),
+        (failed(503, "7200"), 2 * HOUR),
+        (failed(429, "Sun, 22 Nov 2026 15:00:00 GMT"), 3 * HOUR),
+        (failed(503, "9999999"), DAY),
+        (read(Retry_After="7200"), 2 * HOUR),
+        (Unchanged(headers={"Retry-After": "7200"}), 2 * HOUR),
+    ],
+)
+def test_servers_may_ask_to_be_left_alone(outcome: Polled, wait: float) -> None:
+    assert after(KNOWN, outcome).feed.next_poll_at == NOW + timedelta(seconds=wait)
+    later = after(KNOWN, outcome, jitter=1.0).feed.next_poll_at
+    assert later == NOW + timedelta(seconds=wait * 1.2)
+
+
+def polls(feed: Feed, outcomes: Sequence[Polled]) -> list[Decision]:
+    """Return what follows from each, polled when it is due."""
+    decisions = []
+    for outcome in outcomes:
+        decisions.append(after(feed, outcome, now=feed.next_poll_at))
+        feed = decisions[-1].feed
+    return decisions
+
+
+def test_failing_is_told_once_after_a_day_and_back_once() -> None:
+    decisions = polls(KNOWN, [failed()] * 40 + [read(ENTRY)] * 3)
+    told = [(number, notice) for number, one in enumerate(decisions) for notice in one.notices]
+    (first, failing), (last, back) = told
+    assert isinstance(failing, FeedFailing) and isinstance(back, FeedBack)
+    assert (failing.since, failing.gone, failing.feed.error) == (
+        NOW,
+        False,
+        "e.org does not answer.",
+    )
+    times = [decision.feed.polled_at or NOW for decision in decisions]
+    assert times[first - 1] < NOW + timedelta(days=1) <= times[first]
+    assert (last, back.since) == (40, NOW)
+
+
+def test_short_failures_are_not_told() -> None:
+    decisions = polls(KNOWN, [failed(), failed(), failed(), read(ENTRY), failed(), read(ENTRY)])
+    assert [one.notices for one in decisions] == [()] * 6
+
+
+def test_one_failure_before_a_long_pause_of_ours_is_not_a_long_failure() -> None:
+    feed = after(KNOWN, failed()).feed
+    assert after(feed, failed(), now=NOW + timedelta(days=9)).notices == ()
+
+
+def test_gone_is_told_at_once_and_only_a_good_answer_revives_it() -> None:
+    decision = after(KNOWN, failed(410))
+    (notice,) = decision.notices
+    assert isinstance(notice, FeedFailing) and notice.gone and decision.feed.gone
+    again = after(decision.feed, failed(410))
+    assert again.feed.gone and again.notices == ()
+    back = after(again.feed, read(ENTRY))
+    assert not back.feed.gone and [type(one) for one in back.notices] == [FeedBack]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 451, 500, 503])
+def test_nothing_but_410_is_gone(status: int) -> None:
+    assert not any(one.feed.gone for one in polls(KNOWN, [failed(status)] * 50))
+
+
+MOVED = "https://new.example.org/feed"
+
+
+def test_a_permanent_redirect_is_believed_when_it_repeats() -> None:
+    first, second = polls(KNOWN, [read(moved=MOVED), Unchanged(headers={}, moved=MOVED)])
+    assert (first.feed.url, first.feed.moved_to) == (KNOWN.url, MOVED)
+    assert (second.feed.url, second.feed.moved_to, second.feed.moved_times) == (MOVED, None, 0)
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        [read(moved=MOVED), read()],
+        [read(moved=MOVED), read(), read(moved=MOVED)],
+        [read(moved=MOVED), read(moved="https://third.example.org/")],
+        [failed(), failed()],
+    ],
+)
+def test_other_redirects_are_not_believed(outcomes: list[Polled]) -> None:
+    assert polls(KNOWN, outcomes)[-1].feed.url == KNOWN.url
+
+
+def test_a_failure_between_does_not_forget_a_redirect() -> None:
+    assert polls(KNOWN, [read(moved=MOVED), failed(), read(moved=MOVED)])[-1].feed.url == MOVED
+
+
+feeds = st.builds(
+    replace,
+    st.just(NEW),
+    succeeded_at=st.sampled_from([None, BEFORE]),
+    failures=st.integers(min_value=0, max_value=10**6),
+    failing_since=st.sampled_from([None, BEFORE, NOW - timedelta(days=400)]),
+    told_failing=st.booleans(),
+    gone=st.booleans(),
+    moved_to=st.sampled_from([None, MOVED]),
+)
+said = st.dictionaries(st.sampled_from(["cache-control", "Expires", "Retry-After"]), st.text())
+moves = st.sampled_from([None, MOVED])
+errors: st.SearchStrategy[FetchError] = st.one_of(
+    st.just(FeedUnreadable("This is not a feed.")),
+    st.builds(
+        FetchStatus,
+        st.just("e.org failed."),
+        status=st.integers(min_value=400, max_value=599),
+        retry_after=st.none() | st.text() | st.integers().map(str),
+    ),
+)
+outcomes: st.SearchStrategy[Polled] = st.one_of(
+    st.builds(Unchanged, headers=said, moved=moves),
+    st.builds(
+        Read,
+        parsed=st.builds(
+            ParsedFeed,
+            entries=st.just((ENTRY,)),
+            ttl=st.none() | st.floats(min_value=0, allow_nan=False),
+        ),
+        headers=said,
+        moved=moves,
+    ),
+    st.builds(Failed, error=errors),
+)
+
+
+@given(feed=feeds, outcome=outcomes, jitter=st.floats(min_value=0, max_value=1))
+def test_a_next_poll_is_neither_past_nor_more_than_a_day_away(
+    feed: Feed, outcome: Polled, jitter: float
+) -> None:
+    decision = after(feed, outcome, jitter=jitter)
+    wait = (decision.feed.next_poll_at - NOW).total_seconds()
+    assert SETTINGS.interval <= wait <= SETTINGS.longest * (1 + SETTINGS.spread)
+    assert decision.feed.polled_at == NOW
+
+
+@given(first=feeds, course=st.lists(outcomes, max_size=30))
+def test_notices_alternate_and_match_what_was_told(first: Feed, course: list[Polled]) -> None:
+    told = first.told_failing
+    for decision in polls(first, course):
+        for notice in decision.notices:
+            assert isinstance(notice, FeedBack) == told
+            told = not told
+        assert decision.feed.told_failing == told
+
+
+@given(first=feeds, course=st.lists(outcomes, max_size=30))
+def test_only_410_stops_polling(first: Feed, course: list[Polled]) -> None:
+    for decision, outcome in zip(polls(first, course), course, strict=True):
+        error = outcome.error if isinstance(outcome, Failed) else None
+        assert decision.feed.gone == (isinstance(error, FetchStatus) and error.status == 410)

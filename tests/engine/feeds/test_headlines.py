@@ -1,0 +1,141 @@
+"""Entries as headlines."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engine.feeds.headlines import headlines_of, identity_hash, words_hash
+from engine.feeds.read import read_feed
+from engine.feeds.types import DAY, Entry, NewHeadline, ParsedFeed
+from tests.engine.feeds.documents import URL, item, rss
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+
+
+def headlines(*entries: Entry, primed: bool = True) -> tuple[NewHeadline, ...]:
+    parsed = ParsedFeed(entries=entries, language="en")
+    return headlines_of(parsed, now=NOW, primed=primed, news_for=7 * DAY)
+
+
+def headline(**said: object) -> NewHeadline:
+    entry = Entry(identity="1", title="The port of Lima is closed")
+    (found,) = headlines(replace(entry, **said))  # type: ignore[arg-type]  # any field of Entry
+    return found
+
+
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("LIVE: The port of Lima is closed", "The port of Lima is closed"),
+        ("OPINION: The port of Lima is closed", "The port of Lima is closed"),
+        ("The port of Lima is closed - BBC News", "The port of Lima is closed"),
+        ("El puerto de Lima está cerrado | La Nación", "El puerto de Lima está cerrado"),
+    ],
+)
+def test_labels_and_sources_are_shown_and_not_searched(title: str, text: str) -> None:
+    found = headline(title=title)
+    assert (found.title, found.text) == (title, text)
+
+
+def test_what_an_entry_says_is_kept() -> None:
+    found = headline(
+        link="https://www.e.org/1?utm_source=x", summary="Ships.", author="Ann", tags=("Sea",)
+    )
+    assert (found.link, found.link_key) == ("https://www.e.org/1?utm_source=x", "e.org/1")
+    assert (found.summary, found.author, found.tags, found.language) == (
+        "Ships.",
+        "Ann",
+        ("Sea",),
+        "en",
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "published"),
+    [
+        (None, NOW),
+        (NOW - timedelta(hours=5), NOW - timedelta(hours=5)),
+        (NOW + timedelta(days=400), NOW),
+        (datetime(1970, 1, 1, tzinfo=UTC), NOW),  # "no date"
+    ],
+)
+def test_dates_are_never_missing_and_never_of_the_future(
+    written: datetime | None, published: datetime
+) -> None:
+    assert headline(published=written).published == published
+
+
+def test_old_entries_are_no_news() -> None:
+    assert headline(published=NOW - timedelta(days=8)).seen_before
+    assert not headline(published=NOW - timedelta(days=6)).seen_before
+
+
+def test_before_a_first_poll_nothing_is_news() -> None:
+    assert all(one.seen_before for one in headlines(Entry(identity="1", title="Aa"), primed=False))
+
+
+def test_a_post_without_a_title_is_known_by_its_beginning() -> None:
+    found = headline(title="", summary="The port is closed. " * 50)
+    assert found.title.startswith("The port is closed.") and len(found.title) <= 200
+
+
+def test_entries_without_words_and_repeated_identities_are_left_out() -> None:
+    found = headlines(
+        Entry(identity="1", title=""),
+        Entry(identity="2", title="— …", summary="Words"),
+        Entry(identity="3", title="https://e.org/x"),
+        Entry(identity="4", title="The port is closed"),
+        Entry(identity="4", title="The port is closed"),
+    )
+    assert [one.identity for one in found] == ["4"]
+
+
+def test_a_link_of_many_entries_makes_them_no_one_story() -> None:
+    ticker = "https://e.org/ticker"
+    found = headlines(
+        Entry(identity="1", title="The port is closed", link=ticker),
+        Entry(identity="2", title="A bridge fell", link=f"{ticker}?utm_source=rss"),
+        Entry(identity="3", title="A ship sank", link="https://e.org/3"),
+    )
+    assert [one.link_key for one in found] == [None, None, "e.org/3"]
+    assert found[0].link == ticker
+
+
+def seen(headlines: tuple[NewHeadline, ...]) -> set[bytes]:
+    return {words_hash(one) for one in headlines}
+
+
+def test_guids_and_tracking_that_change_with_every_poll_do_not_flood() -> None:
+    def poll(number: int) -> tuple[NewHeadline, ...]:
+        items = (
+            item(
+                f"Story {n} of the day",
+                guid=f"random-{number}-{n}",
+                link=f"https://e.org/{n}?utm_id={number}&amp;sid={number}",
+            )
+            for n in range(20)
+        )
+        parsed = read_feed(rss(*items), None, URL)
+        return headlines_of(parsed, now=NOW, primed=True, news_for=7 * DAY)
+
+    first, second = poll(1), poll(2)
+    assert {identity_hash(one) for one in first}.isdisjoint(identity_hash(one) for one in second)
+    assert len(seen(first)) == 20
+    assert seen(first) == seen(second)
+
+
+def test_entries_without_guid_and_link_are_known_by_their_words() -> None:
+    def poll() -> tuple[NewHeadline, ...]:
+        parsed = read_feed(rss(item("The port is closed"), item("A bridge fell")), None, URL)
+        return headlines_of(parsed, now=NOW, primed=True, news_for=7 * DAY)
+
+    assert len({identity_hash(one) for one in poll()}) == 2
+    assert [identity_hash(one) for one in poll()] == [identity_hash(one) for one in poll()]
+
+
+def test_other_words_or_another_link_are_another_entry() -> None:
+    one = headline(link="https://e.org/1")
+    assert words_hash(one) == words_hash(headline(link="http://www.e.org/1/", identity="2"))
+    assert words_hash(one) != words_hash(headline(link="https://e.org/2"))
+    assert words_hash(one) != words_hash(headline(link="https://e.org/1", title="A bridge fell"))

@@ -1,0 +1,103 @@
+"""What authors write, as plain values."""
+
+import time
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.feeds.plain import iso_date, language_of, plain, tags_of, web_link
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("Port &amp; harbour", "Port & harbour"),
+        ("Port &amp;amp; harbour", "Port & harbour"),
+        ("<b>Port</b>s &lt;i&gt;closed&lt;/i&gt;", "Ports closed"),
+        ("One<br>two<p>three</p>four", "One two three four"),
+        ("a < b and c > d", "a < b and c > d"),
+        ("I <3 U", "I <3 U"),
+        ("5 <!-- hidden --> 6", "5 6"),
+        ("x<script>if (a<b) alert(1)</script>y", "x y"),
+        ("x<STYLE>p{}</style >y", "x y"),
+        ("  many \n\t blanks\u00a0here ", "many blanks here"),
+        ("a\0b\ud800c", "abc"),
+        (None, ""),
+    ],
+)
+def test_markup_becomes_words(markup: str | None, text: str) -> None:
+    assert plain(markup) == text
+
+
+def test_long_texts_are_cut_between_words() -> None:
+    assert plain("one two three", 9) == "one two…"
+    assert len(plain("x" * 5000, 100)) == 100
+
+
+@pytest.mark.parametrize(
+    "piece", ["<", "<!--", "<script>", "<script></script", "<a ", "&lt;", "</script", "&"]
+)
+def test_hostile_markup_takes_no_time(piece: str) -> None:
+    started = time.process_time()
+    plain(piece * 1_000_000, 5000)
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("link", "absolute"),
+    [
+        ("/a?b=1", "https://e.org/a?b=1"),
+        (" https://other.org/ ", "https://other.org/"),
+        ("//other.org/a", "https://other.org/a"),
+        ("javascript:alert(1)", None),
+        ("data:text/html,x", None),
+        ("https://[::1", None),
+        ("https://e.org/a b", None),
+        ("https://e.org/" + "a" * 3000, None),
+        ("", None),
+        (None, None),
+        (5, None),
+    ],
+)
+def test_links_are_absolute_and_of_the_web(link: object, absolute: str | None) -> None:
+    assert web_link(link, "https://e.org/feed") == absolute
+
+
+def test_tags_are_distinct_words_and_few() -> None:
+    assert tags_of(["Sea", None, " Sea ", "", "<b>Sky</b>"]) == ("Sea", "Sky")
+    assert len(tags_of(str(n) for n in range(100))) == 20
+
+
+@pytest.mark.parametrize(
+    ("code", "language"),
+    [("en-us", "en"), ("ES", "es"), (" pt_BR", "pt"), ("deu", None), ("", None), (None, None)],
+)
+def test_languages_are_two_letters(code: str | None, language: str | None) -> None:
+    assert language_of(code) == language
+
+
+@pytest.mark.parametrize(
+    ("written", "date"),
+    [
+        ("2020-03-03T10:00:00-05:00", datetime(2020, 3, 3, 15, tzinfo=UTC)),
+        ("2020-03-03T10:00:00Z", datetime(2020, 3, 3, 10, tzinfo=UTC)),
+        ("2020-03-03", datetime(2020, 3, 3, tzinfo=UTC)),
+        ("9999-12-31T23:00:00-05:00", None),
+        ("yesterday", None),
+        (5, None),
+        (None, None),
+    ],
+)
+def test_dates_carry_a_zone(written: object, date: datetime | None) -> None:
+    assert iso_date(written) == date
+
+
+@given(st.text(), st.integers(min_value=2, max_value=50))
+def test_plain_text_is_short_one_line_and_storable(markup: str, longest: int) -> None:
+    text = plain(markup, longest)
+    assert len(text) <= longest
+    assert text == " ".join(text.split())
+    assert "\0" not in text
+    text.encode()

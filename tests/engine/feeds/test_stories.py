@@ -1,0 +1,190 @@
+"""When two headlines are one story."""
+
+import json
+from collections import defaultdict
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.feeds.stories import link_key, same_story, telling, words_of
+from engine.headline import read_headline
+
+
+def same(one: str, other: str) -> bool:
+    return same_story(words_of(one), words_of(other))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "http://e.org/news/port-closed",
+        "https://www.e.org/news/port-closed/",
+        "https://E.org:443/news/port-closed",
+        "https://e.org/news/port-closed#comments",
+        "https://e.org/news/port-closed?utm_source=rss&utm_medium=feed",
+        "https://e.org/news/port-closed?fbclid=IwAR0&gclid=x&mc_cid=1",
+        "https://e.org/news/port-closed?at_medium=RSS&at_campaign=KARANGA",
+        "https://e.org/news/port-closed;jsessionid=1A2B?cmpid=rss",
+    ],
+)
+def test_one_page_has_one_key(other: str) -> None:
+    assert link_key(other) == "e.org/news/port-closed"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://e.org/a", "https://e.org/b"),
+        ("https://e.org/a", "https://e.com/a"),
+        ("https://e.org/news?id=1", "https://e.org/news?id=2"),
+        ("https://e.org/watch?v=dQw4", "https://e.org/watch?v=dqW4"),
+        ("https://e.org/A", "https://e.org/a"),
+        ("https://e.org/a", "https://e.org:8080/a"),
+    ],
+)
+def test_different_pages_have_different_keys(one: str, other: str) -> None:
+    assert link_key(one) != link_key(other)
+
+
+def test_the_order_of_parameters_does_not_count() -> None:
+    assert link_key("https://e.org/n?b=2&a=1&utm_id=3") == link_key("https://e.org/n?a=1&b=2")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://e.org", "https://e.org/?utm_source=rss", "https://[e.org/a", "https://e.org:x/"],
+)
+def test_home_pages_and_broken_links_have_none(url: str) -> None:
+    assert link_key(url) is None
+
+
+def test_words_are_what_a_headline_is_about() -> None:
+    assert words_of("The Port of Lima is CLOSED: $1,500 in fines for 3.5 days, says Núñez") == (
+        "1,500",
+        "3.5",
+        "closed",
+        "days",
+        "fines",
+        "lima",
+        "nunez",
+        "port",
+        "says",
+    )
+    assert words_of("— …") == ()
+    assert words_of("¿Por qué?") == ("por", "que")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Writer Ana Duarte dies at 88", "Writer Ana Duarte dies at 88"),
+        (
+            "The great writer Ana Duarte of Braga dies at 88",
+            "Writer Ana Duarte of Braga dies at 88",
+        ),
+        (
+            "Muere la escritora Ana Duarte a los 88 años",
+            "Muere la gran escritora Ana Duarte a los 88 años",
+        ),
+        (
+            "Central bank asks for time to lower interest rates after strong inflation figures",
+            "Central bank asks for time to cut interest rates after strong inflation figures",
+        ),
+        (
+            "Court blocks the president's plan for a canal tax",
+            "Court Blocks President’s Plan for Canal Tax",
+        ),
+    ],
+)
+def test_one_story_told_twice(one: str, other: str) -> None:
+    assert same(one, other) and same(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "Storm in Lima leaves 5 dead and the port closed",
+            "Storm in Lima leaves 7 dead and the port closed",
+        ),
+        (
+            "The 10 most popular films on television right now (Jan. 11)",
+            "The 10 most popular shows on television right now (Jan. 11)",
+        ),
+        (
+            "Resultado del sorteo de la Bonoloto de hoy jueves, 27 de junio de 2024",
+            "Resultado del sorteo de la Primitiva de hoy jueves, 27 de junio de 2024",
+        ),
+        ("Mayor opens bridge", "Mayor closes bridge"),
+        ("Brazil beats Chile in the final", "Chile beats Peru in the final"),
+        ("Editorial", "Editorial"),
+        ("Analysis", "Analysis"),
+        ("— …", "— …"),
+    ],
+)
+def test_two_stories_that_sound_alike(one: str, other: str) -> None:
+    assert not same(one, other)
+
+
+def pairs_of_a_day(file: Path) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return all pairs of headlines of one day, as words."""
+    days: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for line in file.read_text().splitlines():
+        record = json.loads(line)
+        days[record["date"][:10]].append(words_of(read_headline(record["title"]).text))
+    return [pair for words in days.values() for pair in combinations(words, 2)]
+
+
+def test_of_one_house_no_two_headlines_of_a_day_join_unless_they_are_the_same(
+    shared_data: Path,
+) -> None:
+    pairs = pairs_of_a_day(shared_data / "headlines" / "en.jsonl")
+    joined = [pair for pair in pairs if same_story(*pair)]
+    assert len(pairs) > 50_000
+    assert [pair for pair in joined if pair[0] != pair[1]] == []
+    assert len(joined) == 2  # printed twice
+
+
+def test_the_same_news_of_many_houses_joins(shared_data: Path) -> None:
+    pairs = pairs_of_a_day(shared_data / "headlines" / "es.jsonl")
+    joined = {tuple(sorted(pair)) for pair in pairs if pair[0] != pair[1] and same_story(*pair)}
+    assert len(joined) == 24  # each was read: all tell the same news
+
+
+words = st.lists(st.sampled_from([*"abcdefghij", "1", "22", "lighthouse"]), unique=True).map(
+    lambda chosen: tuple(sorted(chosen))
+)
+
+
+@given(one=words, other=words)
+def test_an_index_of_telling_words_misses_no_story(
+    one: tuple[str, ...], other: tuple[str, ...]
+) -> None:
+    if same_story(one, other):
+        assert set(telling(one)) & set(other)
+        assert same_story(other, one)
+
+
+@given(words=words, extra=st.sampled_from(["zebra", "zoo"]))
+def test_a_story_is_itself_also_with_one_word_more(words: tuple[str, ...], extra: str) -> None:
+    if len(words) >= 4 and sum(map(len, words)) >= 12:
+        assert same_story(words, words)
+        assert same_story(words, (*words, extra))
+        assert set(telling((*words, extra))) & set(words)
+
+
+def test_few_words_are_looked_up() -> None:
+    words = words_of("Central bank asks for time to cut interest rates after strong inflation")
+    assert telling(words) == ("inflation", "interest", "central")
+
+
+@given(st.text())
+def test_any_text_has_words_and_any_link_a_key_or_none(text: str) -> None:
+    found = words_of(text)
+    assert list(found) == sorted(set(found))
+    link_key(f"https://{text}")
+    key = link_key(f"https://e.org/{text}")
+    assert key is None or key.startswith("e.org")
