@@ -14,7 +14,8 @@
     │   ├── StorageRights
     │   ├── StorageFull
     │   ├── StorageInterrupted   may be repeated as a whole
-    │   └── StorageOutdated      tables are missing or from another version
+    │   ├── StorageOutdated      tables are missing or from another version
+    │   └── VectorsUnsupported   the server cannot keep vectors
     ├── FetchError               a web page or feed that cannot be had
     │   ├── FetchRefused         the address is private, or not a web address at all
     │   ├── FetchTimeout
@@ -106,6 +107,10 @@ class StorageInterrupted(StorageError):
 
 class StorageOutdated(StorageError):
     """The tables are missing or belong to another version of the program."""
+
+
+class VectorsUnsupported(StorageError):
+    """The server has no pgvector 0.7 or newer, or the role may not install it."""
 
 
 class FetchError(PresagioError):

@@ -19,6 +19,14 @@ class Kind(StrEnum):
     LIBRARY = "library"
 
 
+class Mode(StrEnum):
+    """How candidates are found."""
+
+    LEXICAL = "lexical"  # by words alone
+    RERANK = "rerank"  # by words; meaning only re-orders what they found
+    HYBRID = "hybrid"  # by words and by meaning
+
+
 class Flag(IntFlag):
     """What is known about a document; stored as one integer."""
 
@@ -143,6 +151,8 @@ class Candidate:
     length: int  # tokens
     bm25: float
     matched: Mapping[int, int]  # index into the query's terms -> how often the text says it
+    similarity: float | None = None  # of meaning, calibrated, 0..1; None = not known
+    ranks: Mapping[str, int] = field(default_factory=dict)  # which list proposed it, and where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +205,8 @@ class Prophecy:
     verdict: Verdict
     coverage: float  # highest share of the headline's idf that one candidate covers
     notice: str | None
+    mode: Mode = Mode.LEXICAL
+    embedding_model: str | None = None  # whose vectors were compared; None = nobody's
 
     @property
     def judged(self) -> bool:
