@@ -30,6 +30,8 @@ from engine.types import Corpus, Filters, Flag, Headline, Prophecy
 
 # The corpus that `presagio demo` makes, which nobody asks for by chance.
 DEMO_CORPUS = "demo"
+# What the feeds bring; it is searched only by its name.
+NEWS_CORPUS = "news"
 
 if TYPE_CHECKING:
     from engine.feeds.fetch import FetchSettings
@@ -50,12 +52,13 @@ class App:
     async def corpus(self, name: str) -> Corpus:
         """Return the corpus called `name`; "" means the configured one, else the only one.
 
-        The demo corpus does not count beside another. Raises CorpusNotFound.
+        The demo corpus does not count beside another, that of the news never does. Raises
+        CorpusNotFound.
         """
         name = name or self.settings.search.corpus
         if name:
             return await self.corpora.get(name)
-        found = await self.corpora.list()
+        found = [one for one in await self.corpora.list() if one.name != NEWS_CORPUS]
         own = [corpus for corpus in found if corpus.name != DEMO_CORPUS] or found
         if len(own) == 1:
             return own[0]

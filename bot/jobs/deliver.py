@@ -1,0 +1,163 @@
+"""What is owed to chats is sent: begun before it is sent, settled after.
+
+docs/decisions/0011-posting.md tells what each crash and each lost answer comes to.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.face import ChatGone, DeliveryError, Poster, Refused, SlowDown, Unsure
+from bot.incident import reason
+from bot.jobs.saying import reply_of
+from bot.reply import Reply
+from db.answers import Answers
+from db.chats import Chats
+from db.outbox import Outbox
+from engine.errors import StorageError
+from engine.posting.backoff import pause_before
+from engine.posting.types import Delivery, Leased
+
+logger = logging.getLogger("presagio.deliver")
+
+_LEASE = timedelta(minutes=3)
+_SECONDS = 60.0  # for one delivery, far less than its lease
+_SETTLE_AGAIN_SECONDS = 0.5
+_AT_ONCE = 20  # chats; Telegram takes thirty messages a second of one bot
+_GIVE_UP_AFTER = timedelta(days=1)  # nobody wants the news of the day before
+# What may have arrived is looked for that much before it was owed: clocks differ.
+_EARLIER = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivering:
+    """What sending needs. `jitter` returns a random number in 0..1."""
+
+    outbox: Outbox
+    answers: Answers
+    chats: Chats
+    posters: Mapping[str, Poster]  # by platform
+    jitter: Callable[[], float] = random.random
+    unsure: timedelta = timedelta(seconds=30)  # until what may have arrived is surely shown
+
+
+async def deliver(work: Delivering, *, clock: Callable[[], datetime]) -> int:
+    """Send what may be sent now, one message a chat; return how many were tried.
+
+    Cancelled, it gives back what it had not begun to send. Raises StorageError.
+    """
+    leased = await work.outbox.lease(list(work.posters), now=clock(), limit=_AT_ONCE, lease=_LEASE)
+    sending = (_deliver(work, one, clock) for one in leased)
+    for ended in await asyncio.gather(*sending, return_exceptions=True):
+        if isinstance(ended, BaseException):
+            raise ended
+    return len(leased)
+
+
+async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetime]) -> None:
+    """Bring one delivery further. Raises StorageError."""
+    begun = False
+    try:
+        reply = await _said(work, leased, clock())
+        if reply is None or not await work.outbox.begin(leased, now=clock()):
+            return
+        begun = True
+        async with asyncio.timeout(_SECONDS):
+            message_id = await _sent(work, leased.delivery, reply)
+        await _settled(work, leased, message_id, clock)
+    except asyncio.CancelledError:
+        if not begun:
+            await asyncio.shield(work.outbox.release(leased))
+        raise
+    except TimeoutError:
+        error = Unsure(f"The platform did not answer within {_SECONDS:g} s.")
+        await _failed(work, leased, error, clock())
+    except DeliveryError as error:
+        await _failed(work, leased, error, clock())
+
+
+async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None:
+    """Return what the delivery says. None when it was given up instead. Raises StorageError."""
+    delivery = leased.delivery
+    if now - delivery.created_at > _GIVE_UP_AFTER:
+        await work.outbox.fail(leased, "It could not be sent for a day.", now=now)
+        return None
+    try:
+        reply = await reply_of(delivery, work.answers)
+    except (ValueError, OSError) as error:  # content of another version, a font that is gone
+        logger.error("%s cannot be put into words: %s", delivery.key, reason(error))  # noqa: TRY400 - a traceback may quote a message
+        reply = None
+    if reply is None:
+        await work.outbox.fail(leased, "There is nothing left to say.", now=now)
+    return reply
+
+
+async def _sent(work: Delivering, delivery: Delivery, reply: Reply) -> str:
+    """Return the platform's id of the message, sent now or before. Raises DeliveryError."""
+    poster = work.posters[delivery.chat.platform]
+    if delivery.begun_before:
+        since = delivery.created_at - _EARLIER
+        try:
+            found = await poster.find_posted(delivery.chat, delivery.thread, delivery.key, since)
+        except ChatGone:
+            raise
+        except SlowDown as error:
+            raise _NotAsked(str(error), seconds=error.seconds) from error
+        except DeliveryError as error:
+            raise _NotAsked(str(error)) from error
+        if found is not None:
+            logger.info("%s had arrived", delivery.key)
+            return found
+    return await poster.post(delivery.chat, delivery.thread, reply, key=delivery.key)
+
+
+async def _settled(
+    work: Delivering, leased: Leased, message_id: str, clock: Callable[[], datetime]
+) -> None:
+    """Note that a message arrived, and outlast a restart of the database for it.
+
+    Raises StorageError when the lease is over before the database is back.
+    """
+    while True:
+        try:
+            await work.outbox.sent(leased, message_id, now=clock())
+        except StorageError:
+            if clock() > leased.until:
+                raise
+            await asyncio.sleep(_SETTLE_AGAIN_SECONDS)
+        else:
+            return
+
+
+class _NotAsked(Unsure):
+    """The platform would not say whether an earlier attempt arrived."""
+
+    def __init__(self, message: str, *, seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+async def _failed(work: Delivering, leased: Leased, error: DeliveryError, now: datetime) -> None:
+    """Give up, or give it back to be tried again. Raises StorageError."""
+    delivery = leased.delivery
+    logger.warning("%s was not delivered: %s", delivery.key, error)
+    if isinstance(error, ChatGone):
+        chat = delivery.chat
+        await work.chats.set_active(chat.platform, chat.external_id, active=False)
+        await work.outbox.fail(leased, str(error), now=now)
+    elif isinstance(error, Refused):
+        await work.outbox.fail(leased, str(error), now=now)
+    else:
+        wait = _wait(work, error, delivery.attempts)
+        not_shown = not isinstance(error, Unsure)
+        await work.outbox.retry(leased, at=now + wait, error=str(error), not_shown=not_shown)
+
+
+def _wait(work: Delivering, error: DeliveryError, attempts: int) -> timedelta:
+    wait = pause_before(attempts, work.jitter())
+    if isinstance(error, SlowDown | _NotAsked):
+        wait = max(wait, timedelta(seconds=error.seconds))
+    return max(wait, work.unsure) if isinstance(error, Unsure) else wait

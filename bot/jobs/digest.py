@@ -1,0 +1,117 @@
+"""What is due is decided: the daily posts, and what is told at once."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from bot.jobs.content import NothingFound, picture_of, post_of, to_json
+from db.digests import Digests
+from db.finds import Finds
+from db.outbox import Outbox
+from db.subscriptions import Subscriptions
+from engine.posting.choose import AGAIN_AFTER, Choice, choose
+from engine.posting.times import GRACE, due, instant_allowed
+from engine.posting.types import Chosen, Mode, OwedNotice, Subscription
+
+logger = logging.getLogger("presagio.digest")
+
+# An hour more than a day: a date may have 25 of them.
+WINDOW = timedelta(hours=25)
+_REMEMBERED = timedelta(days=2 * 365)  # a story is posted once for ever
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deciding:
+    """What deciding needs. `corpus` returns the name of the corpus of chats that name none."""
+
+    subscriptions: Subscriptions
+    finds: Finds
+    digests: Digests
+    outbox: Outbox
+    corpus: Callable[[], Awaitable[str | None]]
+    grace: timedelta = GRACE
+    again_after: timedelta = AGAIN_AFTER
+    window: timedelta = WINDOW  # that a post looks back
+
+
+async def digest(work: Deciding, *, now: datetime) -> int:
+    """Decide every post that is due, and return how many are owed now. Raises StorageError."""
+    decided = await work.digests.last_decided()
+    posts = 0
+    for subscription in await work.subscriptions.active():
+        if subscription.mode is Mode.INSTANT:
+            posts += await _at_once(work, subscription, now)
+        elif day := due(subscription, now, decided.get(subscription.chat.id), work.grace):
+            posts += await _daily(work, subscription, day, now)
+    return posts
+
+
+async def choice_for(
+    work: Deciding, subscription: Subscription, *, since: datetime, now: datetime
+) -> Choice:
+    """Return what the chat would be told of what was found since then, and why not the rest."""
+    corpus = subscription.chat.corpus or await work.corpus()
+    if corpus is None:
+        return Choice(chosen=(), left_out=())
+    finds = await work.finds.for_chat(subscription, corpus, since=since)
+    # Most often there is nothing, and then what was posted need not be read.
+    posted = (
+        await work.subscriptions.posted(subscription.chat, since=now - _REMEMBERED) if finds else ()
+    )
+    return choose(subscription, finds, posted, now, again_after=work.again_after)
+
+
+async def _daily(work: Deciding, subscription: Subscription, day: date, now: datetime) -> int:
+    choice = await choice_for(work, subscription, since=now - work.window, now=now)
+    content = None
+    if choice.chosen:
+        content = to_json(post_of(choice.chosen, day))
+    elif subscription.say_nothing_found:
+        content = to_json(NothingFound(day=day))
+    decided = await work.outbox.decide_daily(
+        subscription,
+        day,
+        content=content,
+        chosen=choice.chosen,
+        now=now,
+        repeated_after=work.again_after,
+    )
+    if not decided:
+        return 0  # decided elsewhere, or something came in between: the next tick will see
+    if choice.chosen:
+        await _picture(work, subscription, choice.chosen, f"daily:{day}", now)
+    logger.info("chat %d: %d for %s", subscription.chat.id, len(choice.chosen), day)
+    return int(content is not None)
+
+
+async def _at_once(work: Deciding, subscription: Subscription, now: datetime) -> int:
+    if not instant_allowed(subscription, now):
+        return 0
+    choice = await choice_for(work, subscription, since=now - work.window, now=now)
+    posts = 0
+    for chosen in choice.chosen:
+        content = to_json(post_of((chosen,), None))
+        if await work.outbox.decide_instant(
+            subscription, chosen, content=content, now=now, repeated_after=work.again_after
+        ):
+            await _picture(work, subscription, (chosen,), f"story:{chosen.find.story.id}", now)
+            posts += 1
+    return posts
+
+
+async def _picture(
+    work: Deciding, subscription: Subscription, chosen: Sequence[Chosen], what: str, now: datetime
+) -> None:
+    """Owe the picture of the best find, behind its post: neither can bring the other twice."""
+    chat = subscription.chat
+    if chat.picture:
+        await work.outbox.owe_notice(
+            OwedNotice(
+                chat=chat,
+                thread=subscription.thread,
+                key=f"picture:{chat.id}:{what}",
+                content=to_json(picture_of(chosen[0])),
+            ),
+            now=now,
+        )

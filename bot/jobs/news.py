@@ -1,0 +1,70 @@
+"""What the feeds bring, kept as documents of a corpus of its own, to be searched like any other."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+
+from bot.app import NEWS_CORPUS
+from db.corpora import Corpora
+from db.documents import Documents
+from db.retention import Retention
+from engine.feeds.types import Feed, NewHeadline
+from engine.text import searchable
+from engine.types import Corpus, Document, Kind
+
+_LANGUAGE = "simple"  # of what says no language of its own
+
+
+class News:
+    """Writes the corpus of news, and makes it where it is missing."""
+
+    def __init__(self, corpora: Corpora, documents: Documents, retention: Retention) -> None:
+        self._corpora = corpora
+        self._documents = documents
+        self._retention = retention
+        self._corpus: Corpus | None = None
+
+    async def keep(self, feed: Feed, headlines: Sequence[NewHeadline]) -> None:
+        """Store what is new or has changed. Raises StorageError."""
+        if not headlines:
+            return
+        corpus = await self._known()
+        found = {one.external_id: one for one in (document_of(feed, h) for h in headlines)}
+        digests = {name: document.digest for name, document in found.items()}
+        outdated = await self._documents.outdated(corpus, digests)
+        if outdated:
+            await self._documents.upsert(corpus, [found[name] for name in sorted(outdated)])
+
+    async def forget(self, *, before: datetime) -> int:
+        """Remove what was published before then; return how many documents went."""
+        return await self._retention.forget(await self._known(), before=before)
+
+    async def _known(self) -> Corpus:
+        if self._corpus is None:
+            self._corpus = await self._corpora.ensure(
+                NEWS_CORPUS,
+                kind=Kind.PUBLISHED,
+                language=_LANGUAGE,
+                author=None,
+                url_template=None,
+            )
+        return self._corpus
+
+
+def document_of(feed: Feed, headline: NewHeadline) -> Document:
+    """Return the document of a headline: title and summary, under its link."""
+    text = "\n\n".join(part for part in (headline.title, headline.summary) if part)
+    written = "\0".join((text, headline.link or "")).encode()
+    digest = hashlib.blake2b(written, digest_size=8).digest()
+    return Document(
+        external_id=headline.link or headline.identity,
+        text=text,
+        search_text=searchable(text),
+        created_at=headline.published,
+        digest=int.from_bytes(digest, signed=True),
+        author=feed.title,
+        title=headline.title,
+        lang=headline.language,
+        url=headline.link,
+        tags=(feed.category.casefold(),) if feed.category else (),
+    )

@@ -1,0 +1,177 @@
+"""Feeds that are due are fetched, read and settled; one that is slow or broken delays no other."""
+
+import asyncio
+import logging
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+
+from bot.jobs.content import FeedNotice, to_json
+from bot.jobs.news import News
+from db.feeds import Feeds
+from engine.errors import FetchError
+from engine.feeds.decide import decide
+from engine.feeds.fetch import Fetcher, FetchLimits
+from engine.feeds.parsing import FeedParser
+from engine.feeds.types import (
+    Decision,
+    Failed,
+    Feed,
+    FeedFailing,
+    Notice,
+    Polled,
+    PollSettings,
+    Read,
+    Unchanged,
+)
+from engine.posting.types import OwedNotice
+
+logger = logging.getLogger("presagio.poll")
+
+_LIMITS = FetchLimits(seconds=30.0, bytes=10_000_000)
+_ACCEPT = (
+    "application/rss+xml, application/atom+xml, application/feed+json, application/rdf+xml,"
+    " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
+)
+_LEASE = timedelta(minutes=10)
+_CLAIMED = 200  # feeds at once, most of which wait for their host
+_CLAIM_AGAIN = 50  # once so many are done
+_CONNECTIONS = 90  # slow servers hold one each for half a minute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polling:
+    """What polling needs. `jitter` returns a random number in 0..1."""
+
+    feeds: Feeds
+    fetcher: Fetcher
+    parser: FeedParser
+    news: News
+    settings: PollSettings = PollSettings()
+    jitter: Callable[[], float] = random.random
+    per_host: int = 2  # fetches at once
+
+
+async def poll(work: Polling, *, clock: Callable[[], datetime]) -> int:
+    """Poll every feed that is due, and return how many.
+
+    What a feed does wrong is recorded with the feed. Cancelled, it gives back what it had not
+    settled. Raises StorageError, and PresagioError when nothing can be read at all.
+    """
+    return await _Round(work, clock).run()
+
+
+class _Round:
+    """One run: feeds are claimed as others are done."""
+
+    def __init__(self, work: Polling, clock: Callable[[], datetime]) -> None:
+        self._work = work
+        self._clock = clock
+        self._connections = asyncio.Semaphore(_CONNECTIONS)
+        self._hosts: defaultdict[str, asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(work.per_host)
+        )
+        self._under_way: dict[asyncio.Task[None], Feed] = {}
+        self._done = 0
+
+    async def run(self) -> int:
+        try:
+            while await self._claim() or self._under_way:
+                await self._some_done()
+        finally:
+            await self._give_back()
+        return self._done
+
+    async def _claim(self) -> bool:
+        """Claim more feeds when there is room for many; tell whether there were any."""
+        room = _CLAIMED - len(self._under_way)
+        if self._under_way and room < _CLAIM_AGAIN:
+            return False
+        found = await self._work.feeds.claim_due(now=self._clock(), limit=room, lease=_LEASE)
+        for feed in found:
+            self._under_way[asyncio.create_task(self._poll(feed))] = feed
+        return bool(found)
+
+    async def _some_done(self) -> None:
+        """Wait for a feed to be done. Raises what ended it."""
+        done, _ = await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+            del self._under_way[task]
+            self._done += 1
+
+    async def _give_back(self) -> None:
+        for task in self._under_way:
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+        if self._under_way:
+            await asyncio.shield(self._work.feeds.release(list(self._under_way.values())))
+
+    async def _poll(self, feed: Feed) -> None:
+        work, outcome = self._work, await self._outcome(feed)
+        now = self._clock()
+        decision = decide(feed, outcome, now=now, settings=work.settings, jitter=work.jitter())
+        # Before the feed is settled: if this ends in between, the feed is read again.
+        await work.news.keep(decision.feed, decision.headlines)
+        notices = await _owed(work.feeds, decision)
+        stories = await work.feeds.settle(feed, decision, notices=notices, now=now)
+        logger.debug("feed %d: %d new stories", feed.id, len(stories or ()))
+
+    async def _outcome(self, feed: Feed) -> Polled:
+        validators = {"If-None-Match": feed.etag, "If-Modified-Since": feed.last_modified}
+        headers = {name: value for name, value in validators.items() if value}
+        try:
+            async with AsyncExitStack() as stack:
+                # The host first: who waits for it holds no connection.
+                await stack.enter_async_context(self._hosts[_host(feed.url)])
+                await stack.enter_async_context(self._connections)
+                fetched = await self._work.fetcher.get(
+                    feed.url, limits=_LIMITS, headers={"Accept": _ACCEPT} | headers
+                )
+            moved = fetched.moved_permanently_to
+            if fetched.status == 304:
+                return Unchanged(headers=fetched.headers, moved=moved)
+            media_type = fetched.headers.get("Content-Type")
+            parsed = await self._work.parser.parse(fetched.body, media_type, fetched.url)
+        except FetchError as error:
+            return Failed(error=error)
+        return Read(parsed=parsed, headers=fetched.headers, moved=moved)
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.lower()
+
+
+async def _owed(feeds: Feeds, decision: Decision) -> Sequence[OwedNotice]:
+    """Return the decision's notices for each of the feed's followers."""
+    if not decision.notices:
+        return ()
+    followers = await feeds.followers(decision.feed.id)
+    return [
+        OwedNotice(
+            chat=follower.chat,
+            thread=follower.thread,
+            key=_key(follower.chat.id, notice),
+            content=to_json(_content(notice)),
+        )
+        for notice in decision.notices
+        for follower in followers
+    ]
+
+
+def _key(chat_id: int, notice: Notice) -> str:
+    since = notice.since.isoformat()
+    return f"notice:{chat_id}:{notice.feed.id}:{_content(notice).state}:{since}"
+
+
+def _content(notice: Notice) -> FeedNotice:
+    feed = notice.feed
+    name = feed.title or feed.url
+    if isinstance(notice, FeedFailing):
+        state = "gone" if notice.gone else "failing"
+        return FeedNotice(feed=name, state=state, since=notice.since, error=feed.error)
+    return FeedNotice(feed=name, state="back", since=notice.since)
