@@ -124,8 +124,8 @@ async def test_who_loses_the_session_knows_and_another_leads(
         await end_session(database)
         assert await told is False
         async with asyncio.timeout(SECONDS):
-            while not (first.leads or second.leads):
-                await asyncio.sleep(0.01)  # noqa: ASYNC110 - either may be the next
+            while not (first.leads or second.leads):  # noqa: ASYNC110 - either may be next
+                await asyncio.sleep(0.01)
         assert [first.leads, second.leads].count(True) == 1
         assert await holders(database) == 1
 
