@@ -2,11 +2,13 @@
 
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import SecretStr
 
-from bot.settings.model import Secrets, Section, Sections
+from bot.settings.model import Secrets, Sections
+from bot.settings.news import FeedSettings
+from bot.settings.section import Section
 
 _HEADER = """\
 # All settings of Presagio with their defaults. Copy this file to config.toml, keep what you change.
@@ -19,6 +21,12 @@ _HEADER = """\
 {secrets}
 # PRESAGIO_DATA_DIR names the folder of the embedded server.
 """
+_EXAMPLES: Mapping[str, Sequence[Section]] = {
+    "feeds": [
+        FeedSettings(url="https://example.org/news.xml", category="news"),
+        FeedSettings(url="https://example.org/tech.atom", category="tech"),
+    ]
+}
 
 
 def example_toml() -> str:
@@ -26,8 +34,24 @@ def example_toml() -> str:
     secrets = ", ".join([*(name.upper() for name in Secrets.model_fields), "DATABASE_URL"])
     blocks = [_HEADER.format(secrets=_comment(f"{secrets}."))]
     for name, field in Sections.model_fields.items():
-        blocks.append("\n".join(_section(name, field.get_default())) + "\n")
+        defaults = field.get_default()
+        if isinstance(defaults, Section):
+            blocks.append("\n".join(_section(name, defaults)) + "\n")
+        else:
+            blocks.append("\n".join(_tables(name, _EXAMPLES[name])) + "\n")
     return "\n".join(blocks)
+
+
+def _tables(name: str, examples: Sequence[Section]) -> Iterator[str]:
+    """Yield tables of which there may be any number: there is none by default."""
+    model = type(examples[0])
+    yield _comment(" ".join((model.__doc__ or "").split()))
+    for key, field in model.model_fields.items():
+        yield _comment(f"{key}: {field.description}")
+    for example in examples:
+        yield f"# [[{name}]]"
+        for key, value in example:
+            yield f"# {key} = {toml_value(value)}"
 
 
 def _section(name: str, defaults: Section) -> Iterator[str]:

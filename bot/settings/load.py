@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from bot.settings.example import toml_value
@@ -31,6 +32,7 @@ _WANTED = {
     "string_type": 'must be text in "quotes"',
     "tuple_type": "must be a list in [brackets]",
 }
+_NO_FIELD = FieldInfo()
 
 
 def load_settings(
@@ -78,6 +80,8 @@ def _data_dir(environ: Mapping[str, str]) -> Path:
 def _explained(
     error: ErrorDetails, path: Path | None, overrides: Sequence[Override]
 ) -> SettingsError:
+    if isinstance(Sections.model_fields.get(str(error["loc"][0]), _NO_FIELD).default, tuple):
+        return _explained_list(error, path)
     keys = tuple(str(step) for step in error["loc"])
     if error["type"] == "extra_forbidden":
         return _unknown_key(keys, path)
@@ -88,6 +92,24 @@ def _explained(
         )
     place = _place(keys, path, overrides)
     return SettingsError(f"{place} {_wanted(error)}{_given(error)}.", fix=_fix(keys))
+
+
+def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
+    """Explain a mistake in a list of tables; they stand in the file alone, counted from 1."""
+    name, *inside = error["loc"]
+    if len(inside) < 2:
+        return SettingsError(
+            f"{_file(path)}: {name} must be a list of tables.",
+            fix=f"Write [[{name}]] above each of them.",
+        )
+    number, key = int(inside[0]) + 1, one_line(inside[1])
+    said = {"extra_forbidden": f'has no key "{key}"', "missing": f"needs a {key}"}.get(
+        error["type"], f"{key} {_wanted(error)}{_given(error)}"
+    )
+    return SettingsError(
+        f"{_file(path)}: [[{name}]] number {number}: {said}.",
+        fix="config.example.toml shows an example.",
+    )
 
 
 def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:

@@ -5,9 +5,10 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-UNLIMITED = -1
+from bot.settings.news import FeedSettings, PollingSettings, PostingSettings
+from bot.settings.section import UNLIMITED, HttpUrl, Section
 
 _USER_PASSWORD = re.compile(r"^(\w+://[^:/?@]*:).*@", re.DOTALL)
 _QUERY_PASSWORD = re.compile(r"([?&]\w*password=)[^&]*", re.IGNORECASE)
@@ -28,12 +29,6 @@ def _database_url(url: SecretStr) -> SecretStr:
     text = url.get_secret_value()
     if text and not _DATABASE_SCHEME.match(text):
         raise ValueError('must begin with "postgresql://", or be empty for the embedded server')
-    return url
-
-
-def _http_url(url: str) -> str:
-    if not re.fullmatch(r"https?://\S+", url):
-        raise ValueError('must begin with "http://" or "https://"')
     return url
 
 
@@ -59,17 +54,8 @@ def _unlimited_or_not_negative(amount: float) -> float:
 
 Network = Annotated[str, AfterValidator(_network)]
 HeaderText = Annotated[str, AfterValidator(_header_text)]
-HttpUrl = Annotated[str, AfterValidator(_http_url)]
 DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
 Money = Annotated[float, AfterValidator(_unlimited_or_not_negative)]
-
-
-class Section(BaseModel):
-    """A table of config.toml."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
-    )
 
 
 class DatabaseSettings(Section):
@@ -274,6 +260,9 @@ class Sections(Section):
     score: ScoreSettings = ScoreSettings()
     llm: LlmSettings = LlmSettings()
     fetch: FetchSettings = FetchSettings()
+    feeds: tuple[FeedSettings, ...] = ()
+    polling: PollingSettings = PollingSettings()
+    posting: PostingSettings = PostingSettings()
     chat: ChatSettings = ChatSettings()
     telegram: TelegramSettings = TelegramSettings()
     slack: SlackSettings = SlackSettings()

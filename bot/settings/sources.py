@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from bot.settings.model import Secrets, Section, Sections
+from bot.settings.model import Secrets, Sections
+from bot.settings.section import Section
 from engine.errors import SettingsError
 
 FILE_NAME = "config.toml"
@@ -119,12 +120,12 @@ def secret_variable(keys: tuple[str, ...]) -> str | None:
 
 
 def section_fields() -> Iterator[tuple[str, str, object]]:
-    """Yield (section, key, default) of everything that can stand in the file."""
+    """Yield (section, key, default) of all that stands once in the file: no lists of tables."""
     for section, table in Sections.model_fields.items():
         defaults = table.get_default()
-        assert isinstance(defaults, Section)  # noqa: S101 - every field of Sections is one
-        for key in type(defaults).model_fields:
-            yield section, key, getattr(defaults, key)
+        if isinstance(defaults, Section):
+            for key in type(defaults).model_fields:
+                yield section, key, getattr(defaults, key)
 
 
 def read_environment(environ: Mapping[str, str]) -> list[Override]:

@@ -174,7 +174,8 @@ def test_no_secret_is_shown() -> None:
         (
             'model = "x"\n',
             'config.toml: there is no section "model".'
-            " There are: database, search, score, llm, fetch, chat, telegram, slack, logging.",
+            " There are: database, search, score, llm, fetch, feeds, polling, posting, chat,"
+            " telegram, slack, logging.",
         ),
         (
             "[logging]\nzzz = 1\n",
@@ -425,3 +426,40 @@ def test_the_error_does_not_carry_the_values_along(write: Write) -> None:
         load()
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+def test_feeds_are_a_list_of_tables(write: Write) -> None:
+    write(
+        '[[feeds]]\nurl = "https://a.example/1"\n'
+        '[[feeds]]\nurl = "http://b.example/2"\ncategory = "tech"\n'
+    )
+    assert [(feed.url, feed.category) for feed in load().feeds] == [
+        ("https://a.example/1", ""),
+        ("http://b.example/2", "tech"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('feeds = "https://a.example"', "config.toml: feeds must be a list of tables."),
+        ('[feeds]\nurl = "https://a.example"', "config.toml: feeds must be a list of tables."),
+        ('[[feeds]]\ncategory = "x"', "config.toml: [[feeds]] number 1: needs a url."),
+        (
+            '[[feeds]]\nurl = "https://a.example"\n[[feeds]]\nurl = "file:///etc/passwd"',
+            '[[feeds]] number 2: url must begin with "http://" or "https://".',
+        ),
+        (
+            '[[feeds]]\nurl = "https://a.example"\ncatgory = "x"',
+            '[[feeds]] number 1: has no key "catgory".',
+        ),
+        (
+            '[[feeds]]\nurl = "https://a.example"\ncategory = 3',
+            'number 1: category must be text in "quotes", not "3".',
+        ),
+        ('feeds = ["https://a.example"]', "config.toml: feeds must be a list of tables."),
+    ],
+)
+def test_a_mistake_in_a_feed_says_which_one(write: Write, text: str, said: str) -> None:
+    write(text)
+    assert said in message_of()

@@ -1,0 +1,25 @@
+"""What every part of the settings is made of."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+UNLIMITED = -1
+
+
+def _http_url(url: str) -> str:
+    if not re.fullmatch(r"https?://\S+", url):
+        raise ValueError('must begin with "http://" or "https://"')
+    return url
+
+
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+
+
+class Section(BaseModel):
+    """A table of config.toml."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
