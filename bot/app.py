@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from bot.settings import Settings
-from bot.settings.model import UNLIMITED
+from bot.settings.section import UNLIMITED
 from db.corpora import Corpora
 from db.documents import Documents
 from db.model import Judgments, Ledger
