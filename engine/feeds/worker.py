@@ -75,8 +75,13 @@ def _orders(source: BinaryIO) -> Iterator[Order]:
 
 
 def _framed(source: BinaryIO) -> bytes | None:
-    length = source.read(LENGTH.size)
-    return source.read(*LENGTH.unpack(length)) if len(length) == LENGTH.size else None
+    """Return what comes next, None when the input has ended or is cut off."""
+    prefix = source.read(LENGTH.size)
+    if len(prefix) < LENGTH.size:
+        return None
+    (length,) = LENGTH.unpack(prefix)
+    content = source.read(length)
+    return content if len(content) == length else None
 
 
 def _answer(order: Order) -> bytes:

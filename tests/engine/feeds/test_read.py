@@ -297,3 +297,12 @@ def test_any_bytes_are_read_or_refused(body: bytes) -> None:
         shown = (entry.title, entry.summary, entry.identity, entry.link or "", *entry.tags)
         "".join(shown).encode()  # no lone surrogates
         assert "\0" not in "".join(shown)
+
+
+def test_what_the_lenient_parser_trips_over_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def trip(*_: object, **__: object) -> None:
+        raise AssertionError("we should not get here!")
+
+    monkeypatch.setattr("feedparser.parse", trip)
+    with pytest.raises(FeedUnreadable, match="damaged beyond reading"):
+        read(rss())
