@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 
 from engine.errors import FetchTimeout, FetchUntitled
 from engine.feeds.faults import shown_host
@@ -13,6 +15,9 @@ from engine.types import Headline
 
 PAGE_LIMITS = FetchLimits(seconds=10.0, bytes=2_000_000)
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
+
+# One page after the other: a parser keeps all other threads waiting, the event loop's too.
+_READING = ThreadPoolExecutor(1, thread_name_prefix="page")
 
 _LINK = re.compile(r"(?<![\w@])(?:https?://|www\.)[^\s<>\"\x00-\x1f]{1,4000}", re.IGNORECASE)
 _PUNCTUATION = ".,;:!?…'’”»*_~`|"
@@ -56,7 +61,9 @@ async def headline_from_link(fetcher: Fetcher, url: str, *, now: datetime) -> He
         async with asyncio.timeout(PAGE_LIMITS.seconds):
             fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
             content_type = fetched.headers.get("Content-Type")
-            page = await asyncio.to_thread(read_page, fetched.body, content_type, now=now)
+            page = await asyncio.get_running_loop().run_in_executor(
+                _READING, partial(read_page, fetched.body, content_type, now=now)
+            )
     except TimeoutError as exc:
         raise FetchTimeout(
             f"{host} took longer than {PAGE_LIMITS.seconds:g} s.",

@@ -3,7 +3,9 @@
 headline -> terms -> candidates -> distinct -> judged -> scored -> hits
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -49,6 +51,7 @@ class Prophet:
         self._index = index
         self._judge = judge
         self._settings = settings or ProphecySettings()
+        self._thinking = asyncio.Lock()
 
     async def prophesy(
         self,
@@ -69,7 +72,8 @@ class Prophet:
         found = await self._index.top(
             corpus, terms, self._narrowed(filters or Filters(), asked_at), self._settings.candidates
         )
-        candidates = distinct(found, similarity=self._settings.duplicate_similarity)
+        async with self._alone():
+            candidates = distinct(found, similarity=self._settings.duplicate_similarity)
         verdict = await self._verdict(headline, candidates, now) if judged else _unjudged()
         scorer = Scorer(
             profile=self._settings.profile,
@@ -78,18 +82,27 @@ class Prophet:
             average_length=corpus.average_length,
             asked_at=asked_at,
         )
-        return Prophecy(
-            headline=headline,
-            corpus=corpus.name,
-            hits=tuple(
-                _linked(hit, corpus) for hit in scorer.hits(candidates, verdict.scores, limit)
-            ),
-            terms=tuple(terms),
-            candidates=tuple(candidate.external_id for candidate in found),
-            verdict=verdict,
-            coverage=max((_covered(c, terms, corpus) for c in candidates), default=0.0),
-            notice=notice(corpus, terms, verdict),
-        )
+        async with self._alone():
+            return Prophecy(
+                headline=headline,
+                corpus=corpus.name,
+                hits=tuple(
+                    _linked(hit, corpus) for hit in scorer.hits(candidates, verdict.scores, limit)
+                ),
+                terms=tuple(terms),
+                candidates=tuple(candidate.external_id for candidate in found),
+                verdict=verdict,
+                coverage=max((_covered(c, terms, corpus) for c in candidates), default=0.0),
+                notice=notice(corpus, terms, verdict),
+            )
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """Let one headline a turn of the event loop be thought about, for some milliseconds: when
+        the answers to many come at once, whatever else there is to do comes in between."""
+        async with self._thinking:
+            yield
+            await asyncio.sleep(0)
 
     def _narrowed(self, filters: Filters, asked_at: datetime) -> Filters:
         """Add to the person's filters that a prophecy is older than its headline."""

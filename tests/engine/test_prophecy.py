@@ -1,5 +1,6 @@
 """The main job, on an index and a judge that hold little."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -289,3 +290,28 @@ async def test_the_same_question_has_the_same_answer() -> None:
     assert await ask() == await ask()
     shuffled = Index(tuple(reversed(TEXTS)))
     assert ids(await ask(index=shuffled)) == ids(await ask())
+
+
+async def test_headlines_that_come_at_once_are_thought_about_in_turns_of_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten at once must not keep everybody else waiting for ten times as long as one."""
+    turns, thoughts = 0, []
+
+    async def turning() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    def thought(candidates: Sequence[Candidate], **_: object) -> Sequence[Candidate]:
+        thoughts.append(turns)
+        return candidates
+
+    monkeypatch.setattr("engine.prophecy.distinct", thought)
+    prophet = Prophet(Index([candidate(1, "storm")]))
+    other = asyncio.create_task(turning())
+    headlines = [read_headline(f"storm {number}") for number in range(10)]
+    await asyncio.gather(*(prophet.prophesy(CORPUS, one, limit=3, now=NOW) for one in headlines))
+    other.cancel()
+    assert len(set(thoughts)) == 10

@@ -24,6 +24,7 @@ from engine.errors import (
 from engine.feeds.fetch import Fetched, Fetcher, FetchLimits, FetchSettings
 from tests.fakes.web import (
     Answer,
+    Asked,
     WebServer,
     cut_in_the_body,
     dripping,
@@ -419,3 +420,22 @@ def test_the_agent_without_a_contact_is_name_and_version() -> None:
 async def test_a_scheme_is_required(fetcher: Fetcher) -> None:
     with pytest.raises(FetchRefused, match="http://"):
         await fetcher.get("news.example/page", limits=LIMITS)
+
+
+async def test_many_fetches_take_turns_so_that_none_holds_up_the_event_loop(
+    web: WebServer, fetcher: Fetcher
+) -> None:
+    under_way = most = 0
+
+    async def counted(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.01)
+        await page("here")(asked, writer)
+        under_way -= 1
+
+    web.pages["/"] = counted
+    waiting = [fetcher.get(web.url(), limits=LIMITS) for _ in range(100)]
+    assert {fetched.body for fetched in await asyncio.gather(*waiting)} == {b"here"}
+    assert 8 < most <= 16
