@@ -1,0 +1,141 @@
+"""Many people, each alone with the bot, on any platform that has other people."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from tests.fakes.slack import App, Message, SlackServer
+from tests.fakes.telegram import TelegramServer
+
+PLATFORMS = ("telegram", "slack")
+
+
+class Crowd(ABC):
+    """The people, by number, and what they get to see."""
+
+    @property
+    @abstractmethod
+    def environ(self) -> Mapping[str, str]:
+        """How a bot reaches the platform."""
+
+    @abstractmethod
+    async def listening(self, seconds: float) -> None:
+        """Return when a bot listens."""
+
+    @abstractmethod
+    async def say(self, who: int, text: str) -> None:
+        """One of them writes."""
+
+    @abstractmethod
+    def answers(self, who: int) -> list[str]:
+        """The first lines of what one was answered, in order: the headlines."""
+
+    @abstractmethod
+    async def until_answered(self, who: int, number: int, seconds: float) -> None:
+        """Return when one has so many answers."""
+
+    @abstractmethod
+    async def told_again(self) -> None:
+        """Return when the bot was told once more of everything, and has taken note of it."""
+
+    @abstractmethod
+    async def settled(self) -> None:
+        """Return when the platform has nothing more to tell."""
+
+    async def exchange(self, who: int, texts: Sequence[str], seconds: float) -> list[str]:
+        """Say everything at once; return the first lines of as many answers."""
+        known = len(self.answers(who))
+        for text in texts:
+            await self.say(who, text)
+        await self.until_answered(who, known + len(texts), seconds)
+        return self.answers(who)[known:]
+
+
+class TelegramCrowd(Crowd):
+    """Private chats."""
+
+    def __init__(self, server: TelegramServer, people: int) -> None:
+        self._server = server
+        self._users = [server.user(f"P{number}") for number in range(people)]
+        self._chats = [server.private_chat(user) for user in self._users]
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        return {
+            "TELEGRAM_BOT_TOKEN": self._server.token,
+            "PRESAGIO_TELEGRAM__API_BASE": self._server.root,
+        }
+
+    async def listening(self, seconds: float) -> None:
+        known = len(self._server.called("getUpdates"))
+        await self._server.until_called("getUpdates", known + 1, timeout=seconds)
+
+    async def say(self, who: int, text: str) -> None:
+        await self._users[who].says(self._chats[who], text)
+
+    def answers(self, who: int) -> list[str]:
+        return [one.text.split("\n")[0] for one in self._chats[who].bot_messages]
+
+    async def until_answered(self, who: int, number: int, seconds: float) -> None:
+        chat = self._chats[who]
+        await chat.until(lambda _: len(chat.bot_messages) >= number, timeout=seconds)
+
+    async def told_again(self) -> None:
+        for number in self._server.updates:
+            self._server.redeliver(number)
+        await self.settled()
+
+    async def settled(self) -> None:
+        await self._server.until_acknowledged(timeout=30)
+        assert self._server.errors == []
+
+
+class SlackCrowd(Crowd):
+    """Direct messages."""
+
+    def __init__(self, server: SlackServer, people: int) -> None:
+        self._server = server
+        self._users = [server.user(f"p{number}") for number in range(people)]
+        self._channels = [server.im(user) for user in self._users]
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        return {
+            "SLACK_BOT_TOKEN": self._server.bot_token,
+            "SLACK_APP_TOKEN": self._server.app_token,
+            "PRESAGIO_SLACK__API_BASE": self._server.base_url,
+        }
+
+    async def listening(self, seconds: float) -> None:
+        await self._server.until(lambda: self._server.connections, seconds)
+
+    async def say(self, who: int, text: str) -> None:
+        await self._users[who].says(self._channels[who], text)
+
+    def answers(self, who: int) -> list[str]:
+        return [one.visible.split("\n")[0] for one in self._said(who)]
+
+    async def until_answered(self, who: int, number: int, seconds: float) -> None:
+        await self._server.until(lambda: len(self._said(who)) >= number, seconds)
+
+    def _said(self, who: int) -> list[Message]:
+        return [one for one in self._channels[who].messages if one.author is self._server.bot]
+
+    async def told_again(self) -> None:
+        for envelope in [*self._server.envelopes]:
+            assert await self._server.redeliver(envelope) == ""
+
+    async def settled(self) -> None:
+        await self._server.quiet(within=30)
+        assert self._server.host.broken == []
+
+
+@asynccontextmanager
+async def crowd_on(platform: str, people: int, app: App | None = None) -> AsyncIterator[Crowd]:
+    """A stand-in for the platform, with so many people; `app` is how Slack has installed it."""
+    if platform == "telegram":
+        async with TelegramServer() as telegram:
+            yield TelegramCrowd(telegram, people)
+    else:
+        async with SlackServer(app) as slack:
+            yield SlackCrowd(slack, people)
