@@ -1,53 +1,89 @@
 """What Slack refuses, as errors of the project. They tell its codes, and no text of a message."""
 
 import re
-from collections.abc import Awaitable
-from typing import TypeVar
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
 
 import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.face import ChatGone, DeliveryError
+from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.words import Words
-
-_Result = TypeVar("_Result")
 
 # What a call of the library may raise; a timeout is an OSError.
 FAILURES = (SlackClientError, aiohttp.ClientError, OSError)
+
+_RETRY_SECONDS = 30.0  # where Slack asks to wait and does not say how long
 _OUTSIDE = {"channel_not_found", "not_in_channel"}
 _GONE = {*_OUTSIDE, "is_archived"}
+# Something is wrong with Slack or the token, not with the message, which was not shown.
+_LATER = {
+    *("account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"),
+    *("org_login_required", "team_added_to_org", "team_access_not_granted", "missing_scope"),
+}
+_UNSURE = {"fatal_error", "internal_error", "request_timeout", "service_unavailable"}
 _CODE = re.compile(r"[a-z0-9_:.,-]{1,60}")
 
 
-async def mapped(call: Awaitable[_Result]) -> _Result:
-    """Await a call of the library and map its errors. Raises DeliveryError, ChatGone."""
+@asynccontextmanager
+async def mapped() -> AsyncIterator[None]:
+    """Map the library's errors to what they mean for the message.
+
+    Raises ChatGone, SlowDown, Refused, Unsure, and a plain DeliveryError where the message was
+    not shown and may be tried again.
+    """
     try:
-        return await call
+        yield
     except FAILURES as error:
-        raise (ChatGone if _code(error) in _GONE else DeliveryError)(told(error)) from error
+        raise _meaning(error) from error
 
 
-def told(error: Exception) -> str:
-    """Return a sentence about a failed call, for the log."""
-    if isinstance(error, SlackApiError):
-        return f"Slack refuses: {said(error)}."
-    return f"Slack did not say whether the message arrived ({said(error)})."
+def _meaning(error: Exception) -> DeliveryError:
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return DeliveryError("Slack cannot be reached.")
+    if (wait := _wait(error)) is not None:
+        return SlowDown(wait)
+    code = code_of(error)
+    if not code or code in _UNSURE:
+        return Unsure(f"Slack did not say whether the message arrived: {said(error)}.")
+    if code in _GONE:
+        return ChatGone(f"Slack refuses: {said(error)}.")
+    if code in _LATER:
+        return DeliveryError(f"Slack refuses for now: {said(error)}.")
+    return Refused(f"Slack refuses the message: {said(error)}.")
+
+
+def _wait(error: Exception) -> float | None:
+    """Return for how many seconds Slack asks to wait, or None."""
+    if code_of(error) != "ratelimited" and _status(error) != HTTPStatus.TOO_MANY_REQUESTS:
+        return None
+    headers = error.response.headers if isinstance(error, SlackApiError) else {}
+    seconds = str(headers.get("Retry-After", ""))
+    return float(seconds) if seconds.isdecimal() else _RETRY_SECONDS
+
+
+def code_of(error: Exception) -> str:
+    """Return Slack's word for an error; empty where the answer was none of Slack's own."""
+    return _field(error, "error")
 
 
 def said(error: Exception) -> str:
-    """Return Slack's code for an error and the scope that it misses, else the error's type."""
-    needed = _needed(error)
-    code = _code(error) or type(error).__name__
-    return f"{code} (needs {needed})" if needed else code
+    """Return Slack's word for an error and the scope that it misses, else status or type."""
+    if needed := _field(error, "needed"):
+        return f"{code_of(error)} (needs {needed})"
+    status = _status(error)
+    return code_of(error) or (f"status {status}" if status else type(error).__name__)
 
 
 def why_no_picture(error: Exception, words: Words) -> str:
     """Return what a person can do about a picture that did not arrive."""
-    if _code(error) in _OUTSIDE:
+    if code_of(error) in _OUTSIDE:
         return words.say(
             "I can put no picture here before I am invited: /invite @Presagio, then ask again."
         )
-    if needed := _needed(error):
+    if needed := _field(error, "needed"):
         return words.say(
             "I can send no pictures: this app misses the scope {scope}. Its owner has to update it"
             " from the manifest and install it again.",
@@ -56,15 +92,13 @@ def why_no_picture(error: Exception, words: Words) -> str:
     return words.say("Slack did not take the picture ({code}). Try again later.", code=said(error))
 
 
-def _code(error: Exception) -> str:
-    return _word(error, "error") or "unknown" if isinstance(error, SlackApiError) else ""
-
-
-def _needed(error: Exception) -> str:
-    return _word(error, "needed")
-
-
-def _word(error: Exception, name: str) -> str:
-    """Return a field of Slack's answer, if it is one of its codes."""
-    value = error.response.get(name) if isinstance(error, SlackApiError) else None
+def _field(error: Exception, name: str) -> str:
+    """Return a field of Slack's answer, if it holds one of its codes."""
+    response = error.response if isinstance(error, SlackApiError) else None
+    value = response.get(name) if isinstance(response, AsyncSlackResponse) else None
     return value if isinstance(value, str) and _CODE.fullmatch(value) else ""
+
+
+def _status(error: Exception) -> int | None:
+    response = error.response if isinstance(error, SlackApiError) else None
+    return response.status_code if isinstance(response, AsyncSlackResponse) else None

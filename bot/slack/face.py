@@ -12,7 +12,7 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 from bot.face import DeliveryError
 from bot.reply import Reply
 from bot.request import Request
-from bot.slack.errors import FAILURES, mapped, said, told, why_no_picture
+from bot.slack.errors import FAILURES, mapped, said, why_no_picture
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
 from bot.slack.render import actions, blocks, escaped, fallback
 
@@ -55,7 +55,8 @@ class SlackFace:
         if address := _body(request).get("response_url"):
             await self._respond(request, reply, str(address))
         else:
-            await mapped(self._post(request, reply))
+            async with mapped():
+                await self._post(request, reply)
 
     async def _post(self, request: Request, reply: Reply) -> None:
         place = request.place
@@ -80,20 +81,18 @@ class SlackFace:
             timeout=self._client.timeout,
             retry_handlers=self._client.retry_handlers,
         )
-        answer = await mapped(
-            webhook.send_dict(
-                {
-                    **_content(request, reply),
-                    "response_type": "ephemeral" if reply.ephemeral else "in_channel",
-                    "replace_original": reply.replaces,
-                    "thread_ts": request.place.thread,
-                    "unfurl_links": False,
-                    "unfurl_media": False,
-                }
-            )
-        )
-        if answer.status_code >= 400:
-            raise DeliveryError(f"Slack refuses the answer ({answer.status_code}).")
+        answer = {
+            **_content(request, reply),
+            "response_type": "ephemeral" if reply.ephemeral else "in_channel",
+            "replace_original": reply.replaces,
+            "thread_ts": request.place.thread,
+            "unfurl_links": False,
+            "unfurl_media": False,
+        }
+        async with mapped():
+            taken = await webhook.send_dict(answer)
+        if taken.status_code >= 400:
+            raise DeliveryError(f"Slack refuses the answer ({taken.status_code}).")
 
     async def _draw(self, request: Request, reply: Reply) -> None:
         """Upload a picture; tell the asker alone when Slack does not take it.
@@ -108,7 +107,7 @@ class SlackFace:
                 await self._say(request, Reply(words=reply.words, text=notice, ephemeral=True))
             except DeliveryError as untold:
                 logger.info("nobody was told that a picture failed: %s", untold)
-            raise DeliveryError(told(error)) from error
+            raise DeliveryError(f"Slack did not take a picture: {said(error)}.") from error
 
     async def _upload(self, request: Request, reply: Reply) -> None:
         await self._client.files_upload_v2(

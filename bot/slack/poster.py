@@ -5,18 +5,17 @@ arrived can be looked up before it is sent again.
 """
 
 import logging
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import aiohttp
-from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.face import Unsure
 from bot.reply import Reply
+from bot.slack.errors import code_of, mapped, said
 from bot.slack.events import PLATFORM
 from bot.slack.render import blocks, escaped, fallback
 from engine.chat import Chat
@@ -25,18 +24,10 @@ logger = logging.getLogger("presagio.slack")
 
 _METADATA = "presagio_post"
 _SECONDS = 20
-_RETRY_SECONDS = 30.0  # where Slack asks to wait and does not say how long
 _PAGE = 200
 _PAGES = 10
 
-_GONE = {"channel_not_found", "is_archived", "not_in_channel"}
 _NO_THREAD = {"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message"}
-# Something is wrong with Slack or the token, not with the message, which was not shown.
-_LATER = {
-    *("account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"),
-    *("org_login_required", "team_added_to_org", "team_access_not_granted", "missing_scope"),
-}
-_UNSURE = {"fatal_error", "internal_error", "request_timeout", "service_unavailable"}
 
 
 class SlackPoster:
@@ -54,11 +45,11 @@ class SlackPoster:
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:
         """Show the reply and return its timestamp, or the file's id. Raises what Poster says."""
-        async with _mapped():
+        async with mapped():
             try:
                 return await self._show(chat.external_id, thread, reply, key)
             except SlackApiError as error:
-                if thread is None or _code(error) not in _NO_THREAD:
+                if thread is None or code_of(error) not in _NO_THREAD:
                     raise
                 return await self._show(chat.external_id, None, reply, key)
 
@@ -69,15 +60,15 @@ class SlackPoster:
 
         None, too, where the app lacks the scope to read the chat. Raises DeliveryError.
         """
-        async with _mapped():
+        async with mapped():
             try:
                 if thread and (found := await self._look(chat, key, since, thread)):
                     return found
                 return await self._look(chat, key, since, None)
             except SlackApiError as error:
-                if _code(error) != "missing_scope":
+                if code_of(error) != "missing_scope":
                     raise
-                logger.warning("Slack: cannot look for what may have arrived: %s", _said(error))
+                logger.warning("Slack: cannot look for what may have arrived: %s", said(error))
                 return None
 
     async def close(self) -> None:
@@ -140,46 +131,3 @@ def _carries(message: Mapping[str, Any], key: str) -> bool:
     payload = (message.get("metadata") or {}).get("event_payload") or {}
     names = {file.get("name") for file in message.get("files") or ()}
     return payload.get("key") == key or _file_name(key) in names
-
-
-@asynccontextmanager
-async def _mapped() -> AsyncIterator[None]:
-    """Map the library's errors to what they mean for the message."""
-    try:
-        yield
-    except SlackApiError as error:
-        raise _meaning(error) from error
-    except aiohttp.ClientConnectorError as error:
-        raise DeliveryError("Slack cannot be reached.") from error
-    except (SlackClientError, aiohttp.ClientError, OSError) as error:  # a timeout is an OSError
-        raise Unsure(f"Slack did not say whether it arrived ({type(error).__name__}).") from error
-
-
-def _meaning(error: SlackApiError) -> DeliveryError:
-    code, response = _code(error), error.response
-    if code == "ratelimited" or _status(response) == 429:
-        wait = str(response.headers.get("Retry-After", ""))
-        return SlowDown(float(wait) if wait.isdecimal() else _RETRY_SECONDS)
-    if code in _GONE:
-        return ChatGone(f"Slack refuses: {_said(error)}.")
-    if code in _UNSURE or not code:
-        return Unsure(f"Slack did not say whether it arrived: {_said(error)}.")
-    if code in _LATER:
-        return DeliveryError(f"Slack refuses for now: {_said(error)}.")
-    return Refused(f"Slack refuses the message: {_said(error)}.")
-
-
-def _code(error: SlackApiError) -> str:
-    """Return Slack's word for an error; empty where the answer was none of Slack's own."""
-    response = error.response
-    return str(response.get("error") or "") if isinstance(response, AsyncSlackResponse) else ""
-
-
-def _status(response: object) -> int | None:
-    return response.status_code if isinstance(response, AsyncSlackResponse) else None
-
-
-def _said(error: SlackApiError) -> str:
-    needed = error.response.get("needed") if _code(error) else None
-    said = _code(error) or f"status {_status(error.response)}"
-    return f"{said} (needs {needed})" if needed else said
