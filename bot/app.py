@@ -247,11 +247,15 @@ async def _judge(settings: Settings, database: Database, stack: AsyncExitStack) 
         chosen,
         ledger=Ledger(database),
         clock=time.monotonic,
-        budget=Budget(
-            tokens=_limit(settings.llm.daily_tokens), cost_usd=_limit(settings.llm.daily_usd)
-        ),
+        budget=budget_of(settings),
     )
     return Judge(await stack.enter_async_context(client), Judgments(database))
+
+
+def budget_of(settings: Settings) -> Budget:
+    """Translate the daily limits of [llm]."""
+    llm = settings.llm
+    return Budget(tokens=_limit(llm.daily_tokens), cost_usd=_limit(llm.daily_usd))
 
 
 def _limit(amount: _Number) -> _Number | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bot.reply import Reply
 from bot.request import Request
@@ -63,6 +63,7 @@ class Face(Protocol):
         """Show the reply where the request came from. Raises DeliveryError, ChatGone."""
 
 
+@runtime_checkable
 class Poster(Protocol):
     """Says something in a chat that nobody asked for."""
 

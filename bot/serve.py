@@ -14,15 +14,18 @@ from pydantic import SecretStr
 from bot.app import App, fetch_settings
 from bot.commands import Registry, Services, standard_commands
 from bot.conversation import Conversation
-from bot.face import FaceFailed, Status
+from bot.face import FaceFailed, Poster, Status
 from bot.gates import Gates, Limits
 from bot.incident import reason
+from bot.jobs.scheduler import Scheduler
+from bot.jobs.works import open_works
 from bot.pasted import read_pasted
 from bot.reply import MOST_HITS
 from bot.settings import Settings
 from db.answers import Answers
 from db.chats import Chats
 from db.inbox import Inbox
+from db.leader import Leader
 from db.pool import Database
 from db.quotas import Quotas
 from db.turns import Turns
@@ -78,7 +81,12 @@ async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], 
             raise SettingsError(
                 "No face is set up.", fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN."
             )
+        leader = await stack.enter_async_context(Leader(app.database))
+        posters = posters_of(app.settings, hall.chats)
+        works = await stack.enter_async_context(open_works(app, fetcher, posters, now=now))
+        jobs = Scheduler(works.jobs(), leader=leader, outcomes=works.outcomes, now=now)
         aside = [
+            asyncio.create_task(jobs.run()),
             asyncio.create_task(_tidy(app, turns, now)),
             asyncio.create_task(tell_status(services)),
         ]
@@ -89,7 +97,8 @@ async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], 
         try:
             await asyncio.gather(*listening)
         finally:
-            await _stop([*aside, *listening], list(services.values()), hall.conversation, said)
+            everybody: list[Service | Poster] = [*services.values(), *posters]
+            await _stop([*aside, *listening], everybody, hall.conversation, jobs, said)
         raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
 
 
@@ -119,24 +128,28 @@ async def tell_status(services: Mapping[str, Service]) -> None:
 
 async def _stop(
     tasks: Sequence[asyncio.Task[None]],
-    services: Sequence[Service],
+    everybody: Sequence[Service | Poster],
     conversation: Conversation,
+    jobs: Scheduler,
     said: Callable[[str], None],
 ) -> None:
     """Take nothing new, finish what is under way, close."""
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
-    if not await conversation.drain(_FINISH_SECONDS):
+    drained, _ = await asyncio.gather(
+        conversation.drain(_FINISH_SECONDS), jobs.stop(_FINISH_SECONDS - 1)
+    )
+    if not drained:
         said("Some answers were not finished; their events may be delivered again.")
-    for closed in await asyncio.gather(*map(_closed, services), return_exceptions=True):
+    for closed in await asyncio.gather(*map(_closed, everybody), return_exceptions=True):
         if isinstance(closed, Exception):
             logger.warning("a face was not closed: %s", reason(closed))
 
 
-async def _closed(service: Service) -> None:
+async def _closed(one: Service | Poster) -> None:
     async with asyncio.timeout(_CLOSE_SECONDS + 1):
-        await service.stop(_CLOSE_SECONDS)
+        await (one.close() if isinstance(one, Poster) else one.stop(_CLOSE_SECONDS))
 
 
 async def _tidy(app: App, turns: Turns, now: Callable[[], datetime]) -> None:
@@ -202,6 +215,21 @@ def _services(settings: Settings, hall: Hall) -> dict[str, Service]:
     if token := settings.secrets.slack_bot_token:
         services["slack"] = _slack(settings, token.get_secret_value(), hall)
     return services
+
+
+def posters_of(settings: Settings, chats: Chats) -> list[Poster]:
+    """Return who can post unasked, on the platforms whose tokens are set."""
+    posters: list[Poster] = []
+    if token := settings.secrets.telegram_bot_token:
+        from bot.telegram.poster import TelegramPoster  # noqa: PLC0415
+
+        api_base = settings.telegram.api_base
+        posters.append(TelegramPoster(token.get_secret_value(), api_base=api_base, chats=chats))
+    if token := settings.secrets.slack_bot_token:
+        from bot.slack.poster import SlackPoster  # noqa: PLC0415
+
+        posters.append(SlackPoster(token.get_secret_value(), api_base=settings.slack.api_base))
+    return posters
 
 
 def _plain(secret: SecretStr | None) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 from urllib.parse import urlsplit
 
 from bot.jobs.content import FeedNotice, to_json
@@ -32,7 +33,6 @@ from engine.posting.types import OwedNotice
 
 logger = logging.getLogger("presagio.poll")
 
-_LIMITS = FetchLimits(seconds=30.0, bytes=10_000_000)
 _ACCEPT = (
     "application/rss+xml, application/atom+xml, application/feed+json, application/rdf+xml,"
     " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
@@ -40,7 +40,6 @@ _ACCEPT = (
 _LEASE = timedelta(minutes=10)
 _CLAIMED = 200  # feeds at once, most of which wait for their host
 _CLAIM_AGAIN = 50  # once so many are done
-_CONNECTIONS = 90  # slow servers hold one each for half a minute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +50,11 @@ class Polling:
     fetcher: Fetcher
     parser: FeedParser
     news: News
-    settings: PollSettings = PollSettings()
+    settings: PollSettings
+    limits: FetchLimits = FetchLimits(seconds=30.0, bytes=10_000_000)  # noqa: RUF009 - frozen
+    at_once: int = 40  # fetches; slow servers hold one each for the whole of their time
+    per_host: int = 2
     jitter: Callable[[], float] = random.random
-    per_host: int = 2  # fetches at once
 
 
 async def poll(work: Polling, *, clock: Callable[[], datetime]) -> int:
@@ -71,7 +72,7 @@ class _Round:
     def __init__(self, work: Polling, clock: Callable[[], datetime]) -> None:
         self._work = work
         self._clock = clock
-        self._connections = asyncio.Semaphore(_CONNECTIONS)
+        self._connections = asyncio.Semaphore(work.at_once)
         self._hosts: defaultdict[str, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(work.per_host)
         )
@@ -130,7 +131,7 @@ class _Round:
                 await stack.enter_async_context(self._hosts[_host(feed.url)])
                 await stack.enter_async_context(self._connections)
                 fetched = await self._work.fetcher.get(
-                    feed.url, limits=_LIMITS, headers={"Accept": _ACCEPT} | headers
+                    feed.url, limits=self._work.limits, headers={"Accept": _ACCEPT} | headers
                 )
             moved = fetched.moved_permanently_to
             if fetched.status == 304:
@@ -169,9 +170,9 @@ def _key(chat_id: int, notice: Notice) -> str:
 
 
 def _content(notice: Notice) -> FeedNotice:
-    feed = notice.feed
+    feed, since = notice.feed, notice.since
     name = feed.title or feed.url
-    if isinstance(notice, FeedFailing):
-        state = "gone" if notice.gone else "failing"
-        return FeedNotice(feed=name, state=state, since=notice.since, error=feed.error)
-    return FeedNotice(feed=name, state="back", since=notice.since)
+    if not isinstance(notice, FeedFailing):
+        return FeedNotice(feed=name, state="back", since=since)
+    state: Literal["gone", "failing"] = "gone" if notice.gone else "failing"
+    return FeedNotice(feed=name, state=state, since=since, error=feed.error)

@@ -1,0 +1,143 @@
+"""When jobs run. APScheduler gives the ticks and nothing else: what is due the database knows.
+
+A tick starts its job as a task of its own, unless the run before has not ended. The jobs of the
+leader are left alone by all other processes. Every run has a total timeout, and what became of it
+is counted.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from bot.incident import reason
+from db.job_outcomes import JobOutcomes, Outcome
+from db.leader import Leader
+from engine.errors import PresagioError
+
+logger = logging.getLogger("presagio.jobs")
+
+_CLOSE_SECONDS = 2.0
+_LATE_SECONDS = 60.0  # a tick that comes later is counted as missed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One thing to do again and again. `work` returns how much it did."""
+
+    name: str
+    work: Callable[[], Awaitable[int]]
+    every: float  # seconds between two ticks
+    timeout: float  # seconds for one run
+    leader: bool = True  # the leader alone does it
+    finishes: bool = False  # a stop waits for it
+    counts_idle: bool = True  # a run that had nothing to do is counted too
+
+
+class Scheduler:
+    """Runs jobs until it is stopped."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        *,
+        leader: Leader,
+        outcomes: JobOutcomes,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._jobs = jobs
+        self._leader = leader
+        self._outcomes = outcomes
+        self._now = now
+        self._ticker = AsyncIOScheduler(timezone=UTC)
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._counting: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Run until cancelled, then take up nothing new."""
+        for job in self._jobs:
+            self._ticker.add_job(
+                self._tick,
+                "interval",
+                seconds=job.every,
+                args=[job],
+                id=job.name,
+                coalesce=True,
+                misfire_grace_time=_LATE_SECONDS,
+            )
+        self._ticker.add_listener(
+            self._not_ticked, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES | EVENT_JOB_ERROR
+        )
+        self._ticker.start()
+        try:
+            while True:
+                # A process that begins to lead does not wait for the next tick.
+                for job in self._jobs:
+                    await self._tick(job)
+                await self._leader.changed()
+        finally:
+            self._ticker.shutdown(wait=False)
+
+    async def stop(self, seconds: float) -> None:
+        """Cancel what runs, but give jobs that finish `seconds` for it. Never raises."""
+        finishing = {job.name for job in self._jobs if job.finishes}
+        for name, task in self._running.items():
+            if name not in finishing:
+                task.cancel()
+        if self._running:
+            await asyncio.wait(self._running.values(), timeout=seconds)
+        left = [*self._running.values(), *self._counting]
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=_CLOSE_SECONDS)
+
+    async def _tick(self, job: Job) -> None:
+        if job.leader and not self._leader.leads:
+            return
+        if job.name in self._running:
+            self._count(job.name, Outcome.SKIPPED)
+            return
+        task = asyncio.create_task(self._run(job))
+        self._running[job.name] = task
+        task.add_done_callback(lambda _: self._running.pop(job.name, None))
+
+    async def _run(self, job: Job) -> None:
+        """Run a job once, and count what became of it."""
+        try:
+            async with asyncio.timeout(job.timeout):
+                done = await job.work()
+        except TimeoutError:
+            logger.warning("%s did not end within %g s", job.name, job.timeout)
+            await self._store(job.name, Outcome.TIMED_OUT)
+        except PresagioError as error:
+            logger.warning("%s failed: %s", job.name, error)
+            await self._store(job.name, Outcome.FAILED, str(error))
+        except Exception as error:
+            logger.error("%s failed: %s", job.name, reason(error))  # noqa: TRY400 - a traceback may quote a message
+            await self._store(job.name, Outcome.FAILED, type(error).__name__)
+        else:
+            if done or job.counts_idle:
+                await self._store(job.name, Outcome.DONE)
+
+    def _not_ticked(self, event: Any) -> None:
+        self._count(event.job_id, Outcome.MISSED)
+
+    def _count(self, name: str, outcome: Outcome) -> None:
+        self._aside(self._store(name, outcome))
+
+    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._counting.add(task)
+        task.add_done_callback(self._counting.discard)
+
+    async def _store(self, name: str, outcome: Outcome, error: str | None = None) -> None:
+        try:
+            await self._outcomes.count(name, outcome, now=self._now(), error=error)
+        except PresagioError as problem:
+            logger.warning("%s: %s was not counted: %s", name, outcome, problem)
