@@ -21,7 +21,7 @@ _Pipe = TypeVar("_Pipe", asyncio.StreamReader, asyncio.StreamWriter)
 # Imports what its owner would import, and reads neither its environment nor its user's files.
 _START = "import sys; sys.path[:] = sys.argv[2:]; from engine.feeds.worker import main; main()"
 _ENVIRONMENT = None if sys.platform == "win32" else dict[str, str]()  # Windows needs its own
-_OUT_OF_TIME = 27  # SIGPROF
+_OUT_OF_TIME = 27  # SIGPROF, which Windows has not
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
 _PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of it
@@ -103,7 +103,7 @@ class _Worker:
         """End the process, and wait until all that were killed are gone."""
         self._kill()
         for process in self._killed:
-            await process.wait()
+            await process.communicate()  # takes what it wrote last: else its pipe stays open
         self._killed.clear()
 
     async def _attempt(self, order: bytes, process: Process) -> bytes:

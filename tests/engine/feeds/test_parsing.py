@@ -201,6 +201,22 @@ async def test_cancelling_ends_the_process_and_mixes_up_no_answers(parser: FeedP
     assert len(workers()) == 1
 
 
+async def test_an_answer_that_nobody_takes_blocks_nothing(parser: FeedParser) -> None:
+    long = f"<description>{'words ' * 1000}</description>"
+    body = rss(*(item(f"Item {n}", more=long) for n in range(500)))  # answered with 2.5 MB
+    await titles(parser)
+    started = time.monotonic()
+    await parser.parse(body, None, URL)
+    usual = time.monotonic() - started
+    for number in range(8):
+        task = asyncio.create_task(parser.parse(body, None, URL))
+        await asyncio.sleep(usual * (0.6 + number / 20))
+        task.cancel()
+        await asyncio.wait([task])
+        async with asyncio.timeout(10):
+            assert await titles(parser) == ["The port is closed"]
+
+
 async def test_a_slow_feed_holds_up_no_other() -> None:
     async with FeedParser(workers=2) as parser:
         await titles(parser)

@@ -42,7 +42,7 @@ def test_an_error_comes_out_as_it_went_in() -> None:
     assert caught.value.fix == "Give the address of its feed."
 
 
-@pytest.mark.parametrize("kept", [1, 4, 20, 200])
+@pytest.mark.parametrize("kept", [1, 4, 20, -1])
 def test_an_order_that_was_cut_off_ends_the_work(kept: int) -> None:
     assert answers(order(rss())[:kept]) == []
 
