@@ -5,14 +5,23 @@ told, in the words of the table below.
 """
 
 import re
-from collections.abc import Awaitable
-from typing import TypeVar
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
 
-from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, TelegramError, TimedOut
+import httpx
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Forbidden,
+    InvalidToken,
+    RetryAfter,
+    TelegramError,
+)
 
-from bot.face import ChatGone, DeliveryError
+from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 
-_Result = TypeVar("_Result")
+_NEVER_SENT = httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout
 
 _KNOWN = (
     "bot can't initiate conversation",
@@ -53,29 +62,42 @@ class Unchanged(DeliveryError):
     """The message says this already."""
 
 
-async def mapped(call: Awaitable[_Result]) -> _Result:
-    """Await a call of the library and map its errors.
+@asynccontextmanager
+async def mapped() -> AsyncIterator[None]:
+    """Map the library's errors to what they mean for the message.
 
-    Raises DeliveryError, ChatGone, Moved, Unchanged.
+    Raises ChatGone, Moved, Unchanged, SlowDown, Refused, Unsure, and a plain DeliveryError where
+    the message was not shown and may be tried again.
     """
     try:
-        return await call
+        yield
+    except InvalidToken:
+        # Not "from error": its message holds the token. And the next token may be right.
+        raise DeliveryError("Telegram refuses the token.") from None
     except ChatMigrated as error:
         raise Moved(error.new_chat_id) from error
-    except Forbidden as error:
-        raise ChatGone(f"Telegram refuses: {said(error)}.") from error
-    except BadRequest as error:
-        if says(error, "chat not found"):
-            raise ChatGone(f"Telegram refuses: {said(error)}.") from error
-        if says(error, "not modified"):
-            raise Unchanged("Telegram has nothing to change.") from error
-        raise DeliveryError(f"Telegram refuses the message: {said(error)}.") from error
-    except RetryAfter as error:
-        raise DeliveryError("Telegram asks to slow down for too long.") from error
-    except TimedOut as error:
-        raise DeliveryError("Telegram did not say whether the message arrived.") from error
     except TelegramError as error:
-        raise DeliveryError(f"Telegram cannot be reached: {said(error)}.") from error
+        raise _meaning(error) from error
+
+
+def _meaning(error: TelegramError) -> DeliveryError:
+    if isinstance(error, RetryAfter):
+        return SlowDown(seconds_of(error))
+    if isinstance(error, Forbidden) or says(error, "chat not found"):
+        return ChatGone(f"Telegram refuses: {said(error)}.")
+    if isinstance(error, BadRequest):
+        if says(error, "not modified"):
+            return Unchanged("Telegram has nothing to change.")
+        return Refused(f"Telegram refuses the message: {said(error)}.")
+    if isinstance(error.__cause__, _NEVER_SENT):
+        return DeliveryError(f"Telegram cannot be reached: {said(error)}.")
+    return Unsure(f"Telegram did not say whether the message arrived: {said(error)}.")
+
+
+def seconds_of(error: RetryAfter) -> float:
+    """Return for how many seconds Telegram asks to wait."""
+    wait = error.retry_after  # the library's settings decide which of the two it is
+    return wait.total_seconds() if isinstance(wait, timedelta) else float(wait)
 
 
 def says(error: TelegramError, words: str) -> bool:

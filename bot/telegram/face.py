@@ -57,7 +57,8 @@ class TelegramFace:
         """Show a reply. Raises DeliveryError, ChatGone."""
         origin = request.origin
         if isinstance(origin, InlineQuery):
-            await mapped(self._choices(origin, reply))
+            async with mapped():
+                await self._choices(origin, reply)
         elif isinstance(origin, CallbackQuery):
             await self._pressed(request, origin, reply)
         else:
@@ -86,20 +87,19 @@ class TelegramFace:
     async def _change(self, request: Request, message_id: int, reply: Reply) -> None:
         chat_id, buttons = int(request.place.chat_id), keyboard(reply.buttons)
         try:
-            if reply.text or reply.hits:
-                await mapped(
-                    self._bot.edit_message_text(
+            async with mapped():
+                if reply.text or reply.hits:
+                    await self._bot.edit_message_text(
                         messages(reply)[0],
                         chat_id,
                         message_id,
                         parse_mode=ParseMode.HTML,
                         reply_markup=buttons,
                     )
-                )
-            else:
-                await mapped(
-                    self._bot.edit_message_reply_markup(chat_id, message_id, reply_markup=buttons)
-                )
+                else:
+                    await self._bot.edit_message_reply_markup(
+                        chat_id, message_id, reply_markup=buttons
+                    )
         except Unchanged:
             pass  # somebody voted as before
         except Moved as moved:
@@ -108,19 +108,20 @@ class TelegramFace:
     async def _send(self, request: Request, reply: Reply) -> None:
         """Send, once more to the new id when the group has moved."""
         try:
-            await mapped(self._post(request, int(request.place.chat_id), reply))
+            await self._post(request, int(request.place.chat_id), reply)
         except Moved as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
-            await mapped(self._post(request, moved.to, reply))
+            await self._post(request, moved.to, reply)
 
     async def _post(self, request: Request, chat_id: int, reply: Reply) -> None:
         thread, answered = _thread(request), _answered(request)
-        try:
-            await self._post_in(chat_id, reply, thread, answered)
-        except BadRequest as error:
-            if not says(error, "thread not found"):
-                raise
-            await self._post_in(chat_id, reply, None, answered)  # the topic is gone
+        async with mapped():
+            try:
+                await self._post_in(chat_id, reply, thread, answered)
+            except BadRequest as error:
+                if not says(error, "thread not found"):
+                    raise
+                await self._post_in(chat_id, reply, None, answered)  # the topic is gone
 
     async def _post_in(
         self,

@@ -9,12 +9,12 @@ in the database and confirmed, so that a busy chat delays nobody else.
 
 import asyncio
 import logging
-from datetime import timedelta
 from typing import Any
 
 from telegram.error import Conflict, InvalidToken, RetryAfter, TelegramError
 
 from bot.telegram.client import Bot
+from bot.telegram.errors import seconds_of
 from bot.telegram.updates import Updates
 from engine.errors import StorageError
 
@@ -114,7 +114,6 @@ class Poller:
 def pause_after(error: TelegramError, failures: int) -> float:
     """Return the seconds to wait after so many failures in a row."""
     if isinstance(error, RetryAfter):
-        after = error.retry_after
-        return after.total_seconds() if isinstance(after, timedelta) else float(after)
+        return seconds_of(error)
     # A power of thousands of failures would be no number any more.
     return min(2.0 ** min(failures - 1, 10), _LONGEST_PAUSE)

@@ -6,25 +6,30 @@ from telegram.error import (
     BadRequest,
     ChatMigrated,
     Forbidden,
+    InvalidToken,
     NetworkError,
     RetryAfter,
     TelegramError,
     TimedOut,
 )
 
-from bot.face import ChatGone, DeliveryError
+from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.telegram.errors import Moved, Unchanged, mapped, said
 
 SECRET = "what-somebody-wrote"
 
 
 async def raised(error: TelegramError) -> DeliveryError:
-    async def fails() -> None:
-        raise error
-
     with pytest.raises(DeliveryError) as failed:
-        await mapped(fails())
+        async with mapped():
+            raise error
     return failed.value
+
+
+def never_sent() -> TelegramError:
+    error = NetworkError("httpx.ConnectError")
+    error.__cause__ = httpx.ConnectError("")
+    return error
 
 
 @pytest.mark.parametrize(
@@ -33,15 +38,19 @@ async def raised(error: TelegramError) -> DeliveryError:
         (Forbidden("Forbidden: bot was blocked by the user"), ChatGone),
         (BadRequest("Bad Request: chat not found"), ChatGone),
         (BadRequest("Bad Request: message is not modified: same"), Unchanged),
-        (BadRequest("Bad Request: message is too long"), DeliveryError),
+        (BadRequest("Bad Request: message is too long"), Refused),
         (ChatMigrated(-100), Moved),
-        (RetryAfter(7), DeliveryError),
-        (TimedOut(), DeliveryError),
-        (NetworkError("Bad Gateway"), DeliveryError),
+        (RetryAfter(7), SlowDown),
+        (TimedOut(), Unsure),
+        (NetworkError("Bad Gateway"), Unsure),
+        (never_sent(), DeliveryError),
+        (InvalidToken(f"The token {SECRET} was rejected"), DeliveryError),
     ],
 )
 async def test_each_error_has_its_kind(error: TelegramError, kind: type) -> None:
-    assert type(await raised(error)) is kind
+    failed = await raised(error)
+    assert type(failed) is kind
+    assert SECRET not in str(failed)
 
 
 @pytest.mark.parametrize(
