@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import ingest, retrieval, startup
+from bench import chat, ingest, retrieval, startup
 from bench.store import filled, opened, server
 from tests.db.corpus import document
 
@@ -63,3 +63,13 @@ def test_every_process_of_a_whole_search_is_timed(server_folder: Path) -> None:
 def _first(seconds: Sequence[float]) -> float:
     [only] = seconds
     return only
+
+
+def test_every_platform_answers_everything_that_is_asked_at_once(
+    shared_data: Path, printed: Callable[[], Rows]
+) -> None:
+    chat.main(["--quick", "--data", str(shared_data)])
+    rows = printed()
+    counted = {row["platform"]: row["answers"] for row in rows if "answers" in row}
+    assert counted == dict.fromkeys(("telegram", "slack"), 23)
+    assert all(row["worked_ms"] for row in rows if "p50_ms" in row)
