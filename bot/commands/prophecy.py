@@ -48,16 +48,15 @@ async def _look(request: Request, services: Services) -> Prophecy:
 
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.limit)
-    if request.place.kept:
-        kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
-        answer = replace(answer, id=kept)
-    return await _shown(request, services, answer)
+    if not request.place.kept:
+        return _shown(request, answer, ())
+    kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
+    answer = replace(answer, id=kept)
+    # Nobody has seen it, so nobody has voted on it.
+    return _shown(request, answer, answer_buttons(answer, {}, request.words))
 
 
-async def _shown(request: Request, services: Services, answer: Answer) -> Reply:
-    buttons: tuple[tuple[Button, ...], ...] = ()
-    if answer.id is not None:
-        buttons = answer_buttons(answer, await services.answers.tallies(answer), request.words)
+def _shown(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], ...]) -> Reply:
     return prophecy_reply(
         answer.prophecy,
         answer.page,
@@ -86,7 +85,8 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
     if not answer.page:
         return aside(request, request.words.say("That is all I found."))
     await services.answers.turn_page(answer)
-    return await _shown(request, services, answer)
+    tallies = await services.answers.tallies(answer)
+    return _shown(request, answer, answer_buttons(answer, tallies, request.words))
 
 
 PROPHECY = Command(
