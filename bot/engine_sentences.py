@@ -1,7 +1,8 @@
 """What the engine says to people, in the reader's language.
 
-The engine writes English sentences with values in them. Those that a chat may see are listed here
-as templates, which the catalogues hold; what matches none is shown as it is.
+The engine and the errors of the faces write English sentences with values in them. Those that a
+chat may see are listed here as templates, which the catalogues hold; what matches none is shown as
+it is.
 """
 
 import re
@@ -42,6 +43,8 @@ TEMPLATES = (
     marked("{host} answered {status}, which leads nowhere."),
     marked("{host} sent {sent}, not {wanted}."),
     marked("The page of {host} has no title."),
+    marked("Slack does not say who is an admin."),
+    marked("Telegram does not say who is an admin."),
     marked("Check the link."),
     marked("Try again later."),
     marked("Try again later, or paste the headline."),

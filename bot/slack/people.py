@@ -44,7 +44,9 @@ class People:
         try:
             user = await self._user(user_id)
         except FAILURES as error:
-            raise DeliveryError("Slack does not say who is an admin. Try again.") from error
+            raise DeliveryError(
+                "Slack does not say who is an admin.", fix="Try again later."
+            ) from error
         return bool(user.get("is_admin") or user.get("is_owner"))
 
     async def _user(self, user_id: str) -> Mapping[str, Any]:

@@ -194,7 +194,9 @@ class TelegramService:
         try:
             member = await self._bot.get_chat_member(chat_id, user_id)
         except TelegramError as error:
-            raise DeliveryError("Telegram does not say who is an admin. Try again.") from error
+            raise DeliveryError(
+                "Telegram does not say who is an admin.", fix="Try again later."
+            ) from error
         return member.status in _ADMINS
 
 

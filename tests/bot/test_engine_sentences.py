@@ -24,7 +24,8 @@ COMPOSED = [template for template in TEMPLATES if template.endswith("({status}).
 def said_by_the_engine() -> set[str]:
     """All texts in the engine's sources, and the application's, with {} for each value."""
     paths = [*(ROOT / "engine").rglob("*.py"), *(ROOT / "db").glob("*.py"), ROOT / "bot/app.py"]
-    paths += (ROOT / "bot" / "commands").glob("*.py")
+    for folder in ("commands", "slack", "telegram"):
+        paths += (ROOT / "bot" / folder).glob("*.py")
     found = set()
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text())):
@@ -77,6 +78,10 @@ def test_what_a_page_answers(status: int, expected: str) -> None:
         ("The model judged 3 of 150 candidates.", "El modelo evaluó 3 de 150 candidatos."),
         ("There is no corpus 'x'. See /corpus.", "No existe el corpus 'x'. Se elige con /corpus."),
         ("There is no news.example.", "No existe news.example."),
+        (
+            "Slack does not say who is an admin. Try again later.",
+            "Slack no dice quién administra. Se puede probar más tarde.",
+        ),
         (
             "x.example cannot prove that it is x.example.",
             "x.example no puede probar que es x.example.",
