@@ -33,6 +33,7 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench.retrieval
+	$(BIN)/python -m bench.chat
 
 # After a change of what the bot says: then translate what is new in bot/locale/es.po.
 words: $(READY)
