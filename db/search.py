@@ -92,8 +92,8 @@ class Search:
             return []
         async with self._database.connection() as connection:
             rows = await self._rank(connection, _Request(corpus, lexemes, filters, limit))
-        places = _places(terms, lexemes)
-        return [_candidate(row, places) for row in rows]
+        where = places(terms, lexemes)
+        return [candidate(row, where) for row in rows]
 
     async def _neighbours(
         self, connection: Connection, corpus: Corpus, unknown: Term
@@ -227,7 +227,7 @@ def _without_repeats(terms: Sequence[Term]) -> list[Term]:
     return kept
 
 
-def _places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tuple[int, int]]:
+def places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tuple[int, int]]:
     """Return (term, place of a lexeme of it among those asked for), in the order of the terms."""
     asked = {lexeme.lexeme: place for place, lexeme in enumerate(lexemes)}
     return [
@@ -238,11 +238,12 @@ def _places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tu
     ]
 
 
-def _candidate(row: asyncpg.Record, places: Sequence[tuple[int, int]]) -> Candidate:
+def candidate(row: asyncpg.Record, where: Sequence[tuple[int, int]]) -> Candidate:
+    """Return a row of `rank_statement` as a candidate; `where` is what `places` gives."""
     values = dict(row)
     frequencies = values.pop("frequencies")
     matched: dict[int, int] = {}
-    for term, place in places:
+    for term, place in where:
         if frequencies[place]:
             matched[term] = matched.get(term, 0) + frequencies[place]
     values["flags"] = Flag(values["flags"])
