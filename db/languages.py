@@ -12,6 +12,12 @@ _LANGUAGES = {
 }  # fmt: skip
 
 
+def names_of(language: str) -> set[str]:
+    """Return the code and the text-search language that mean the same as one of them."""
+    same = {pair for pair in _LANGUAGES.items() if language in pair}
+    return {language, *(name for pair in same for name in pair)}
+
+
 def language_of(code: str | None, default: str, known: Collection[str]) -> str:
     """Return the text-search language for a document's own `code`.
 

@@ -57,7 +57,7 @@ def rank_statement(table: str, lexemes: int, *, dates_first: bool = False) -> st
 
 def _by_class(table: str, operands: Sequence[_Operand]) -> str:
     return " UNION ALL ".join(
-        f"SELECT {_COLUMNS}, tsv, {_score(operands, repeats=one.max_tf != 1)} AS bm25 FROM {table}"
+        f"SELECT {_COLUMNS}, tsv, {score(operands, repeats=one.max_tf != 1)} AS bm25 FROM {table}"
         f" WHERE {one.condition} AND tsv @@ ${place} AND {_MANY_DATES} AND {_FLAGS}"
         for place, one in enumerate(CLASSES, start=_FIRST_CLASS)
     )
@@ -69,12 +69,16 @@ def _between_dates(table: str, operands: Sequence[_Operand]) -> str:
         for place, one in enumerate(CLASSES, start=_FIRST_CLASS)
     )
     return (
-        f"SELECT {_COLUMNS}, tsv, {_score(operands, repeats=True)} AS bm25 FROM {table}"
+        f"SELECT {_COLUMNS}, tsv, {score(operands, repeats=True)} AS bm25 FROM {table}"
         f" WHERE {_FEW_DATES} AND {_FLAGS} AND ({classes})"
     )
 
 
-def _score(operands: Sequence[_Operand], *, repeats: bool) -> str:
+def score(operands: Sequence[_Operand], *, repeats: bool) -> str:
+    """Return the expression of BM25 over lexemes and weights at the places of `operands`.
+
+    The first three parameters are those of this module; `repeats` tells whether tf may pass 1.
+    """
     if repeats:
         return " + ".join(
             f"CASE WHEN tsv @@ ${lexeme} THEN ${weight}::float8"

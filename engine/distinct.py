@@ -20,6 +20,11 @@ def distinct(candidates: Sequence[Candidate], *, similarity: float = 90) -> list
     `similarity` is rapidfuzz's ratio, 0..100, over the bare words. Group order is that of
     each group's first member.
     """
+    return [min(group, key=_seniority) for group in alike(candidates, similarity=similarity)]
+
+
+def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[list[Candidate]]:
+    """Return the groups of near-identical texts; groups and members keep their order."""
     keys: list[str] = []
     groups: list[list[Candidate]] = []
     for candidate in candidates:
@@ -31,7 +36,7 @@ def distinct(candidates: Sequence[Candidate], *, similarity: float = 90) -> list
             groups.append([candidate])
         else:
             groups[found[2]].append(candidate)
-    return [min(group, key=_seniority) for group in groups]
+    return groups
 
 
 def bare(text: str) -> str:

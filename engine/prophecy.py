@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
-from urllib.parse import quote
 
+from engine.address import addressed
 from engine.distinct import distinct
 from engine.ports import SearchIndex
 from engine.score import Profile, Scorer, lexical
 from engine.text import searchable
-from engine.types import Candidate, Corpus, Filters, Headline, Hit, Prophecy, Term, Verdict
+from engine.types import Candidate, Corpus, Filters, Headline, Prophecy, Term, Verdict
 
 _DAYS_A_MONTH = 30.44
 
@@ -87,7 +87,8 @@ class Prophet:
                 headline=headline,
                 corpus=corpus.name,
                 hits=tuple(
-                    _linked(hit, corpus) for hit in scorer.hits(candidates, verdict.scores, limit)
+                    replace(hit, candidate=addressed(hit.candidate, corpus))
+                    for hit in scorer.hits(candidates, verdict.scores, limit)
                 ),
                 terms=tuple(terms),
                 candidates=tuple(candidate.external_id for candidate in found),
@@ -133,19 +134,6 @@ def notice(corpus: Corpus, terms: Sequence[Term], verdict: Verdict) -> str | Non
     if verdict.notice:
         said.append(verdict.notice)
     return " ".join(said) or None
-
-
-def _linked(hit: Hit, corpus: Corpus) -> Hit:
-    """Give a hit the address that the corpus' template makes, where it has none of its own."""
-    found = hit.candidate
-    if found.url or not corpus.url_template:
-        return hit
-    # "i" stands for an account that nobody named; X redirects it.
-    author = quote(found.author or corpus.author or "i", safe="")
-    url = corpus.url_template.replace("{author}", author).replace(
-        "{id}", quote(found.external_id, safe="")
-    )
-    return replace(hit, candidate=replace(found, url=url))
 
 
 def _unjudged() -> Verdict:

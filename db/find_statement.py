@@ -1,0 +1,62 @@
+"""The statements of the dialect, from db/sql/find.sql: a fixed set for each corpus.
+
+One a plan, and of the ranked plan one a number of lexemes. Text is put together from the file,
+constants and counted placeholders only; every value is bound.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from db.rank_statement import score
+from db.statements import statements
+from db.threshold import CLASSES
+
+_FILTERS = (
+    "before", "after", "not_during", "require", "exclude", "least", "below",
+    "authors", "languages", "platforms", "roles", "threads", "tags", "mentions",
+    "not_authors", "not_languages", "not_platforms", "not_roles", "not_threads", "not_tags",
+    "not_mentions",
+)  # fmt: skip
+# In the order of their placeholders. The first three are where db.rank_statement.score has them;
+# behind those of `ranked` come, for each scored lexeme, its tsquery and its weight.
+NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_FILTERS)
+RANKED = ("k1", "norm", "norm_per_token", "any", *NEWEST)
+
+
+@lru_cache(maxsize=512)
+def ranked_statement(table: str, lexemes: int) -> str:
+    """Return the SQL of the plan `ranked`, for so many scored lexemes."""
+    names = _places(RANKED) | {"table": table}
+    first = len(RANKED) + 1
+    operands = [(first + 2 * i, first + 2 * i + 1) for i in range(lexemes)]
+    names["meets"] = _filled("meets", names)
+    names["passes"] = _filled("passes", names)
+    branches = (
+        _filled(
+            "branch",
+            names | {"condition": one.condition, "score": score(operands, repeats=one.max_tf != 1)},
+        )
+        for one in CLASSES
+    )
+    return _whole("ranked", names | {"branches": " UNION ALL ".join(branches)})
+
+
+@lru_cache(maxsize=512)
+def newest_statement(table: str, *, dated: bool) -> str:
+    """Return the SQL of the plan `newest`; `dated` where it should go by the dates' index."""
+    names = _places(NEWEST) | {"table": table}
+    names["meets"] = _filled("meets", names)
+    names["passes"] = _filled("passes_dated" if dated else "passes", names)
+    return _whole("newest", names)
+
+
+def _places(parameters: tuple[str, ...]) -> dict[str, str]:
+    return {name: f"${place}" for place, name in enumerate(parameters, start=1)}
+
+
+def _whole(name: str, names: Mapping[str, str]) -> str:
+    return _filled(name, {**names, "columns": _filled("columns", names)})
+
+
+def _filled(name: str, names: Mapping[str, str]) -> str:
+    return statements("find")[name].format(**names)

@@ -1,0 +1,96 @@
+-- Braces name the table, an expression made of counted placeholders, or a parameter: see
+-- db/find_statement.py. Every value is bound.
+
+-- name: read
+SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,
+       coalesce(k.document_frequency, 0) AS document_frequency, coalesce(k.max_tf, 1) AS max_tf
+  FROM unnest($2::text[]) WITH ORDINALITY AS t (text, ordinal)
+ CROSS JOIN unnest($3::text[]) AS l (language)
+ CROSS JOIN LATERAL unnest(to_tsvector(('presagio_' || l.language)::regconfig, t.text)) AS u
+ CROSS JOIN LATERAL unnest(u.positions) AS p (position)
+  LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
+
+-- name: passes
+({before}::timestamptz IS NULL OR created_at < {before})
+AND ({after}::timestamptz IS NULL OR created_at >= {after})
+AND {meets}
+
+-- name: passes_dated
+-- No index serves the form above. Of this one the planner, who sees no values, expects few rows.
+created_at < coalesce({before}::timestamptz, 'infinity')
+AND created_at >= coalesce({after}::timestamptz, '-infinity')
+AND {meets}
+
+-- name: meets
+({not_during}::tstzrange[] IS NULL OR NOT created_at <@ ANY ({not_during}))
+AND flags & {require}::integer = {require} AND flags & {exclude}::integer = 0
+AND ({least}::integer IS NULL OR engagement >= {least})
+AND ({below}::integer IS NULL OR engagement < {below})
+AND ({authors}::text[] IS NULL OR lower(author) = ANY ({authors}))
+AND ({languages}::text[] IS NULL
+     OR coalesce(split_part(replace(lower(lang), '_', '-'), '-', 1), language) = ANY ({languages}))
+AND ({platforms}::text[] IS NULL OR lower(platform) = ANY ({platforms}))
+AND ({roles}::text[] IS NULL OR lower(role) = ANY ({roles}))
+AND ({threads}::text[] IS NULL OR thread_id = ANY ({threads}))
+AND ({tags}::text[] IS NULL OR tags @> {tags})
+AND ({mentions}::text[] IS NULL OR mentions @> {mentions})
+AND ({not_authors}::text[] IS NULL OR NOT coalesce(lower(author) = ANY ({not_authors}), false))
+AND ({not_languages}::text[] IS NULL
+     OR coalesce(split_part(replace(lower(lang), '_', '-'), '-', 1), language)
+        <> ALL ({not_languages}))
+AND ({not_platforms}::text[] IS NULL
+     OR NOT coalesce(lower(platform) = ANY ({not_platforms}), false))
+AND ({not_roles}::text[] IS NULL OR NOT coalesce(lower(role) = ANY ({not_roles}), false))
+AND ({not_threads}::text[] IS NULL OR NOT coalesce(thread_id = ANY ({not_threads}), false))
+AND ({not_tags}::text[] IS NULL OR NOT tags && {not_tags})
+AND ({not_mentions}::text[] IS NULL OR NOT mentions && {not_mentions})
+
+-- name: ranked
+WITH matching AS MATERIALIZED ({branches}), best AS (
+    -- The classes add up the same score in different order: what differs by rounding is a tie.
+    SELECT id, bm25 FROM matching WHERE passes
+     ORDER BY round(bm25 * 1e9::float8) DESC, created_at, id LIMIT {limit}
+)
+SELECT counts.matching, counts.passing, best.bm25, {columns}
+  FROM (SELECT count(*) AS matching, count(*) FILTER (WHERE passes) AS passing
+          FROM matching) counts
+  LEFT JOIN best ON true
+  LEFT JOIN {table} d ON d.corpus_id = {corpus} AND d.id = best.id
+ ORDER BY round(best.bm25 * 1e9::float8) DESC, d.created_at, d.id
+
+-- name: branch
+SELECT id, created_at, {score} AS bm25, ({passes}) AS passes
+  FROM {table}
+ WHERE {condition} AND tsv @@ {any}
+   -- Each text as its own language reads the query; NULL where all languages read the same.
+   AND ({queries}::tsquery[] IS NULL
+        OR tsv @@ ({queries})[array_position({query_languages}::text[], language)])
+
+-- name: newest
+WITH passing AS MATERIALIZED (
+    SELECT id, created_at FROM {table}
+     WHERE ({passes})
+       AND ({queries}::tsquery[] IS NULL
+            OR NOT coalesce(
+                tsv @@ ({queries})[array_position({query_languages}::text[], language)], false))
+), best AS (
+    SELECT id FROM passing ORDER BY created_at DESC, id DESC LIMIT {limit}
+)
+SELECT NULL::bigint AS matching, counts.passing, 0::float8 AS bm25, {columns}
+  FROM (SELECT count(*) AS passing FROM passing) counts
+  LEFT JOIN best ON true
+  LEFT JOIN {table} d ON d.corpus_id = {corpus} AND d.id = best.id
+ ORDER BY d.created_at DESC, d.id DESC
+
+-- name: columns
+d.id, d.external_id, d.text, d.context, d.created_at, d.author, d.url, d.lang, d.flags, d.length,
+d.title, d.role, d.platform, d.thread_id, d.attribution, d.tags, d.mentions, d.engagement,
+ARRAY(SELECT CASE WHEN d.tsv @@ x.lexeme THEN term_frequency(d.tsv, x.lexeme)::integer ELSE 0 END
+        FROM unnest({lexemes}::tsquery[]) WITH ORDINALITY AS x (lexeme, place)
+       ORDER BY x.place) AS frequencies,
+-- NULL where there is no text but its own.
+CASE WHEN d.context_search_text IS NOT NULL THEN ARRAY(
+    SELECT CASE WHEN own.tsv @@ x.lexeme THEN term_frequency(own.tsv, x.lexeme)::integer ELSE 0 END
+      FROM (SELECT to_tsvector(('presagio_' || d.language)::regconfig, d.search_text) AS tsv) own,
+           unnest({lexemes}::tsquery[]) WITH ORDINALITY AS x (lexeme, place)
+     ORDER BY x.place) END AS own_frequencies
