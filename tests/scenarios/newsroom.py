@@ -1,0 +1,151 @@
+"""Feeds, platforms and a model around the jobs of one process or several, and a clock to wind."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from html import escape
+from typing import Any
+
+from bot.app import App, fetch_settings, open_app
+from bot.face import Poster
+from bot.jobs.works import Works, open_works
+from bot.serve import posters_of
+from bot.settings import load_settings
+from bot.settings.news import FeedSettings
+from db.chats import Chats
+from db.subscriptions import Subscriptions
+from engine.chat import Chat
+from engine.feeds.fetch import Fetcher
+from engine.posting.types import Mode, Subscription
+from tests.fakes.model import ModelServer, scoring
+from tests.fakes.slack import SlackServer
+from tests.fakes.telegram import TelegramServer
+from tests.fakes.web import WebServer, reply
+from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words, load_tweets
+
+FEED = "/feed.xml"
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+
+
+@dataclass
+class Clock:
+    """Tells the time that the test says, to the jobs and to Slack."""
+
+    time: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def wind(self, by: timedelta) -> None:
+        self.time += by
+
+
+@dataclass
+class Process:
+    """The jobs of one process."""
+
+    app: App
+    works: Works
+    posters: Sequence[Poster]
+
+
+@dataclass
+class Newsroom:
+    """Stand-ins, and the first process."""
+
+    clock: Clock
+    telegram: TelegramServer
+    slack: SlackServer
+    model: ModelServer
+    web: WebServer
+    environ: dict[str, str]
+    stack: AsyncExitStack
+    headlines: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.group = self.telegram.group("Friends", admins=[self.telegram.user("Alice")])
+        self.channel = self.slack.channel("general", [self.slack.user("bob")])
+        self.publish("Nothing of note has happened in the village today")
+
+    async def process(self) -> Process:
+        """Another process on the same database."""
+        feed = FeedSettings(url=self.web.url(FEED), category="news")
+        settings = load_settings(environ=self.environ).model_copy(update={"feeds": (feed,)})
+        app = await self.stack.enter_async_context(open_app(settings, progress=lambda _: None))
+        fetcher = await self.stack.enter_async_context(Fetcher(fetch_settings(settings)))
+        posters = posters_of(settings, Chats(app.database))
+        for poster in posters:
+            self.stack.push_async_callback(poster.close)
+        works = await self.stack.enter_async_context(
+            open_works(app, fetcher, posters, now=self.clock)
+        )
+        return Process(app, works, posters)
+
+    def publish(self, *headlines: str) -> None:
+        """Put headlines into the feed."""
+        self.headlines += headlines
+        items = "".join(
+            f"<item><guid>{number}</guid><title>{escape(title)}</title>"
+            f"<link>https://news.example/{number}</link></item>"
+            for number, title in enumerate(self.headlines, start=1)
+        )
+        body = f'<rss version="2.0"><channel><title>The Paper</title>{items}</channel></rss>'
+        self.web.pages[FEED] = reply(200, body, {"Content-Type": "application/rss+xml"})
+
+    async def subscribe(self, process: Process, platform: str, **wanted: Any) -> Subscription:
+        """Let the chat of a platform be told at once, or as `wanted` says."""
+        chat = await self.chat(process, platform)
+        wish = Subscription(chat=chat, **{"mode": Mode.INSTANT} | wanted)
+        return await Subscriptions(process.app.database).set(wish, now=self.clock())
+
+    async def chat(self, process: Process, platform: str) -> Chat:
+        external_id = str(self.group.id) if platform == "telegram" else self.channel.id
+        return await Chats(process.app.database).meet(
+            platform, external_id, private=False, title="Friends"
+        )
+
+    async def news(self, process: Process, *headlines: str) -> None:
+        """Let the feed bring headlines, and search them."""
+        await process.works.poll()
+        self.clock.wind(HOUR)
+        self.publish(*(headlines or (HEADLINE,)))
+        await process.works.poll()
+        await process.works.search()
+
+    async def deliver(self, process: Process) -> None:
+        """Deliver until nothing more can be sent just now."""
+        while await process.works.deliver():
+            self.clock.wind(timedelta(seconds=2))  # chats are paced
+
+    def said(self, platform: str) -> list[Any]:
+        """What the bot has said in the chat of a platform."""
+        return self.group.bot_messages if platform == "telegram" else self.slack.bot_messages
+
+
+@asynccontextmanager
+async def newsroom(database_url: str, **environment: str) -> AsyncIterator[Newsroom]:
+    """Open everything. No request may have been wrong."""
+    clock = Clock()
+    async with (
+        TelegramServer() as telegram,
+        SlackServer(clock=lambda: clock().timestamp()) as slack,
+        ModelServer([scoring(judged_by_words)]) as model,
+        WebServer() as web,
+        AsyncExitStack() as stack,
+    ):
+        await load_tweets(database_url, TWEETS)
+        environ = {
+            "DATABASE_URL": database_url,
+            "TELEGRAM_BOT_TOKEN": telegram.token,
+            "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
+            "SLACK_BOT_TOKEN": slack.bot_token,
+            "PRESAGIO_SLACK__API_BASE": slack.base_url,
+            "PRESAGIO_LLM__BASE_URL": model.base_url,
+            "PRESAGIO_LLM__RETRIES": "0",
+            "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]',
+        }
+        yield Newsroom(clock, telegram, slack, model, web, environ | environment, stack)
+        await stack.aclose()
+        assert telegram.errors == []
+        assert slack.host.broken == []

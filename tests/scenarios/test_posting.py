@@ -1,0 +1,354 @@
+"""From the bytes of a feed to the message in a chat: once, whatever fails in between."""
+
+import asyncio
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from bot.face import Poster
+from bot.reply import Reply
+from db.chats import Chats
+from engine.chat import Chat
+from engine.posting.types import Mode
+from tests.fakes.model import failure
+from tests.fakes.slack import Fault
+from tests.fakes.web import Asked, reply
+from tests.scenarios.newsroom import FEED, HOUR, MINUTE, Newsroom, Process, newsroom
+from tests.scenarios.stage import HEADLINE, TWEETS
+
+PLATFORMS = ["telegram", "slack"]
+SMALL_FEED = """<rss version="2.0"><channel><title>The Paper</title>
+<item><guid>1</guid><title>The village has elected a mayor</title></item></channel></rss>"""
+DULL = "Parliament debates the harbour extension once more"
+
+
+def shown(message: object) -> str:
+    """What a person reads in a message of either stand-in."""
+    return str(getattr(message, "visible", None) or getattr(message, "text", ""))
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+async def test_a_find_is_told_at_once(database_url: str, platform: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        await room.subscribe(process, platform)
+        await room.news(process, HEADLINE, DULL)
+        assert await process.works.digest() == 1
+        await room.deliver(process)
+        (message,) = room.said(platform)
+        assert HEADLINE in shown(message)
+        assert TWEETS[0] in shown(message)
+        assert "years before" in shown(message)
+        assert "not judged" not in shown(message).lower()
+        assert "https://news.example/2" in str(message.links)
+        labels = str(message.buttons)
+        assert all(label in labels for label in ("👍 0", "👎 0", "Why?", "Picture"))
+        assert room.model.calls == 1, "the dull story did not reach the model"
+        room.clock.wind(26 * HOUR)
+        assert await process.works.digest() == 0
+        assert await process.works.deliver() == 0
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+async def test_a_daily_post_holds_the_best_of_the_day(database_url: str, platform: str) -> None:
+    """A post of two stories, at the hour of the chat, once."""
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
+        await room.subscribe(process, platform, mode=Mode.DAILY, at=hour, threshold=3)
+        other = "Record coffee harvest brings record prices, growers say"
+        await room.news(process, HEADLINE, other, DULL)
+        assert await process.works.digest() == 0
+        room.clock.wind(3 * HOUR)
+        assert await process.works.digest() == 1
+        assert await process.works.digest() == 0
+        await room.deliver(process)
+        (message,) = room.said(platform)
+        assert shown(message).index(HEADLINE) < shown(message).index(other)
+        assert TWEETS[2] in shown(message)
+        assert "foretold:" in shown(message)
+        async with process.app.database.connection() as connection:
+            pages = await connection.fetch("SELECT first, last FROM answer ORDER BY id")
+        assert [tuple(page) for page in pages] == [(0, 1), (0, 1)], "each of them can be asked why"
+
+
+async def test_the_first_poll_brings_no_news(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        await room.subscribe(process, "telegram")
+        room.publish(HEADLINE)
+        assert await process.works.poll() == 1
+        assert await process.works.search() == 0
+        assert await process.works.digest() == 0
+        corpus = await process.app.corpora.get("news")
+        assert corpus.documents == 2
+
+
+async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
+    database_url: str,
+) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        hour = (room.clock() + 2 * HOUR).time().replace(second=0, microsecond=0)
+        await room.subscribe(process, "telegram", mode=Mode.DAILY, at=hour)
+        await room.subscribe(process, "slack", mode=Mode.DAILY, at=hour, say_nothing_found=True)
+        room.clock.wind(2 * HOUR)
+        assert await process.works.digest() == 1
+        await room.deliver(process)
+        assert room.said("telegram") == []
+        (message,) = room.said("slack")
+        assert "No old tweet foretold the news of" in shown(message)
+
+
+async def test_what_no_model_judged_is_told_to_those_who_asked_for_it(database_url: str) -> None:
+    async with newsroom(database_url, PRESAGIO_LLM__DAILY_TOKENS="0") as room:
+        process = await room.process()
+        await room.subscribe(process, "telegram")
+        await room.subscribe(process, "slack", unjudged=True, unjudged_coverage=0.3)
+        await room.news(process)
+        assert room.model.calls == 0
+        assert await process.works.digest() == 1
+        await room.deliver(process)
+        assert room.said("telegram") == []
+        (message,) = room.said("slack")
+        assert "not judged" in shown(message)
+
+
+async def test_a_model_that_is_back_judges_what_waited(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        judge = room.model.script
+        room.model.script = [failure(503)]
+        process = await room.process()
+        await room.subscribe(process, "telegram")
+        await room.news(process)
+        assert await process.works.digest() == 0
+        room.model.script = judge
+        await process.works.search()
+        assert await process.works.digest() == 1
+
+
+async def test_the_picture_follows_its_post(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        chats = Chats(process.app.database)
+        for platform in PLATFORMS:
+            await room.subscribe(process, platform)
+            await chats.change(replace(await room.chat(process, platform), picture=True))
+        await room.news(process)
+        assert await process.works.digest() == 2
+        await room.deliver(process)
+        post, picture = room.said("telegram")
+        assert (post.photo is None, picture.photo is None) == (True, False)
+        post, picture = room.said("slack")
+        assert (post.files, len(picture.files)) == ([], 1)
+
+
+async def test_two_processes_decide_and_send_once(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        one, other = await room.process(), await room.process()
+        for platform in PLATFORMS:
+            await room.subscribe(one, platform)
+        await room.news(one)
+        assert sum(await asyncio.gather(one.works.digest(), other.works.digest())) == 2
+        await asyncio.gather(one.works.deliver(), other.works.deliver())
+        await asyncio.gather(room.deliver(one), room.deliver(other))
+        assert [len(room.said(platform)) for platform in PLATFORMS] == [1, 1]
+
+
+# What goes wrong
+
+
+async def owed(room: Newsroom, platform: str) -> Process:
+    """A process with one post to deliver."""
+    process = await room.process()
+    await room.subscribe(process, platform)
+    await room.news(process)
+    assert await process.works.digest() == 1
+    return process
+
+
+async def states(process: Process) -> list[tuple[str, int]]:
+    async with process.app.database.connection() as connection:
+        rows = await connection.fetch("SELECT state, attempts FROM delivery ORDER BY id")
+    return [(row["state"], row["attempts"]) for row in rows]
+
+
+@pytest.mark.parametrize(("platform", "copies"), [("telegram", 2), ("slack", 1)])
+async def test_a_lost_answer_loses_no_post(database_url: str, platform: str, copies: int) -> None:
+    """Slack is asked whether it arrived; Telegram cannot be, and is told again."""
+    async with newsroom(database_url) as room:
+        process = await owed(room, platform)
+        room.telegram.fail("sendMessage", error="drop_connection_after_processing")
+        room.slack.fail("chat.postMessage", Fault(drop_after=True))
+        assert await process.works.deliver() == 1
+        assert await process.works.deliver() == 0, "not before it is surely shown"
+        room.clock.wind(MINUTE)
+        await room.deliver(process)
+        assert len(room.said(platform)) == copies
+        assert await states(process) == [("sent", 2)]
+
+
+@pytest.mark.parametrize(("platform", "copies"), [("telegram", 2), ("slack", 1)])
+async def test_a_death_between_sending_and_settling_loses_no_post(
+    database_url: str, platform: str, copies: int
+) -> None:
+    async with newsroom(database_url) as room:
+        process = await owed(room, platform)
+        mortal = {poster.platform: _Dies(poster) for poster in process.posters}
+        dying = replace(process.works, delivering=replace(process.works.delivering, posters=mortal))
+        with pytest.raises(asyncio.CancelledError):
+            await dying.deliver()
+        assert len(room.said(platform)) == 1
+        assert await process.works.deliver() == 0, "the lease of the dead is not over"
+        room.clock.wind(5 * MINUTE)
+        await room.deliver(process)
+        assert len(room.said(platform)) == copies
+        assert await states(process) == [("sent", 2)]
+
+
+class _Dies:
+    """A poster whose process dies as soon as the message is shown."""
+
+    def __init__(self, poster: Poster) -> None:
+        self._poster = poster
+        self.platform = poster.platform
+
+    async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:
+        await self._poster.post(chat, thread, reply, key=key)
+        raise asyncio.CancelledError
+
+    async def find_posted(
+        self, chat: Chat, thread: str | None, key: str, since: datetime
+    ) -> str | None:
+        return await self._poster.find_posted(chat, thread, key, since)
+
+    async def close(self) -> None:
+        await self._poster.close()
+
+
+async def test_slack_is_not_told_again_while_it_cannot_be_asked(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await owed(room, "slack")
+        room.slack.fail("chat.postMessage", Fault(drop_after=True))
+        room.slack.fail("conversations.history", Fault(error="ratelimited", retry_after=600))
+        await process.works.deliver()
+        room.clock.wind(MINUTE)
+        assert await process.works.deliver() == 1
+        room.clock.wind(9 * MINUTE)
+        assert await process.works.deliver() == 0, "Slack asked for ten minutes"
+        room.clock.wind(2 * MINUTE)
+        await room.deliver(process)
+        assert len(room.said("slack")) == 1
+        assert (await states(process))[0][0] == "sent"
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+async def test_a_platform_that_asks_to_wait_is_waited_for(database_url: str, platform: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await owed(room, platform)
+        room.telegram.fail("sendMessage", error=429, retry_after=120)
+        room.slack.fail("chat.postMessage", Fault(error="ratelimited", retry_after=120))
+        assert await process.works.deliver() == 1
+        room.clock.wind(timedelta(seconds=119))
+        assert await process.works.deliver() == 0
+        room.clock.wind(timedelta(seconds=2))
+        await room.deliver(process)
+        assert len(room.said(platform)) == 1
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+async def test_failures_are_repeated_ever_more_rarely(database_url: str, platform: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await owed(room, platform)
+        room.telegram.fail("sendMessage", error=500, times=8)
+        room.slack.fail("chat.postMessage", Fault(status=500), times=8)
+        tried = []
+        for minute in range(60):
+            if await process.works.deliver():
+                tried.append(minute)
+            room.clock.wind(MINUTE)
+        pauses = [later - earlier for earlier, later in pairwise(tried)]
+        assert len(tried) == 9
+        assert pauses == sorted(pauses)
+        assert pauses[-1] >= 10
+        assert len(room.said(platform)) == 1
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+async def test_a_chat_that_is_gone_is_told_nothing_more(database_url: str, platform: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await owed(room, platform)
+        room.telegram.fail("sendMessage", error=403)
+        room.slack.fail("chat.postMessage", Fault(error="is_archived"))
+        await room.deliver(process)
+        assert await states(process) == [("failed", 1)]
+        assert await process.works.deciding.subscriptions.active() == []
+        await room.news(process, "Coffee prices hit a record high again")
+        assert await process.works.digest() == 0
+
+
+async def test_a_post_that_is_refused_is_given_up(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await owed(room, "slack")
+        room.slack.fail("chat.postMessage", Fault(error="invalid_blocks"))
+        await room.deliver(process)
+        assert await states(process) == [("failed", 1)]
+        assert len(await process.works.deciding.subscriptions.active()) == 1
+
+
+async def test_a_chat_that_fails_delays_no_other(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        for platform in PLATFORMS:
+            await room.subscribe(process, platform)
+        await room.news(process)
+        await process.works.digest()
+        room.slack.fail("chat.postMessage", Fault(status=500), times=3)
+        await room.deliver(process)
+        assert (len(room.said("telegram")), len(room.said("slack"))) == (1, 0)
+
+
+async def test_followers_are_told_once_of_a_feed_that_fails_and_once_that_it_is_back(
+    database_url: str,
+) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        await room.subscribe(process, "telegram")
+        await process.works.poll()
+        good = room.web.pages[FEED]
+        room.web.pages[FEED] = reply(503, "down")
+        for _ in range(60):
+            room.clock.wind(HOUR)
+            await process.works.poll()
+            await room.deliver(process)
+        assert len(room.said("telegram")) == 1
+        assert "The feed The Paper has failed since" in shown(room.said("telegram")[0])
+        room.web.pages[FEED] = good
+        for _ in range(30):
+            room.clock.wind(HOUR)
+            await process.works.poll()
+            await room.deliver(process)
+        assert len(room.said("telegram")) == 2
+        assert "The feed The Paper can be read again." in shown(room.said("telegram")[1])
+
+
+async def test_a_feed_that_has_not_changed_is_not_sent_again(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        changed = reply(200, SMALL_FEED, {"ETag": '"1"'})
+        tags: list[str | None] = []
+
+        async def tagged(asked: Asked, writer: asyncio.StreamWriter) -> None:
+            tags.append(asked.headers.get("if-none-match"))
+            await (reply(304) if tags[-1] == '"1"' else changed)(asked, writer)
+
+        room.web.pages[FEED] = tagged
+        await process.works.poll()
+        room.clock.wind(HOUR)
+        await process.works.poll()
+        assert tags == [None, '"1"']
+        (health,) = await process.works.polling.feeds.health(now=room.clock())
+        assert (health.feed.failures, health.feed.title) == (0, "The Paper")
+        assert health.feed.succeeded_at == room.clock()
