@@ -33,9 +33,9 @@ SELECT nextval('process_number')::integer
 -- name: be_present
 SELECT pg_advisory_lock($1, $2)
 
+-- name: take
 -- Nothing before an answer waits for the disk but `answering`, which takes all that was written
 -- before along: see docs/decisions/0009-once.md.
--- name: take
 INSERT INTO turn (platform, event_id, process, taken_at)
 SELECT $1, $2, $3::integer, $4::timestamptz FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (platform, event_id) DO UPDATE
@@ -64,9 +64,12 @@ DELETE FROM turn WHERE platform = $1 AND event_id = $2 AND process = $3 AND stat
 DELETE FROM turn WHERE taken_at < $1
 
 -- name: keep_answer
+-- A post that is decided stores its answers too: what was written before in its transaction has to
+-- outlive a crash.
 INSERT INTO answer (chat_id, thread, asked_at, first, last, prophecy)
 SELECT $1::bigint, $2, $3::timestamptz, $4::integer, $5::integer, $6::text::json
-  FROM set_config('synchronous_commit', 'off', true)
+  FROM set_config('synchronous_commit', CASE WHEN pg_current_xact_id_if_assigned() IS NULL
+         THEN 'off' ELSE current_setting('synchronous_commit') END, true)
 RETURNING id
 
 -- name: answer

@@ -1,9 +1,9 @@
 -- name: judgment
 SELECT scores::text AS scores, model, prompt_version FROM judgment WHERE key = $1
 
+-- name: store_judgment
 -- What a crash of the server may cost here is asked for once more, or was counted wrong by a call:
 -- nobody waits for the disk.
--- name: store_judgment
 WITH forgotten AS (DELETE FROM judgment WHERE created_at < $6::timestamptz)
 INSERT INTO judgment (key, scores, model, prompt_version, created_at)
 SELECT $1, $2::text::jsonb, $3, $4, $5::timestamptz

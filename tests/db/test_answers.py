@@ -8,6 +8,7 @@ import pytest
 from db.answers import Answers
 from db.chats import Chats
 from db.pool import Database
+from db.statements import statements
 from engine.chat import Answer, Chat, Tally
 from engine.types import Flag, Prophecy, Verdict
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
@@ -147,3 +148,16 @@ async def test_old_answers_are_forgotten_unless_somebody_voted(
     assert await answers.get(chat, forgotten.id or 0) is None
     assert await answers.get(chat, voted.id or 0)
     assert await answers.get(chat, recent.id or 0)
+
+
+@pytest.mark.parametrize(("written_before", "setting"), [(False, "off"), (True, "on")])
+async def test_an_answer_alone_does_not_wait_for_the_disk_but_one_of_a_post_does(
+    database: Database, chat: Chat, written_before: bool, setting: str
+) -> None:
+    async with database.transaction() as connection:
+        await connection.execute("SET LOCAL synchronous_commit = on")
+        if written_before:
+            await connection.execute("UPDATE chat SET title = 'owed'")
+        keeping = statements("conversation")["keep_answer"]
+        await connection.execute(keeping, chat.id, None, NOW, 0, 3, "{}")
+        assert await connection.fetchval("SHOW synchronous_commit") == setting
