@@ -13,6 +13,7 @@ from engine.ingest.fields import mappings
 from engine.ingest.reader import JsonObject, JsonReader, Sample
 from engine.ingest.records import Post, Reject, SourceRecord
 from engine.ingest.tweets import tweet_id, tweet_post
+from engine.types import Kind
 
 # A page may be longer than what is looked at, and is then no object yet.
 _PAGE = re.compile(rb'\s*\{\s*"data"\s*:\s*\[\s*\{\s*"')
@@ -22,6 +23,7 @@ class ApiReader(JsonReader):
     """Reads what the API answered."""
 
     name = "api"
+    kinds = (Kind.TWEETS, Kind.SOCIAL)
     longest_line = 16_000_000  # a page of v2 holds up to 500 tweets
 
     def recognises(self, sample: Sample) -> bool:

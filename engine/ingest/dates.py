@@ -6,6 +6,7 @@ the caller knows what time it is.
 """
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 from engine.errors import RecordError
 
@@ -29,6 +30,21 @@ def zoned_or_utc(value: object) -> datetime:
     if isinstance(value, int) and not isinstance(value, bool):
         return _checked(_from_milliseconds(value))
     moment = _read(_month_first(value) if isinstance(value, str) else value)
+    return _checked(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def from_seconds(value: object) -> datetime:
+    """Read seconds since 1970: 1612126949, 1612126949.5 or "1612126949.000200"."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise RecordError("no time" if value is None else f"the time {value!r} is not a number")
+    try:
+        return _checked(_EPOCH + timedelta(microseconds=int(Decimal(str(value)) * 1_000_000)))
+    except (ArithmeticError, ValueError) as exc:  # Decimal's errors; infinities
+        raise RecordError(f"the time {str(value)[:40]!r} lies outside the calendar") from exc
+
+
+def written_at(moment: datetime) -> datetime:
+    """Check a time that a format reads by itself; one without a zone is taken for UTC."""
     return _checked(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 

@@ -9,11 +9,23 @@ from typing import IO, Self
 
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest.api import ApiReader
+from engine.ingest.blog_feed import BlogFeedReader
+from engine.ingest.bluesky import BlueskyReader
+from engine.ingest.chatgpt import ChatGptReader
+from engine.ingest.facebook import FacebookReader
+from engine.ingest.instagram import InstagramReader
 from engine.ingest.jsonl import JsonlReader
+from engine.ingest.linkedin import LinkedInReader
+from engine.ingest.markdown import MarkdownReader
+from engine.ingest.mastodon import MastodonReader
+from engine.ingest.ownership import own_words
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, Reject, SourceRecord
+from engine.ingest.slack import SlackReader
 from engine.ingest.sources import Source, source_at
+from engine.ingest.telegram import TelegramReader
 from engine.ingest.trump_archive import TrumpArchiveCsvReader, TrumpArchiveJsonReader
+from engine.ingest.whatsapp import WhatsAppReader
 from engine.ingest.x_archive import XArchiveReader
 
 AUTO = "auto"
@@ -22,10 +34,21 @@ READERS: Mapping[str, Reader] = {
     reader.name: reader
     for reader in (
         XArchiveReader(),
+        MastodonReader(),
+        BlueskyReader(),
+        TelegramReader(),
+        SlackReader(),
+        WhatsAppReader(),
+        ChatGptReader(),
+        LinkedInReader(),
+        FacebookReader(),
+        InstagramReader(),
         TrumpArchiveJsonReader(),
         ApiReader(),
         JsonlReader(),
         TrumpArchiveCsvReader(),
+        BlogFeedReader(),
+        MarkdownReader(),
     )
 }
 _SAMPLED = 20  # objects
@@ -41,10 +64,12 @@ class RecordStream:
     def __init__(
         self, source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
     ) -> None:
-        self.name, self.format = source.name, reader.name
+        self.name, self.format, self.kinds = source.name, reader.name, reader.kinds
         self.total_bytes = source.total_bytes(names)
         self._source = source
         self._records = reader.records(source, names, defaults)
+        if defaults.only_mine:
+            self._records = own_words(self._records, reader, defaults.author)
 
     @property
     def bytes_read(self) -> int:
@@ -117,8 +142,9 @@ def _choose_members(
         if members := reader.members(names):
             return reader, members
     raise InputError(
-        f"{source.name} holds no tweets (no data/tweets.js, data/tweet.js or data/js/tweets/).",
-        fix="Give the folder or zip of an X export, or a single file.",
+        f"{source.name} holds no tweets (no data/tweets.js, data/tweet.js or data/js/tweets/)"
+        " and no other export that is known.",
+        fix="Give the folder or zip of an export as it was downloaded, or a single file.",
     )
 
 
@@ -137,6 +163,8 @@ def _unknown(name: str, head: bytes) -> UnknownFormat:
         return UnknownFormat(f"{name} is written in UTF-16.", fix="Save it as UTF-8.")
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return UnknownFormat(f"{name} is a zip.", fix="Give its path instead of piping it.")
+    if head[257:262] == b"ustar":
+        return UnknownFormat(f"{name} is a tar archive.", fix="Unpack it and give the folder.")
     return UnknownFormat(
         f"The format of {name} is not recognised.", fix=f"Known formats, for --format: {_known()}."
     )

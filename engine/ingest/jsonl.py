@@ -2,9 +2,10 @@
 
     {"id": "1", "text": "...", "created_at": "2009-05-04T18:54:25+00:00"}
 
-and optionally lang, author, title, role, url, in_reply_to, favorites, retweets, device,
-is_retweet, is_quote, is_deleted. `in_reply_to` is the id of the message that is answered; a
-screen name there (some exports have one) only marks the document as a reply.
+and optionally lang, author, title, role, url, in_reply_to, platform, thread, attribution,
+favorites, retweets, device, is_retweet, is_quote, is_deleted. `in_reply_to` is the id of the
+message that is answered; a screen name there (some exports have one) only marks the document as
+a reply.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from engine.ingest.dates import zoned
 from engine.ingest.fields import count, flag, identifier, string, text_of
 from engine.ingest.reader import JsonReader
 from engine.ingest.records import Post
-from engine.types import Flag
+from engine.types import Flag, Kind
 
 _FLAGS = {"is_retweet": Flag.REPOST, "is_quote": Flag.QUOTE, "is_deleted": Flag.DELETED}
 
@@ -22,6 +23,7 @@ class JsonlReader(JsonReader):
     """Reads the project's own exchange format."""
 
     name = "jsonl"
+    kinds = tuple(Kind)  # tweets first
 
     def fits(self, found: Mapping[str, object]) -> bool:
         return {"id", "text", "created_at"} <= found.keys()
@@ -43,6 +45,9 @@ class JsonlReader(JsonReader):
             lang=string(payload.get("lang")),
             url=string(payload.get("url")),
             reply_to=None if _is_name(answered, payload.get("id")) else answered,
+            platform=string(payload.get("platform")),
+            thread=string(payload.get("thread")),
+            attribution=string(payload.get("attribution")),
             engagement=count(payload.get("favorites")) + count(payload.get("retweets")),
             flags=flags,
             device=string(payload.get("device")),

@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 
 LONGEST_RECORD = 1_000_000  # bytes
-_LONGEST_VALUE = 4_000_000  # bytes; past it the end of an array's record is not looked for
+_GIVE_UP = 4  # times the longest record; past it the end of an array's record is not looked for
 _LONGEST_PREFIX = 1_000_000  # bytes before an array, as in "window.YTD.tweets.part0 = ["
+_LONGEST_HEADER = 1 << 16  # bytes before an array that tell what it belongs to
 _CHUNK = 1 << 18  # bytes
 
 Piece = tuple[int, bytes, str | None]
 
-_TOO_LONG = f"longer than {LONGEST_RECORD:,} bytes"
 _NO_END = "the end of this record is not found: the file is cut or damaged here"
 # Up to the next bracket, strings skipped as a whole; possessive, hence linear.
 _TO_BRACKET = re.compile(
@@ -44,19 +44,32 @@ def lines(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[
             yield number, line.strip(), problem
 
 
-def array_items(stream: io.BufferedReader) -> Iterator[Piece]:
+def array_items(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
     """Yield the objects of the first JSON array of the stream.
 
     Objects are cut out by their brackets and not parsed, so that a bad escape, a number too
     large or a broken byte costs one record. A parser that reads the array as a whole stops at
     the first such fault.
     """
-    scanner = _ArrayScanner(stream)
+    scanner = _ArrayScanner(stream, longest)
     scanner.expect_array()
-    number = 1
-    while (piece := scanner.next_item()) is not None:
-        yield number, *piece
-        number += 1
+    return scanner.items()
+
+
+def named_arrays(
+    stream: io.BufferedReader, name: str, longest: int = LONGEST_RECORD
+) -> Iterator[tuple[bytes, Iterator[Piece]]]:
+    """Yield every array that is the value of a key `name`, at any depth.
+
+    With it comes its header: what stands before it, since the array before or as much as tells
+    what it belongs to. The objects of one array are to be read before the next is asked for;
+    numbers begin at 1 in each.
+    """
+    # Inside a string the quotes would be escaped.
+    opening = re.compile(rb'[{,]\s*+"' + re.escape(name.encode()) + rb'"\s*+:\s*+\[')
+    scanner = _ArrayScanner(stream, longest)
+    while (header := scanner.seek(opening)) is not None:
+        yield header, scanner.items()
 
 
 def _skip_line(stream: io.BufferedReader) -> None:
@@ -68,8 +81,9 @@ def _skip_line(stream: io.BufferedReader) -> None:
 class _ArrayScanner:
     """Holds the bytes from the start of the current item on."""
 
-    def __init__(self, stream: io.BufferedReader) -> None:
+    def __init__(self, stream: io.BufferedReader, longest: int) -> None:
         self._stream = stream
+        self._longest = longest
         self._buffer = b""
         self._start = 0
         self._position = 0
@@ -82,7 +96,26 @@ class _ArrayScanner:
         self._over = b"[" not in self._buffer
         self._position = self._buffer.find(b"[") + 1
 
-    def next_item(self) -> tuple[bytes, str | None] | None:
+    def seek(self, opening: re.Pattern[bytes]) -> bytes | None:
+        """Step behind the next match of `opening` and return what is before it, or None."""
+        self._start = self._position
+        while (found := opening.search(self._buffer, self._position)) is None:
+            self._start = max(self._start, len(self._buffer) - _LONGEST_HEADER)
+            self._position = self._start
+            if not self._more():
+                return None
+        header = self._buffer[max(self._start, found.start() - _LONGEST_HEADER) : found.start()]
+        self._position, self._over = found.end(), False
+        return header
+
+    def items(self) -> Iterator[Piece]:
+        """Yield the objects up to the closing bracket, numbered from 1."""
+        number = 1
+        while (piece := self._next_item()) is not None:
+            yield number, *piece
+            number += 1
+
+    def _next_item(self) -> tuple[bytes, str | None] | None:
         """Return the next object or a problem; None after the closing bracket."""
         if self._over:
             return None
@@ -113,7 +146,9 @@ class _ArrayScanner:
                 depth += 1 if found[1] in b"{[" else -1
                 if depth == 0:
                     raw = self._buffer[self._start : self._position]
-                    return (b"", _TOO_LONG) if len(raw) > LONGEST_RECORD else (raw, None)
+                    if len(raw) > self._longest:
+                        return b"", f"longer than {self._longest:,} bytes"
+                    return raw, None
             elif not self._more():
                 return self._give_up(_NO_END)
 
@@ -134,7 +169,7 @@ class _ArrayScanner:
         self._buffer = self._buffer[self._start :]
         self._position -= self._start
         self._start = 0
-        if len(self._buffer) > _LONGEST_VALUE:
+        if len(self._buffer) > _GIVE_UP * self._longest:
             return False
         chunk = self._stream.read(_CHUNK)
         self._buffer += chunk

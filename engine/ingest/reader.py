@@ -2,14 +2,14 @@
 
 import io
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import orjson
 
 from engine.errors import RecordError
-from engine.ingest.pieces import LONGEST_RECORD, array_items, lines
+from engine.ingest.pieces import LONGEST_RECORD, Piece, array_items, lines
 from engine.ingest.records import (
     Defaults,
     Post,
@@ -21,6 +21,7 @@ from engine.ingest.records import (
 )
 from engine.ingest.sources import Source
 from engine.ingest.streams import HEAD
+from engine.types import Kind
 
 BOM = b"\xef\xbb\xbf"
 # "[1, 2]" may be a bad line, an array of records begins with an object. X writes an assignment.
@@ -39,6 +40,10 @@ class Reader(Protocol):
     """One format. Adding a format is one class like this and one line in engine.ingest.detect."""
 
     name: str
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of corpus that it may fill, the usual one first."""
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
         """Return which files of a folder or zip hold records, in the order to read them."""
@@ -62,6 +67,7 @@ class JsonReader:
     """Reads objects from lines or from one array, whichever the file holds."""
 
     name: str
+    kinds: tuple[Kind, ...]
     longest_line = LONGEST_RECORD
 
     def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
@@ -133,14 +139,24 @@ class JsonObject:
 
 
 def json_objects(
-    label: str, stream: io.BufferedReader, longest_line: int = LONGEST_RECORD
+    label: str,
+    stream: io.BufferedReader,
+    longest_line: int = LONGEST_RECORD,
+    longest_item: int = LONGEST_RECORD,
 ) -> Iterator[JsonObject | Reject]:
-    """Yield the objects of a file that is one array, or one object a line."""
+    """Yield the objects of a file that is one array, or one object a line. Sizes are in bytes."""
     if stream.peek(len(BOM)).startswith(BOM):
         stream.read(len(BOM))
     array = _ARRAY.match(stream.peek(HEAD))
-    unit: Literal["line", "record"] = "record" if array else "line"
-    pieces = array_items(stream) if array else lines(stream, longest_line)
+    if array:
+        return parsed(label, "record", array_items(stream, longest_item))
+    return parsed(label, "line", lines(stream, longest_line))
+
+
+def parsed(
+    label: str, unit: Literal["line", "record"], pieces: Iterable[Piece]
+) -> Iterator[JsonObject | Reject]:
+    """Yield the objects that pieces of a file hold."""
     for number, raw, problem in pieces:
         if problem:
             yield rejected(label, unit, number, problem)
@@ -162,3 +178,9 @@ def _reason(raw: bytes, exc: orjson.JSONDecodeError) -> str:
     except UnicodeDecodeError:
         return "invalid UTF-8"
     return f"not valid JSON: {exc.msg} at character {exc.pos + 1}"
+
+
+def members_named(pattern: str, names: Sequence[str]) -> Sequence[str]:
+    """Return the names whose last part is `pattern`, in the order given."""
+    whole = re.compile(f"(?:.*/)?(?:{pattern})")
+    return [name for name in names if whole.fullmatch(name)]

@@ -20,9 +20,13 @@ _ROUNDED = re.compile(r"\d(?:[.,]\d+)?[eE]\+?\d+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """What a record gets when it does not say so itself."""
+    """What a record gets when it does not say so itself.
+
+    `only_mine` leaves out what others wrote.
+    """
 
     author: str | None = None
+    only_mine: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,7 @@ class Post:
     links: tuple[tuple[str, str], ...] = ()
     device: str | None = None
     meta: Mapping[str, object] = field(default_factory=dict)
+    mine: bool | None = None  # written by whom the export belongs to; None = not known here
 
 
 def rejected(file: str, unit: Literal["line", "record"], number: int, reason: str) -> Reject:

@@ -1,10 +1,12 @@
 """Where records come from: a file, standard input, a folder or a zip, with their progress."""
 
 import io
+import os
 import stat
 import zipfile
-from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Protocol
 
 from engine.errors import InputError
@@ -23,8 +25,6 @@ from engine.ingest.streams import (
 STANDARD_INPUT = "standard input"
 LARGEST_MEMBER = 4 << 30  # bytes that a zip member may unpack to
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-# Where exports keep their posts; a whole tree is not walked, it may hold 100,000 pictures.
-_FOLDERS = (".", "data", "data/js", "data/js/tweets", "js", "js/tweets", "tweets")
 
 
 class Files(Protocol):
@@ -38,6 +38,9 @@ class Files(Protocol):
 
     def size(self, name: str) -> int | None:
         """Return the number of bytes that reading the file will count, if known."""
+
+    def modified(self, name: str) -> datetime | None:
+        """Return when the file was last changed, if known."""
 
     def open(self, name: str) -> Readable:
         """Open the file. Raises OSError or InputError."""
@@ -55,16 +58,18 @@ class FolderFiles:
     def names(self) -> Sequence[str]:
         if self._only:
             return (self._only,)
-        try:
-            return sorted(
-                path.relative_to(self._root).as_posix()
-                for folder in _FOLDERS
-                if (self._root / folder).is_dir()
-                for path in (self._root / folder).iterdir()
-                if path.is_file()
-            )
-        except OSError as exc:
-            raise unreadable(str(self._root), exc) from exc
+        return sorted(self._walk())
+
+    def _walk(self) -> Iterator[str]:
+        """Yield the files of the tree, without hidden folders and links to other folders."""
+
+        def refused(exc: OSError) -> None:
+            raise unreadable(str(exc.filename or self._root), exc) from exc
+
+        for folder, inner, files in os.walk(self._root, onerror=refused):
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            place = Path(folder).relative_to(self._root)
+            yield from ((place / name).as_posix() for name in files)
 
     def holds(self, name: str) -> bool:
         return (self._root / name).is_file()
@@ -75,6 +80,12 @@ class FolderFiles:
         except OSError:
             return None  # opening it will say why
         return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+    def modified(self, name: str) -> datetime | None:
+        try:
+            return datetime.fromtimestamp(int((self._root / name).stat().st_mtime), UTC)
+        except (OSError, OverflowError, ValueError):
+            return None
 
     def open(self, name: str) -> Readable:
         return (self._root / name).open("rb", buffering=0)
@@ -103,6 +114,12 @@ class ZipFiles:
 
     def size(self, name: str) -> int | None:
         return self._zip.getinfo(name).file_size
+
+    def modified(self, name: str) -> datetime | None:
+        try:
+            return datetime(*self._zip.getinfo(name).date_time, tzinfo=UTC)
+        except ValueError:  # a month 0
+            return None
 
     def open(self, name: str) -> Readable:
         try:
@@ -133,6 +150,9 @@ class OneStream:
         return name == STANDARD_INPUT
 
     def size(self, name: str) -> int | None:  # noqa: ARG002 - the protocol's signature
+        return None
+
+    def modified(self, name: str) -> datetime | None:  # noqa: ARG002 - the protocol's signature
         return None
 
     def open(self, name: str) -> Readable:
@@ -166,6 +186,15 @@ class Source:
     def label(self, name: str) -> str:
         """Return the file's name as a person should see it."""
         return f"{self.name}/{name}" if self.packed else self.name
+
+    def citation(self, name: str) -> str:
+        """Return the file's name without the folders that the export happens to lie in."""
+        whole = PurePath(self.name).name
+        return f"{whole}/{name}" if self.packed else whole
+
+    def modified(self, name: str) -> datetime | None:
+        """Return when the file was last changed, if known; zips do not say in which zone."""
+        return self._files.modified(name)
 
     def beside(self, name: str, companion: str) -> str | None:
         """Return the name of the file `companion` in the folder of `name`, if there is one."""

@@ -20,6 +20,7 @@ from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects
 from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.ingest.tweets import tweet_id, tweet_post
+from engine.types import Kind
 
 _POSTS = re.compile(r"(?:.*/)?tweets?(?:-part(\d+))?\.js")
 _MONTH = re.compile(r"(?:.*/)?\d{4}_\d\d\.js")
@@ -31,6 +32,7 @@ class XArchiveReader(JsonReader):
     """Reads an export as a folder, a zip, or one of its files."""
 
     name = "x-archive"
+    kinds = (Kind.TWEETS, Kind.SOCIAL)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
         parts = [(int(found[1] or 0), name) for name in names if (found := _POSTS.fullmatch(name))]

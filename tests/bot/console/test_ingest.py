@@ -332,7 +332,8 @@ class TestOptions:
         complaint = invoke("ingest", str(file), "--format", "trump-archive-csv").complaint()
         assert "does not begin with the columns of the archive" in complaint
 
-    @pytest.mark.parametrize("name", READERS)
+    # Any text is Markdown.
+    @pytest.mark.parametrize("name", [name for name in READERS if name != "markdown"])
     def test_a_wrong_format_that_is_insisted_on_is_told(
         self, invoke: Invoke, database: str, tmp_path: Path, name: str
     ) -> None:

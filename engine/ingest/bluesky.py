@@ -1,0 +1,214 @@
+"""The repository of a Bluesky account, as its export (`repo.car`) holds it.
+
+A CAR file is a header and blocks in any order, which a tree of keys gives their names: the whole
+file is read into memory. The repository knows its account as a DID, not by its handle; likes and
+reposts of others are not in it.
+"""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any
+
+import libipld
+import orjson
+
+from engine.errors import InputError, RecordError
+from engine.ingest.dates import zoned_or_utc
+from engine.ingest.fields import mapping, mappings, string, text_of
+from engine.ingest.reader import JsonObject, Sample, members_named
+from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
+from engine.types import Flag, Kind
+
+LARGEST = 1 << 30  # bytes
+_POST, _REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
+_FACET = "app.bsky.richtext.facet#"
+_MOST_LEVELS = 64  # of the tree; it grows with the logarithm of the records
+
+
+class BlueskyReader:
+    """Reads the posts and reposts of a repository, in the order of their keys."""
+
+    name = "bluesky"
+    kinds = (Kind.SOCIAL, Kind.TWEETS)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(r"[^/]+\.car", names)
+
+    def recognises(self, sample: Sample) -> bool:
+        # A length in one or two bytes, then a map of two that begins with "roots".
+        return b"\xa2\x65roots" in sample.head[1:9]
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = fingerprint(defaults, self.name)
+        for name in names:
+            label, citation = source.label(name), source.citation(name)
+            with source.open(name) as stream:
+                content = stream.read(LARGEST + 1)
+            did, found = _repository(label, content)
+            for number, (key, value) in enumerate(found, start=1):
+                identity = f"at://{did}/{key}"
+                payload = {
+                    "record": value, "uri": identity, "did": did, "author": defaults.author,
+                    "file": citation,
+                }  # fmt: skip
+                raw = orjson.dumps([identity, value], default=_plain, option=orjson.OPT_SORT_KEYS)
+                item = JsonObject(label, number, "record", raw, payload)
+                yield item.record(self.name, identity, digest(raw))
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        record, uri = mapping(payload.get("record")), str(payload.get("uri"))
+        author = string(payload.get("author")) or string(payload.get("did"))
+        attribution = f"{payload.get('file')}#{uri.rpartition('/')[2]}"
+        if record.get("$type") == _REPOST:
+            return _repost(record, author, attribution)
+        return _post(record, uri, author, attribution)
+
+
+def _repository(label: str, content: bytes) -> tuple[str, Iterator[tuple[str, object]]]:
+    """Return whose repository it is, and its posts by key. Raises InputError."""
+    if len(content) > LARGEST:
+        raise InputError(f"{label} is larger than {LARGEST:,} bytes.", fix="It is no export.")
+    try:
+        header, blocks = libipld.decode_car(content)
+        commit = blocks[header["roots"][0]]
+        did, root = commit["did"], commit["data"]
+    except (ValueError, LookupError, TypeError, RecursionError) as exc:
+        raise InputError(
+            f"{label} is damaged or no repository of Bluesky.", fix="Download it again."
+        ) from exc
+    return str(did), _posts(label, blocks, root)
+
+
+def _posts(label: str, blocks: Mapping[bytes, Any], root: bytes) -> Iterator[tuple[str, object]]:
+    for key, link in _entries(blocks, root, 0):
+        if key.startswith((_POST + "/", _REPOST + "/")):
+            if link not in blocks:
+                raise InputError(f"{label} lacks the record {key}.", fix="Download it again.")
+            yield key, blocks[link]
+
+
+def _entries(blocks: Mapping[bytes, Any], link: object, level: int) -> Iterator[tuple[str, bytes]]:
+    """Walk the tree in order; each node shortens its keys by what they share with the last."""
+    node = blocks.get(link) if isinstance(link, bytes) else None
+    if not isinstance(node, dict) or level > _MOST_LEVELS:
+        return
+    yield from _entries(blocks, node.get("l"), level + 1)
+    key = b""
+    for entry in mappings(node.get("e")):
+        shared, rest, value = entry.get("p"), entry.get("k"), entry.get("v")
+        if isinstance(shared, int) and isinstance(rest, bytes) and isinstance(value, bytes):
+            key = key[:shared] + rest
+            yield key.decode("utf-8", "replace"), value
+        yield from _entries(blocks, entry.get("t"), level + 1)
+
+
+def _repost(record: Mapping[str, object], author: str | None, attribution: str) -> Post:
+    address = _web(string(mapping(record.get("subject")).get("uri")))
+    return Post(
+        text=text_of(address),
+        created_at=zoned_or_utc(record.get("createdAt")),
+        author=author,
+        url=address,
+        platform=BlueskyReader.name,
+        attribution=attribution,
+        tags=(),
+        mentions=(),
+        flags=Flag.REPOST,
+        mine=False,
+    )
+
+
+def _post(record: Mapping[str, object], uri: str, author: str | None, attribution: str) -> Post:
+    text = record.get("text")
+    if not isinstance(text, str):
+        raise RecordError("no text")
+    reply, embed = mapping(record.get("reply")), mapping(record.get("embed"))
+    facets = _features(record)
+    languages = record.get("langs")
+    parent = string(mapping(reply.get("parent")).get("uri"))
+    images = mappings(embed.get("images")) or mappings(mapping(embed.get("media")).get("images"))
+    described = "\n\n".join(alt for image in images if (alt := string(image.get("alt"))))
+    linked = string(mapping(embed.get("external")).get("uri"))
+    return Post(
+        text=_whole_links(text, facets) or described or linked or text_of(_kind(embed)),
+        searched=None if text.strip() or described or linked else "",
+        created_at=zoned_or_utc(record.get("createdAt")),
+        author=author,
+        lang=str(languages[0]) if isinstance(languages, list) and len(languages) == 1 else None,
+        url=_web(uri),
+        reply_to=parent,
+        platform=BlueskyReader.name,
+        thread=string(mapping(reply.get("root")).get("uri")) or uri,
+        attribution=attribution,
+        tags=(*_tags(record), *(str(f["tag"]) for _, _, f in facets if "tag" in f)),
+        mentions=tuple(
+            text.encode()[start:end].decode("utf-8", "replace")
+            for start, end, feature in facets
+            if "did" in feature
+        ),
+        flags=_flags(embed, parent),
+        meta={"attachments": [alt for i in images if (alt := string(i.get("alt")))]},
+        mine=True,
+    )
+
+
+def _tags(record: Mapping[str, object]) -> Sequence[str]:
+    tags = record.get("tags")
+    return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+
+
+def _features(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str, object]]]:
+    """Return what is marked in the text, by the bytes where it stands."""
+    found: list[tuple[int, int, Mapping[str, object]]] = []
+    for facet in mappings(record.get("facets")):
+        index = mapping(facet.get("index"))
+        start, end = index.get("byteStart"), index.get("byteEnd")
+        if isinstance(start, int) and isinstance(end, int) and 0 <= start < end:
+            features = mappings(facet.get("features"))
+            known = (f for f in features if str(f.get("$type")).startswith(_FACET))
+            found.extend((start, end, feature) for feature in known)
+    return found
+
+
+def _whole_links(text: str, facets: Sequence[tuple[int, int, Mapping[str, object]]]) -> str:
+    """Put addresses where the text shows shortened ones ("example.org/2020/01...")."""
+    raw = text.encode("utf-8", "replace")
+    for start, end, feature in sorted(facets, key=lambda facet: facet[0], reverse=True):
+        address = string(feature.get("uri"))
+        shown = raw[start:end].decode("utf-8", "replace").removesuffix("...").removesuffix("…")
+        if address and shown and shown in address:
+            raw = raw[:start] + address.encode("utf-8", "replace") + raw[end:]
+    return raw.decode("utf-8", "replace").strip()
+
+
+def _kind(embed: Mapping[str, object]) -> str | None:
+    """Return "[images]" for a post that shows something and says nothing."""
+    kind = str(embed.get("$type") or "").rpartition(".")[2]
+    return f"[{kind}]" if kind else None
+
+
+def _flags(embed: Mapping[str, object], parent: str | None) -> Flag:
+    kind = str(embed.get("$type") or "")
+    flags = Flag.REPLY if parent else Flag.NONE
+    if "record" in kind.lower():
+        flags |= Flag.QUOTE
+    if kind.endswith(("images", "video", "recordWithMedia")):
+        flags |= Flag.MEDIA
+    return flags
+
+
+def _web(uri: str | None) -> str | None:
+    """Return the page of "at://did:plc:x/app.bsky.feed.post/key"."""
+    parts = (uri or "").removeprefix("at://").split("/")
+    if len(parts) != 3 or parts[1] != _POST:
+        return uri
+    return f"https://bsky.app/profile/{parts[0]}/post/{parts[2]}"
+
+
+def _plain(value: object) -> object:
+    """Links to blocks, and bytes: only their digest counts."""
+    if isinstance(value, bytes):
+        return value.hex()
+    raise TypeError

@@ -1,0 +1,146 @@
+"""Conversations with ChatGPT (`conversations.json`), one conversation at a time.
+
+A conversation is a tree: a question asked again, or answered again, begins a branch. What counts
+is the branch that was kept, from `current_node` up to the root. System messages, calls of tools
+and what the page hides are left out.
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from itertools import islice
+
+import orjson
+
+from engine.ingest.dates import from_seconds
+from engine.ingest.fields import mapping, mappings, string, text_of
+from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects, members_named
+from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
+from engine.types import Flag, Kind
+
+LONGEST_CONVERSATION = 1 << 26  # bytes
+_MOST_MESSAGES = 100_000  # a tree that is no tree ends too
+_ROLES = frozenset(("user", "assistant"))
+_SHOWN = frozenset(("text", "multimodal_text"))
+
+
+class ChatGptReader(JsonReader):
+    """Reads the kept branch of every conversation, oldest message first."""
+
+    name = "chatgpt"
+    kinds = (Kind.PERSONAL,)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(r"conversations(?:-\d+)?\.json", names)
+
+    def recognises(self, sample: Sample) -> bool:
+        # The first conversation may be longer than what is looked at.
+        return super().recognises(sample) or (
+            sample.head.lstrip().startswith(b"[")
+            and b'"mapping"' in sample.head
+            and b'"message"' in sample.head
+        )
+
+    def fits(self, found: Mapping[str, object]) -> bool:
+        return {"mapping", "current_node"} <= found.keys()
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = fingerprint(defaults, self.name)
+        for name in names:
+            file = source.citation(name)
+            with source.open(name) as stream:
+                label = source.label(name)
+                for found in json_objects(label, stream, longest_item=LONGEST_CONVERSATION):
+                    if isinstance(found, Reject):
+                        yield found
+                    else:
+                        yield from _messages(found, file, digest)
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        message, title = mapping(payload.get("message")), string(payload.get("title"))
+        role = string(mapping(message.get("author")).get("role"))
+        meta = mapping(message.get("metadata"))
+        text, shows = _content(message)
+        files = [string(a.get("name")) for a in mappings(meta.get("attachments"))]
+        thread = string(payload.get("thread"))
+        return Post(
+            text=text.strip() or text_of("[image]" if shows else None),
+            searched=None if text.strip() else "",
+            created_at=from_seconds(message.get("create_time") or payload.get("began")),
+            author="ChatGPT" if role == "assistant" else None,
+            title=title,
+            role=role,
+            url=f"https://chatgpt.com/c/{thread}" if thread else None,
+            reply_to=string(payload.get("before")),
+            platform=self.name,
+            thread=thread,
+            attribution=f"{payload.get('file')}#{message.get('id')}",
+            tags=(),
+            mentions=(),
+            flags=Flag.MEDIA if shows or files else Flag.NONE,
+            meta={
+                "app": "chatgpt",
+                "model": string(meta.get("model_slug")),
+                "attachments": [file for file in files if file],
+            },
+            mine=role == "user",
+        )
+
+
+def _messages(
+    found: JsonObject, file: str, digest: Callable[[bytes], int]
+) -> Generator[SourceRecord | Reject]:
+    conversation = found.value
+    if not isinstance(conversation.get("mapping"), dict):
+        yield found.reject("no conversation of ChatGPT: it has no mapping")
+        return
+    context = {
+        "title": conversation.get("title"),
+        "thread": conversation.get("conversation_id") or conversation.get("id"),
+        "began": conversation.get("create_time"),
+    }
+    before: object = None
+    for message in _kept(conversation):
+        if _is_shown(message):
+            payload = {"message": message, "before": before, **context}
+            raw = orjson.dumps(payload)
+            yield found.record(
+                ChatGptReader.name, message.get("id"), digest(raw), {**payload, "file": file}
+            )
+            before = message.get("id")
+
+
+def _kept(conversation: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    """Return the messages from the root to the current node."""
+    return list(islice(_upwards(conversation), _MOST_MESSAGES))[::-1]
+
+
+def _upwards(conversation: Mapping[str, object]) -> Generator[Mapping[str, object]]:
+    nodes, name = mapping(conversation.get("mapping")), conversation.get("current_node")
+    while isinstance(name, str) and name in nodes:
+        node = mapping(nodes[name])
+        yield mapping(node.get("message"))
+        name = node.get("parent")
+
+
+def _is_shown(message: Mapping[str, object]) -> bool:
+    hidden = mapping(message.get("metadata")).get("is_visually_hidden_from_conversation")
+    text, shows = _content(message)
+    return (
+        mapping(message.get("author")).get("role") in _ROLES
+        and message.get("recipient") in (None, "all")
+        and mapping(message.get("content")).get("content_type") in _SHOWN
+        and not hidden
+        and bool(text.strip() or shows)
+    )
+
+
+def _content(message: Mapping[str, object]) -> tuple[str, bool]:
+    """Return the words, and whether something is shown beside them."""
+    parts = mapping(message.get("content")).get("parts")
+    found = parts if isinstance(parts, list) else []
+    spoken = (string(p.get("text")) for p in found if isinstance(p, dict))
+    words = [*(p for p in found if isinstance(p, str)), *filter(None, spoken)]
+    shows = any("asset_pointer" in p for p in found if isinstance(p, dict))
+    return "\n\n".join(words), shows

@@ -1,0 +1,203 @@
+"""A Slack export: a folder or zip with users.json, channels.json and one folder a channel.
+
+Messages that Slack wrote by itself (joins, topics, renamings) are left out. A channel is one
+thread; the answers of a Slack thread name the message they answer.
+"""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+import orjson
+
+from engine.ingest.dates import from_seconds
+from engine.ingest.fields import count, mapping, mappings, string, text_of
+from engine.ingest.ownership import is_mine, role_of
+from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects
+from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
+from engine.types import Flag, Kind
+
+_DAY = re.compile(r"(?:.*/)?[^/]+/\d{4}-\d\d-\d\d\.json")
+_CHANNELS = ("channels.json", "groups.json", "mpims.json", "dms.json")
+_WRITTEN = (None, "bot_message", "file_comment", "file_share", "me_message", "thread_broadcast")
+_REFERENCE = re.compile(r"<([^<>|]+)(?:\|([^<>]*))?>")
+
+
+class SlackReader(JsonReader):
+    """Reads the messages of all channels, channel by channel."""
+
+    name = "slack"
+    kinds = (Kind.PERSONAL,)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        if not any(PurePosixPath(name).name == "users.json" for name in names):
+            return ()
+        return sorted(filter(_DAY.fullmatch, names))
+
+    def recognises(self, sample: Sample) -> bool:
+        return any(self.fits(found) for found in sample.objects)
+
+    def fits(self, found: Mapping[str, object]) -> bool:
+        return found.get("type") == "message" and {"ts", "text"} <= found.keys()
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        workspaces: dict[str, _Workspace] = {}
+        for name in names:
+            folder = PurePosixPath(name).parent
+            root = str(folder.parent)
+            if root not in workspaces:
+                workspaces[root] = _workspace(source, str(folder))
+            channel = folder.name or Path(source.name).absolute().parent.name
+            with source.open(name) as stream:
+                for found in json_objects(source.label(name), stream):
+                    if isinstance(found, Reject):
+                        yield found
+                    elif found.value.get("subtype") in _WRITTEN:
+                        yield _record(
+                            found, channel, workspaces[root], source.citation(name), defaults
+                        )
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        message, people = mapping(payload.get("message")), mapping(payload.get("people"))
+        channel = str(payload.get("channel"))
+        said = _said(message)
+        text, mentions = _readable(said, people)
+        names = mappings(message.get("files"))
+        mine = is_mine(payload.get("owner"), message.get("user"), *_names(message, people))
+        thread, ts = string(message.get("thread_ts")), message.get("ts")
+        answers = thread is not None and thread != ts
+        files = [name for f in names if (name := string(f.get("name") or f.get("title")))]
+        return Post(
+            text=text.strip() or text_of(f"[{', '.join(files) or 'file'}]" if names else None),
+            searched=None if text.strip() else "",
+            created_at=from_seconds(ts),
+            author=next(iter(_names(message, people)), None) or string(message.get("user")),
+            title=f"#{channel}",
+            role=role_of(mine),
+            reply_to=f"{payload.get('place')}/{thread}" if answers else None,
+            platform=self.name,
+            thread=channel,
+            attribution=f"{payload.get('file')}#{ts}",
+            tags=(),
+            mentions=mentions,
+            engagement=sum(count(r.get("count")) for r in mappings(message.get("reactions"))),
+            flags=(Flag.REPLY if answers else Flag.NONE) | (Flag.MEDIA if names else Flag.NONE),
+            meta={
+                "channel": channel,
+                "attachments": files,
+                "participants": payload.get("members"),
+            },
+            mine=mine,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Workspace:
+    people: Mapping[str, list[str]]  # names by user id, the shown one first
+    channels: Mapping[str, Mapping[str, object]]  # by the name of their folder
+
+
+def _workspace(source: Source, folder: str) -> _Workspace:
+    """Read who and what the ids of the export stand for; the files may be missing."""
+    read = partial(_companion, source, folder)
+    people = {str(user.get("id")): _user_names(user) for user in read("users.json")}
+    channels = {
+        str(channel.get("name") or channel.get("id")): channel
+        for file in _CHANNELS
+        for channel in read(file)
+    }
+    return _Workspace(people, channels)
+
+
+def _companion(source: Source, folder: str, file: str) -> Sequence[Mapping[str, object]]:
+    beside = source.beside(folder, file)
+    if beside is None:
+        return ()
+    with source.open(beside, counted=False) as stream:
+        found = json_objects(source.label(beside), stream)
+        return [item.value for item in found if isinstance(item, JsonObject)]
+
+
+def _user_names(user: Mapping[str, object]) -> list[str]:
+    profile = mapping(user.get("profile"))
+    found = (
+        profile.get("display_name"), profile.get("real_name"), user.get("real_name"),
+        user.get("name"),
+    )  # fmt: skip
+    return list(dict.fromkeys(name for name in map(string, found) if name))
+
+
+def _record(
+    found: JsonObject, channel: str, workspace: _Workspace, file: str, defaults: Defaults
+) -> SourceRecord | Reject:
+    known = workspace.channels.get(channel, {})
+    members = known.get("members")
+    ids = [str(m) for m in members] if isinstance(members, list) else []
+    place = string(known.get("id")) or channel
+    wanted = {str(found.value.get("user")), *_REFERENCE_IDS.findall(_said(found.value))}
+    people = {user: workspace.people[user] for user in sorted(wanted & workspace.people.keys())}
+    # Of a channel everybody may be a member; a conversation is its people.
+    few = ids if "creator" not in known or len(ids) <= _FEW else []
+    context: dict[str, object] = {
+        "channel": channel, "place": place, "people": people, "owner": defaults.author,
+        "members": [next(iter(workspace.people.get(user, [])), user) for user in few],
+    }  # fmt: skip
+    digest = fingerprint(defaults, SlackReader.name, orjson.dumps(context).decode())
+    ts = string(found.value.get("ts"))
+    return found.record(
+        SlackReader.name,
+        f"{place}/{ts}" if ts else None,
+        digest(found.raw),
+        {"message": found.value, "file": file, **context},
+    )
+
+
+_FEW = 9
+_REFERENCE_IDS = re.compile(r"<@(\w+)")
+
+
+def _names(message: Mapping[str, object], people: Mapping[str, object]) -> list[str]:
+    known = people.get(str(message.get("user")))
+    if isinstance(known, list) and known:
+        return known
+    profile = mapping(message.get("user_profile")) or mapping(message.get("bot_profile"))
+    found = (
+        profile.get("display_name"), profile.get("real_name"), profile.get("name"),
+        message.get("username"),
+    )  # fmt: skip
+    return [name for name in map(string, found) if name]
+
+
+def _said(message: Mapping[str, object]) -> str:
+    """Return the text; bots may have put it into attachments."""
+    if text := string(message.get("text")):
+        return text
+    attached = mappings(message.get("attachments"))
+    parts = (string(a.get("text")) or string(a.get("fallback")) for a in attached)
+    return "\n\n".join(filter(None, parts))
+
+
+def _readable(text: str, people: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
+    """Return the text with names in place of ids, and whom it mentions."""
+    mentions: list[str] = []
+
+    def shown(found: re.Match[str]) -> str:
+        target, label = found[1], found[2]
+        if target.startswith("@"):
+            known = people.get(target[1:])
+            name = known[0] if isinstance(known, list) and known else label or target[1:]
+            mentions.append(name)
+            return f"@{name}"
+        if target.startswith("#"):
+            return f"#{label or target[1:]}"
+        if target.startswith("!"):
+            return label or f"@{target[1:].partition('^')[0]}"
+        target = target.removeprefix("mailto:")
+        return f"{label} ({target})" if label and label not in target else target
+
+    return _REFERENCE.sub(shown, text), tuple(mentions)

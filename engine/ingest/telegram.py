@@ -1,0 +1,169 @@
+"""Telegram's export as JSON (`result.json`): one chat, or the whole account.
+
+    {"name": ..., "type": ..., "id": ..., "messages": [...]}
+    {"personal_information": {...}, "chats": {"list": [{..., "messages": [...]}, ...]}}
+
+Service messages (joins, calls, pins) are left out: nobody wrote them. Exports before 2021 give
+times without a zone; they are taken for UTC.
+"""
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+import orjson
+
+from engine.ingest.dates import from_seconds, zoned_or_utc
+from engine.ingest.fields import count, identifier, mapping, mappings, string, text_of
+from engine.ingest.ownership import is_mine, role_of
+from engine.ingest.pieces import named_arrays
+from engine.ingest.reader import Sample, members_named, parsed
+from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
+from engine.types import Flag, Kind
+
+_BEGINNING = re.compile(
+    rb'\s*\{.{0,4000}?"(?:messages"\s*:\s*\[|personal_information"|chats"\s*:\s*\{)', re.DOTALL
+)
+_TYPE = re.compile(
+    rb'"type"\s*:\s*"(?:personal_chat|bot_chat|saved_messages|private_\w+|public_\w+)"'
+)
+_ACCOUNT = re.compile(rb'"personal_information"\s*:\s*\{[^{}]*?"user_id"\s*:\s*(\d+)')
+_NOT_INCLUDED = "(File "  # "(File not included. Change data exporting settings to download.)"
+
+
+class TelegramReader:
+    """Reads `result.json`, one message at a time."""
+
+    name = "telegram"
+    kinds = (Kind.PERSONAL,)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(r"result\.json", names)
+
+    def recognises(self, sample: Sample) -> bool:
+        return bool(_BEGINNING.match(sample.head) and _TYPE.search(sample.head))
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        for name in names:
+            owner = defaults.author
+            with source.open(name) as stream:
+                for header, items in named_arrays(stream, "messages"):
+                    if account := _ACCOUNT.search(header):
+                        owner = f"user{account[1].decode()}"
+                    chat = _chat(header)
+                    context = {"chat": chat, "owner": owner, "file": source.citation(name)}
+                    digest = fingerprint(
+                        defaults, self.name, owner or "", orjson.dumps(chat).decode()
+                    )
+                    for found in parsed(source.label(name), "record", items):
+                        if isinstance(found, Reject):
+                            yield found
+                        elif found.value.get("type") != "service":
+                            identity = _identity(chat, found.value.get("id"))
+                            payload = {"message": found.value, **context}
+                            yield found.record(self.name, identity, digest(found.raw), payload)
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        message, chat = mapping(payload.get("message")), mapping(payload.get("chat"))
+        parts = _parts(message)
+        text = "".join(_part_text(part) for part in parts)
+        forwarded = bool(message.get("forwarded_from"))
+        sender = identifier(message.get("from_id"))
+        wrote = is_mine(payload.get("owner"), sender, f"user{sender}", message.get("from"))
+        mine = False if forwarded else wrote
+        unix = message.get("date_unixtime")
+        return Post(
+            text=text.strip() or text_of(_poll(message) or _stand_in(message)),
+            searched=None if text.strip() or _poll(message) else "",
+            created_at=from_seconds(unix) if unix else zoned_or_utc(message.get("date")),
+            author=string(message.get("from")) or sender,
+            title=string(chat.get("name")),
+            role=role_of(wrote),
+            reply_to=_answered(chat, message),
+            platform=self.name,
+            thread=identifier(chat.get("id")),
+            attribution=f"{payload.get('file')}#{identifier(message.get('id'))}",
+            tags=_marked(parts, "hashtag"),
+            mentions=_marked(parts, "mention"),
+            engagement=sum(count(r.get("count")) for r in mappings(message.get("reactions"))),
+            flags=_flags(message),
+            meta={
+                "channel": string(chat.get("name")),
+                "attachments": _files(message),
+                "forwarded_from": string(message.get("forwarded_from")),
+            },
+            mine=mine,
+        )
+
+
+def _chat(header: bytes) -> dict[str, object]:
+    """Return the chat's own fields, which stand right before its messages."""
+    start = len(header)
+    while (start := header.rfind(b"{", 0, start)) >= 0:
+        try:
+            found = orjson.loads(header[start:] + b"}")
+        except orjson.JSONDecodeError:
+            continue  # a bracket inside a name
+        return {name: found.get(name) for name in ("id", "name", "type")}
+    return {}
+
+
+def _identity(chat: Mapping[str, object], message: object) -> str | None:
+    number = identifier(message)
+    return f"{identifier(chat.get('id')) or 'chat'}/{number}" if number else None
+
+
+def _answered(chat: Mapping[str, object], message: Mapping[str, object]) -> str | None:
+    """Return the answered message, where it is one of the same chat."""
+    elsewhere = message.get("reply_to_peer_id")
+    return None if elsewhere else _identity(chat, message.get("reply_to_message_id"))
+
+
+def _parts(message: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    """Return the pieces of the text, each with its type; older exports have none of plain text."""
+    text = message.get("text")
+    if isinstance(text, str):
+        return mappings(message.get("text_entities")) or [{"type": "plain", "text": text}]
+    pieces = text if isinstance(text, list) else []
+    return [{"type": "plain", "text": p} if isinstance(p, str) else mapping(p) for p in pieces]
+
+
+def _part_text(part: Mapping[str, object]) -> str:
+    text, address = string(part.get("text")) or "", string(part.get("href"))
+    return f"{text} ({address})" if address and address != text else text
+
+
+def _marked(parts: Sequence[Mapping[str, object]], kind: str) -> tuple[str, ...]:
+    return tuple(string(p.get("text")) or "" for p in parts if p.get("type") == kind)
+
+
+def _poll(message: Mapping[str, object]) -> str | None:
+    poll = mapping(message.get("poll"))
+    answers = (string(a.get("text")) for a in mappings(poll.get("answers")))
+    return "\n".join(filter(None, (string(poll.get("question")), *answers))) or None
+
+
+def _stand_in(message: Mapping[str, object]) -> str | None:
+    """Return what a message without words is: "[photo]", "[voice_message]", "[🙂]"."""
+    kind = string(message.get("sticker_emoji")) or string(message.get("media_type"))
+    names = ("photo", "file", "location_information", "contact_information")
+    kind = kind or next((name for name in names if message.get(name)), None)
+    return f"[{kind.removesuffix('_information')}]" if kind else None
+
+
+def _files(message: Mapping[str, object]) -> list[str]:
+    found = [string(message.get(name)) for name in ("photo", "file_name", "file")]
+    names = [PurePosixPath(f).name for f in found if f and not f.startswith(_NOT_INCLUDED)]
+    return list(dict.fromkeys(names))
+
+
+def _flags(message: Mapping[str, object]) -> Flag:
+    flags = Flag.REPOST if message.get("forwarded_from") else Flag.NONE
+    if message.get("reply_to_message_id"):
+        flags |= Flag.REPLY
+    if any(message.get(name) for name in ("photo", "file", "media_type")):
+        flags |= Flag.MEDIA
+    return flags
