@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Protocol
 
+from engine.embed.vectors import Vector, VectorSpace
 from engine.types import Candidate, Corpus, Document, Filters, Kind, Term, Usage, Verdict
 
 
@@ -74,6 +75,53 @@ class SearchIndex(Protocol):
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
     ) -> Sequence[Candidate]:
         """Return the exact best `limit` documents by BM25, ties by date then id."""
+
+
+class Descriptions(Protocol):
+    """Documents that something else than words has found."""
+
+    async def described(
+        self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
+    ) -> Sequence[Candidate]:
+        """Return those of `ids` that exist, as SearchIndex.top would give them, in any order."""
+
+
+class VectorIndex(Protocol):
+    """Retrieval by meaning: cosines are -1..1, higher is nearer."""
+
+    async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
+        """Return what is known about the corpus' vectors of a model, or None without any."""
+
+    async def nearest(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, filters: Filters, limit: int
+    ) -> Sequence[tuple[int, float]]:
+        """Return (id, cosine) of the nearest `limit` documents that pass, nearest first."""
+
+    async def cosines(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
+    ) -> Mapping[int, float]:
+        """Return the cosine of each of `ids` that has a vector."""
+
+
+class Embedder(Protocol):
+    """A model that turns texts into vectors.
+
+    Methods raise ModelError, SettingsError, and the errors of storage ports.
+    """
+
+    @property
+    def name(self) -> str:
+        """What tells vectors that may be compared from others."""
+
+    @property
+    def dimensions(self) -> int | None:
+        """Length of a vector: 0 = there are none, None = not known before the first."""
+
+    async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """Return a vector for each text; one of zeros says nothing."""
+
+    async def embed_query(self, text: str) -> Vector:
+        """Return the vector of a question."""
 
 
 class JudgmentCache(Protocol):

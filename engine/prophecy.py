@@ -13,9 +13,9 @@ from typing import Protocol
 from engine.address import addressed
 from engine.distinct import distinct
 from engine.ports import SearchIndex
+from engine.retrieve import Meaning, Retriever
 from engine.score import Profile, Scorer, lexical
-from engine.text import searchable
-from engine.types import Candidate, Corpus, Filters, Headline, Prophecy, Term, Verdict
+from engine.types import Candidate, Corpus, Filters, Headline, Mode, Prophecy, Term, Verdict
 
 _DAYS_A_MONTH = 30.44
 
@@ -33,24 +33,32 @@ class Judges(Protocol):
 class ProphecySettings:
     """How wide to look and what to leave out."""
 
-    candidates: int = 150
+    mode: Mode | None = None  # None: hybrid where there are vectors
+    candidates: int = 150  # that words propose, and meaning
+    candidates_of_both: int = 200
     duplicate_similarity: float = 90.0
     exclude_recent_months: int = 0
     profile: Profile = field(default_factory=Profile)
 
 
 class Prophet:
-    """Answers headlines from one search index, with or without a judge."""
+    """Answers headlines by words, and by meaning where that is given, with or without a judge."""
 
     def __init__(
         self,
         index: SearchIndex,
         judge: Judges | None = None,
         settings: ProphecySettings | None = None,
+        meaning: Meaning | None = None,
     ) -> None:
-        self._index = index
         self._judge = judge
         self._settings = settings or ProphecySettings()
+        self._retriever = Retriever(
+            index,
+            meaning,
+            limit=self._settings.candidates,
+            most=self._settings.candidates_of_both,
+        )
         self._thinking = asyncio.Lock()
 
     async def prophesy(
@@ -62,16 +70,21 @@ class Prophet:
         now: datetime,
         filters: Filters | None = None,
         judged: bool = True,
+        mode: Mode | None = None,
     ) -> Prophecy:
         """Return the best `limit` hits, all older than the headline.
 
-        With `judged` false no model is asked. Raises the errors of the search index.
+        With `judged` false no model is asked. `mode` None leaves it to the settings. Raises the
+        errors of the search index.
         """
         asked_at = min(headline.date or now, now)
-        terms = await self._index.terms(corpus, searchable(headline.text))
-        found = await self._index.top(
-            corpus, terms, self._narrowed(filters or Filters(), asked_at), self._settings.candidates
+        retrieved = await self._retriever.retrieve(
+            corpus,
+            headline.text,
+            self._narrowed(filters or Filters(), asked_at),
+            mode or self._settings.mode,
         )
+        terms, found = retrieved.terms, retrieved.candidates
         async with self._alone():
             candidates = distinct(found, similarity=self._settings.duplicate_similarity)
         verdict = await self._verdict(headline, candidates, now) if judged else _unjudged()
@@ -94,7 +107,9 @@ class Prophet:
                 candidates=tuple(candidate.external_id for candidate in found),
                 verdict=verdict,
                 coverage=max((_covered(c, terms, corpus) for c in candidates), default=0.0),
-                notice=notice(corpus, terms, verdict),
+                notice=notice(corpus, terms, verdict, retrieved.notice),
+                mode=retrieved.mode,
+                embedding_model=retrieved.model,
             )
 
     @asynccontextmanager
@@ -121,18 +136,20 @@ class Prophet:
         return await self._judge.judge(headline, candidates, now=now)
 
 
-def notice(corpus: Corpus, terms: Sequence[Term], verdict: Verdict) -> str | None:
+def notice(
+    corpus: Corpus, terms: Sequence[Term], verdict: Verdict, retrieval: str | None = None
+) -> str | None:
     """Return what a person should know about how the answer came about, or None.
 
-    Words that were replaced by their neighbours are not told: they stand in the terms.
+    `retrieval` is what there is to say about the search itself. Words that were replaced by
+    their neighbours are not told: they stand in the terms.
     """
     said: list[str] = []
     if not corpus.documents:
         said.append(f"Corpus {corpus.name} is empty.")
     elif not terms:
         said.append("There is no word in this to look for.")
-    if verdict.notice:
-        said.append(verdict.notice)
+    said += filter(None, (retrieval, verdict.notice))
     return " ".join(said) or None
 
 

@@ -27,6 +27,7 @@ class Profile:
     judgment: float = 0.65
     lexical: float = 0.25
     age: float = 0.10
+    semantic: float = 0.25
     age_full_years: float = 10.0  # the age that counts as 1
     factors: Mapping[Flag, float] = field(
         default_factory=lambda: {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}
@@ -34,7 +35,8 @@ class Profile:
     short: float = 0.8  # fewer than `short_tokens` tokens
     short_tokens: int = 4
     minimum_judgment: int = 1  # below this a judged candidate is no hit
-    minimum_lexical: float = 0.1  # below this an unjudged candidate is no hit
+    minimum_lexical: float = 0.1  # below this an unjudged candidate is no hit,
+    minimum_semantic: float = 0.5  # unless it means as much as this
 
 
 def lexical(
@@ -125,12 +127,13 @@ class Scorer:
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
             "lexical": lexical(candidate, self.terms, self.documents, self.average_length),
             "age": age(candidate.created_at, self.asked_at, profile.age_full_years),
-            "semantic": None,
+            "semantic": candidate.similarity,
         }
         weights = {
             "judgment": profile.judgment,
             "lexical": profile.lexical,
             "age": profile.age,
+            "semantic": profile.semantic,
         }
         multipliers = factors(candidate, profile)
         return Hit(
@@ -143,9 +146,11 @@ class Scorer:
         )
 
     def _qualifies(self, hit: Hit) -> bool:
-        judgment, covered = hit.parts["judgment"], hit.parts["lexical"] or 0.0
+        judgment = hit.parts["judgment"]
         if judgment is None:
-            return covered >= self.profile.minimum_lexical
+            covered, alike = hit.parts["lexical"] or 0.0, hit.parts["semantic"] or 0.0
+            least = self.profile
+            return covered >= least.minimum_lexical or alike >= least.minimum_semantic
         return round(judgment * HIGHEST_JUDGMENT) >= self.profile.minimum_judgment
 
 

@@ -1,0 +1,141 @@
+-- {embedding} and {document} stand for the tables of one model and of one corpus.
+
+-- name: lock
+SELECT pg_advisory_xact_lock(7426190513)
+
+-- name: models
+SELECT id, name, dimensions FROM embedding_model WHERE $1::text IS NULL OR name = $1 ORDER BY name
+
+-- name: add_model
+INSERT INTO embedding_model (name, dimensions) VALUES ($1, $2) RETURNING id
+
+-- name: remove_model
+DELETE FROM embedding_model WHERE name = $1 RETURNING id
+
+-- name: create
+CREATE TABLE IF NOT EXISTS {embedding} (
+    corpus_id integer NOT NULL REFERENCES corpus ON DELETE CASCADE,
+    document_id bigint NOT NULL,
+    source uuid NOT NULL,            -- tells the embedded text from others
+    vector halfvec({dimensions}),    -- NULL: the text says nothing
+    PRIMARY KEY (corpus_id, document_id)
+);
+-- Never out of line while it fits the page: a scan would look up each vector one by one.
+ALTER TABLE {embedding} ALTER COLUMN vector SET STORAGE MAIN
+
+-- name: documents
+SELECT d.id, d.title, d.text, d.context, replace(e.source::text, '-', '') AS source
+  FROM {document} d
+  LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = d.id
+ WHERE d.corpus_id = $1 AND d.id > $2
+ ORDER BY d.id
+ LIMIT $3
+
+-- name: store
+INSERT INTO {embedding} (corpus_id, document_id, source, vector)
+SELECT $1, new.id, new.source::uuid, new.vector::halfvec
+  FROM unnest($2::bigint[], $3::text[], $4::text[]) AS new (id, source, vector)
+ON CONFLICT (corpus_id, document_id) DO UPDATE
+   SET source = excluded.source, vector = excluded.vector
+
+-- name: prune
+DELETE FROM {embedding} e
+ WHERE e.corpus_id = $1
+   AND NOT EXISTS (SELECT FROM {document} d WHERE d.corpus_id = $1 AND d.id = e.document_id)
+
+-- Tuned on vectors that lie close together: docs/decisions/0014-embeddings.md.
+-- name: index
+CREATE INDEX IF NOT EXISTS {index} ON {embedding}
+ USING hnsw (vector halfvec_cosine_ops) WITH (m = 24, ef_construction = 128)
+ WHERE corpus_id = {corpus}
+
+-- name: count
+SELECT count(*) FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL
+
+-- name: sample
+SELECT d.id, d.title, d.text, d.context
+  FROM (SELECT document_id FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL
+         ORDER BY source, document_id LIMIT $2) chosen
+  JOIN {document} d ON d.corpus_id = $1 AND d.id = chosen.document_id
+ ORDER BY d.id
+
+-- name: measured
+SELECT documents FROM embedding_scale WHERE corpus_id = $1 AND model_id = $2
+
+-- name: keep_scale
+INSERT INTO embedding_scale (corpus_id, model_id, documents, mean, deviation, same)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (model_id, corpus_id) DO UPDATE
+   SET documents = excluded.documents, mean = excluded.mean,
+       deviation = excluded.deviation, same = excluded.same
+
+-- name: space
+SELECT m.id, m.dimensions, s.mean, s.deviation, s.same
+  FROM embedding_model m
+  LEFT JOIN embedding_scale s ON s.model_id = m.id AND s.corpus_id = $1
+ WHERE m.name = $2
+
+-- name: filled
+SELECT EXISTS (SELECT FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL) AS filled,
+       to_regclass($2) IS NOT NULL AS indexed
+
+-- name: passes
+    ($4::timestamptz IS NULL OR d.created_at < $4)
+   AND ($5::timestamptz IS NULL OR d.created_at >= $5)
+   AND d.flags & $6::integer = $6 AND d.flags & $7::integer = 0
+
+-- The nearest of all, then the filters. The sum keeps an index out: every vector is compared.
+-- name: nearest_exact
+SELECT d.id, 1 - near.distance AS cosine
+  FROM (SELECT e.document_id, (e.vector <=> (SELECT $2::text::halfvec)) + 0 AS distance
+          FROM {embedding} e
+         WHERE e.corpus_id = $1 AND e.vector IS NOT NULL
+         ORDER BY distance, e.document_id
+         LIMIT {depth}) near
+  JOIN {document} d ON d.corpus_id = $1 AND d.id = near.document_id
+ WHERE {passes}
+ ORDER BY near.distance, d.created_at, d.id
+ LIMIT $3
+
+-- The same of those that the index proposes.
+-- name: nearest_indexed
+SELECT d.id, 1 - near.distance AS cosine
+  FROM (SELECT e.document_id, e.vector <=> (SELECT $2::text::halfvec) AS distance
+          FROM {embedding} e
+         WHERE e.corpus_id = {corpus}
+         ORDER BY e.vector <=> (SELECT $2::text::halfvec)
+         LIMIT {depth}) near
+  JOIN {document} d ON d.corpus_id = $1 AND d.id = near.document_id
+ WHERE {passes}
+ ORDER BY near.distance, d.created_at, d.id
+ LIMIT $3
+
+-- The filters first, then the nearest of what passes.
+-- name: nearest_filtered
+SELECT d.id, 1 - near.distance AS cosine
+  FROM {document} d
+  JOIN LATERAL (SELECT (e.vector <=> (SELECT $2::text::halfvec)) + 0 AS distance
+                  FROM {embedding} e
+                 WHERE e.corpus_id = $1 AND e.document_id = d.id AND e.vector IS NOT NULL) near
+    ON true
+ WHERE d.corpus_id = $1 AND {passes}
+ ORDER BY near.distance, d.created_at, d.id
+ LIMIT $3
+
+-- name: cosines
+SELECT e.document_id AS id, 1 - (e.vector <=> (SELECT $2::text::halfvec)) AS cosine
+  FROM {embedding} e
+ WHERE e.corpus_id = $1 AND e.document_id = ANY ($3::bigint[]) AND e.vector IS NOT NULL
+
+-- name: lexemes
+SELECT t.place, u.lexeme, cardinality(u.positions) AS frequency,
+       coalesce(k.document_frequency, 0) AS document_frequency
+  FROM unnest($2::text[]) WITH ORDINALITY AS t (text, place)
+ CROSS JOIN LATERAL unnest(to_tsvector($3::text::regconfig, t.text)) AS u
+  LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
+
+-- name: described
+SELECT id, external_id, text, context, created_at, author, url, lang, flags, length,
+       {bm25} AS bm25, ARRAY[{frequencies}]::integer[] AS frequencies
+  FROM {table}
+ WHERE id = ANY ($4::bigint[])

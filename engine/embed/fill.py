@@ -1,0 +1,143 @@
+"""The vectors of a corpus brought up to date: only what is missing or changed."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+from typing import Protocol
+
+from engine.embed.vectors import Embedded, Scale, Unembedded, Vector
+from engine.errors import ModelAnswerInvalid
+from engine.ports import Embedder, VectorIndex
+from engine.types import Corpus
+
+# Vectors that one transaction stores, and a kill may cost.
+BATCH = 64
+# The scale is measured anew when the corpus has grown by so much since.
+_GROWTH = 1.2
+_PROBES, _BACKGROUND = 48, 400
+_WORD = "word"  # embedded once to learn how long vectors are
+
+
+class VectorStore(VectorIndex, Protocol):
+    """Where vectors are kept. Methods raise the errors of storage ports."""
+
+    async def prepare(self, model: str, dimensions: int) -> int:
+        """Return the id of a model's vectors, making room for them.
+
+        Raises VectorsUnsupported, UsageError when vectors of another length are kept under
+        that name.
+        """
+
+    async def count_missing(self, corpus: Corpus, model_id: int) -> int:
+        """Return how many documents have no vector of their present text."""
+
+    def missing(self, corpus: Corpus, model_id: int) -> AsyncIterator[Sequence[Unembedded]]:
+        """Yield them in parts, by id."""
+
+    async def store(self, corpus: Corpus, model_id: int, embedded: Sequence[Embedded]) -> None:
+        """Store vectors in one transaction, in place of older ones."""
+
+    async def settle(self, corpus: Corpus, model_id: int) -> None:
+        """Drop vectors of documents that are gone, and bring indexes up to date."""
+
+    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> Sequence[Unembedded]:
+        """Return some documents that have a vector: the same ones each time."""
+
+    async def count(self, corpus: Corpus, model_id: int) -> int:
+        """Return how many documents have a vector."""
+
+    async def measured(self, corpus: Corpus, model_id: int) -> int:
+        """Return how many had one when the scale was measured; 0 = it never was."""
+
+    async def keep_scale(
+        self, corpus: Corpus, model_id: int, scale: Scale, *, documents: int
+    ) -> None:
+        """Store what was measured, and with how many documents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """What became of one corpus."""
+
+    corpus: str
+    model: str
+    dimensions: int
+    embedded: int  # in this run
+    documents: int  # that have a vector now
+
+
+async def fill(
+    store: VectorStore,
+    embedder: Embedder,
+    corpus: Corpus,
+    *,
+    progress: Callable[[int, int], None],
+) -> Filled:
+    """Embed what is missing, batch by batch, and measure the scale when it is due.
+
+    `progress` is told how many of how many are done. What was stored stays, whenever this is cut
+    off. Raises VectorsUnsupported, UsageError, ModelError, SettingsError and storage errors.
+    """
+    dimensions = embedder.dimensions
+    if dimensions is None:
+        dimensions = len(await embedder.embed_query(_WORD))
+    model_id = await store.prepare(embedder.name, dimensions)
+    done, total = 0, await store.count_missing(corpus, model_id)
+    progress(done, total)
+    async for part in store.missing(corpus, model_id):
+        for start in range(0, len(part), BATCH):
+            batch = part[start : start + BATCH]
+            await store.store(corpus, model_id, await _embedded(embedder, batch))
+            done += len(batch)
+            progress(done, total)
+    await store.settle(corpus, model_id)
+    documents = await store.count(corpus, model_id)
+    if documents > _GROWTH * await store.measured(corpus, model_id):
+        scale = await _measured(store, embedder, corpus)
+        await store.keep_scale(corpus, model_id, scale, documents=documents)
+    return Filled(
+        corpus=corpus.name,
+        model=embedder.name,
+        dimensions=dimensions,
+        embedded=done,
+        documents=documents,
+    )
+
+
+async def _embedded(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embedded]:
+    telling = [one for one in batch if one.text]
+    vectors = await embedder.embed_documents([one.text for one in telling]) if telling else []
+    if len(vectors) != len(telling):
+        raise ModelAnswerInvalid(f"{embedder.name} gave {len(vectors)} of {len(telling)} vectors.")
+    known = {one.id: vector for one, vector in zip(telling, vectors, strict=True)}
+    return [
+        Embedded(id=one.id, source=one.source, vector=_direction(known.get(one.id)))
+        for one in batch
+    ]
+
+
+def _direction(vector: Vector | None) -> Vector | None:
+    """Return a vector that points somewhere, or None."""
+    return vector if vector is not None and any(vector) else None
+
+
+async def _measured(store: VectorStore, embedder: Embedder, corpus: Corpus) -> Scale:
+    """Measure which cosines the model gives in this corpus.
+
+    Some documents are asked as questions: their cosines with others are the background, those
+    with themselves the highest that a text can expect.
+    """
+    background: list[float] = []
+    same: list[float] = []
+    if space := await store.space(corpus, embedder.name):
+        documents = await store.sample(corpus, space.model_id, _BACKGROUND)
+        ids = [document.id for document in documents]
+        for probe in documents[:_PROBES]:
+            vector = await embedder.embed_query(probe.text)
+            cosines = dict(await store.cosines(corpus, space, vector, ids))
+            if probe.id in cosines:
+                same.append(cosines.pop(probe.id))
+            background += cosines.values()
+    if not background or not same:
+        return Scale(mean=0.0, deviation=0.0, same=1.0)
+    return Scale(mean=fmean(background), deviation=pstdev(background), same=fmean(same))

@@ -1,0 +1,20 @@
+"""No model: no vectors anywhere, and everything still works."""
+
+from collections.abc import Sequence
+
+from engine.embed.vectors import Vector
+
+
+class NullEmbedder:
+    """Gives vectors of no dimensions, which are neither stored nor searched."""
+
+    name = "null"
+    dimensions = 0
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return an empty vector for each text."""
+        return [() for _ in texts]
+
+    async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
+        """Return an empty vector."""
+        return ()

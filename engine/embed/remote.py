@@ -1,0 +1,251 @@
+"""Any server that speaks OpenAI's /embeddings: OpenAI, OpenRouter, Voyage, Ollama, ..."""
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+import stamina
+
+from engine.budget import Budget, require_budget
+from engine.embed.vectors import Prefixes, Vector
+from engine.errors import (
+    ModelAnswerInvalid,
+    ModelError,
+    ModelRateLimited,
+    ModelRefused,
+    ModelUnreachable,
+)
+from engine.llm_faults import quote, retry_after
+from engine.llm_wire import read_usage, said_by
+from engine.ports import UsageLedger
+from engine.types import Usage
+
+PURPOSE = "embed"
+MAX_ANSWER_BYTES = 64 << 20
+_FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.5, 30.0, 0.5  # seconds between attempts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteSettings:
+    """One endpoint; times in seconds."""
+
+    model: str
+    base_url: str  # without /embeddings
+    api_key: str | None = field(default=None, repr=False)
+    dimensions: int | None = None  # asked for; None = the model's own
+    prefixes: Prefixes = field(default_factory=Prefixes)
+    batch: int = 128  # texts in one request
+    timeout: float = 30.0  # of one attempt
+    retries: int = 4
+    usd_per_million_tokens: float = 0.0  # of endpoints that do not say what they cost
+
+    @property
+    def host(self) -> str:
+        """Host name of the endpoint."""
+        return urlsplit(self.base_url).hostname or ""
+
+
+class _Fault(Exception):
+    """One failed attempt; `wait` is what the server asks for, in seconds."""
+
+    def __init__(self, error: ModelError, wait: float | None = None) -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.wait = wait
+
+
+class RemoteEmbedder:
+    """Asks one endpoint, in batches, patiently. `clock` returns the time.
+
+    What an answer cost goes into the ledger. It holds connections: close it, or use `async with`.
+    """
+
+    def __init__(
+        self,
+        settings: RemoteSettings,
+        *,
+        ledger: UsageLedger,
+        clock: Callable[[], datetime],
+        budget: Budget = Budget(),  # noqa: B008 - frozen
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._clock = clock
+        self._budget = budget
+        self.dimensions = settings.dimensions
+        wanted = f":{settings.dimensions}" if settings.dimensions else ""
+        self.name = settings.prefixes.naming(f"{settings.host}/{settings.model}{wanted}")
+        headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+        # trust_env off: a proxy or .netrc of the machine must not see or replace the key.
+        self._http = httpx.AsyncClient(
+            trust_env=False, headers=headers, timeout=httpx.Timeout(settings.timeout)
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._http.aclose()
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return a vector for each text.
+
+        Raises BudgetExhausted, ModelRefused, ModelRateLimited, ModelUnreachable,
+        ModelAnswerInvalid, and whatever the ledger raises.
+        """
+        prefixed = [self._settings.prefixes.document + text for text in texts]
+        vectors: list[Vector] = []
+        for start in range(0, len(prefixed), self._settings.batch):
+            vectors += await self._batch(prefixed[start : start + self._settings.batch])
+        return vectors
+
+    async def embed_query(self, text: str) -> Vector:
+        """Return the vector of a question. Raises what `embed_documents` raises."""
+        return (await self._batch([self._settings.prefixes.query + text]))[0]
+
+    async def _batch(self, texts: list[str]) -> list[Vector]:
+        await self._require_budget()
+        try:
+            async for attempt in stamina.retry_context(
+                on=_again,
+                attempts=self._settings.retries + 1,
+                timeout=None,  # attempts and waits are bounded, so their sum is
+                wait_initial=_FIRST_WAIT,
+                wait_max=_LONGEST_WAIT,
+                wait_jitter=_JITTER,
+            ):
+                with attempt:
+                    return await self._attempt(texts)
+        except _Fault as fault:
+            raise fault.error from fault.__cause__
+        raise AssertionError("the retry context ends by returning or raising")
+
+    async def _require_budget(self) -> None:
+        """Money is limited here; tokens are not, for those of embeddings cost next to nothing."""
+        if self._budget.cost_usd is not None:
+            now = self._clock()
+            spent = await self._ledger.spent(now.astimezone(UTC).date())
+            require_budget(Budget(cost_usd=self._budget.cost_usd), spent, now=now)
+
+    async def _attempt(self, texts: list[str]) -> list[Vector]:
+        body: dict[str, object] = {"model": self._settings.model, "input": texts}
+        if self._settings.dimensions:
+            body["dimensions"] = self._settings.dimensions
+        status, headers, content = await self._post(body)
+        if status != httpx.codes.OK:
+            raise self._status_fault(status, headers, content)
+        payload = _object(content)
+        await self._bill(payload)
+        vectors = read_vectors(payload, len(texts))
+        if vectors is None:
+            raise _Fault(self._invalid())
+        self.dimensions = self.dimensions or len(vectors[0])
+        if any(len(vector) != self.dimensions for vector in vectors):
+            raise _Fault(self._invalid())
+        return vectors
+
+    async def _post(self, body: Mapping[str, object]) -> tuple[int, Mapping[str, str], bytes]:
+        """The only place where httpx is called and its errors are mapped."""
+        settings = self._settings
+        url = f"{settings.base_url.rstrip('/')}/embeddings"
+        try:
+            async with (
+                asyncio.timeout(settings.timeout),
+                self._http.stream("POST", url, json=body) as response,
+            ):
+                content = bytearray()
+                async for chunk in response.aiter_bytes():
+                    content += chunk
+                    if len(content) > MAX_ANSWER_BYTES:
+                        raise _Fault(self._invalid())
+                return response.status_code, response.headers, bytes(content)
+        except (httpx.TimeoutException, TimeoutError) as exc:
+            slow = f"{settings.host} gave no vectors within {settings.timeout:g} s."
+            raise _Fault(ModelUnreachable(slow, fix="Raise embeddings.timeout.")) from exc
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+            message = f"No connection to {settings.host}."
+            fix = "Check the network and embeddings.base_url."
+            raise _Fault(ModelUnreachable(message, fix=fix)) from exc
+
+    def _status_fault(self, status: int, headers: Mapping[str, str], content: bytes) -> _Fault:
+        host, said = self._settings.host, quote(said_by(content), self._settings.api_key)
+        message = f"{host} gave no vectors ({status}){f': {said}' if said else '.'}"
+        wait = retry_after(headers.get("retry-after"), self._clock())
+        if status == httpx.codes.TOO_MANY_REQUESTS:
+            return _Fault(ModelRateLimited(message, fix="Wait a little."), wait)
+        if status == httpx.codes.REQUEST_TIMEOUT or status >= httpx.codes.INTERNAL_SERVER_ERROR:
+            return _Fault(ModelUnreachable(message, fix="Try again later."), wait)
+        if status in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
+            return _Fault(ModelRefused(message, fix="Check EMBEDDINGS_API_KEY."))
+        return _Fault(ModelRefused(message, fix="Check embeddings.base_url and embeddings.model."))
+
+    def _invalid(self) -> ModelAnswerInvalid:
+        return ModelAnswerInvalid(
+            f"The answer of {self._settings.host} holds no usable vectors.",
+            fix="Check embeddings.base_url and embeddings.model.",
+        )
+
+    async def _bill(self, payload: Mapping[str, object]) -> None:
+        usage = read_usage(payload) or Usage()
+        if usage.cost_usd is None and usage.prompt_tokens is not None:
+            price = self._settings.usd_per_million_tokens
+            usage = Usage(
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+                cost_usd=usage.prompt_tokens * price / 1e6 if price else None,
+            )
+        if usage != Usage():
+            await self._ledger.record(
+                usage, model=self._settings.model, purpose=PURPOSE, now=self._clock()
+            )
+
+
+def read_vectors(payload: Mapping[str, object], number: int) -> list[Vector] | None:
+    """Return the vectors in the order of their texts, or None when any is missing or no vector."""
+    data = payload.get("data")
+    found: dict[int, Vector] = {}
+    for place, item in enumerate(data if isinstance(data, list) else []):
+        vector = _vector(item.get("embedding")) if isinstance(item, Mapping) else None
+        if vector is None:
+            return None
+        index = item.get("index")
+        found[index if isinstance(index, int) else place] = vector
+    if set(found) != set(range(number)):
+        return None
+    return [found[place] for place in range(number)]
+
+
+def _vector(value: object) -> list[float] | None:
+    if not isinstance(value, list) or not value:
+        return None
+    numbers = [v for v in value if isinstance(v, int | float) and math.isfinite(v)]
+    return numbers if len(numbers) == len(value) else None
+
+
+def _object(content: bytes) -> Mapping[str, object]:
+    try:
+        payload = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return {}
+    return payload if isinstance(payload, dict) else {}
+
+
+def _again(error: Exception) -> bool | float:
+    """True = back off and retry, seconds = wait that long, False = give up."""
+    if not isinstance(error, _Fault) or not error.error.retryable:
+        return False
+    if error.wait is None:
+        return True
+    return error.wait if error.wait <= _LONGEST_WAIT else False

@@ -1,0 +1,63 @@
+"""Hashed TF-IDF in 384 dimensions: no model, no download, the same vector every time.
+
+Feature hashing with signs (Weinberger et al. 2009) over the lexemes of the corpus' own
+text-search configuration, weighted (1 + ln tf) ln(1 + N / df), of length 1.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Protocol
+
+from engine.embed.vectors import Vector
+from engine.types import Corpus
+
+DIMENSIONS = 384
+
+
+class Vocabulary(Protocol):
+    """How a corpus reads texts."""
+
+    async def lexemes(
+        self, corpus: Corpus, texts: Sequence[str]
+    ) -> Sequence[Mapping[str, tuple[int, int]]]:
+        """Return for each text its lexemes with (how often it says them, document frequency)."""
+
+
+class TfidfEmbedder:
+    """Embeds texts of one corpus by their words."""
+
+    name = "tfidf-384"
+    dimensions = DIMENSIONS
+
+    def __init__(self, vocabulary: Vocabulary, corpus: Corpus) -> None:
+        self._vocabulary = vocabulary
+        self._corpus = corpus
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return a vector for each text, all zeros where it says no word. Raises StorageError."""
+        read = await self._vocabulary.lexemes(self._corpus, texts)
+        return [hashed(lexemes, self._corpus.documents) for lexemes in read]
+
+    async def embed_query(self, text: str) -> Vector:
+        """Return a vector that can be compared with those of documents. Raises StorageError."""
+        return (await self.embed_documents([text]))[0]
+
+
+def hashed(lexemes: Mapping[str, tuple[int, int]], documents: int) -> list[float]:
+    """Return the vector of a text that says each lexeme (how often, document frequency)."""
+    vector = [0.0] * DIMENSIONS
+    for lexeme, (frequency, document_frequency) in lexemes.items():
+        place, sign = _place(lexeme)
+        idf = math.log1p(max(documents, 1) / max(document_frequency, 1))
+        vector[place] += sign * (1 + math.log(frequency)) * idf
+    length = math.sqrt(math.fsum(value * value for value in vector))
+    return [value / length for value in vector] if length else vector
+
+
+@lru_cache(maxsize=65_536)
+def _place(lexeme: str) -> tuple[int, int]:
+    digest = hashlib.blake2b(lexeme.encode(), digest_size=8).digest()
+    number = int.from_bytes(digest)
+    return number % DIMENSIONS, 1 if number >> 63 else -1

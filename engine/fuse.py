@@ -1,0 +1,30 @@
+"""Rankings joined into one."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
+
+_Item = TypeVar("_Item", bound=Hashable)
+
+# Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009) and the constant they found.
+_K = 60
+
+
+def fused(rankings: Sequence[Sequence[_Item]]) -> list[_Item]:
+    """Return every item of the rankings, by the sum of 1 / (60 + rank) over those that hold it.
+
+    Ties go to the item that an earlier ranking holds, and holds higher up.
+    """
+    scores: dict[_Item, float] = {}
+    for ranking in rankings:
+        for rank, item in enumerate(ranking, start=1):
+            scores[item] = scores.get(item, 0.0) + 1 / (_K + rank)
+    return sorted(scores, key=lambda item: -scores[item])
+
+
+def ranks(rankings: Mapping[str, Sequence[_Item]]) -> dict[_Item, dict[str, int]]:
+    """Return for each item which ranking holds it, by name, and at which rank from 1 on."""
+    found: dict[_Item, dict[str, int]] = {}
+    for name, ranking in rankings.items():
+        for rank, item in enumerate(ranking, start=1):
+            found.setdefault(item, {})[name] = rank
+    return found
