@@ -31,8 +31,8 @@ class Conversation:
     """Answers events one after the other in each chat, and many chats at once.
 
     `most` events may be under way or waiting, `most_in_chat` of them in one chat. As many again
-    are told that the bot is busy, a minute's worth in one notice; what comes beyond that is not
-    even taken, and told the same.
+    are taken and end there, what comes beyond that is not even taken; people are told that the bot
+    is busy, each once a minute.
     """
 
     def __init__(
