@@ -97,7 +97,7 @@ async def store_headlines(
     of_story: dict[str, int] = {}
     stories: list[Story] = []
     if news:
-        await connection.execute(statements("news")["one_at_a_time"], _LOCK_CLASS)
+        await connection.execute(statements("news")["join_alone"], _LOCK_CLASS)
         joined = join(news, await _like(connection, news))
         stories, ids = await _store_stories(connection, feed, news, joined, now)
         of_story = {

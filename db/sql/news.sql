@@ -78,6 +78,11 @@ SELECT identity_hash, words_hash FROM headline
 -- name: one_at_a_time
 SELECT pg_advisory_xact_lock($1, 0)
 
+-- name: join_alone
+-- The planner thinks comparing arrays cheap, and would read all stories where an index tells
+-- which few to look at. The setting ends with the transaction.
+SELECT pg_advisory_xact_lock($1, 0), set_config('enable_seqscan', 'off', true)
+
 -- name: like_stories
 SELECT id, link_key, words, published FROM story
  WHERE link_key = ANY ($1::text[]) OR words && $2::text[] AND published BETWEEN $3 AND $4

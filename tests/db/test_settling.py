@@ -8,6 +8,7 @@ import pytest
 from db.feeds import Feeds
 from db.outbox import Outbox
 from db.pool import Database, PoolSettings
+from db.statements import statements
 from db.stories import Stories
 from engine.errors import StorageError
 from engine.feeds.types import ConfiguredFeed, Decision, Feed
@@ -164,6 +165,25 @@ async def test_one_story_that_many_feeds_bring_at_once_is_one(
     assert largest == 12
     for process in processes:
         await process.close()
+
+
+async def test_stories_are_looked_up_by_an_index(database: Database) -> None:
+    """The planner would read them all, which takes ten times as long at five thousand."""
+    sql = statements("news")
+    async with database.transaction() as connection:
+        await connection.execute(
+            "INSERT INTO story (title, text, words, published, first_seen_at)"
+            " SELECT n::text, n::text, ARRAY[n::text, 'common'], $1, $1 FROM generate_series(1, 3000) n",
+            NOW,
+        )
+        await connection.execute("ANALYZE story")
+        await connection.execute(sql["join_alone"], 1)
+        lookup = f"EXPLAIN {sql['like_stories']}"
+        words = [str(number) for number in range(40)]
+        plan = await connection.fetch(lookup, ["a.test/1"], words, NOW - DAY, NOW + DAY)
+    told = "\n".join(row[0] for row in plan)
+    assert "story_words" in told
+    assert "Seq Scan" not in told
 
 
 async def test_a_poll_that_cannot_be_stored_changes_nothing(database: Database) -> None:
