@@ -18,6 +18,14 @@ from engine.types import Kind
 
 FAILED, WRONG_USAGE = 1, 2
 
+# A query may begin with a minus: "-hillary" is no option -h.
+_QUERY = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+# Written here as well: to ask the readers would load them for every --help.
+FORMATS = (
+    "x-archive, mastodon, bluesky, telegram, slack, whatsapp, chatgpt, linkedin, facebook, "
+    "instagram, trump-archive-json, api, jsonl, trump-archive-csv, feed, markdown"
+)
+
 app = typer.Typer(
     name="presagio",
     no_args_is_help=True,
@@ -152,9 +160,12 @@ def ingest(
         list[str], typer.Argument(help="Files, folders or zips of an export; - is standard input.")
     ],
     corpus: Annotated[
-        str, typer.Option("--corpus", help="Corpus to fill [tweets].", callback=text)
+        str,
+        typer.Option("--corpus", help="Corpus to fill [named like its kind].", callback=text),
     ] = "",
-    kind: Annotated[Kind | None, typer.Option("--kind", help="What it holds [tweets].")] = None,
+    kind: Annotated[
+        Kind | None, typer.Option("--kind", help="What it holds [what the format is made for].")
+    ] = None,
     language: Annotated[
         str | None,
         typer.Option(
@@ -164,15 +175,24 @@ def ingest(
         ),
     ] = None,
     format: Annotated[  # noqa: A002 - the name of the option
-        str, typer.Option("--format", help="Insist on a format; a wrong name lists them.")
+        str, typer.Option("--format", help=f"Insist on a format: {FORMATS}.")
     ] = "auto",
     author: Annotated[
         str | None,
-        typer.Option("--author", help="Account of records that name none.", callback=account),
+        typer.Option(
+            "--author",
+            help="Account of records that name none; in chats, whose messages are mine.",
+            callback=account,
+        ),
     ] = None,
+    only_mine: Annotated[
+        bool, typer.Option("--only-mine", help="Leave out what others wrote, reposts too.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Store an archive. A second run stores only what changed.
+    """Store an archive: posts, chats or articles. A second run stores only what changed.
+
+    The format is recognised by what the file holds.
 
     Example: presagio ingest twitter-2024.zip --corpus me --author myhandle
     """
@@ -182,7 +202,13 @@ def ingest(
     settings = settings_of(context)
 
     chosen = IngestOptions(
-        corpus=corpus, kind=kind, language=language, format=format, author=author, json=json
+        corpus=corpus,
+        kind=kind,
+        language=language,
+        format=format,
+        author=author,
+        only_mine=only_mine,
+        json=json,
     )
     output = Output.of_process()
     # Opened first: a file that is not there needs no database.
@@ -221,6 +247,32 @@ def search(
     with_app(
         settings_of(context),
         lambda opened: answer(opened, headline, chosen, now=now(), output=Output.of_process()),
+    )
+
+
+@app.command(context_settings=_QUERY)
+def find(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="The query, in single quotes.", callback=text)],
+    corpus: CorpusName = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Hits.")] = 20,
+    json: Json = False,
+) -> None:
+    """Find exactly the texts that meet a query, best first; without a word, newest first.
+
+    word "exact phrase" a OR b -word; before: after: on: lang: from: in: platform: role: thread:
+    tag: #tag @mention min:100 has:media is:repost, each also with - before it. A day is one of
+    UTC unless a zone follows: on:2015-03-02+01:00. docs/find.md tells all.
+
+    Example: presagio find '"border wall" OR fence -street before:2015'
+    """
+    from bot.console.find import FindOptions
+    from bot.console.find import find as answer
+
+    chosen = FindOptions(corpus=corpus, limit=limit, json=json)
+    with_app(
+        settings_of(context),
+        lambda opened: answer(opened, query, chosen, output=Output.of_process()),
     )
 
 

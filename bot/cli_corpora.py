@@ -11,7 +11,7 @@ from engine.errors import UsageError
 corpora = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List, show, change and drop corpora.\n\nExample: presagio corpora list",
+    help="List, show, read, change and drop corpora.\n\nExample: presagio corpora list",
 )
 
 
@@ -101,4 +101,47 @@ def corpora_drop(
     with_app(
         settings_of(context),
         lambda opened: drop_corpus(opened, name, json=json, output=Output.of_process()),
+    )
+
+
+@corpora.command("threads")
+def corpora_threads(
+    context: typer.Context,
+    name: Name,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Threads.")] = 20,
+    json: Json = False,
+) -> None:
+    """List the conversations, channels or folders of a corpus, the latest first.
+
+    Example: presagio corpora threads personal
+    """
+    from bot.console.threads import list_threads
+
+    with_app(
+        settings_of(context),
+        lambda opened: list_threads(
+            opened, name, limit=limit, json=json, output=Output.of_process()
+        ),
+    )
+
+
+@corpora.command("thread")
+def corpora_thread(
+    context: typer.Context,
+    name: Name,
+    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="Texts.")] = 1_000,
+    json: Json = False,
+) -> None:
+    """Show one thread in order.
+
+    Example: presagio corpora thread personal general
+    """
+    from bot.console.threads import show_thread
+
+    with_app(
+        settings_of(context),
+        lambda opened: show_thread(
+            opened, name, thread, limit=limit, json=json, output=Output.of_process()
+        ),
     )

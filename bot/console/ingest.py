@@ -11,13 +11,12 @@ from bot.app import App
 from bot.console.output import Output
 from bot.console.progress import progress_bar
 from bot.console.rejects import RejectsReport
-from engine.errors import CorpusNotFound, InputError, NothingUsable
+from engine.errors import CorpusNotFound, InputError, NothingUsable, UsageError
 from engine.ingest.detect import RecordStream, open_source
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.records import Defaults
 from engine.types import Corpus, Kind
 
-DEFAULT_CORPUS = "tweets"
 DEFAULT_LANGUAGE = "english"
 # Where a post of an account can be seen; an unknown account is "i", which X redirects.
 TWEET_URL = "https://x.com/{author}/status/{id}"
@@ -32,12 +31,13 @@ class IngestOptions:
     language: str | None = None
     format: str = "auto"
     author: str | None = None
+    only_mine: bool = False
     json: bool = False
 
     @property
     def defaults(self) -> Defaults:
         """What records get that do not say so themselves."""
-        return Defaults(author=self.author)
+        return Defaults(author=self.author, only_mine=self.only_mine)
 
 
 @contextmanager
@@ -70,7 +70,7 @@ async def ingest(
     Raises NothingUsable when no record of any file could be stored, CorpusConflict, UsageError,
     InputError for a file that turns out to be damaged.
     """
-    corpus, is_new = await _ensure_corpus(app, options)
+    corpus, is_new = await _ensure_corpus(app, options, sources)
     damage: InputError | None = None
     with (
         RejectsReport(app.settings.data_dir / "rejects" / f"{corpus.name}.jsonl") as rejects,
@@ -88,6 +88,10 @@ async def ingest(
                 await loader.load(source)
         except InputError as error:
             damage = error
+        except UsageError:  # nobody's own words can be told
+            if is_new:
+                await _drop_if_empty(app, corpus)
+            raise
         except asyncio.CancelledError:
             output.remark("Stopped. What was stored stays; the same command completes it.")
             raise
@@ -108,14 +112,21 @@ async def ingest(
     _write(loader.report, options, output)
 
 
-async def _ensure_corpus(app: App, options: IngestOptions) -> tuple[Corpus, bool]:
-    """Return the corpus to fill and whether it is new; what was not asked for stays."""
-    name = options.corpus or app.settings.search.corpus or DEFAULT_CORPUS
+async def _ensure_corpus(
+    app: App, options: IngestOptions, sources: Sequence[RecordStream]
+) -> tuple[Corpus, bool]:
+    """Return the corpus to fill and whether it is new; what was not asked for stays.
+
+    Without a name it is the configured one, or the one that is called like its kind.
+    """
+    usual = options.kind or sources[0].kinds[0]
+    name = options.corpus or app.settings.search.corpus or usual.value
     try:
         known: Corpus | None = await app.corpora.get(name)
     except CorpusNotFound:
         known = None
-    kind = options.kind or (known.kind if known else Kind.TWEETS)
+    kind = known.kind if known and not options.kind else usual
+    _require_fitting(sources, kind, name)
     corpus = await app.corpora.ensure(
         name,
         kind=kind,
@@ -126,6 +137,17 @@ async def _ensure_corpus(app: App, options: IngestOptions) -> tuple[Corpus, bool
     if options.author and corpus.author is None:
         corpus = await app.corpora.change(name, author=options.author)
     return corpus, known is None
+
+
+def _require_fitting(sources: Sequence[RecordStream], kind: Kind, name: str) -> None:
+    """Raise UsageError where a file holds what a corpus of that kind is not made of."""
+    for source in sources:
+        if kind not in source.kinds:
+            usual = source.kinds[0].value
+            raise UsageError(
+                f"{source.name} ({source.format}) is {usual}, and corpus {name!r} is {kind.value}.",
+                fix=f"Give it a corpus of its own: --corpus NAME --kind {usual}.",
+            )
 
 
 async def _drop_if_empty(app: App, corpus: Corpus) -> None:
