@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,10 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from bot.meaning import Embedders, mode_of, no_embedder, open_embedders
 from bot.settings import Settings
 from bot.settings.section import UNLIMITED
 from db.corpora import Corpora
+from db.described import Described
 from db.documents import Documents
+from db.embeddings import Embeddings
 from db.model import Judgments, Ledger
 from db.pool import Database, PoolSettings
 from db.search import Search
@@ -25,8 +28,9 @@ from engine.headline import read_headline
 from engine.judge import Judge
 from engine.llm_settings import LlmSettings
 from engine.prophecy import ProphecySettings, Prophet
+from engine.retrieve import Meaning
 from engine.score import Profile
-from engine.types import Corpus, Filters, Flag, Headline, Prophecy
+from engine.types import Corpus, Filters, Flag, Headline, Mode, Prophecy
 
 # The corpus that `presagio demo` makes, which nobody asks for by chance.
 DEMO_CORPUS = "demo"
@@ -48,17 +52,22 @@ class App:
     corpora: Corpora
     documents: Documents
     prophet: Prophet
+    embeddings: Embeddings
+    embedders: Embedders
 
-    async def corpus(self, name: str) -> Corpus:
+    async def corpus(self, name: str, *, without: Collection[str] = ()) -> Corpus:
         """Return the corpus called `name`; "" means the configured one, else the only one.
 
-        The demo corpus does not count beside another, that of the news never does. Raises
-        CorpusNotFound.
+        The demo corpus does not count beside another, that of the news never does, nor do those
+        in `without`. Raises CorpusNotFound.
         """
         name = name or self.settings.search.corpus
+        if name in without:
+            raise CorpusNotFound(f"Corpus {name} is left out by the query itself.")
         if name:
             return await self.corpora.get(name)
-        found = [one for one in await self.corpora.list() if one.name != NEWS_CORPUS]
+        hidden = {NEWS_CORPUS, *without}
+        found = [one for one in await self.corpora.list() if one.name not in hidden]
         own = [corpus for corpus in found if corpus.name != DEMO_CORPUS] or found
         if len(own) == 1:
             return own[0]
@@ -82,6 +91,7 @@ class App:
         date: datetime | None = None,
         filters: Filters | None = None,
         judged: bool = True,
+        mode: Mode | None = None,
     ) -> Prophecy:
         """Answer what a person wrote. Raises CorpusNotFound and storage errors."""
         return await self.prophet.prophesy(
@@ -91,6 +101,7 @@ class App:
             now=now,
             filters=filters,
             judged=judged,
+            mode=mode,
         )
 
     async def answer(
@@ -167,13 +178,21 @@ async def open_app(
         else:
             await database.require_current()
         judge = await _judge(settings, database, stack)
-        search = Search(database, Bm25(settings.search.k1, settings.search.b))
+        bm25 = Bm25(settings.search.k1, settings.search.b)
+        search = Search(database, bm25)
+        embeddings = Embeddings(database, exact_up_to=settings.embeddings.exact_up_to)
+        embedders = open_embedders(settings, database, stack)
+        meaning = embedders and Meaning(
+            embedder=embedders, vectors=embeddings, descriptions=Described(database, bm25)
+        )
         yield App(
             settings=settings,
             database=database,
             corpora=Corpora(database),
             documents=Documents(database),
-            prophet=Prophet(search, judge, prophecy_settings(settings)),
+            prophet=Prophet(search, judge, prophecy_settings(settings), meaning),
+            embeddings=embeddings,
+            embedders=embedders or no_embedder,
         )
 
 
@@ -181,13 +200,16 @@ def prophecy_settings(settings: Settings) -> ProphecySettings:
     """Translate [search] and [score]."""
     score = settings.score
     return ProphecySettings(
+        mode=mode_of(settings.search.mode),
         candidates=settings.search.candidates,
+        candidates_of_both=settings.search.candidates_of_both,
         duplicate_similarity=score.duplicate_similarity,
         exclude_recent_months=settings.search.exclude_recent_months,
         profile=Profile(
             judgment=score.judgment,
             lexical=score.lexical,
             age=score.age,
+            semantic=score.semantic,
             age_full_years=score.age_full_years,
             factors={
                 Flag.REPOST: score.repost,
@@ -197,6 +219,7 @@ def prophecy_settings(settings: Settings) -> ProphecySettings:
             short=score.short,
             minimum_judgment=settings.search.minimum_judgment,
             minimum_lexical=settings.search.minimum_lexical,
+            minimum_semantic=settings.search.minimum_semantic,
         ),
     )
 

@@ -52,14 +52,14 @@ class Embeddings(Nearest):
                 f"Vectors of {dimensions} dimensions cannot be kept.",
                 fix=f"Set embeddings.dimensions to {_LONGEST_VECTOR} or less.",
             )
-        known = await self._model(model)
+        async with self._database.connection() as connection:
+            known = await self._model(connection, model)
         if known is None:
             await self._require_extension()
             async with self._database.transaction() as connection:
                 await connection.execute(self._sql["lock"])
-                known = await self._model(model, connection)
-                if known is None:
-                    return await self._create(connection, model, dimensions)
+                known = await self._model(connection, model)
+                known = known or await self._create(connection, model, dimensions)
         if known.dimensions != dimensions:
             raise UsageError(
                 f"The vectors of {model} have {known.dimensions} dimensions, not {dimensions}.",
@@ -163,10 +163,7 @@ class Embeddings(Nearest):
                 self._sql["keep_scale"], corpus.id, model_id, documents, *figures
             )
 
-    async def _model(self, name: str, connection: Connection | None = None) -> KeptModel | None:
-        if connection is None:
-            async with self._database.connection() as lent:
-                return await self._model(name, lent)
+    async def _model(self, connection: Connection, name: str) -> KeptModel | None:
         row = await connection.fetchrow(self._sql["models"], name)
         return KeptModel(**row) if row else None
 
@@ -181,14 +178,12 @@ class Embeddings(Nearest):
         if not usable:
             raise _unsupported()
 
-    async def _create(self, connection: Connection, name: str, dimensions: int) -> int:
+    async def _create(self, connection: Connection, name: str, dimensions: int) -> KeptModel:
         model_id = int(await connection.fetchval(self._sql["add_model"], name, dimensions))
-        await connection.execute(
-            self._sql["create"].format(
-                embedding=embedding_table(model_id), dimensions=int(dimensions)
-            )
-        )
-        return model_id
+        table = embedding_table(model_id)
+        create = self._sql["create"].format(embedding=table, dimensions=int(dimensions))
+        await connection.execute(create)
+        return KeptModel(id=model_id, name=name, dimensions=dimensions)
 
     async def _rows(
         self, name: str, corpus: Corpus, model_id: int, *arguments: object

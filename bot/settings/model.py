@@ -80,11 +80,19 @@ class SearchSettings(Section):
     """How tweets are proposed for a headline."""
 
     corpus: str = Field("", description="Corpus to search; empty means the only one there is.")
+    mode: Literal["auto", "lexical", "rerank", "hybrid"] = Field(
+        "auto",
+        description="lexical finds by words; rerank does and lets meaning change the order; hybrid"
+        " finds by words and by meaning; auto is hybrid where presagio embed has made vectors.",
+    )
     limit: int = Field(
         3, ge=1, le=50, description="Tweets in one answer; a message in a chat has room for 15."
     )
     candidates: int = Field(
-        150, ge=1, le=1000, description="Tweets that retrieval proposes to the judge."
+        150, ge=1, le=1000, description="Tweets that words propose to the judge, and meaning."
+    )
+    candidates_of_both: int = Field(
+        200, ge=1, le=2000, description="Tweets that both propose together, at most."
     )
     k1: float = Field(1.2, ge=0, le=10, description="BM25: how fast repeating a word stops paying.")
     b: float = Field(0.75, ge=0, le=1, description="BM25: how much long texts are held back.")
@@ -101,7 +109,10 @@ class SearchSettings(Section):
         0.1,
         ge=0,
         le=1,
-        description="Unjudged tweets that cover less of the headline (0 to 1) are no hits.",
+        description="Unjudged tweets that cover less of the headline (0 to 1) are no hits,",
+    )
+    minimum_semantic: float = Field(
+        0.5, ge=0, le=1, description="unless their meaning is as close to it as this (0 to 1)."
     )
 
 
@@ -112,6 +123,9 @@ class ScoreSettings(Section):
     judgment: float = Field(0.65, ge=0, description="Weight of the model's judgment.")
     lexical: float = Field(0.25, ge=0, description="Weight of the words in common.")
     age: float = Field(0.10, ge=0, description="Weight of the age: older is higher.")
+    semantic: float = Field(
+        0.25, ge=0, description="Weight of the similarity of meaning, where there are vectors."
+    )
     age_full_years: float = Field(10, gt=0, description="Age in years that counts in full.")
     repost: float = Field(0.97, ge=0, le=1, description="Multiplier for reposts.")
     quote: float = Field(0.97, ge=0, le=1, description="Multiplier for quotes.")
@@ -167,6 +181,44 @@ class LlmSettings(Section):
     daily_usd: Money = Field(
         1.0, description="US dollars a day (UTC) that may be spent; 0 makes no calls, -1 no limit."
     )
+
+
+class EmbeddingSettings(Section):
+    """Where vectors come from, by which texts of like meaning are found. presagio embed makes
+    them; those of several models may be kept side by side."""
+
+    backend: Literal["auto", "null", "tfidf", "local", "remote"] = Field(
+        "auto",
+        description="null makes none; tfidf counts words; local runs a model on this machine;"
+        " remote asks an endpoint like OpenAI's. auto is local where presagio[local] is"
+        " installed, else null.",
+    )
+    model: str = Field(
+        "",
+        description="local: empty for the model of presagio[local], model2vec:NAME or"
+        " sentence-transformers:NAME. remote: the endpoint's name for it.",
+    )
+    base_url: HttpUrl = Field(
+        "https://api.openai.com/v1",
+        description="remote: address of the endpoint, without /embeddings.",
+    )
+    dimensions: int = Field(
+        0, ge=0, le=4000, description="remote: length of a vector; 0 leaves it to the model."
+    )
+    query_prefix: str = Field("", description='What the model wants before a question ("query: ").')
+    document_prefix: str = Field("", description='The same before a document ("passage: ").')
+    batch: int = Field(128, ge=1, le=2048, description="remote: texts in one request.")
+    timeout: float = Field(30, gt=0, description="remote: seconds for one request.")
+    retries: int = Field(4, ge=0, le=10, description="remote: times that a request is repeated.")
+    usd_per_million_tokens: float = Field(
+        0, ge=0, description="remote: what it costs, where the endpoint does not say."
+    )
+    exact_up_to: int = Field(
+        100_000,
+        ge=0,
+        description="Vectors of a corpus that are all compared; beyond, an index is built.",
+    )
+    at_ingest: bool = Field(False, description="Whether presagio ingest makes vectors at its end.")
 
 
 class FetchSettings(Section):
@@ -259,6 +311,7 @@ class Sections(Section):
     search: SearchSettings = SearchSettings()
     score: ScoreSettings = ScoreSettings()
     llm: LlmSettings = LlmSettings()
+    embeddings: EmbeddingSettings = EmbeddingSettings()
     fetch: FetchSettings = FetchSettings()
     feeds: tuple[FeedSettings, ...] = ()
     polling: PollingSettings = PollingSettings()
@@ -273,6 +326,7 @@ class Secrets(Section):
     """Keys and tokens. Each is the environment variable of the same name in capitals."""
 
     openrouter_api_key: SecretStr | None = None
+    embeddings_api_key: SecretStr | None = None
     telegram_bot_token: SecretStr | None = None
     telegram_webhook_secret: SecretStr | None = None
     slack_bot_token: SecretStr | None = None

@@ -93,7 +93,8 @@ class LocalEmbedder:
 
 def available(model: str = DEFAULT) -> bool:
     """Tell whether the library of `model` is installed, without importing it."""
-    return find_spec(model.partition(":")[0].replace("-", "_")) is not None
+    library = (model or DEFAULT).partition(":")[0]
+    return find_spec(library.replace("-", "_")) is not None
 
 
 def _package(library: str) -> str:

@@ -97,6 +97,10 @@ class RemoteEmbedder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
         await self._http.aclose()
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:

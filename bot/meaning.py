@@ -1,0 +1,103 @@
+"""Which model makes vectors, from the settings: composed here, loaded when it is first needed."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+
+from bot.settings import Settings
+from bot.settings.section import UNLIMITED
+from db.model import Ledger
+from db.pool import Database
+from db.vocabulary import Vocabulary
+from engine.embed.null import NullEmbedder
+from engine.embed.vectors import Prefixes
+from engine.errors import SettingsError
+from engine.ports import Embedder
+from engine.types import Corpus, Mode
+
+Embedders = Callable[[Corpus], Embedder]
+
+
+def mode_of(name: str | None) -> Mode | None:
+    """Translate a mode as settings and options write it; auto is None."""
+    return None if name in {None, "auto"} else Mode(name)
+
+
+def open_embedders(
+    settings: Settings, database: Database, stack: AsyncExitStack
+) -> Embedders | None:
+    """Return who embeds for a corpus, or None when nobody does. `stack` closes what it opens.
+
+    Raises SettingsError.
+    """
+    chosen = settings.embeddings
+    prefixes = Prefixes(query=chosen.query_prefix, document=chosen.document_prefix)
+    if chosen.backend == "tfidf":
+        from engine.embed.tfidf import TfidfEmbedder  # noqa: PLC0415
+
+        vocabulary = Vocabulary(database)
+        return lambda corpus: TfidfEmbedder(vocabulary, corpus)
+    if chosen.backend == "remote":
+        return _Remote(settings, prefixes, database, stack)
+    if chosen.backend == "null":
+        return None
+    # What follows imports no model: that waits for the first text.
+    from engine.embed.local import LocalEmbedder, available  # noqa: PLC0415
+
+    if chosen.backend == "auto" and not available(chosen.model):
+        return None
+    local = LocalEmbedder(chosen.model, prefixes)
+    return lambda _: local
+
+
+def no_embedder(_: Corpus) -> Embedder:
+    """Return the one that makes no vectors."""
+    return NullEmbedder()
+
+
+class _Remote:
+    """Opens the client of an endpoint for the first who asks: searches by words need none."""
+
+    def __init__(
+        self, settings: Settings, prefixes: Prefixes, database: Database, stack: AsyncExitStack
+    ) -> None:
+        if not settings.embeddings.model:
+            raise SettingsError(
+                "[embeddings] model is empty.", fix="Name the model that the endpoint should use."
+            )
+        self._settings = settings
+        self._prefixes = prefixes
+        self._database = database
+        self._stack = stack
+        self._opened: Embedder | None = None
+
+    def __call__(self, _: Corpus) -> Embedder:
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    def _open(self) -> Embedder:
+        # Imported here: it brings the HTTP client.
+        from engine.budget import Budget  # noqa: PLC0415
+        from engine.embed.remote import RemoteEmbedder, RemoteSettings  # noqa: PLC0415
+
+        chosen, key = self._settings.embeddings, self._settings.secrets.embeddings_api_key
+        limit = self._settings.llm.daily_usd
+        client = RemoteEmbedder(
+            RemoteSettings(
+                model=chosen.model,
+                base_url=chosen.base_url,
+                api_key=key.get_secret_value() if key else None,
+                dimensions=chosen.dimensions or None,
+                prefixes=self._prefixes,
+                batch=chosen.batch,
+                timeout=chosen.timeout,
+                retries=chosen.retries,
+                usd_per_million_tokens=chosen.usd_per_million_tokens,
+            ),
+            ledger=Ledger(self._database),
+            clock=lambda: datetime.now(UTC),
+            budget=Budget(cost_usd=None if limit == UNLIMITED else limit),
+        )
+        self._stack.push_async_callback(client.aclose)
+        return client
