@@ -1,7 +1,8 @@
 """What one poll of a feed changes, inside one transaction."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from operator import itemgetter
 
 import asyncpg
 
@@ -132,7 +133,7 @@ async def _unseen(
     ]
 
 
-async def _like(connection: Connection, news: Sequence[NewHeadline]) -> Iterator[StoryWords]:
+async def _like(connection: Connection, news: Sequence[NewHeadline]) -> list[StoryWords]:
     """Return every story that one of `news` may belong to, oldest first."""
     links = [headline.link_key for headline in news if headline.link_key is not None]
     words = {word for headline in news for word in telling(words_of(headline.text))}
@@ -144,7 +145,8 @@ async def _like(connection: Connection, news: Sequence[NewHeadline]) -> Iterator
         min(moments) - SAME_WORDS_WITHIN,
         max(moments) + SAME_WORDS_WITHIN,
     )
-    return (_story_words(row) for row in rows)
+    # Sorted here: for an order the planner would walk through all of them.
+    return [_story_words(row) for row in sorted(rows, key=itemgetter("id"))]
 
 
 def _story_words(row: asyncpg.Record) -> StoryWords:

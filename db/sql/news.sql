@@ -86,7 +86,6 @@ SELECT pg_advisory_xact_lock($1, 0), set_config('enable_seqscan', 'off', true)
 -- name: like_stories
 SELECT id, link_key, words, published FROM story
  WHERE link_key = ANY ($1::text[]) OR words && $2::text[] AND published BETWEEN $3 AND $4
- ORDER BY id
 
 -- name: insert_story
 INSERT INTO story (title, text, link, link_key, words, language, published, first_seen_at)
@@ -162,15 +161,24 @@ DELETE FROM feed f
 SELECT * FROM told_story WHERE id = ANY ($1::bigint[]) ORDER BY id
 
 -- name: unsearched
-SELECT * FROM told_story s
- WHERE s.first_seen_at >= $2
-   AND NOT EXISTS (SELECT FROM find WHERE story_id = s.id AND corpus = $1)
-   AND ($4::text IS NULL
-        OR EXISTS (SELECT FROM visible_headline v JOIN subscriber c USING (chat_id)
-                    WHERE v.story_id = s.id AND c.mode <> 'off' AND c.chat_active
-                      AND coalesce(c.chat_corpus, $4) = $1))
- ORDER BY s.first_seen_at, s.id
- LIMIT $3
+-- Chosen first and told then: what brought a story is looked up for those within the limit.
+WITH reader AS MATERIALIZED (
+    SELECT chat_id FROM subscriber
+     WHERE mode <> 'off' AND chat_active AND coalesce(chat_corpus, $4) = $1
+), chosen AS MATERIALIZED (
+    SELECT s.id FROM story s
+     WHERE s.first_seen_at >= $2
+       AND NOT EXISTS (SELECT FROM find WHERE story_id = s.id AND corpus = $1)
+       AND ($4::text IS NULL OR EXISTS (
+            SELECT FROM headline h JOIN feed f ON f.id = h.feed_id
+             WHERE h.story_id = s.id
+               AND (f.configured_url IS NOT NULL AND EXISTS (SELECT FROM reader)
+                    OR EXISTS (SELECT FROM chat_feed own JOIN reader USING (chat_id)
+                                WHERE own.feed_id = f.id AND own.added_at <= h.seen_at))))
+     ORDER BY s.first_seen_at, s.id
+     LIMIT $3
+)
+SELECT t.* FROM chosen JOIN told_story t USING (id) ORDER BY t.first_seen_at, t.id
 
 -- name: forget_stories
 DELETE FROM story WHERE first_seen_at < $1
@@ -188,11 +196,15 @@ RETURNING id
 SELECT id FROM find WHERE story_id = $1 AND corpus = $2
 
 -- name: promising
+WITH chosen AS MATERIALIZED (
+    SELECT id, story_id, corpus, coverage FROM find
+     WHERE state = 'promising' AND corpus = ANY ($1::text[]) AND found_at >= $2
+     ORDER BY coverage DESC, id
+     LIMIT $3
+)
 SELECT s.*, f.corpus, f.coverage
-  FROM find f JOIN told_story s ON s.id = f.story_id
- WHERE f.state = 'promising' AND f.corpus = ANY ($1::text[]) AND f.found_at >= $2
+  FROM chosen f JOIN told_story s ON s.id = f.story_id
  ORDER BY f.coverage DESC, f.id
- LIMIT $3
 
 -- name: finds_for_chat
 -- The story as the chat's own feeds tell it.

@@ -173,7 +173,7 @@ async def test_stories_are_looked_up_by_an_index(database: Database) -> None:
     async with database.transaction() as connection:
         await connection.execute(
             "INSERT INTO story (title, text, words, published, first_seen_at)"
-            " SELECT n::text, n::text, ARRAY[n::text, 'common'], $1, $1 FROM generate_series(1, 3000) n",
+            " SELECT n::text, n::text, ARRAY[n::text], $1, $1 FROM generate_series(1, 3000) n",
             NOW,
         )
         await connection.execute("ANALYZE story")
@@ -182,8 +182,7 @@ async def test_stories_are_looked_up_by_an_index(database: Database) -> None:
         words = [str(number) for number in range(40)]
         plan = await connection.fetch(lookup, ["a.test/1"], words, NOW - DAY, NOW + DAY)
     told = "\n".join(row[0] for row in plan)
-    assert "story_words" in told
-    assert "Seq Scan" not in told
+    assert "Bitmap Index Scan on story_words" in told
 
 
 async def test_a_poll_that_cannot_be_stored_changes_nothing(database: Database) -> None:
