@@ -88,7 +88,8 @@ async def test_every_command_gets_its_answer(face: Talk) -> None:
 async def test_help_names_every_command(face: Talk) -> None:
     for command in ("/start", "/help"):
         said = (await face.commands(command)).text
-        assert all(f"/{one.name}" in said for one in standard_commands().commands)
+        # Not by its slash: Slack keeps /help for itself, and help is "/presagio help" there.
+        assert all(one.name in said for one in standard_commands().commands)
     assert face.stage.model.calls == 0
 
 
