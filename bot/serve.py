@@ -15,6 +15,7 @@ from bot.app import App, fetch_settings
 from bot.commands import Registry, Services, standard_commands
 from bot.conversation import Conversation
 from bot.face import FaceFailed, Poster, Status
+from bot.finding import find
 from bot.gates import Gates, Limits
 from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
@@ -180,6 +181,7 @@ def _hall(app: App, turns: Turns, fetcher: Fetcher, now: Callable[[], datetime])
     )
     services = Services(
         prophesy=app.answer,
+        find=partial(find, app),
         read_headline=partial(read_pasted, fetcher),
         corpora=app.corpora.list,
         chats=chats,

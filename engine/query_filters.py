@@ -86,14 +86,17 @@ def read_filter(name: str, value: str, *, negated: bool) -> Filter | str:
     name = name.lower()
     kind = KINDS.get(name)
     if kind is None:
-        return f'"{name}:" is no filter, so it was read as a word. There are: {NAMES}.'
+        return f"{_no_filter(f'{name}:')} There are: {NAMES}."
     read = kind.read(value)
     if read:
         return Filter(name, read, negated)
     examples = ", ".join(f"{name}:{example}" for example in kind.examples)
-    return (
-        f'"{name}:{value}" is no filter, so it was read as a word. Write for example: {examples}.'
-    )
+    instead = f"Write for example: {examples}."
+    return f"{_no_filter(f'{name}:{value}')} {instead}"
+
+
+def _no_filter(written: str) -> str:
+    return f'"{written}" is no filter, so it was read as a word.'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

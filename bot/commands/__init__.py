@@ -1,5 +1,6 @@
 """What can be asked, the same on every platform."""
 
+from bot.commands.find import FIND
 from bot.commands.help import help_command
 from bot.commands.picture import PICTURE
 from bot.commands.prophecy import MORE, PROPHECY, plain
@@ -13,5 +14,5 @@ __all__ = ["Command", "Registry", "Services", "standard_commands"]
 
 def standard_commands() -> Registry:
     """Return the commands that every face offers."""
-    commands = (PROPHECY, MORE, WHY, TOP, PICTURE, SETTINGS, CORPUS)
+    commands = (PROPHECY, MORE, FIND, WHY, TOP, PICTURE, SETTINGS, CORPUS)
     return Registry((*commands, help_command(commands)), plain=plain)

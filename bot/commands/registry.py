@@ -12,6 +12,7 @@ from bot.request import Request, Trigger
 from bot.words import Words
 from db.answers import Answers
 from db.chats import Chats
+from engine.find import Found
 from engine.types import Corpus, Headline, Prophecy
 
 _LONGEST_NAME = 30
@@ -23,6 +24,13 @@ class Prophesy(Protocol):
     async def __call__(
         self, headline: Headline, *, corpus: str, limit: int, now: datetime
     ) -> Prophecy:
+        """Return at most `limit` hits. Raises PresagioError."""
+
+
+class Find(Protocol):
+    """The query dialect."""
+
+    async def __call__(self, text: str, *, corpus: str, limit: int) -> Found:
         """Return at most `limit` hits. Raises PresagioError."""
 
 
@@ -38,6 +46,7 @@ class Services:
     """What the handlers work with."""
 
     prophesy: Prophesy
+    find: Find
     read_headline: ReadHeadline
     corpora: Callable[[], Awaitable[Sequence[Corpus]]]
     chats: Chats

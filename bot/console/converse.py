@@ -16,6 +16,7 @@ from bot.console.face import PLATFORM
 from bot.console.lines import read_lines
 from bot.console.screen import Screen
 from bot.conversation import Conversation
+from bot.finding import find
 from bot.gates import Gates, Limits
 from bot.pasted import read_pasted
 from db.answers import Answers
@@ -43,6 +44,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         gates = Gates(turns=turns, chats=chats, quotas=Quotas(app.database), limits=_LIMITS)
         services = Services(
             prophesy=app.answer,
+            find=partial(find, app),
             read_headline=partial(read_pasted, fetcher),
             corpora=app.corpora.list,
             chats=chats,

@@ -20,6 +20,7 @@ from db.turns import Turns
 from engine.chat import Chat
 from engine.headline import read_headline
 from engine.types import Corpus, Headline, Kind
+from tests.bot.finds import StandInFind
 from tests.bot.prophecies import NOW, StandInEngine
 
 PRIVATE = Place(platform="test", chat_id="p", private=True)
@@ -156,13 +157,14 @@ async def bot_on(
     **services: object,
 ) -> AsyncIterator[Bot]:
     """Lend one process of the bot."""
-    engine, chats, known = StandInEngine(), Chats(database), list(corpora)
+    engine, find, chats, known = StandInEngine(), StandInFind(), Chats(database), list(corpora)
 
     async def listed() -> Sequence[Corpus]:
         return known
 
     wired: dict[str, object] = {
         "prophesy": engine,
+        "find": find,
         "read_headline": read_headline,
         "corpora": listed,
         "chats": chats,

@@ -1,0 +1,94 @@
+"""`presagio find`: one query of the dialect from the command line."""
+
+import time
+from dataclasses import dataclass
+from datetime import UTC
+
+from bot.app import App
+from bot.console.output import Output
+from bot.find_reply import find_reply
+from bot.finding import find as look
+from bot.words import DEFAULT, words_for
+from engine.find import DEFAULT_LIMIT, FindHit, Found, Match
+
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindOptions:
+    """What the command line asked for; `corpus` "" leaves it to the query and the settings."""
+
+    corpus: str = ""
+    limit: int = DEFAULT_LIMIT
+    json: bool = False
+
+
+async def find(app: App, query: str, options: FindOptions, *, output: Output) -> None:
+    """Write the answer to a query."""
+    started = time.perf_counter()
+    found = await look(app, query, corpus=options.corpus, limit=options.limit)
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    if options.json:
+        output.json(found_json(query, found, elapsed_ms=elapsed_ms))
+    else:
+        output.show(find_reply(found, words_for(DEFAULT)))
+
+
+def found_json(asked: str, found: Found, *, elapsed_ms: float) -> dict[str, object]:
+    """Return the object that `find --json` prints. Names may be added, not changed."""
+    counts = found.counts
+    return {
+        "query": asked,
+        "canonical": str(found.query),
+        "expanded": str(found.expanded),
+        "filters": [str(one) for one in found.query.filters],
+        "corpus": found.corpus,
+        "plan": found.plan.value,
+        "counts": {
+            "corpus": counts.corpus,
+            "matching": counts.matching,
+            "passing": counts.passing,
+            "fetched": counts.fetched,
+            "distinct": counts.distinct,
+            "returned": counts.returned,
+        },
+        "elapsed_ms": round(elapsed_ms),
+        "notice": " ".join(found.notices) or None,
+        "hits": [_hit(hit) for hit in found.hits],
+    }
+
+
+def _hit(hit: FindHit) -> dict[str, object]:
+    document, candidate = hit.document, hit.document.candidate
+    return {
+        "rank": hit.rank,
+        "id": candidate.external_id,
+        "created_at": candidate.created_at.astimezone(UTC).isoformat(),
+        "text": candidate.text,
+        "context": candidate.context,
+        "title": document.title,
+        "url": candidate.url,
+        "author": candidate.author,
+        "role": document.role,
+        "platform": document.platform,
+        "thread": document.thread,
+        "attribution": document.attribution,
+        "lang": candidate.lang,
+        "tags": list(document.tags),
+        "mentions": list(document.mentions),
+        "engagement": document.engagement,
+        "flags": list(candidate.flags.names),
+        "score": None if hit.score is None else round(hit.score, _DIGITS),
+        "matched": [_match(match) for match in hit.matched],
+    }
+
+
+def _match(match: Match) -> dict[str, object]:
+    return {
+        "term": match.term,
+        "alias_of": match.alias_of,
+        "lexemes": list(match.lexemes),
+        "count": match.count,
+        "fields": list(match.fields),
+        "score": round(match.score, _DIGITS),
+    }

@@ -1,0 +1,75 @@
+"""What a query found, as a reply in plain words."""
+
+from collections.abc import Iterator
+
+from bot.cut import cut
+from bot.engine_sentences import in_language
+from bot.reply import Reply
+from bot.words import Words
+from engine.find import FindHit, Found, Match
+
+_LONGEST_QUERY = 200
+_INDENT = "   "
+
+
+def find_reply(found: Found, words: Words, *, longest: int | None = None) -> Reply:
+    """Return the answer with all its hits; texts of more than `longest` characters are cut."""
+    lines = [_summary(found, words)]
+    for hit in found.hits:
+        lines += ["", *_hit(hit, words, longest)]
+    return Reply(
+        words=words,
+        text="\n".join(lines),
+        notice=" ".join(in_language(said, words) for said in found.notices) or None,
+    )
+
+
+def _summary(found: Found, words: Words) -> str:
+    query = cut(str(found.query), _LONGEST_QUERY)
+    if not found.hits:
+        return words.say("Nothing found: {query}", query=query or "-")
+    said = words.count(
+        "{number} text in {corpus}: {query}",
+        "{number} texts in {corpus}: {query}",
+        found.counts.passing,
+        corpus=found.corpus,
+        query=query,
+    )
+    left = found.counts.passing - found.counts.returned
+    return said if not left else f"{said}\n{_rest(found, words)}"
+
+
+def _rest(found: Found, words: Words) -> str:
+    alike = found.counts.fetched - found.counts.distinct
+    shown = words.say("Shown: {number}.", number=words.number(found.counts.returned))
+    if not alike:
+        return shown
+    hidden = words.count(
+        "{number} near-identical one is left out.",
+        "{number} near-identical ones are left out.",
+        alike,
+    )
+    return f"{shown} {hidden}"
+
+
+def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
+    found = hit.document.candidate
+    facts = [
+        words.date(found.created_at),
+        *((f"@{found.author.removeprefix('@')}",) if found.author else ()),
+        *((hit.document.platform,) if hit.document.platform else ()),
+        *found.flags.names,
+        *(() if hit.score is None else (f"{hit.score:.2f}",)),
+    ]
+    yield f"{hit.rank}. {' · '.join(facts)}"
+    text = found.text if longest is None else cut(found.text, longest)
+    yield from (f"{_INDENT}{line}" for line in text.split("\n"))
+    if found.url:
+        yield _INDENT + found.url
+    if hit.matched:
+        yield _INDENT + ", ".join(map(_match, hit.matched))
+
+
+def _match(match: Match) -> str:
+    named = match.term if match.alias_of is None else f"{match.alias_of} → {match.term}"
+    return f"{named} ×{match.count}"

@@ -1,0 +1,94 @@
+"""/find answers a query of the dialect from the chat's corpus."""
+
+from dataclasses import replace
+
+import pytest
+
+from bot.find_reply import find_reply
+from bot.request import Person
+from bot.words import words_for
+from engine.errors import CorpusNotFound
+from tests.bot.conversing import Bot
+from tests.bot.finds import StandInFind, make_find_hit, make_found
+
+
+def engine_of(bot: Bot) -> StandInFind:
+    find = bot.services.find
+    assert isinstance(find, StandInFind)
+    return find
+
+
+async def test_a_query_reaches_the_engine_as_it_was_typed(bot: Bot) -> None:
+    reply = await bot.say('/find "coffee prices" OR tea -free')
+    assert engine_of(bot).calls == [('"coffee prices" OR tea -free', "demo", 5)]
+    assert not reply.ephemeral
+
+
+async def test_the_corpus_is_that_of_the_chat(bot: Bot) -> None:
+    await bot.say("/corpus larga")
+    await bot.say("/find coffee")
+    assert engine_of(bot).calls[0][1] == "larga"
+
+
+async def test_the_answer_says_how_many_there_are_and_why_each_was_found(bot: Bot) -> None:
+    lines = ((await bot.say("/find  coffee")).text or "").splitlines()
+    assert lines[:3] == ["7 texts in demo: coffee", "Shown: 2.", ""]
+    assert lines[3] == "1. March 1, 2014 · @ana · x · 7.95"
+    assert lines[4:7] == [
+        "   Text number 1 about coffee",
+        "   https://x.com/ana/status/9007199254740993",
+        "   coffee ×2",
+    ]
+
+
+async def test_in_the_reader_s_language(bot: Bot) -> None:
+    spanish = Person(id="ana", language="es")
+    reply = await bot.say("/find coffee foo:bar", person=spanish)
+    assert (reply.text or "").startswith("7 textos en demo: coffee foo:bar\nSe muestran: 2.")
+    assert (reply.notice or "").startswith(
+        '"foo:" no es un filtro; se leyó como palabra. Hay: before:, after:'
+    )
+
+
+async def test_no_query_asks_for_one(bot: Bot) -> None:
+    reply = await bot.say("/find")
+    assert reply.text == (
+        'Write what to find, such as: /find "coffee prices" OR tea -free before:2015'
+    )
+    assert engine_of(bot).calls == []
+
+
+async def test_a_corpus_that_is_gone_is_told(bot: Bot) -> None:
+    engine_of(bot).error = CorpusNotFound("There is no corpus 'x'.", fix="Load one.")
+    assert (await bot.say("/find coffee")).text == "There is no corpus 'x'. See /corpus."
+
+
+@pytest.mark.parametrize(("longest", "kept"), [(None, 900), (280, 280)])
+def test_long_texts_are_cut_where_asked(longest: int | None, kept: int) -> None:
+    found = make_found("coffee", make_find_hit(text="x" * 900))
+    text = find_reply(found, words_for("en"), longest=longest).text or ""
+    assert len(text.splitlines()[3].strip()) == kept
+
+
+def test_nothing_found_is_said() -> None:
+    assert find_reply(make_found("coffee -tea"), words_for("en")).text == (
+        "Nothing found: coffee -tea"
+    )
+
+
+def test_near_identical_ones_are_counted() -> None:
+    found = make_found("coffee", make_find_hit(), passing=3)
+    found = replace(found, counts=replace(found.counts, fetched=3))
+    assert "Shown: 1. 2 near-identical ones are left out." in (
+        find_reply(found, words_for("en")).text or ""
+    )
+
+
+def test_where_no_word_was_looked_for_there_is_neither_score_nor_reason() -> None:
+    lines = (find_reply(make_found("from:ana", make_find_hit(score=None)), words_for("en"))).text
+    assert lines is not None
+    assert lines.splitlines()[2:] == [
+        "1. March 1, 2014 · @ana · x",
+        "   Text number 1 about coffee",
+        "   https://x.com/ana/status/9007199254740993",
+    ]
