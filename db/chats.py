@@ -34,6 +34,12 @@ class Chats:
         assert row is not None  # noqa: S101 - the statement returns its row either way
         return _chat(row)
 
+    async def known(self, platform: str, external_id: str) -> Chat | None:
+        """Return the chat if the bot has met it."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["chat"], platform, external_id)
+        return None if row is None else _chat(row)
+
     async def change(self, chat: Chat) -> None:
         """Store the settings of a chat, and nothing else of it."""
         async with self._database.connection() as connection:
@@ -56,6 +62,7 @@ class Chats:
         Safe to repeat: a group that becomes a larger one says so several times.
         """
         async with self._database.transaction() as connection:
+            await connection.execute(self._sql["bring_owed"], platform, old, new)
             await connection.execute(self._sql["forget_moved"], platform, old, new)
             await connection.execute(self._sql["move"], platform, old, new)
 

@@ -20,6 +20,14 @@ UPDATE chat
 -- name: move
 UPDATE chat SET external_id = $3 WHERE platform = $1 AND external_id = $2
 
+-- name: bring_owed
+-- What the chat is owed that was met under the new id, for it is forgotten.
+UPDATE delivery d SET chat_id = kept.id
+  FROM chat kept, chat met
+ WHERE kept.platform = $1 AND kept.external_id = $2
+   AND met.platform = $1 AND met.external_id = $3
+   AND d.chat_id = met.id AND d.state = 'owed'
+
 -- name: forget_moved
 DELETE FROM chat WHERE platform = $1 AND external_id = $3
    AND EXISTS (SELECT FROM chat WHERE platform = $1 AND external_id = $2)

@@ -413,6 +413,18 @@ async def test_a_chat_that_moves_keeps_all_that_is_owed(database: Database, outb
     assert again.delivery.chat.external_id == "2"
 
 
+async def test_what_was_owed_under_the_new_id_moves_too(database: Database, outbox: Outbox) -> None:
+    old, new = await subscribed(database, "1"), await subscribed(database, "2")
+    await owe(outbox, old, "a")
+    await owe(outbox, new, "b")
+    await Chats(database).move("test", "1", "2")
+    first = await lease_one(outbox)
+    assert await outbox.sent(first, "1", now=NOW)
+    second = await lease_one(outbox)
+    assert [first.delivery.key, second.delivery.key] == ["a", "b"]
+    assert {first.delivery.chat.id, second.delivery.chat.id} == {old.chat.id}
+
+
 # Looking back
 
 
