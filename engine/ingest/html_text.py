@@ -14,6 +14,9 @@ _BLOCKS = frozenset(
 _UNSEEN = frozenset(("script", "style", "template", "noscript", "iframe", "head", "-comment"))
 _NAMES = frozenset(("mention", "hashtag"))  # classes of links that a text shows by their name
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
+# Between blocks; no line of text holds them. Where several meet, they part but once.
+_LINE, _PARAGRAPH = "\x00", "\x01"
+_PARTED = re.compile("[ \\t\x00\x01]*[\x00\x01][ \\t\x00\x01]*")
 _AROUND_BREAKS = re.compile(r"[ \t]*\n[ \t]*")
 _TOO_MANY_BREAKS = re.compile(r"\n{3,}")
 
@@ -24,7 +27,7 @@ def html_text(markup: str) -> str:
     A link whose words are (part of) its address becomes the address; any other keeps its words.
     """
     body = LexborHTMLParser(markup).body
-    text = "".join(_pieces(body)) if body else ""
+    text = _PARTED.sub(_parting, "".join(_pieces(body)) if body else "")
     return _TOO_MANY_BREAKS.sub("\n\n", _AROUND_BREAKS.sub("\n", text)).strip()
 
 
@@ -50,8 +53,12 @@ def _pieces(body: LexborNode) -> Iterator[str]:
 
 def _line_end(tag: str | None) -> str:
     if tag in _PARAGRAPHS:
-        return "\n\n"
-    return "\n" if tag in _BLOCKS else ""
+        return _PARAGRAPH
+    return _LINE if tag in _BLOCKS else ""
+
+
+def _parting(found: re.Match[str]) -> str:
+    return "\n\n" if _PARAGRAPH in found[0] else "\n"
 
 
 def _address(link: LexborNode) -> str | None:

@@ -1,0 +1,44 @@
+"""HTML of posts and articles as text."""
+
+import time
+
+import pytest
+
+from engine.ingest.html_text import html_text
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<p>One</p><p>Two<br />three</p>", "One\n\nTwo\nthree"),
+        ("plain &amp; simple", "plain & simple"),
+        ("a\n  b\t c", "a b c"),
+        ("<h1>Title</h1><div>a</div><div>b</div>", "Title\n\na\nb"),
+        ("<ul><li>a</li><li>b</li></ul>end", "a\n\nb\n\nend"),
+        ("a <b>bold</b> <i>word</i>.", "a bold word."),
+        ("<script>x</script>a<style>y</style><!-- z -->", "a"),
+        ("", ""),
+        (
+            '<a href="https://example.org/2020/long"><span class="invisible">https://</span>'
+            '<span class="ellipsis">example.org/2020/lo</span>'
+            '<span class="invisible">ng</span></a>',
+            "https://example.org/2020/long",
+        ),
+        ('<a href="https://example.org/2020">example.org/20…</a>', "https://example.org/2020"),
+        ('read <a href="https://example.org/">the paper</a>', "read the paper"),
+        (
+            '<a href="https://example.social/@ana" class="u-url mention">@<span>ana</span></a> hi',
+            "@ana hi",
+        ),
+        ('<a href="https://x.example/tags/storm" class="mention hashtag">#storm</a>', "#storm"),
+        ("<a>no address</a>", "no address"),
+    ],
+)
+def test_what_people_meant(markup: str, text: str) -> None:
+    assert html_text(markup) == text
+
+
+def test_markup_nested_without_end_is_read_in_time() -> None:
+    began = time.perf_counter()
+    assert html_text("<b>" * 100_000 + "deep") == "deep"
+    assert time.perf_counter() - began < 10

@@ -1,0 +1,144 @@
+"""The outbox of a Mastodon account."""
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from engine.ingest import Defaults
+from engine.types import Document, Flag
+from tests.engine.ingest.reading import documents, records
+
+ANA = "https://example.social/users/ana"
+PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
+NOTE = {
+    "id": f"{ANA}/statuses/7",
+    "type": "Note",
+    "summary": None,
+    "inReplyTo": None,
+    "published": "2022-11-11T17:33:26Z",
+    "url": "https://example.social/@ana/7",
+    "attributedTo": ANA,
+    "to": [PUBLIC],
+    "cc": [f"{ANA}/followers"],
+    "conversation": "tag:example.social,2022-11-11:objectId=1:objectType=Conversation",
+    "content": "<p>The storm is coming</p>",
+    "contentMap": {"en": "<p>The storm is coming</p>"},
+    "attachment": [],
+    "tag": [],
+}
+BOOST = {
+    "id": f"{ANA}/statuses/8/activity",
+    "type": "Announce",
+    "actor": ANA,
+    "published": "2022-11-15T00:04:06Z",
+    "object": "https://other.example/users/bob/statuses/1",
+}
+
+
+def created(**note: object) -> dict[str, object]:
+    return {"id": f"{ANA}/statuses/7/activity", "type": "Create", "actor": ANA,
+            "object": NOTE | note}  # fmt: skip
+
+
+def outbox(*activities: object, context: object = "https://www.w3.org/ns/activitystreams") -> bytes:
+    whole = {"@context": context, "id": "outbox.json", "type": "OrderedCollection",
+             "totalItems": 9, "orderedItems": list(activities)}  # fmt: skip
+    return orjson.dumps(whole)
+
+
+def one(activity: object) -> Document:
+    (document,), rejects = documents(outbox(activity))
+    assert rejects == []
+    return document
+
+
+def test_a_post_says_what_the_outbox_says() -> None:
+    document = one(created())
+    assert (document.external_id, document.text) == (NOTE["id"], "The storm is coming")
+    assert document.created_at.isoformat() == "2022-11-11T17:33:26+00:00"
+    assert (document.author, document.lang) == ("ana@example.social", "en")
+    assert (document.platform, document.thread) == ("mastodon", NOTE["conversation"])
+    assert (document.url, document.reply_to) == (NOTE["url"], None)
+    assert document.attribution == "standard input#7"
+    assert document.flags == Flag.NONE
+    assert document.meta == {"domain": "example.social", "visibility": "public"}
+
+
+def test_a_boost_is_the_address_of_what_was_boosted() -> None:
+    document = one(BOOST)
+    assert document.flags == Flag.REPOST
+    assert document.text == document.url == BOOST["object"]
+    assert document.search_text == ""
+    assert (document.external_id, document.attribution) == (BOOST["id"], "standard input#8")
+
+
+def test_a_content_warning_stands_above_the_text() -> None:
+    document = one(created(summary="weather"))
+    assert document.text == "weather\n\nThe storm is coming"
+    assert document.meta["content_warning"] == "weather"
+
+
+def test_tags_and_mentions_are_those_that_the_outbox_names() -> None:
+    tag = [
+        {"type": "Mention", "href": "https://b.example/users/bob", "name": "@Bob@b.example"},
+        {"type": "Hashtag", "href": "https://x.example/tags/storm", "name": "#Storm"},
+    ]
+    document = one(created(tag=tag, content="<p>@bob #storm not a #tag</p>"))
+    assert (document.mentions, document.tags) == (("bob@b.example",), ("storm",))
+
+
+def test_a_reply_names_what_it_answers() -> None:
+    document = one(created(inReplyTo=f"{ANA}/statuses/6"))
+    assert document.reply_to == f"{ANA}/statuses/6"
+    assert document.flags == Flag.REPLY
+
+
+def test_a_picture_without_words_says_what_its_author_wrote_about_it() -> None:
+    picture = {"type": "Document", "url": "/media/1/a.jpg", "name": "Two ships"}
+    document = one(created(content=None, attachment=[picture]))
+    assert (document.text, document.flags) == ("Two ships", Flag.MEDIA)
+    assert document.meta["attachments"] == ["a.jpg"]
+    assert one(created(content="", attachment=[picture | {"name": None}])).text == "a.jpg"
+
+
+@pytest.mark.parametrize(
+    ("to", "cc", "visibility"),
+    [
+        ([PUBLIC], [], "public"),
+        ([f"{ANA}/followers"], [PUBLIC], "unlisted"),
+        ([f"{ANA}/followers"], [], "followers"),
+        (["https://b.example/users/bob"], [], "direct"),
+    ],
+)
+def test_it_is_known_who_could_see_a_post(to: object, cc: object, visibility: str) -> None:
+    assert one(created(to=to, cc=cc)).meta["visibility"] == visibility
+
+
+def test_one_bad_activity_does_not_hide_the_others() -> None:
+    like = {"id": "x", "type": "Like", "object": "y"}
+    stored, rejects = documents(outbox(created(), like, created(content="", id="2"), 5, BOOST))
+    assert [document.external_id for document in stored] == [NOTE["id"], BOOST["id"]]
+    assert sorted(reject.reason for reject in rejects) == [
+        "record 2: an activity of the type Like is no post",
+        "record 3: the text is empty",
+        "record 4: not an object",
+    ]
+
+
+def test_a_context_that_is_a_list_is_not_taken_for_the_posts() -> None:
+    assert len(documents(outbox(created(), BOOST, context=["https://a.example", {}]))[0]) == 2
+
+
+def test_the_export_is_recognised_as_folder_and_file(tmp_path: Path) -> None:
+    (tmp_path / "outbox.json").write_bytes(outbox(created()))
+    (tmp_path / "likes.json").write_text("{}")
+    assert records(tmp_path)[0][0].format == "mastodon"
+    assert records(tmp_path / "outbox.json")[0][0].format == "mastodon"
+    (document,), _ = documents(tmp_path)
+    assert document.attribution == f"{tmp_path.name}/outbox.json#7"
+
+
+def test_of_ones_own_words_boosts_are_none() -> None:
+    good, _ = records(outbox(created(), BOOST), defaults=Defaults(only_mine=True))
+    assert [record.external_id for record in good] == [NOTE["id"]]
