@@ -23,7 +23,7 @@ from engine.errors import PresagioError
 logger = logging.getLogger("presagio.jobs")
 
 _CLOSE_SECONDS = 2.0
-_LATE_SECONDS = 60.0  # a tick that comes later is counted as missed
+_LATE_SECONDS = 60  # a tick that comes later is counted as missed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
