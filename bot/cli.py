@@ -8,7 +8,18 @@ import typer
 
 from bot.app import DEMO_CORPUS, App, open_database
 from bot.cli_corpora import corpora
-from bot.cli_shared import CorpusName, Json, NoLlm, account, now, settings_of, text, with_app
+from bot.cli_embed import embed
+from bot.cli_shared import (
+    CorpusName,
+    Json,
+    NoLlm,
+    SearchMode,
+    account,
+    now,
+    settings_of,
+    text,
+    with_app,
+)
 from bot.cli_slack import slack
 from bot.console.output import Output, discard_results, open_missing_streams
 from bot.dates import read_date
@@ -34,6 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(corpora, name="corpora")
+app.command()(embed)
 app.add_typer(slack, name="slack")
 
 
@@ -225,6 +237,7 @@ def search(
     before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,
     after: Annotated[str | None, typer.Option("--after", help="Only from this date on.")] = None,
     date: Annotated[str | None, typer.Option("--date", help="Date of the headline.")] = None,
+    mode: SearchMode = None,
     no_llm: NoLlm = False,
     json: Json = False,
 ) -> None:
@@ -242,6 +255,7 @@ def search(
         after=read_date(after) if after is not None else None,
         date=read_date(date) if date is not None else None,
         judged=not no_llm,
+        mode=mode,
         json=json,
     )
     with_app(
@@ -287,6 +301,7 @@ def evaluate(
     run_out: Annotated[
         Path | None, typer.Option("--run-out", help="Write what was found to this file.")
     ] = None,
+    mode: SearchMode = None,
     no_llm: NoLlm = False,
     json: Json = False,
 ) -> None:
@@ -302,6 +317,7 @@ def evaluate(
         qrels=qrels,
         run_out=run_out,
         judged=not no_llm,
+        mode=mode,
         json=json,
     )
     with_app(

@@ -14,6 +14,7 @@ from bot.logs import configure_logging
 from bot.settings import Settings, load_settings
 from bot.stopping import run
 from engine.errors import PresagioError, UsageError
+from engine.types import Mode
 
 _Result = TypeVar("_Result")
 
@@ -37,6 +38,9 @@ CorpusName = Annotated[
     typer.Option(
         "--corpus", help="Corpus; default: the configured one, else the only one.", callback=text
     ),
+]
+SearchMode = Annotated[
+    Mode | None, typer.Option("--mode", help="By words, by meaning too, or re-ordered by it.")
 ]
 NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
 

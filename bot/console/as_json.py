@@ -24,6 +24,8 @@ def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> di
         "model": verdict.model,
         "prompt_version": verdict.prompt_version,
         "cached": verdict.cached,
+        "mode": prophecy.mode.value,
+        "embedding_model": prophecy.embedding_model,
         "candidates": len(prophecy.candidates),
         "coverage": round(prophecy.coverage, _DIGITS),
         "elapsed_ms": round(elapsed_ms),
@@ -55,6 +57,7 @@ def _hit(hit: Hit, until: datetime) -> dict[str, object]:
         "parts": {name: _part(hit.parts.get(name)) for name in _PARTS},
         "factors": {name: round(value, _DIGITS) for name, value in hit.factors.items()},
         "matched": list(hit.matched),
+        "proposed_by": dict(found.ranks),
         "flags": list(found.flags.names),
     }
 

@@ -13,6 +13,7 @@ from bot.console.progress import progress_bar
 from engine.errors import InputError
 from engine.evaluate import Report, Run, evaluate
 from engine.judged_headlines import JudgedHeadline, read_headlines, read_qrels
+from engine.types import Mode
 
 _DEPTH = 10  # hits that a run file keeps of each headline
 
@@ -26,6 +27,7 @@ class EvaluationOptions:
     qrels: Path
     run_out: Path | None = None
     judged: bool = True
+    mode: Mode | None = None  # None leaves it to the settings
     json: bool = False
 
 
@@ -55,6 +57,7 @@ async def _run(
         now=now,
         date=headline.date,
         judged=options.judged,
+        mode=options.mode,
     )
     return Run(
         ids=tuple(hit.candidate.external_id for hit in prophecy.hits),

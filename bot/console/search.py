@@ -9,7 +9,7 @@ from bot.console.as_json import prophecy_json
 from bot.console.output import Output
 from bot.prophecy_reply import prophecy_reply
 from bot.words import DEFAULT, words_for
-from engine.types import Filters
+from engine.types import Filters, Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,7 @@ class SearchOptions:
     after: datetime | None = None
     date: datetime | None = None
     judged: bool = True
+    mode: Mode | None = None  # None leaves it to the settings
     json: bool = False
 
 
@@ -38,6 +39,7 @@ async def search(
         date=options.date,
         filters=Filters(before=options.before, after=options.after),
         judged=options.judged,
+        mode=options.mode,
     )
     elapsed_ms = (time.perf_counter() - started) * 1000
     if options.json:

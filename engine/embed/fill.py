@@ -1,6 +1,7 @@
 """The vectors of a corpus brought up to date: only what is missing or changed."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Protocol
@@ -27,6 +28,9 @@ class VectorStore(VectorIndex, Protocol):
         Raises VectorsUnsupported, UsageError when vectors of another length are kept under
         that name.
         """
+
+    def alone(self, corpus: Corpus, model_id: int) -> AbstractAsyncContextManager[None]:
+        """Keep other processes from embedding the same. Raises PresagioError when one does."""
 
     async def count_missing(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents have no vector of their present text."""
@@ -82,6 +86,30 @@ async def fill(
     if dimensions is None:
         dimensions = len(await embedder.embed_query(_WORD))
     model_id = await store.prepare(embedder.name, dimensions)
+    async with store.alone(corpus, model_id):
+        done = await _fill_in(store, embedder, corpus, model_id, progress)
+        await store.settle(corpus, model_id)
+        documents = await store.count(corpus, model_id)
+        if documents > _GROWTH * await store.measured(corpus, model_id):
+            scale = await _measured(store, embedder, corpus)
+            await store.keep_scale(corpus, model_id, scale, documents=documents)
+    return Filled(
+        corpus=corpus.name,
+        model=embedder.name,
+        dimensions=dimensions,
+        embedded=done,
+        documents=documents,
+    )
+
+
+async def _fill_in(
+    store: VectorStore,
+    embedder: Embedder,
+    corpus: Corpus,
+    model_id: int,
+    progress: Callable[[int, int], None],
+) -> int:
+    """Embed what is missing and return how much it was."""
     done, total = 0, await store.count_missing(corpus, model_id)
     progress(done, total)
     async for part in store.missing(corpus, model_id):
@@ -90,18 +118,7 @@ async def fill(
             await store.store(corpus, model_id, await _embedded(embedder, batch))
             done += len(batch)
             progress(done, total)
-    await store.settle(corpus, model_id)
-    documents = await store.count(corpus, model_id)
-    if documents > _GROWTH * await store.measured(corpus, model_id):
-        scale = await _measured(store, embedder, corpus)
-        await store.keep_scale(corpus, model_id, scale, documents=documents)
-    return Filled(
-        corpus=corpus.name,
-        model=embedder.name,
-        dimensions=dimensions,
-        embedded=done,
-        documents=documents,
-    )
+    return done
 
 
 async def _embedded(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embedded]:

@@ -1,0 +1,100 @@
+"""`presagio embed`: vectors made, shown and removed."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+
+from bot.app import App
+from bot.console.output import Output
+from bot.console.progress import progress_bar
+from engine.embed.fill import Filled, fill
+from engine.errors import UsageError
+from engine.types import Corpus
+
+# Others, a serving bot among them, go first.
+_POLITE = 10
+
+
+async def embed_corpora(app: App, corpus: str, *, json: bool, output: Output) -> None:
+    """Make what is missing in one corpus, or in all, and write how much it was.
+
+    Raises CorpusNotFound, VectorsUnsupported, UsageError, ModelError, SettingsError.
+    """
+    if hasattr(os, "nice"):
+        os.nice(_POLITE)
+    corpora = await _chosen(app, corpus)
+    for one in corpora:
+        filled = await embed_corpus(app, one, output=output)
+        if json:
+            output.json(_filled(filled))
+        else:
+            output.line(
+                f"{filled.corpus}: {filled.embedded:,} embedded, {filled.documents:,} vectors of"
+                f" {filled.model}"
+            )
+
+
+async def embed_corpus(app: App, corpus: Corpus, *, output: Output) -> Filled:
+    """Make what is missing in a corpus, with a progress bar."""
+    embedder = app.embedders(corpus)
+    if embedder.dimensions == 0:
+        raise UsageError(
+            "No embeddings are set up.",
+            fix="Run: pip install presagio[local], or set embeddings.backend.",
+        )
+    with progress_bar(output.remarks, f"embed {corpus.name}", corpus.documents) as tell:
+
+        def progress(done: int, missing: int) -> None:
+            tell(corpus.documents - missing + done, f"{done:,} of {missing:,} missing")
+
+        try:
+            return await fill(app.embeddings, embedder, corpus, progress=progress)
+        except asyncio.CancelledError:
+            output.remark("Stopped. What was embedded stays; the same command completes it.")
+            raise
+
+
+async def show_status(app: App, corpus: str, *, json: bool, output: Output) -> None:
+    """Write how many documents of each corpus have a vector of each model."""
+    rows = [
+        {
+            "corpus": one.name,
+            "model": model.name,
+            "dimensions": model.dimensions,
+            "documents": one.documents,
+            "vectors": await app.embeddings.count(one, model.id),
+            "missing": await app.embeddings.count_missing(one, model.id),
+        }
+        for one in await _chosen(app, corpus)
+        for model in await app.embeddings.models()
+    ]
+    if json:
+        for row in rows:
+            output.json(row)
+    elif rows:
+        output.table(rows)
+    else:
+        output.remark("There are no vectors.")
+
+
+async def clear_model(app: App, model: str, *, json: bool, output: Output) -> None:
+    """Remove a model's vectors. Raises UsageError when there is none of that name."""
+    await app.embeddings.clear(model)
+    if json:
+        output.json({"cleared": model})
+    else:
+        output.line(f"The vectors of {model} are gone.")
+
+
+async def _chosen(app: App, corpus: str) -> Sequence[Corpus]:
+    return [await app.corpora.get(corpus)] if corpus else await app.corpora.list()
+
+
+def _filled(filled: Filled) -> dict[str, object]:
+    return {
+        "corpus": filled.corpus,
+        "model": filled.model,
+        "dimensions": filled.dimensions,
+        "embedded": filled.embedded,
+        "vectors": filled.documents,
+    }
