@@ -7,13 +7,18 @@ from itertools import pairwise
 
 import pytest
 
+from bot.app import open_app
 from bot.face import Poster
 from bot.reply import Reply
+from bot.serve import serve
+from bot.settings import load_settings
 from db.chats import Chats
+from db.job_outcomes import Outcome
 from engine.chat import Chat
 from engine.posting.types import Mode
 from tests.fakes.model import failure
 from tests.fakes.slack import Fault
+from tests.fakes.telegram import Message
 from tests.fakes.web import Asked, reply
 from tests.scenarios.newsroom import FEED, HOUR, MINUTE, Newsroom, Process, newsroom
 from tests.scenarios.stage import HEADLINE, TWEETS
@@ -352,3 +357,55 @@ async def test_a_feed_that_has_not_changed_is_not_sent_again(database_url: str) 
         (health,) = await process.works.polling.feeds.health(now=room.clock())
         assert (health.feed.failures, health.feed.title) == (0, "The Paper")
         assert health.feed.succeeded_at == room.clock()
+
+
+# The whole program
+
+
+async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
+    database_url: str,
+) -> None:
+    """A post of two stories: a vote on one of them changes its row of buttons alone."""
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
+        await room.subscribe(process, "telegram", mode=Mode.DAILY, at=hour, threshold=3)
+        other = "Record coffee harvest brings record prices, growers say"
+        await room.news(process, HEADLINE, other)
+        room.clock.wind(3 * HOUR)
+        assert await process.works.digest() == 1
+        environ = room.environ.copy()
+        del environ["SLACK_BOT_TOKEN"]
+        said: list[str] = []
+
+        async def run() -> None:
+            async with open_app(load_settings(environ=environ), progress=said.append) as app:
+                await serve(app, now=room.clock, said=said.append)
+
+        serving = asyncio.create_task(run())
+        try:
+            message = await room.group.until(lambda one: one.from_bot, timeout=20)
+            reader = room.telegram.user("Carol")
+            room.group.members[reader.id] = "member"
+            assert _labels(message) == ["1. 👍 0", "1. 👎 0", "2. 👍 0", "2. 👎 0"]
+            await reader.presses(message, "2. 👍 0")
+            await room.telegram.until_called("editMessageReplyMarkup", timeout=20)
+            assert _labels(message) == ["1. 👍 0", "1. 👎 0", "2. 👍 1", "2. 👎 0"]
+            known = len(room.group.bot_messages)
+            await reader.presses(message, "Why?")
+            await room.group.until(lambda one: one.from_bot and one is not message, timeout=20)
+            assert len(room.group.bot_messages) == known + 1
+        finally:
+            clock = asyncio.get_running_loop().time
+            asked = clock()
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+        assert clock() - asked < 10
+        outcomes = await process.works.outcomes.summary(room.clock() - HOUR)
+        assert {"poll", "search", "digest", "deliver", "tidy"} >= {one.job for one in outcomes}
+        assert ("deliver", Outcome.DONE) in {(one.job, one.outcome) for one in outcomes}
+        assert said == []
+
+
+def _labels(message: Message) -> list[str]:
+    return [button.text for button in message.buttons if button.text[0].isdigit()]
