@@ -7,6 +7,7 @@ from datetime import datetime
 from db.connection import Connection
 from db.prophecies import to_json
 from db.statements import statements
+from engine.chat import Chat
 from engine.posting.types import Chosen, Subscription
 
 
@@ -35,13 +36,29 @@ async def lock(
     Raises Undecided when the chat is gone or wants something else by now, or when a story was
     posted in it, or a tweet since `repeated_since`.
     """
-    sql, chat = statements("posting"), subscription.chat.id
-    if not await connection.fetchval(sql["lock_subscribed"], chat, subscription.mode.value):
+    sql, chat = statements("posting"), subscription.chat
+    if not await connection.fetchval(sql["lock_subscribed"], chat.id, subscription.mode.value):
         raise Undecided
+    await _require_new(connection, chat, chosen, repeated_since)
+
+
+async def lock_chat(
+    connection: Connection, chat: Chat, chosen: Sequence[Chosen], *, repeated_since: datetime
+) -> None:
+    """The same whatever the chat wants to be told unasked."""
+    if not await connection.fetchval(statements("posting")["lock_active"], chat.id):
+        raise Undecided
+    await _require_new(connection, chat, chosen, repeated_since)
+
+
+async def _require_new(
+    connection: Connection, chat: Chat, chosen: Sequence[Chosen], since: datetime
+) -> None:
+    repeated = statements("posting")["repeated"]
     stories = [one.find.story.id for one in chosen]
     corpora = [one.find.corpus for one in chosen]
     tweets = [one.hit.candidate.external_id for one in chosen]
-    if await connection.fetchval(sql["repeated"], chat, stories, corpora, tweets, repeated_since):
+    if await connection.fetchval(repeated, chat.id, stories, corpora, tweets, since):
         raise Undecided
 
 

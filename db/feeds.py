@@ -28,11 +28,16 @@ class Feeds:
         self._sql = statements("news")
 
     async def configured(self, feeds: Sequence[ConfiguredFeed], *, now: datetime) -> None:
-        """Make the feeds of the settings exactly these. Safe to repeat, in many processes."""
-        category = {feed.url: feed.category for feed in feeds}
-        urls, categories = list(category), list(category.values())
+        """Let everybody get exactly these and the shared ones. Safe to repeat, in many processes.
+
+        Where both name a feed, the category is that of `feeds`.
+        """
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["one_at_a_time"], _LOCK_CLASS)
+            shared = await connection.fetch(statements("shared_feeds")["shared"])
+            category = {row["url"]: row["category"] for row in shared}
+            category |= {feed.url: feed.category for feed in feeds}
+            urls, categories = list(category), list(category.values())
             await connection.execute(self._sql["unconfigure"], urls)
             await connection.execute(self._sql["configure_known"], urls, categories)
             await connection.execute(self._sql["configure_new"], urls, categories, now)

@@ -99,6 +99,32 @@ class Outbox:
             return False
         return True
 
+    async def decide_asked(
+        self,
+        subscription: Subscription,
+        key: str,
+        *,
+        content: str,
+        chosen: Sequence[Chosen],
+        now: datetime,
+        repeated_after: timedelta = _REPEATED_AFTER,
+    ) -> bool:
+        """Decide a post that somebody in the chat asked for, whatever its mode; no date is closed.
+
+        False, and nothing is stored, when the chat is gone, when the key was owed before, or when
+        a story or tweet among `chosen` was posted in the chat meanwhile.
+        """
+        try:
+            async with self._database.transaction() as connection:
+                await deciding.lock_chat(
+                    connection, subscription.chat, chosen, repeated_since=now - repeated_after
+                )
+                post = Post(key=key, content=content, chosen=chosen)
+                await deciding.owe(connection, subscription, post, now=now)
+        except Undecided:
+            return False
+        return True
+
     async def owe_notice(self, notice: OwedNotice, *, now: datetime) -> bool:
         """Owe a chat a notice; False when one of its key was owed before."""
         async with self._database.connection() as connection:

@@ -17,6 +17,7 @@ from db.feeds import Feeds
 from engine.errors import FetchError
 from engine.feeds.decide import decide
 from engine.feeds.fetch import Fetcher, FetchLimits
+from engine.feeds.lookup import ACCEPT_FEED
 from engine.feeds.parsing import FeedParser
 from engine.feeds.types import (
     Decision,
@@ -33,10 +34,6 @@ from engine.posting.types import OwedNotice
 
 logger = logging.getLogger("presagio.poll")
 
-_ACCEPT = (
-    "application/rss+xml, application/atom+xml, application/feed+json, application/rdf+xml,"
-    " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
-)
 _LEASE = timedelta(minutes=10)
 _CLAIMED = 200  # feeds at once, most of which wait for their host
 _CLAIM_AGAIN = 50  # once so many are done
@@ -131,7 +128,7 @@ class _Round:
                 await stack.enter_async_context(self._hosts[_host(feed.url)])
                 await stack.enter_async_context(self._connections)
                 fetched = await self._work.fetcher.get(
-                    feed.url, limits=self._work.limits, headers={"Accept": _ACCEPT} | headers
+                    feed.url, limits=self._work.limits, headers={"Accept": ACCEPT_FEED} | headers
                 )
             moved = fetched.moved_permanently_to
             if fetched.status == 304:

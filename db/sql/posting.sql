@@ -41,6 +41,9 @@ SELECT true FROM chat c JOIN subscription s ON s.chat_id = c.id
  WHERE c.id = $1 AND c.active AND s.mode = $2
    FOR NO KEY UPDATE OF c
 
+-- name: lock_active
+SELECT true FROM chat WHERE id = $1 AND active FOR NO KEY UPDATE
+
 -- name: repeated
 SELECT EXISTS (
     SELECT FROM posted p

@@ -117,6 +117,32 @@ async def test_the_answer_shows_the_hit_that_was_chosen(database: Database, outb
     assert [hit.candidate.external_id for hit in answer.page] == ["2"]
 
 
+async def test_a_post_that_was_asked_for_is_stored_once_and_closes_no_date(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = Subscription(chat=await met(database), thread="9")  # which never subscribed
+    chosen = await some_chosen(database, 1)
+
+    async def ask(key: str) -> bool:
+        return await outbox.decide_asked(subscription, key, content="{}", chosen=chosen, now=NOW)
+
+    assert await ask("today:1:a")
+    assert not await ask("today:1:a"), "the same event again"
+    assert not await ask("today:1:b"), "the story was posted"
+    assert await decided(database) == {"digest": 0, "delivery": 1, "posted": 1, "answer": 1}
+    assert (await lease_one(outbox)).delivery.thread == "9"
+
+
+async def test_a_chat_that_is_gone_is_decided_nothing_for_that_it_asked(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    chosen = await some_chosen(database, 1)
+    await Chats(database).set_active("test", "1", active=False)
+    assert not await outbox.decide_asked(subscription, "k", content="{}", chosen=chosen, now=NOW)
+    assert await decided(database) == dict.fromkeys(DECIDED, 0)
+
+
 async def test_a_date_is_decided_once_also_for_nothing(database: Database, outbox: Outbox) -> None:
     subscription = await subscribed(database)
     chosen = await some_chosen(database, 1)
@@ -194,20 +220,19 @@ async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
     database: Database, database_url: str
 ) -> None:
     subscription = await subscribed(database, mode=Mode.INSTANT)
-    finds = [await found(database, one, [tweet(1)]) for one in await some_stories(database, 8)]
+    finds = [await found(database, one, [tweet(1)]) for one in await some_stories(database, 12)]
+    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
+
+    async def decide(number: int) -> bool:
+        chosen = Chosen(find=finds[number], hit=finds[number].prophecy.hits[0])
+        outbox = Outbox(processes[number % 4])
+        return await outbox.decide_instant(subscription, chosen, content="{}", now=NOW)
+
     async with asyncio.timeout(30):
-        won = await asyncio.gather(
-            *(
-                Outbox(database).decide_instant(
-                    subscription,
-                    Chosen(find=find, hit=find.prophecy.hits[0]),
-                    content="{}",
-                    now=NOW,
-                )
-                for find in finds
-            )
-        )
-    assert sorted(won) == [False] * 7 + [True]
+        won = await asyncio.gather(*map(decide, range(12)))
+    assert sorted(won) == [False] * 11 + [True]
+    for process in processes:
+        await process.close()
 
 
 async def test_nothing_is_decided_for_who_went_or_changed_meanwhile(

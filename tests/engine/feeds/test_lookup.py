@@ -1,0 +1,115 @@
+"""An address that a person gave leads to its feed, or to the feeds that its page names."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from engine.errors import FeedUnreadable, FetchRefused, FetchStatus
+from engine.feeds.discover import FoundFeed
+from engine.feeds.fetch import Fetcher, FetchLimits, FetchSettings
+from engine.feeds.lookup import FeedLookup, ReadableFeed, address_of
+from engine.feeds.parsing import FeedParser
+from tests.engine.feeds.documents import item, rss
+from tests.fakes.web import HTML, WebServer, page, redirect
+
+FEED = page(rss(item("The port is closed")), "application/rss+xml")
+
+
+def naming(*links: str) -> str:
+    tags = "".join(
+        f'<link rel="alternate" type="application/rss+xml" title="{link}" href="{link}">'
+        for link in links
+    )
+    return f"<!doctype html><html><head><title>News</title>{tags}</head></html>"
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[WebServer]:
+    async with WebServer() as web:
+        web.pages["/feed"] = FEED
+        yield web
+
+
+@pytest.fixture
+async def lookup() -> AsyncIterator[FeedLookup]:
+    settings = FetchSettings(allow_networks=("127.0.0.0/8",))
+    async with Fetcher(settings) as fetcher, FeedParser(workers=1) as parser:
+        limits = FetchLimits(seconds=20, bytes=1_000_000)
+        yield FeedLookup(fetcher=fetcher, parser=parser, limits=limits)
+
+
+async def test_a_feed_is_read(web: WebServer, lookup: FeedLookup) -> None:
+    found = await lookup.look_up(web.url("/feed"))
+    assert isinstance(found, ReadableFeed)
+    assert (found.url, found.parsed.title) == (web.url("/feed"), "The Lighthouse")
+    assert [entry.title for entry in found.parsed.entries] == ["The port is closed"]
+
+
+async def test_a_page_that_names_one_feed_leads_to_it(web: WebServer, lookup: FeedLookup) -> None:
+    web.pages["/"] = page(naming("/feed"))
+    found = await lookup.look_up(web.url("/"))
+    assert isinstance(found, ReadableFeed)
+    assert found.url == web.url("/feed")
+
+
+async def test_a_page_that_names_several_feeds_gives_the_choice(
+    web: WebServer, lookup: FeedLookup
+) -> None:
+    web.pages["/"] = page(naming("/feed", "/other"))
+    assert await lookup.look_up(web.url("/")) == (
+        FoundFeed(url=web.url("/feed"), title="/feed"),
+        FoundFeed(url=web.url("/other"), title="/other"),
+    )
+    assert web.asked == ["/"]
+
+
+async def test_only_a_permanent_redirect_changes_the_address(
+    web: WebServer, lookup: FeedLookup
+) -> None:
+    web.pages |= {"/moved": redirect("/feed", 301), "/elsewhere": redirect("/feed", 302)}
+    for path, kept in (("/moved", "/feed"), ("/elsewhere", "/elsewhere")):
+        found = await lookup.look_up(web.url(path))
+        assert isinstance(found, ReadableFeed)
+        assert found.url == web.url(kept)
+
+
+async def test_a_page_without_feeds_is_told(web: WebServer, lookup: FeedLookup) -> None:
+    web.pages["/"] = page("<html><title>News</title></html>", HTML)
+    with pytest.raises(FeedUnreadable, match="web page"):
+        await lookup.look_up(web.url("/"))
+
+
+async def test_a_page_whose_only_feed_is_a_page_leads_no_further(
+    web: WebServer, lookup: FeedLookup
+) -> None:
+    web.pages["/"] = page(naming("/"))
+    with pytest.raises(FeedUnreadable):
+        await lookup.look_up(web.url("/"))
+    assert web.asked == ["/", "/"]
+
+
+async def test_what_the_server_refuses_is_told(web: WebServer, lookup: FeedLookup) -> None:
+    with pytest.raises(FetchStatus):
+        await lookup.look_up(web.url("/nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("https://e.org/feed", "https://e.org/feed"),
+        (" <http://e.org/feed> ", "http://e.org/feed"),
+        ("e.org/feed", "https://e.org/feed"),
+        ("e.org:8080/feed", "https://e.org:8080/feed"),
+        ("127.0.0.1:80", "https://127.0.0.1:80"),
+    ],
+)
+def test_an_address_may_lack_its_scheme(written: str, address: str) -> None:
+    assert address_of(written) == address
+
+
+@pytest.mark.parametrize(
+    "written", ["", "two words", "ftp://e.org/x", "javascript:alert(1)", "://"]
+)
+def test_what_is_no_address_of_the_web_is_refused(written: str) -> None:
+    with pytest.raises(FetchRefused):
+        address_of(written)
