@@ -12,6 +12,7 @@ from typing import Protocol
 from pydantic import SecretStr
 
 from bot.app import App, fetch_settings
+from bot.collecting import leave_out_what_stays
 from bot.commands import Registry, Services, standard_commands
 from bot.conversation import Conversation
 from bot.face import FaceFailed, Poster, Status
@@ -90,6 +91,7 @@ async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], 
             asyncio.create_task(jobs.run()),
             asyncio.create_task(_tidy(app, turns, now)),
             asyncio.create_task(tell_status(services)),
+            asyncio.create_task(leave_out_what_stays()),
         ]
         listening = [
             asyncio.create_task(_listen(name, service.run(), said))
