@@ -1,0 +1,72 @@
+"""What filters demand together, days and moments among them."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engine.days import Stretch, read_stretch
+from engine.query_filters import Conditions, conditions
+from engine.query_reader import parse_query
+from engine.types import Flag
+
+
+def day(*parts: int) -> datetime:
+    return datetime(*(*parts, *(1,) * (3 - len(parts)))[:5], tzinfo=UTC)  # type: ignore[arg-type,misc]  # year, month, day, hour, minute
+
+
+def of(text: str) -> Conditions:
+    return conditions(parse_query(text).filters)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2015", Stretch(day(2015), day(2016))),
+        ("2015-12", Stretch(day(2015, 12), day(2016))),
+        ("2016-02-29", Stretch(day(2016, 2, 29), day(2016, 3, 1))),
+        ("2015-03-02+02:00", Stretch(day(2015, 3, 1, 22, 0), day(2015, 3, 2, 22, 0))),
+        ("2015-03-02Z", Stretch(day(2015, 3, 2), day(2015, 3, 3))),
+        ("2015-03-02T10:30", Stretch(day(2015, 3, 2, 10, 30), day(2015, 3, 2, 10, 30))),
+        ("2015-03-02T10:30+01:00", Stretch(day(2015, 3, 2, 9, 30), day(2015, 3, 2, 9, 30))),
+        ("2015-02-29", None),
+        ("2015-13", None),
+        ("0999", None),
+        ("9999", None),
+        ("9999-12-31T23:59-23:59", None),
+        ("yesterday", None),
+        ("٢٠١٥", None),
+        ("", None),
+    ],
+)
+def test_days(text: str, expected: Stretch | None) -> None:
+    assert read_stretch(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", Conditions()),
+        ("in:demo -in:other", Conditions()),
+        ("before:2015", Conditions(before=day(2015))),
+        ("before:2015 before:2014", Conditions(before=day(2014))),
+        ("after:2015-03", Conditions(after=day(2015, 3))),
+        ("-before:2015", Conditions(after=day(2015))),
+        ("-after:2015", Conditions(before=day(2015))),
+        ("on:2015", Conditions(after=day(2015), before=day(2016))),
+        ("on:2015 before:2015-06", Conditions(after=day(2015), before=day(2015, 6))),
+        ("-on:2015", Conditions(not_during=(Stretch(day(2015), day(2016)),))),
+        ("min:5 min:9", Conditions(least=9)),
+        ("-min:5 -min:9", Conditions(below=5)),
+        ("has:media is:reply", Conditions(require=Flag.MEDIA | Flag.REPLY)),
+        ("-has:media -is:repost", Conditions(exclude=Flag.MEDIA | Flag.REPOST)),
+        ("from:a from:B -from:c", Conditions(authors=("a", "b"), not_authors=("c",))),
+        ("lang:en -lang:es", Conditions(languages=("en",), not_languages=("es",))),
+        ("platform:X -platform:y", Conditions(platforms=("x",), not_platforms=("y",))),
+        ("role:user -role:me", Conditions(roles=("user",), not_roles=("me",))),
+        ("thread:A1 -thread:b", Conditions(threads=("A1",), not_threads=("b",))),
+        ("#A #b -#c", Conditions(tags=("a", "b"), not_tags=("c",))),
+        ("@A -@b", Conditions(mentions=("a",), not_mentions=("b",))),
+    ],
+)
+def test_conditions(text: str, expected: Conditions) -> None:
+    assert of(text) == expected
