@@ -1,0 +1,106 @@
+"""Of real headlines fewer than a third reach the model, and few of the good ones are lost."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import orjson
+import pytest
+
+from db.corpora import Corpora
+from db.documents import Documents
+from db.pool import Database
+from db.search import Search
+from engine.headline import read_headline
+from engine.ingest import Defaults, open_source
+from engine.ingest.load import Loader
+from engine.judged_headlines import read_headlines, read_qrels
+from engine.posting.gate import HITS, PROMISING, promise
+from engine.prophecy import Prophet
+from engine.types import Corpus, Filters, Kind
+from tests.database import Clones, wait_for
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+_GOOD = 5  # judgment from which a chat is told by default
+
+
+@dataclass(frozen=True)
+class Archive:
+    """One archive with real headlines in its language."""
+
+    name: str
+    language: str
+    code: str
+    kept: int  # judged headlines with a good tweet that must pass
+
+    async def load(self, url: str, data: Path) -> None:
+        database = await Database.open(url)
+        corpus = await Corpora(database).ensure(
+            "archive", kind=Kind.TWEETS, language=self.language, author=None, url_template=None
+        )
+        documents = Documents(database)
+        loader = Loader(documents, corpus, Defaults(), rejected=print, progress=lambda _: None)
+        with open_source(str(data / "tweets" / f"{self.name}.jsonl")) as stream:
+            await loader.load(iter(stream))
+        await loader.finish()
+        await documents.settle(corpus)
+        await database.close()
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        Archive("trump_archive", "english", "en", kept=6),
+        Archive("argentina_2019", "spanish", "es", kept=3),
+    ],
+    ids=["English", "Spanish"],
+)
+def archive(
+    request: pytest.FixtureRequest, _clones: Clones, shared_data: Path
+) -> Iterator[tuple[Archive, str]]:
+    with _clones.clone() as url:
+        wait_for(request.param.load(url, shared_data))
+        yield request.param, url
+
+
+@dataclass
+class Gate:
+    prophet: Prophet
+    corpus: Corpus
+
+    async def passes(self, title: str, date: datetime | None = None) -> bool:
+        before = date - timedelta(days=30) if date else None
+        found = await self.prophet.prophesy(
+            self.corpus,
+            read_headline(title, date=date),
+            limit=HITS,
+            now=NOW,
+            filters=Filters(before=before),
+            judged=False,
+        )
+        return promise(found) >= PROMISING
+
+
+async def test_the_share_of_headlines_that_reach_the_model(
+    archive: tuple[Archive, str], shared_data: Path
+) -> None:
+    about, url = archive
+    database = await Database.open(url)
+    gate = Gate(Prophet(Search(database)), await Corpora(database).get("archive"))
+    lines = (shared_data / "headlines" / f"{about.code}.jsonl").read_bytes().splitlines()
+    rows = [orjson.loads(line) for line in random.Random(4).sample(lines, 500)]
+    passed = [await gate.passes(row["title"], _date(row["date"])) for row in rows]
+    assert sum(passed) < len(passed) / 3
+    judged = read_headlines(shared_data / "judged" / f"{about.code}.headlines.jsonl")
+    labels = read_qrels(shared_data / "judged" / f"{about.code}.qrels.tsv")
+    good = [one for one in judged if max(labels.get(one.qid, {"": 0}).values()) >= _GOOD]
+    assert sum([await gate.passes(one.headline) for one in good]) >= about.kept
+    assert not any([await gate.passes(one.headline) for one in judged if not one.matchable])
+    await database.close()
+
+
+def _date(text: str) -> datetime:
+    date = datetime.fromisoformat(text)
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
