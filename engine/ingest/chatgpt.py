@@ -140,7 +140,6 @@ def _content(message: Mapping[str, object]) -> tuple[str, bool]:
     """Return the words, and whether something is shown beside them."""
     parts = mapping(message.get("content")).get("parts")
     found = parts if isinstance(parts, list) else []
-    spoken = (string(p.get("text")) for p in found if isinstance(p, dict))
-    words = [*(p for p in found if isinstance(p, str)), *filter(None, spoken)]
+    said = (p if isinstance(p, str) else string(mapping(p).get("text")) for p in found)
     shows = any("asset_pointer" in p for p in found if isinstance(p, dict))
-    return "\n\n".join(words), shows
+    return "\n\n".join(filter(None, said)), shows

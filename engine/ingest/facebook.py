@@ -18,7 +18,8 @@ from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
 _LARGEST_PROFILE = 1_000_000  # bytes
-_PROFILE = "profile_information.json"
+_PROFILE = r"profile_information\.json"
+_SHOWN = frozenset(("media", "external_context", "place"))
 
 
 class FacebookReader(JsonReader):
@@ -33,7 +34,7 @@ class FacebookReader(JsonReader):
     def fits(self, found: Mapping[str, object]) -> bool:
         return "timestamp" in found and (
             any("post" in part for part in mappings(found.get("data")))
-            or any(_media(part) for part in _attached(found))
+            or any(part.keys() & _SHOWN for part in _attached(found))
         )
 
     def records(

@@ -24,13 +24,14 @@ from engine.ingest.whatsapp_lines import Message, headers, messages, unmarked
 from engine.types import Flag, Kind
 
 _OWN_MARK = "\u200e"  # iOS puts it before what it wrote itself
-_ATTACHED = re.compile(r"<[^<>:\n]+: ([^<>\n]+)>|(\S[^\n]*?\.\w{2,5}) \([^()\n]+\)")
+# "<attached: a.jpg>", also after a caption, or "a.jpg (file attached)" before one.
+_ATTACHED = re.compile(r"<[^<>:\n]+: ([^<>\n]+\.\w{2,5})>|\A(\S[^\n]*?\.\w{2,5}) \([^()\n]+\)")
 _LEFT_OUT = re.compile(
     r"<[^<>\n]+>"  # Android, in any language
     r"|[^\n]{0,40}\b(?:omitted|omitid[oa]|ocultad[oa]|weggelassen|omess[oa]|omise?)\.?",
     re.IGNORECASE,
 )
-_EDITED = re.compile("\\s*\u200e<[^<>\n]+>$")
+_EDITED = re.compile("\\s+\u200e<[^<>:\n]+>$")
 _TITLE = re.compile(
     r"(?:whatsapp[ -]chat (?:with|mit|-) |chat de whatsapp con )?(.+)", re.IGNORECASE
 )
@@ -72,11 +73,11 @@ class WhatsAppReader:
         text = unmarked(_EDITED.sub("", text_of(payload.get("text"))))
         author, chat = string(payload.get("author")), string(payload.get("chat"))
         mine = is_mine(payload.get("owner"), author)
-        attached = _ATTACHED.match(text)
+        attached = _ATTACHED.search(text)
         media = bool(attached or _LEFT_OUT.fullmatch(text))
         return Post(
             text=text.strip(),
-            searched=(text[attached.end() :] if attached else "") if media else None,
+            searched=(_ATTACHED.sub("", text) if attached else "") if media else None,
             created_at=read_time(
                 str(payload.get("date")), str(payload.get("time")), str(payload.get("order"))
             ),
@@ -123,4 +124,4 @@ def _is_notice(text: str) -> bool:
     if not text.startswith(_OWN_MARK):
         return False
     bare = unmarked(text)
-    return not (_ATTACHED.match(bare) or _LEFT_OUT.fullmatch(bare))
+    return not (_ATTACHED.search(bare) or _LEFT_OUT.fullmatch(bare))

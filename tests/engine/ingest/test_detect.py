@@ -70,6 +70,7 @@ def test_a_format_is_recognised_by_its_content(data: bytes, form: str, tmp_path:
         (b"\x00\x01\x02", "is not recognised. Known formats"),
         ("ab".encode("utf-16"), "is written in UTF-16. Save it as UTF-8."),
         (b"PK\x03\x04xxxx", "is a zip. Give its path"),
+        (b"outbox.json".ljust(257, b"\0") + b"ustar\x0000", "is a tar archive. Unpack it"),
     ],
 )
 def test_an_unknown_format_is_refused_with_a_hint(data: bytes, message: str) -> None:

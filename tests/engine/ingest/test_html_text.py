@@ -14,7 +14,7 @@ from engine.ingest.html_text import html_text
         ("plain &amp; simple", "plain & simple"),
         ("a\n  b\t c", "a b c"),
         ("<h1>Title</h1><div>a</div><div>b</div>", "Title\n\na\nb"),
-        ("<ul><li>a</li><li>b</li></ul>end", "a\n\nb\n\nend"),
+        ("<ul><li>a</li><li>b</li></ul>end", "a\nb\n\nend"),
         ("a <b>bold</b> <i>word</i>.", "a bold word."),
         ("<script>x</script>a<style>y</style><!-- z -->", "a"),
         ("", ""),

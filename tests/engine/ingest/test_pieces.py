@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.ingest.pieces import LONGEST_RECORD, Piece, array_items, lines
+from engine.ingest.pieces import LONGEST_RECORD, Piece, array_items, lines, named_arrays
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -167,3 +167,42 @@ def test_memory_does_not_grow_with_the_array() -> None:
     tracemalloc.stop()
     assert number == 200_001
     assert peak < 3_000_000  # the array has 25 MB
+
+
+@given(st.lists(st.tuples(st.dictionaries(st.text(max_size=5), JSON), OBJECTS), max_size=4))
+def test_every_array_of_a_name_is_found_with_what_stands_before_it(
+    chats: list[tuple[dict[str, object], list[dict[str, object]]]],
+) -> None:
+    # A key of that name inside what is looked for would rightly be found as well.
+    whole = [{**head, "x": 1, "messages": items} for head, items in chats if "messages" not in head]
+    content = orjson.dumps({"about": '"messages":[{', "chats": {"list": whole}})
+    expected = [(each["x"], each["messages"]) for each in whole]
+    found = [
+        (1 if header.endswith(b'"x":1') else None, [orjson.loads(raw) for _, raw, _ in items])
+        for header, items in named_arrays(io.BufferedReader(io.BytesIO(content)), "messages")
+    ]
+    assert found == expected
+
+
+def test_a_long_way_between_two_arrays_takes_little_memory() -> None:
+    def chunks() -> Iterator[bytes]:
+        yield b'{"a":{"messages":[{"id":1}]},"skipped":"'
+        yield from (b"x" * 100_000 for _ in range(500))
+        yield b'","b":{"id":7,"messages":[{"id":2}]}}'
+
+    tracemalloc.start()
+    stream = io.BufferedReader(Generated(chunks()))
+    found = [
+        (header, [raw for _, raw, _ in items]) for header, items in named_arrays(stream, "messages")
+    ]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [raw for _, raw in found] == [[b'{"id":1}'], [b'{"id":2}']]
+    assert found[1][0].endswith(b'"b":{"id":7')
+    assert peak < 5_000_000
+
+
+def test_an_array_that_is_cut_off_hides_none_of_the_objects_before() -> None:
+    stream = io.BufferedReader(io.BytesIO(b'{"messages": [{"id":1}, {"id":'))
+    ((_, items),) = named_arrays(stream, "messages")
+    assert [problem is None for _, _, problem in items] == [True, False]

@@ -19,6 +19,10 @@ from tests.engine.ingest.reading import documents, records
         ("exports/trump_archive/trumptwitterarchive_com_2019.json", "trump-archive-json", 12_152),
         ("exports/trump_archive/thetrumparchive_com_sample1000.json", "trump-archive-json", 1_000),
         ("exports/twitter_api_json/tweets.json", "api", 3),
+        ("exports/mastodon_philhawksworth", "mastodon", 216),
+        ("exports/mastodon_philhawksworth/outbox.json", "mastodon", 216),
+        ("exports/telegram_fragment", "telegram", 7),
+        ("exports/telegram_fragment/result.json", "telegram", 7),
         ("tweets/trump_archive.jsonl", "jsonl", 56_573),
         ("tweets/argentina_2019.jsonl", "jsonl", 47_755),
     ],
@@ -50,3 +54,24 @@ def test_reposts_without_the_flag_are_found_in_the_real_archive(shared_data: Pat
     flagged = sum(record.payload["is_retweet"] is True for record in good)
     found = sum(Flag.REPOST in normalise(record, Defaults()).flags for record in good)
     assert found == flagged + 126
+
+
+def test_the_real_outbox_is_read_as_its_author_wrote_it(shared_data: Path) -> None:
+    stored, _ = documents(shared_data / "exports" / "mastodon_philhawksworth")
+    assert {document.author for document in stored} == {"philhawksworth@indieweb.social"}
+    # 190 posts, of which 155 answer somebody, and 26 boosts.
+    assert sum(Flag.REPOST in document.flags for document in stored) == 26
+    assert sum(Flag.REPLY in document.flags for document in stored) == 155
+    assert sum(len(document.mentions) for document in stored) == 198
+    assert not [document for document in stored if "<" in document.text and ">" in document.text]
+    own, _ = documents(
+        shared_data / "exports" / "mastodon_philhawksworth", defaults=Defaults(only_mine=True)
+    )
+    assert len(own) == 190
+
+
+def test_the_real_channel_is_one_thread_in_order(shared_data: Path) -> None:
+    stored, _ = documents(shared_data / "exports" / "telegram_fragment")
+    assert {(d.thread, d.title, d.author) for d in stored} == {("10083966286", "KHream", "KHream")}
+    assert [d.external_id.partition("/")[2] for d in stored] == [str(n) for n in range(4984, 4991)]
+    assert stored == sorted(stored, key=lambda document: document.created_at)

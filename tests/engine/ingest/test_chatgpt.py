@@ -1,0 +1,144 @@
+"""Conversations with ChatGPT."""
+
+from pathlib import Path
+
+import orjson
+
+from engine.ingest import Defaults
+from engine.types import Flag
+from tests.engine.ingest.reading import documents, records
+
+
+def node(
+    name: str, parent: str | None, role: str, *parts: object, **message: object
+) -> dict[str, object]:
+    content = {"content_type": "text", "parts": list(parts)}
+    said = {"id": f"m-{name}", "author": {"role": role}, "create_time": 1700000000.25,
+            "content": content, "recipient": "all", "metadata": {}}  # fmt: skip
+    return {"id": name, "parent": parent, "children": [], "message": said | message}
+
+
+def conversation(*nodes: dict[str, object], current: str, name: str = "c1") -> dict[str, object]:
+    return {
+        "title": "Storms",
+        "create_time": 1699999999.0,
+        "conversation_id": name,
+        "current_node": current,
+        "mapping": {str(each["id"]): each for each in nodes},
+    }
+
+
+BRANCHED = conversation(
+    {"id": "root", "message": None, "parent": None, "children": ["s"]},
+    node("s", "root", "system", ""),
+    node("q", "s", "user", "Will it rain?"),
+    node("a1", "q", "assistant", "No."),
+    node("a2", "q", "assistant", "Yes, soon.", metadata={"model_slug": "gpt-4o"}),
+    node("q2", "a2", "user", "When?"),
+    current="q2",
+)
+
+
+def test_the_branch_that_was_kept_is_read_in_order() -> None:
+    stored, rejects = documents(orjson.dumps([BRANCHED]))
+    assert rejects == []
+    assert [(d.role, d.author, d.text) for d in stored] == [
+        ("user", None, "Will it rain?"),
+        ("assistant", "ChatGPT", "Yes, soon."),
+        ("user", None, "When?"),
+    ]
+    assert [d.reply_to for d in stored] == [None, "m-q", "m-a2"]
+    assert {d.thread for d in stored} == {"c1"}
+    answer = stored[1]
+    assert (answer.external_id, answer.title) == ("m-a2", "Storms")
+    assert (answer.platform, answer.url) == ("chatgpt", "https://chatgpt.com/c/c1")
+    assert answer.attribution == "standard input#m-a2"
+    assert answer.created_at.isoformat() == "2023-11-14T22:13:20.250000+00:00"
+    assert answer.meta == {"app": "chatgpt", "model": "gpt-4o"}
+
+
+def test_tools_and_what_the_page_hides_are_left_out() -> None:
+    chat = conversation(
+        node("q", None, "user", "Draw rain"),
+        node("c", "q", "assistant", "{}", recipient="dalle.text2im"),
+        node("t", "c", "tool", "done"),
+        node("h", "t", "user", "hidden",
+             metadata={"is_visually_hidden_from_conversation": True}),
+        node("e", "h", "assistant", ""),
+        node("k", "e", "assistant", content={"content_type": "code", "text": "x"}),
+        node("a", "k", "assistant", "Here it is"),
+        current="a",
+    )  # fmt: skip
+    stored, rejects = documents(orjson.dumps([chat]))
+    assert [document.text for document in stored] == ["Draw rain", "Here it is"]
+    assert rejects == []
+
+
+def test_pictures_and_speech_stand_beside_words() -> None:
+    picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://x"}
+    parts = [picture, {"content_type": "audio_transcription", "text": "Hello"}, "What is this?"]
+    shows = {"content_type": "multimodal_text"}
+    named = {"attachments": [{"name": "sky.png"}]}
+    chat = conversation(
+        node("q", None, "user", content=shows | {"parts": parts}, metadata=named),
+        node("p", "q", "user", content=shows | {"parts": [picture]}),
+        current="p",
+    )
+    worded, bare = documents(orjson.dumps([chat]))[0]
+    assert (worded.text, worded.flags) == ("Hello\n\nWhat is this?", Flag.MEDIA)
+    assert worded.meta["attachments"] == ["sky.png"]
+    assert (bare.text, bare.search_text) == ("[image]", "")
+
+
+def test_a_message_without_a_time_has_that_of_its_conversation() -> None:
+    chat = conversation(node("q", None, "user", "x", create_time=None), current="q")
+    (document,), _ = documents(orjson.dumps([chat]))
+    assert document.created_at.isoformat() == "2023-11-14T22:13:19+00:00"
+
+
+def test_a_tree_that_goes_in_circles_ends() -> None:
+    chat = conversation(node("a", "b", "user", "x"), node("b", "a", "user", "y"), current="a")
+    stored, _ = documents(orjson.dumps([chat]))
+    assert {document.external_id for document in stored} == {"m-a", "m-b"}
+
+
+def test_what_is_no_conversation_is_refused_alone() -> None:
+    stored, rejects = documents(orjson.dumps([BRANCHED, {"uuid": "x", "chat_messages": []}]))
+    assert len(stored) == 3
+    assert [reject.reason for reject in rejects] == [
+        "record 2: no conversation of ChatGPT: it has no mapping"
+    ]
+
+
+def test_a_long_conversation_is_no_obstacle(tmp_path: Path) -> None:
+    long = conversation(node("q", None, "user", "x" * 90_000), current="q")
+    nodes = [node(f"n{i}", None, "user", "y" * 90_000) for i in range(40)]
+    long["mapping"] = {**long["mapping"], **{str(n["id"]): n for n in nodes}}  # type: ignore[dict-item]  # of the test's own making
+    (tmp_path / "conversations.json").write_bytes(orjson.dumps([long, BRANCHED]))
+    for path in (tmp_path, tmp_path / "conversations.json"):
+        good, rejects = records(path)
+        assert [record.format for record in good] == ["chatgpt"] * 4
+        assert rejects == []
+
+
+def test_an_export_in_parts_is_read_whole(tmp_path: Path) -> None:
+    for part in range(2):
+        chat = conversation(node(f"q{part}", None, "user", "x"), current=f"q{part}")
+        (tmp_path / f"conversations-00{part}.json").write_bytes(orjson.dumps([chat]))
+    assert len(records(tmp_path)[0]) == 2
+
+
+def test_ones_own_words_are_the_questions() -> None:
+    good, _ = records(orjson.dumps([BRANCHED]), defaults=Defaults(only_mine=True, author="ana"))
+    assert [record.external_id for record in good] == ["m-q", "m-q2"]
+    stored, _ = documents(orjson.dumps([BRANCHED]), defaults=Defaults(author="ana"))
+    assert [document.author for document in stored] == ["ana", "ChatGPT", "ana"]
+
+
+def test_an_edited_title_makes_the_messages_new() -> None:
+    first, again, renamed = (
+        [r.digest for r in records(orjson.dumps([BRANCHED | {"title": title}]))[0]]
+        for title in ("Storms", "Storms", "Rain")
+    )
+    assert first == again
+    assert not set(first) & set(renamed)

@@ -1,0 +1,60 @@
+"""Whose words a message holds."""
+
+import orjson
+import pytest
+
+from engine.errors import UsageError
+from engine.ingest import Defaults
+from engine.ingest.ownership import is_mine, role_of
+from tests.engine.ingest.reading import TWEET, javascript, records
+
+PLAIN = {"id": "1", "text": "a", "created_at": "2009-05-04T18:54:25Z"}
+MINE = Defaults(only_mine=True, author="Ana")
+
+
+@pytest.mark.parametrize(
+    ("owner", "names", "mine"),
+    [
+        ("Ana", ["bob", "ANA"], True),
+        ("@ana ", ["Ana"], True),
+        ("ana", ["Bob", None, 5], False),
+        ("ana", [], False),
+        (None, ["Ana"], None),
+        ("", [""], None),
+    ],
+)
+def test_a_name_is_the_owners_however_it_is_written(
+    owner: object, names: list[object], mine: bool | None
+) -> None:
+    assert is_mine(owner, *names) is mine
+
+
+def test_a_role_is_known_where_the_owner_is() -> None:
+    assert [role_of(mine) for mine in (True, False, None)] == ["me", "others", None]
+
+
+def test_of_plain_records_those_of_the_named_author_stay() -> None:
+    lines = [PLAIN, PLAIN | {"id": "2", "author": "Ana"}, PLAIN | {"id": "3", "author": "Bob"},
+             PLAIN | {"id": "4", "is_retweet": True}]  # fmt: skip
+    good, rejects = records(b"\n".join(map(orjson.dumps, [*lines, 7])), defaults=MINE)
+    assert [record.external_id for record in good] == ["1", "2"]
+    assert [reject.reason for reject in rejects] == ["not an object"]
+
+
+def test_without_a_named_author_others_cannot_be_told() -> None:
+    line = orjson.dumps(PLAIN | {"author": "Bob"})
+    with pytest.raises(UsageError, match=r"standard input does not say whose it is.*--author"):
+        records(line, defaults=Defaults(only_mine=True))
+
+
+def test_reposts_of_an_export_are_not_ones_own() -> None:
+    original = {"user": {"screen_name": "bob"}, "full_text": "Rain"}
+    repost = TWEET | {"id_str": "2", "retweeted_status": original}
+    content = javascript("window.YTD.tweets.part0", [{"tweet": TWEET}, {"tweet": repost}])
+    good, _ = records(content, defaults=MINE)
+    assert [record.external_id for record in good] == [TWEET["id_str"]]
+
+
+def test_what_cannot_be_used_is_still_reported() -> None:
+    good, _ = records(orjson.dumps(PLAIN | {"text": ""}), defaults=MINE)
+    assert len(good) == 1  # the normaliser says why

@@ -1,0 +1,173 @@
+"""Chats that WhatsApp exported, as phones of many countries write them."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.ingest import Defaults
+from engine.types import Flag
+from tests.engine.ingest.reading import documents, records
+
+ANDROID = """31/12/2020, 23:58 - Messages and calls are end-to-end encrypted.
+31/12/2020, 23:58 - Bob created group "Weather"
+31/12/2020, 23:59 - Ana: The storm
+is coming: soon
+
+now
+31/12/2020, 23:59 - Bob: Rain
+31/12/2020, 23:59 - Bob: Rain
+01/01/2021, 00:10 - Ana: <Media omitted>
+01/01/2021, 00:11 - Ana: map.jpg (file attached)
+the way home
+"""
+IOS = """\ufeff[31/12/2020, 23:58:01] Weather: \u200eMessages and calls are end-to-end encrypted.
+[31/12/2020, 23:59:59] Ana: The storm
+is coming: soon
+
+now
+\u200e[01/01/2021, 00:10:05] Bob: \u200eimage omitted
+\u200e[01/01/2021, 00:10:06] Bob: \u200e<attached: 00000012-PHOTO.jpg>
+[01/01/2021, 00:10:06] Bob: The map \u200e<attached: 00000013-map.pdf>
+[01/01/2021, 00:10:07] \u202a+1 (555) 010-0000\u202c: Hello \u200e<This message was edited>
+[01/01/2021, 00:10:08] Bob: \u200eThis message was deleted.
+"""
+
+
+def lines(*chat: str) -> bytes:
+    return "\n".join(chat).encode()
+
+
+def test_the_style_of_android() -> None:
+    stored, rejects = documents(ANDROID.encode())
+    assert rejects == []
+    assert [(d.author, d.text) for d in stored] == [
+        ("Ana", "The storm\nis coming: soon\n\nnow"),
+        ("Bob", "Rain"),
+        ("Bob", "Rain"),
+        ("Ana", "<Media omitted>"),
+        ("Ana", "map.jpg (file attached)\nthe way home"),
+    ]
+    assert stored[0].created_at.isoformat() == "2020-12-31T23:59:00+00:00"
+    assert len({d.external_id for d in stored}) == 5
+    assert [d.search_text for d in stored[3:]] == ["", "the way home"]
+    assert [d.flags for d in stored] == [Flag.NONE] * 3 + [Flag.MEDIA] * 2
+    assert stored[4].meta["attachments"] == ["map.jpg"]
+
+
+def test_the_style_of_ios() -> None:
+    stored, rejects = documents(IOS.encode())
+    assert rejects == []
+    assert [(d.author, d.text, d.search_text) for d in stored] == [
+        ("Ana", "The storm\nis coming: soon\n\nnow", "The storm is coming: soon now"),
+        ("Bob", "image omitted", ""),
+        ("Bob", "<attached: 00000012-PHOTO.jpg>", ""),
+        ("Bob", "The map <attached: 00000013-map.pdf>", "The map"),
+        ("+1 (555) 010-0000", "Hello", "Hello"),
+    ]
+    assert stored[0].created_at.isoformat() == "2020-12-31T23:59:59+00:00"
+    assert stored[2].meta["attachments"] == ["00000012-PHOTO.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("line", "moment"),
+    [
+        ("12/31/20, 11:59 PM - Ana: x", "2020-12-31T23:59:00"),
+        ("12/31/20, 11:59\u202fPM - Ana: x", "2020-12-31T23:59:00"),
+        ("31/12/20, 12:05 a. m. - Ana: x", "2020-12-31T00:05:00"),
+        ("31/12/20, 12:05 p.\u00a0m. - Ana: x", "2020-12-31T12:05:00"),
+        ("31.12.20, 23:59 - Ana: x", "2020-12-31T23:59:00"),
+        ("31/12/2020 23:59 - Ana: x", "2020-12-31T23:59:00"),
+        ("31/12/2020 à 23:59 - Ana: x", "2020-12-31T23:59:00"),
+        ("2020-12-31, 23:59 - Ana: x", "2020-12-31T23:59:00"),
+        ("[2020-12-31, 11:59:59 PM] Ana: x", "2020-12-31T23:59:59"),
+        ("[31.12.20, 23:59:59] Ana: x", "2020-12-31T23:59:59"),
+        ("[31.12.2020 klo 23.59.59] Ana: x", "2020-12-31T23:59:59"),
+        # Both orders are possible: the day, unless it looks American.
+        ("03/04/20, 23:59 - Ana: x", "2020-04-03T23:59:00"),
+        ("3/4/20, 11:59 PM - Ana: x", "2020-03-04T23:59:00"),
+    ],
+)
+def test_dates_of_many_countries(line: str, moment: str) -> None:
+    (document,), rejects = documents(line.encode())
+    assert rejects == []
+    assert (document.text, document.created_at.isoformat()) == ("x", f"{moment}+00:00")
+
+
+def test_a_later_date_tells_the_order_of_an_earlier_one() -> None:
+    first, _ = documents(lines("3/4/20, 10:00 PM - Ana: x", "13/4/20, 10:00 PM - Ana: y"))[0]
+    assert first.created_at.day == 3
+    # Both exist either way, but time does not run backwards.
+    first, _ = documents(lines("03/04/20, 22:00 - Ana: x", "01/05/20, 22:00 - Ana: y"))[0]
+    assert first.created_at.month == 4
+    first, _ = documents(lines("01/12/20, 22:00 - Ana: x", "02/01/20, 22:00 - Ana: y"))[0]
+    assert (first.created_at.month, first.created_at.day) == (1, 12)
+
+
+def test_a_date_that_does_not_exist_is_refused_alone() -> None:
+    stored, rejects = documents(lines("31/12/20, 22:00 - Ana: x", "31/13/20, 22:00 - Ana: y"))
+    assert [document.text for document in stored] == ["x"]
+    assert [(reject.line, reject.reason) for reject in rejects] == [
+        (2, "the time 31/13/20 22:00 does not exist, read with the day first")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "chat"),
+    [
+        ("WhatsApp Chat with Ana Paz.txt", "Ana Paz"),
+        ("Chat de WhatsApp con Ana.txt", "Ana"),
+        ("WhatsApp Chat - Weather.txt", "Weather"),
+        ("notes.txt", "notes"),
+    ],
+)
+def test_the_chat_is_called_like_its_file(tmp_path: Path, name: str, chat: str) -> None:
+    (tmp_path / name).write_text(ANDROID, encoding="utf-8")
+    document = documents(tmp_path / name)[0][0]
+    assert (document.thread, document.title) == (chat, chat)
+    assert document.attribution == f"{name}#{document.external_id}"
+
+
+def test_a_zip_of_ios_is_called_like_the_chat(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "WhatsApp Chat - Weather.zip", "w") as archive:
+        archive.writestr("_chat.txt", IOS)
+        archive.writestr("00000012-PHOTO.jpg", b"x")
+    stored, _ = documents(tmp_path / "WhatsApp Chat - Weather.zip")
+    assert {document.thread for document in stored} == {"Weather"}
+    assert len(stored) == 5
+
+
+def test_a_longer_export_of_the_same_chat_knows_the_messages_of_the_shorter() -> None:
+    short, _ = records(ANDROID.encode())
+    longer, _ = records(ANDROID.encode() + b"02/01/2021, 08:00 - Bob: Sun\n")
+    assert [(r.external_id, r.digest) for r in longer][: len(short)] == [
+        (r.external_id, r.digest) for r in short
+    ]
+    assert len(longer) == len(short) + 1
+
+
+def test_ones_own_messages_are_told_from_those_of_others() -> None:
+    stored, _ = documents(ANDROID.encode(), defaults=Defaults(author="ana"))
+    assert [d.role for d in stored] == ["me", "others", "others", "me", "me"]
+    own, _ = records(ANDROID.encode(), defaults=Defaults(author="ana", only_mine=True))
+    assert {record.payload["author"] for record in own} == {"Ana"}
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cf", "Zl", "Zp", "Zs")),
+                min_size=1, max_size=9)  # fmt: skip
+
+
+SAID = st.tuples(st.sampled_from(["Ana", "Bob"]), st.lists(WORDS, min_size=1))
+
+
+@given(st.lists(SAID, min_size=1))
+def test_every_message_of_any_chat_comes_back(chat: list[tuple[str, list[str]]]) -> None:
+    # "m" keeps a line from being taken for the beginning of another message.
+    said = [(author, "\n".join(f"m {word} &" for word in words)) for author, words in chat]
+    content = "".join(f"31/12/2020, 23:59 - {author}: {text}\n" for author, text in said)
+    found, rejects = records(content.encode())
+    assert [(r.payload["author"], r.payload["text"]) for r in found] == said
+    assert len({record.external_id for record in found}) == len(said)
+    assert rejects == []
