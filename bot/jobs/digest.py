@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from bot.incident import reason
 from bot.jobs.content import NothingFound, picture_of, post_of, to_json
 from db.digests import Digests
 from db.finds import Finds
@@ -36,15 +37,31 @@ class Deciding:
 
 
 async def digest(work: Deciding, *, now: datetime) -> int:
-    """Decide every post that is due, and return how many are owed now. Raises StorageError."""
+    """Decide every post that is due, and return how many are owed now.
+
+    A chat that cannot be decided for holds up no other. Raises StorageError, also what the first
+    of such chats raised, after the others were decided for.
+    """
     decided = await work.digests.last_decided()
-    posts = 0
+    posts, failed = 0, None
     for subscription in await work.subscriptions.active():
-        if subscription.mode is Mode.INSTANT:
-            posts += await _at_once(work, subscription, now)
-        elif day := due(subscription, now, decided.get(subscription.chat.id), work.grace):
-            posts += await _daily(work, subscription, day, now)
+        try:
+            posts += await _decide(work, subscription, decided.get(subscription.chat.id), now)
+        except Exception as error:
+            logger.warning("chat %d: nothing was decided: %s", subscription.chat.id, reason(error))
+            failed = failed or error
+    if failed:
+        raise failed
     return posts
+
+
+async def _decide(
+    work: Deciding, subscription: Subscription, last_decided: date | None, now: datetime
+) -> int:
+    if subscription.mode is Mode.INSTANT:
+        return await _at_once(work, subscription, now)
+    day = due(subscription, now, last_decided, work.grace)
+    return await _daily(work, subscription, day, now) if day else 0
 
 
 async def choice_for(

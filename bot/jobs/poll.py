@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 from urllib.parse import urlsplit
 
+from bot.incident import reason
 from bot.jobs.content import FeedNotice, to_json
 from bot.jobs.news import News
 from db.feeds import Feeds
@@ -75,6 +76,7 @@ class _Round:
         )
         self._under_way: dict[asyncio.Task[None], Feed] = {}
         self._done = 0
+        self._error: BaseException | None = None
 
     async def run(self) -> int:
         try:
@@ -82,6 +84,8 @@ class _Round:
                 await self._some_done()
         finally:
             await self._give_back()
+        if self._error:
+            raise self._error
         return self._done
 
     async def _claim(self) -> bool:
@@ -95,12 +99,15 @@ class _Round:
         return bool(found)
 
     async def _some_done(self) -> None:
-        """Wait for a feed to be done. Raises what ended it."""
+        """Wait for a feed to be done, whatever came of it: it must not hold up the others."""
         done, _ = await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
-            task.result()
-            del self._under_way[task]
-            self._done += 1
+            feed = self._under_way.pop(task)
+            if error := task.exception():  # its lease runs out, and it is tried again
+                logger.warning("feed %d was not polled: %s", feed.id, reason(error))
+                self._error = self._error or error
+            else:
+                self._done += 1
 
     async def _give_back(self) -> None:
         for task in self._under_way:

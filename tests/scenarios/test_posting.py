@@ -303,6 +303,19 @@ async def test_a_post_that_is_refused_is_given_up(database_url: str) -> None:
         assert len(await process.works.deciding.subscriptions.active()) == 1
 
 
+async def test_what_another_version_owed_is_given_up_and_holds_up_nothing(
+    database_url: str,
+) -> None:
+    async with newsroom(database_url) as room:
+        process = await owed(room, "telegram")
+        async with process.app.database.connection() as connection:
+            await connection.execute("""UPDATE delivery SET content = '{"kind": "song"}'""")
+        await room.news(process, "Coffee prices hit a record high, said nobody else before")
+        await process.works.digest()
+        await room.deliver(process)
+        assert (await states(process))[0] == ("failed", 0)
+
+
 async def test_a_chat_that_fails_delays_no_other(database_url: str) -> None:
     async with newsroom(database_url) as room:
         process = await room.process()
