@@ -62,7 +62,7 @@ class Wanted:
     by_language: tuple[LanguageQuery, ...]
     sought: tuple[Sought, ...]
     ignored: tuple[Unit, ...]  # no language makes a lexeme of them
-    unseen: tuple[Unit, ...]  # wanted, and no document has them
+    unseen: tuple[Unit, ...]  # wanted, and no document has them; stop words not counted
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -99,7 +99,9 @@ def wanted(
             one.unit
             for group in query.groups
             for one in group.alternatives
-            if one.alias_of is None and one.unit in chains and not frequencies[one.unit]
+            if one.alias_of is None
+            and len(chains.get(one.unit, ())) == len(languages)
+            and not frequencies[one.unit]
         ),
     )
 
