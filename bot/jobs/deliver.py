@@ -26,6 +26,8 @@ logger = logging.getLogger("presagio.deliver")
 _LEASE = timedelta(minutes=3)
 _SECONDS = 60.0  # for one delivery, far less than its lease
 _SETTLE_AGAIN_SECONDS = 0.5
+_LEASE_SECONDS = 60.0  # of one run; then what is under way is brought to its end
+_LOOK_SECONDS = 1.0  # between two looks at what is owed, while something is under way
 _AT_ONCE = 20  # chats; Telegram takes thirty messages a second of one bot
 _GIVE_UP_AFTER = timedelta(days=1)  # nobody wants the news of the day before
 # What may have arrived is looked for that much before it was owed: clocks differ.
@@ -47,14 +49,33 @@ class Delivering:
 async def deliver(work: Delivering, *, clock: Callable[[], datetime]) -> int:
     """Send what may be sent now, one message a chat; return how many were tried.
 
+    More is leased as others are done, so that a chat that does not answer delays no other.
     Cancelled, it gives back what it had not begun to send. Raises StorageError.
     """
-    leased = await work.outbox.lease(list(work.posters), now=clock(), limit=_AT_ONCE, lease=_LEASE)
-    sending = (_deliver(work, one, clock) for one in leased)
-    for ended in await asyncio.gather(*sending, return_exceptions=True):
-        if isinstance(ended, BaseException):
-            raise ended
-    return len(leased)
+    loop = asyncio.get_running_loop()
+    until, tried = loop.time() + _LEASE_SECONDS, 0
+    sending: set[asyncio.Task[None]] = set()
+    try:
+        while True:
+            room = _AT_ONCE - len(sending) if loop.time() < until else 0
+            leased = await _leased(work, room, clock()) if room else []
+            sending |= {asyncio.create_task(_deliver(work, one, clock)) for one in leased}
+            tried += len(leased)
+            if not sending:
+                return tried
+            done, sending = await asyncio.wait(
+                sending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in done:
+                task.result()
+    finally:
+        for task in sending:
+            task.cancel()
+        await asyncio.gather(*sending, return_exceptions=True)
+
+
+async def _leased(work: Delivering, limit: int, now: datetime) -> list[Leased]:
+    return await work.outbox.lease(list(work.posters), now=now, limit=limit, lease=_LEASE)
 
 
 async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetime]) -> None:

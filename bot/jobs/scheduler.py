@@ -101,7 +101,8 @@ class Scheduler:
         if job.leader and not self._leader.leads:
             return
         if job.name in self._running:
-            self._count(job.name, Outcome.SKIPPED)
+            if job.counts_idle:  # others look for more to do while they run
+                self._count(job.name, Outcome.SKIPPED)
             return
         task = asyncio.create_task(self._run(job))
         self._running[job.name] = task

@@ -328,6 +328,28 @@ async def test_a_chat_that_fails_delays_no_other(database_url: str) -> None:
         assert (len(room.said("telegram")), len(room.said("slack"))) == (1, 0)
 
 
+async def test_a_platform_that_does_not_answer_delays_no_other(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        await room.subscribe(process, "slack")
+        await room.news(process)
+        assert await process.works.digest() == 1
+        room.slack.fail("chat.postMessage", Fault(hang=True))
+        delivering = asyncio.create_task(process.works.deliver())
+        await room.slack.until(lambda: room.slack.calls_of("chat.postMessage"))
+        await room.subscribe(process, "telegram")
+        assert await process.works.digest() == 1
+        async with asyncio.timeout(10):
+            while [state for state, _ in await states(process)] != ["owed", "sent"]:  # noqa: ASYNC110 - the database tells nobody
+                await asyncio.sleep(0.02)
+        assert not delivering.done()
+        delivering.cancel()
+        await asyncio.gather(delivering, return_exceptions=True)
+        room.clock.wind(5 * MINUTE)
+        await room.deliver(process)
+        assert [len(room.said(platform)) for platform in PLATFORMS] == [1, 1]
+
+
 async def test_followers_are_told_once_of_a_feed_that_fails_and_once_that_it_is_back(
     database_url: str,
 ) -> None:
