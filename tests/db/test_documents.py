@@ -18,7 +18,7 @@ from db.documents import Documents
 from db.pool import Database, PoolSettings
 from db.threshold import CLASSES
 from engine.errors import StorageError, StorageInterrupted
-from engine.types import Corpus, Document, Flag
+from engine.types import Corpus, Document, Flag, Kind
 from tests.db.corpus import (
     assert_exact,
     document,
@@ -75,6 +75,9 @@ async def test_every_field_is_stored(database: Database) -> None:
         role="own",
         url="https://x.example/1",
         reply_to="7",
+        platform="mastodon",
+        thread="t/1",
+        attribution="export/outbox.json#1",
         tags=("weather", "día"),
         mentions=("bob",),
         engagement=2**31 - 1,
@@ -91,6 +94,8 @@ async def test_every_field_is_stored(database: Database) -> None:
         assert row[name] == getattr(given_document, name)
     for name in ("role", "lang", "url", "reply_to", "engagement"):
         assert row[name] == getattr(given_document, name)
+    assert (row["platform"], row["thread_id"]) == ("mastodon", "t/1")
+    assert row["attribution"] == "export/outbox.json#1"
     assert (row["tags"], row["mentions"]) == (["weather", "día"], ["bob"])
     assert (row["flags"], row["language"]) == (int(Flag.QUOTE), "english")
     assert '"device": "a \\"phone\\""' in row["meta_text"]
@@ -105,6 +110,31 @@ async def test_without_an_author_it_is_the_account_of_the_corpus(database: Datab
     async with database.connection() as connection:
         rows = await connection.fetch("SELECT author FROM document ORDER BY external_id")
     assert [row["author"] for row in rows] == ["ana", "bob"]
+
+
+async def test_a_changed_document_changes_its_place(database: Database) -> None:
+    first = replace(document("1", "storm"), platform="slack", thread="a", attribution="e#1")
+    corpus = await load(database, "c", [first])
+    moved = replace(document("1", "rain"), platform="slack", thread="b", attribution="e#2")
+    assert await Documents(database).upsert(corpus, [moved]) == (0, 1)
+    async with database.connection() as connection:
+        row = await connection.fetchrow("SELECT thread_id, attribution FROM document")
+    assert row
+    assert tuple(row) == ("b", "e#2")
+
+
+@pytest.mark.parametrize(("kind", "platform"), [(Kind.TWEETS, "x"), (Kind.SOCIAL, None)])
+async def test_without_a_platform_tweets_are_of_x(
+    database: Database, kind: Kind, platform: str | None
+) -> None:
+    corpus = await Corpora(database).ensure(
+        "c", kind=kind, language="simple", author=None, url_template=None
+    )
+    named = replace(document("2", "rain"), platform="web")
+    await Documents(database).upsert(corpus, [document("1", "storm"), named])
+    async with database.connection() as connection:
+        rows = await connection.fetch("SELECT platform FROM document ORDER BY external_id")
+    assert [row["platform"] for row in rows] == [platform, "web"]
 
 
 async def test_an_id_twice_in_a_batch_is_refused_and_nothing_is_stored(database: Database) -> None:

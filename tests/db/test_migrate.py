@@ -13,8 +13,9 @@ from db.corpora import Corpora
 from db.migrate import Migration, available, check, migrate, pending
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageOutdated, StorageRights
+from engine.types import Kind
 from tests.database import execute, wait_for, with_database
-from tests.db.corpus import load_texts
+from tests.db.corpus import assert_exact, load_texts
 
 ALL = [f"{migration.version:04} {migration.name}" for migration in available()]
 _ROOT = Path(__file__).parents[2]
@@ -180,3 +181,32 @@ def test_pending_of_nothing_applied_is_everything() -> None:
 def test_a_migration_left_out_in_the_middle_still_runs() -> None:
     known = [Migration(1, "a", "x"), Migration(2, "b", "y")]
     assert pending(known, {2: known[1].checksum}) == known[:1]
+
+
+async def test_what_was_stored_before_there_were_platforms_is_of_x(
+    empty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "available", lambda: available()[:5])
+    await empty.migrate()
+    monkeypatch.undo()
+    old = (
+        "INSERT INTO document (corpus_id, created_at, digest, external_id, language, text,"
+        " search_text) VALUES ($1, now(), 1, '1', 'simple', 'storm', 'storm')"
+    )
+    ids = {}
+    async with empty.connection() as connection:
+        for kind in (Kind.TWEETS, Kind.SOCIAL):
+            corpus = await Corpora(empty).ensure(
+                kind.value, kind=kind, language="simple", author=None, url_template=None
+            )
+            ids[corpus.id] = kind
+            await connection.execute(old, corpus.id)
+    await empty.migrate()
+    async with empty.connection() as connection:
+        rows = await connection.fetch("SELECT corpus_id, platform, tsv::text AS t FROM document")
+    assert {ids[row["corpus_id"]]: row["platform"] for row in rows} == {
+        Kind.TWEETS: "x",
+        Kind.SOCIAL: None,
+    }
+    assert {row["t"] for row in rows} == {"'storm':1"}
+    await assert_exact(empty, await Corpora(empty).get("social"))

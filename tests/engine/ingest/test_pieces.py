@@ -191,7 +191,7 @@ def test_a_long_way_between_two_arrays_takes_little_memory() -> None:
         yield b'","b":{"id":7,"messages":[{"id":2}]}}'
 
     tracemalloc.start()
-    stream = io.BufferedReader(Generated(chunks()))
+    stream: io.BufferedReader = io.BufferedReader(Generated(chunks()))
     found = [
         (header, [raw for _, raw, _ in items]) for header, items in named_arrays(stream, "messages")
     ]
@@ -203,6 +203,6 @@ def test_a_long_way_between_two_arrays_takes_little_memory() -> None:
 
 
 def test_an_array_that_is_cut_off_hides_none_of_the_objects_before() -> None:
-    stream = io.BufferedReader(io.BytesIO(b'{"messages": [{"id":1}, {"id":'))
+    stream: io.BufferedReader = io.BufferedReader(io.BytesIO(b'{"messages": [{"id":1}, {"id":'))
     ((_, items),) = named_arrays(stream, "messages")
     assert [problem is None for _, _, problem in items] == [True, False]
