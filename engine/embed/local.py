@@ -124,13 +124,14 @@ class _Prefixed:
         self._prefixes = prefixes
 
     def documents(self, texts: list[str]) -> list[list[float]]:
-        prefixed = [self._prefixes.document + text for text in texts]
-        vectors: list[list[float]] = self._model.encode(prefixed).tolist()
-        return vectors
+        return self._encoded([self._prefixes.document + text for text in texts])
 
     def query(self, text: str) -> list[float]:
-        vector: list[float] = self._model.encode([self._prefixes.query + text])[0].tolist()
-        return vector
+        return self._encoded([self._prefixes.query + text])[0]
+
+    def _encoded(self, texts: list[str]) -> list[list[float]]:
+        vectors: list[list[float]] = self._model.encode(texts).tolist()
+        return vectors
 
 
 def _model2vec(name: str, prefixes: Prefixes) -> Model:

