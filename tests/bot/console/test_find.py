@@ -1,0 +1,115 @@
+"""`presagio find`: its JSON as a contract, the corpus it asks, queries that look like options."""
+
+from typing import Any
+
+import pytest
+
+from tests.bot.command_line import presagio
+from tests.bot.conftest import Invoke
+
+FIELDS = {
+    "query", "canonical", "expanded", "filters", "corpus", "plan", "counts", "elapsed_ms", "notice",
+    "hits",
+}  # fmt: skip
+HIT_FIELDS = {
+    "rank", "id", "created_at", "text", "context", "title", "url", "author", "role", "platform",
+    "thread", "attribution", "lang", "tags", "mentions", "engagement", "flags", "score", "matched",
+}  # fmt: skip
+COUNTS = {"corpus", "matching", "passing", "fetched", "distinct", "returned"}
+MATCH = {"term", "alias_of", "lexemes", "count", "fields", "score"}
+
+
+def find(invoke: Invoke, *arguments: str) -> Any:
+    return invoke("find", *arguments, "--json").json
+
+
+class TestJson:
+    def test_has_the_promised_names(self, invoke: Invoke, demo: str) -> None:
+        found = find(invoke, "  canal OR River  ship -CapNereo foo:bar OR x")
+        assert set(found) >= FIELDS
+        assert found["canonical"] == "canal OR River ship foo:bar OR x -CapNereo"
+        found = find(invoke, "canal OR river ship before:2020")
+        assert set(found["counts"]) >= COUNTS
+        assert (found["plan"], found["corpus"]) == ("ranked", "demo")
+        assert found["filters"] == ["before:2020"]
+        assert found["hits"]
+        for hit in found["hits"]:
+            assert set(hit) >= HIT_FIELDS
+            assert "ship" in [match["term"] for match in hit["matched"]]
+            assert all(set(match) >= MATCH for match in hit["matched"])
+            assert hit["score"] == pytest.approx(
+                sum(match["score"] for match in hit["matched"]), abs=1e-3
+            )
+
+    def test_counts_agree_with_what_is_shown(self, invoke: Invoke, demo: str) -> None:
+        found = find(invoke, "the OR ship", "--limit", "2")
+        counts = found["counts"]
+        assert counts["returned"] == len(found["hits"]) == 2
+        assert counts["corpus"] >= counts["matching"] >= counts["passing"] >= counts["fetched"]
+
+    def test_of_nothing_found_is_whole_too(self, invoke: Invoke, demo: str) -> None:
+        found = find(invoke, "qwxzzy")
+        assert (found["hits"], found["plan"]) == ([], "ranked")
+        assert found["notice"] == 'No text says "qwxzzy".'
+
+    @pytest.mark.parametrize("query", ["", "&|!()", "\x07", "\udcff"])
+    def test_nothing_to_find_is_no_error(self, invoke: Invoke, demo: str, query: str) -> None:
+        found = find(invoke, query)
+        assert (found["plan"], found["notice"]) == (
+            "nothing",
+            "There is no word in this to look for.",
+        )
+
+
+class TestQueriesLikeOptions:
+    @pytest.mark.parametrize("query", ["-hillary", "-ship", "-from:x", '-"a ship"', "-h"])
+    def test_a_minus_excludes(self, invoke: Invoke, demo: str, query: str) -> None:
+        found = find(invoke, query)
+        assert found["canonical"] == query
+        assert found["plan"] == "newest"
+
+    def test_help_is_still_there(self, invoke: Invoke) -> None:
+        done = invoke("find", "--help")
+        assert done.code == 0
+        assert "UTC" in done.out
+        assert "Example: presagio find" in done.out
+
+
+class TestCorpus:
+    def test_in_the_query_goes_before_the_option(self, invoke: Invoke, demo: str) -> None:
+        assert find(invoke, "in:demo ship", "--corpus", "nowhere")["corpus"] == "demo"
+
+    def test_that_the_query_names_and_nobody_has_is_an_answer(
+        self, invoke: Invoke, demo: str
+    ) -> None:
+        found = find(invoke, "in:nowhere ship")
+        assert (found["hits"], found["plan"], found["corpus"]) == ([], "nothing", "nowhere")
+        assert found["notice"] == "There is no corpus 'nowhere'. There are: demo."
+
+    def test_that_an_option_names_and_nobody_has_is_an_error(
+        self, invoke: Invoke, demo: str
+    ) -> None:
+        done = invoke("find", "ship", "--corpus", "nowhere")
+        assert "There is no corpus 'nowhere'." in done.complaint()
+
+    def test_that_is_excluded_is_not_searched(self, invoke: Invoke, demo: str) -> None:
+        found = find(invoke, "-in:demo ship", "--corpus", "demo")
+        assert found["hits"] == []
+        assert found["notice"] == "Corpus demo is left out by the query itself."
+        assert "no corpus yet" in find(invoke, "-in:demo ship")["notice"]
+
+    def test_one_is_searched_at_a_time(self, invoke: Invoke, demo: str) -> None:
+        said = find(invoke, "in:demo in:other ship")["notice"]
+        assert said == "One corpus is searched at a time; this is demo."
+
+
+def test_for_people_it_tells_the_number_and_the_reason(invoke: Invoke, demo: str) -> None:
+    out = invoke("find", "ship canal", "--limit", "1").out
+    assert "in demo: ship canal" in out
+    assert "ship ×" in out
+
+
+def test_as_a_process_with_a_query_that_begins_with_a_minus(demo: str) -> None:
+    done = presagio("find", "-hillary is:odd", "--limit", "1", env={"DATABASE_URL": demo})
+    assert done.code == 0, done
+    assert '"is:odd" is no filter' in done.out
