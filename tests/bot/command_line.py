@@ -106,3 +106,15 @@ def ask(url: str, query: str, *arguments: object) -> Any:
             await connection.close()
 
     return wait_for(fetch())
+
+
+def write_chat(path: Path) -> str:
+    """Write a chat of three messages and return the thread that it becomes."""
+    path.write_text(
+        "31/12/2020, 23:57 - Messages and calls are end-to-end encrypted.\n"
+        "31/12/2020, 23:58 - Ana: Will it rain?\n"
+        "31/12/2020, 23:59 - Bob: A storm,\nthey say\n"
+        "01/01/2021, 00:10 - Ana: <Media omitted>\n",
+        encoding="utf-8",
+    )
+    return path.stem

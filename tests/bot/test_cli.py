@@ -18,7 +18,7 @@ import pytest
 import typer.main
 
 from bot.cli import app
-from tests.bot.command_line import PROGRAM, ROOT, finish, presagio, start, write_tweets
+from tests.bot.command_line import PROGRAM, ROOT, finish, presagio, start, write_chat, write_tweets
 from tests.bot.conftest import Invoke
 from tests.database import execute, wait_for
 
@@ -459,6 +459,12 @@ class TestExamples:
         lines.sort(key=lambda line: next((i for i, w in enumerate(order) if line.startswith(w)), 2))
         monkeypatch.chdir(tmp_path)
         lines.remove("serve")  # it ends when told to: tests/scenarios
+        chats = [line for line in lines if line.startswith("corpora thread")]
+        lines = [line for line in lines if line not in chats]
+        assert write_chat(tmp_path / "general.txt") == "general"
+        for line in ("ingest general.txt", *chats, "corpora drop personal --yes"):
+            done = invoke(*shlex.split(line))
+            assert (done.code, bool(done.out)) == (0, True), (line, done.err)
         for line in dict.fromkeys(lines):
             done = invoke(*shlex.split(line))
             assert done.code == 0, (line, done.err)

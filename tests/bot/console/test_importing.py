@@ -1,0 +1,132 @@
+"""Files of every kind into corpora of their kind, as docs/importing.md tells."""
+
+import re
+import shlex
+import zipfile
+from pathlib import Path
+
+import orjson
+import pytest
+
+from bot.cli import FORMATS
+from engine.ingest import READERS
+from engine.types import Kind
+from tests.bot.command_line import ROOT, ask, write_chat, write_tweets
+from tests.bot.conftest import Invoke
+from tests.engine.ingest import test_blog_feed, test_bluesky, test_mastodon, test_slack
+from tests.engine.ingest.test_markdown import ARTICLE
+from tests.engine.ingest.test_telegram import MESSAGE, chat
+
+_PAGE = (ROOT / "docs" / "importing.md").read_text()
+_EXPORTS = ROOT.parent / "shared" / "data" / "exports"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files that the page names, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("mastodon", "telegram", "notes"):
+        (tmp_path / folder).mkdir()
+    outbox = test_mastodon.outbox(test_mastodon.created(), test_mastodon.BOOST)
+    (tmp_path / "mastodon" / "outbox.json").write_bytes(outbox)
+    repository = test_bluesky.car({f"{test_bluesky.POST}/1": test_bluesky.STORM})
+    (tmp_path / "repo.car").write_bytes(repository)
+    write_chat(tmp_path / "WhatsApp Chat with Bob.txt")
+    other = MESSAGE | {"id": 6, "from": "Bob", "from_id": "user8"}
+    (tmp_path / "telegram" / "result.json").write_bytes(orjson.dumps(chat(MESSAGE, other)))
+    (tmp_path / "notes" / "storm.md").write_text(ARTICLE)
+    (tmp_path / "blog.xml").write_text(test_blog_feed.RSS)
+    export = test_slack.export(tmp_path / "export", general__01=[test_slack.MESSAGE])
+    with zipfile.ZipFile(tmp_path / "slack-export.zip", "w") as archive:
+        for file in export.rglob("*.json"):
+            archive.write(file, file.relative_to(export))
+    return tmp_path
+
+
+def test_what_the_page_says_works(invoke: Invoke, database: str, files: Path) -> None:
+    blocks = re.findall(r"^```sh\n(.*?)^```", _PAGE, re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).splitlines()
+    assert len(lines) == 9
+    for line in lines:
+        program, *arguments = shlex.split(line)
+        done = invoke(*arguments)
+        assert (program, done.code, bool(done.out)) == ("presagio", 0, True), (line, done.err)
+    rows = {row["name"]: row for row in invoke("corpora", "list", "--json").json_lines}
+    assert {name: (row["kind"], row["documents"]) for name, row in rows.items()} == {
+        "bluesky": ("social", 1),
+        "notes": ("personal", 1),
+        "own": ("personal", 1),
+        "personal": ("personal", 4),
+        "published": ("published", 2),
+        "social": ("social", 2),
+    }
+
+
+def test_the_page_and_the_help_name_every_format(invoke: Invoke) -> None:
+    assert FORMATS.split(", ") == list(READERS)
+    rows = [line for line in _PAGE.splitlines() if line.startswith("| ")]
+    named = set(re.findall(r"`([a-z-]+)`", " ".join(row.rsplit("|", 2)[1] for row in rows)))
+    assert named == set(READERS)
+    told = "".join(invoke("ingest", "--help").out.split())
+    assert all(name in told for name in READERS)
+
+
+def test_the_page_tells_the_usual_kind_of_every_format() -> None:
+    for row in (line for line in _PAGE.splitlines() if line.startswith("| ")):
+        *_, kind, formats, _ = (cell.strip() for cell in row.split("|"))
+        for name in re.findall(r"`([a-z-]+)`", formats):
+            usual = "any" if READERS[name].kinds == tuple(Kind) else READERS[name].kinds[0].value
+            assert kind == usual, name
+
+
+def test_chats_do_not_go_among_posts(invoke: Invoke, database: str, files: Path) -> None:
+    assert invoke("ingest", "mastodon").code == 0
+    for arguments in (["--corpus", "social"], ["--corpus", "new", "--kind", "tweets"]):
+        complaint = invoke("ingest", "telegram", *arguments).complaint(2)
+        assert complaint.startswith("telegram (telegram) is personal, and corpus ")
+        assert complaint.endswith("Give it a corpus of its own: --corpus NAME --kind personal.")
+    assert ask(database, "SELECT count(*) FROM corpus") == 1
+
+
+def test_posts_may_be_searched_like_tweets(invoke: Invoke, database: str, files: Path) -> None:
+    assert invoke("ingest", "mastodon", "--kind", "tweets", "--corpus", "me").code == 0
+    assert ask(database, "SELECT kind FROM corpus") == "tweets"
+    assert ask(database, "SELECT string_agg(DISTINCT platform, ' ') FROM document") == "mastodon"
+
+
+def test_files_of_two_kinds_are_not_mixed(invoke: Invoke, database: str, files: Path) -> None:
+    complaint = invoke("ingest", "mastodon", "telegram").complaint(2)
+    assert complaint.startswith("telegram (telegram) is personal, and corpus 'social' is social.")
+    assert ask(database, "SELECT count(*) FROM corpus") == 0
+
+
+def test_ones_own_words_alone_go_in(invoke: Invoke, database: str, files: Path) -> None:
+    assert "does not say whose it is" in invoke("ingest", "telegram", "--only-mine").complaint(2)
+    assert ask(database, "SELECT count(*) FROM corpus") == 0
+    assert invoke("ingest", "telegram", "--only-mine", "--author", "bob").code == 0
+    assert ask(database, "SELECT string_agg(author, ' ') FROM document") == "Bob"
+    own = write_tweets(files / "a.jsonl", range(3))
+    assert invoke("ingest", str(own), "--only-mine", "--json").json["inserted"] == 3
+
+
+@pytest.mark.parametrize(
+    ("folder", "corpus", "number", "threads"),
+    [("mastodon_philhawksworth", "social", 216, 90), ("telegram_fragment", "personal", 7, 1)],
+)
+def test_a_real_export_lands_in_a_corpus_of_its_kind(
+    invoke: Invoke, database: str, folder: str, corpus: str, number: int, threads: int
+) -> None:
+    if not (_EXPORTS / folder).is_dir():
+        pytest.skip(f"{folder} is not here")
+    first = invoke("ingest", str(_EXPORTS / folder), "--json").json
+    assert (first["corpus"], first["read"], first["inserted"]) == (corpus, number, number)
+    again = invoke("ingest", str(_EXPORTS / folder), "--json").json
+    assert (again["inserted"], again["unchanged"]) == (0, number)
+    assert ask(database, "SELECT kind FROM corpus") == corpus
+    rows = invoke("corpora", "threads", corpus, "--json", "--limit", "1000").json_lines
+    assert len(rows) == threads
+    longest = max(rows, key=lambda row: row["documents"])
+    messages = invoke("corpora", "thread", corpus, longest["thread"], "--json").json_lines
+    times = [message["created_at"] for message in messages]
+    assert len(times) == longest["documents"] > 1
+    assert times == sorted(times)
