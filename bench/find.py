@@ -111,7 +111,8 @@ async def compare(
     database: Database, corpus: Corpus, rows: Sequence[Row], queries: Sequence[str]
 ) -> list[dict[str, object]]:
     """Return a row for each query: how many it should find, found, and whether all is right."""
-    index, by_id, results = DialectIndex(database), {row.id: row for row in rows}, []
+    index, by_id = DialectIndex(database), {row.id: row for row in rows}
+    results: list[dict[str, object]] = []
     for text in queries:
         query = parse_query(text)
         expected = await matching(database, corpus, rows, query)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import chat, ingest, retrieval, startup
+from bench import chat, find, ingest, retrieval, startup
 from bench.store import filled, opened, server
 from tests.db.corpus import document
 
@@ -45,6 +45,18 @@ def test_every_load_takes_in_every_record(shared_data: Path, printed: Callable[[
         "sqlite fts5",
     ]
     assert {row["records"] for row in rows} == {2_000}
+
+
+def test_the_dialect_finds_what_a_scan_finds(
+    shared_data: Path, printed: Callable[[], Rows]
+) -> None:
+    find.main(["--quick", "--data", str(shared_data)])
+    rows = printed()
+    compared = [row for row in rows if "query" in row]
+    assert len(compared) == len(find.ENGLISH) + len(find.SPANISH) == 60
+    assert [row for row in compared if not (row["same_set"] and row["right_order"])] == []
+    assert len([row for row in compared if row["found"]]) > 30
+    assert {row["system"] for row in rows if "p95_to_search" in row} == {"find", "search"}
 
 
 def test_every_process_of_a_whole_search_is_timed(server_folder: Path) -> None:
