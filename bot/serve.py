@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from bot.app import App, fetch_settings
 from bot.collecting import leave_out_what_stays
 from bot.commands import Registry, Services, standard_commands
+from bot.commands.newsdesk import NewsDesk
 from bot.conversation import Conversation
 from bot.face import FaceFailed, Poster, Status
 from bot.finding import find
@@ -21,6 +22,7 @@ from bot.gates import Gates, Limits
 from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.works import open_works
+from bot.newsdesk import open_newsdesk
 from bot.pasted import read_pasted
 from bot.reply import MOST_HITS
 from bot.settings import Settings
@@ -77,7 +79,10 @@ async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], 
     async with AsyncExitStack() as stack:
         turns = await stack.enter_async_context(Turns(app.database))
         fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
-        hall = _hall(app, turns, fetcher, now)
+        news = await stack.enter_async_context(
+            open_newsdesk(app, fetcher, delivers=platforms_of(app.settings))
+        )
+        hall = _hall(app, turns, fetcher, news, now)
         services = _services(app.settings, hall)
         if not services:
             raise SettingsError(
@@ -167,7 +172,9 @@ async def _tidy(app: App, turns: Turns, now: Callable[[], datetime]) -> None:
         await asyncio.sleep(_TIDY_SECONDS)
 
 
-def _hall(app: App, turns: Turns, fetcher: Fetcher, now: Callable[[], datetime]) -> Hall:
+def _hall(
+    app: App, turns: Turns, fetcher: Fetcher, news: NewsDesk, now: Callable[[], datetime]
+) -> Hall:
     settings, chats = app.settings.chat, Chats(app.database)
     commands = standard_commands()
     gates = Gates(
@@ -188,6 +195,7 @@ def _hall(app: App, turns: Turns, fetcher: Fetcher, now: Callable[[], datetime])
         corpora=app.corpora.list,
         chats=chats,
         answers=Answers(app.database),
+        news=news,
         corpus=app.settings.search.corpus,
         limit=min(app.settings.search.limit, MOST_HITS),  # /more shows the others
         unjudged_coverage=settings.unjudged_coverage,
@@ -219,6 +227,13 @@ def _services(settings: Settings, hall: Hall) -> dict[str, Service]:
     if token := settings.secrets.slack_bot_token:
         services["slack"] = _slack(settings, token.get_secret_value(), hall)
     return services
+
+
+def platforms_of(settings: Settings) -> list[str]:
+    """Return the platforms whose tokens are set."""
+    secrets = settings.secrets
+    tokens = {"telegram": secrets.telegram_bot_token, "slack": secrets.slack_bot_token}
+    return [platform for platform, token in tokens.items() if token]
 
 
 def posters_of(settings: Settings, chats: Chats) -> list[Poster]:

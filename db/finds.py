@@ -1,6 +1,6 @@
 """What each corpus answered to each story."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import asyncpg
@@ -9,6 +9,7 @@ from db.pool import Database
 from db.prophecies import from_json, to_json
 from db.statements import statements
 from db.stories import story_of
+from engine.chat import Chat
 from engine.feeds.types import Story
 from engine.posting.types import Find, FindState, Promising, Subscription
 from engine.types import Prophecy
@@ -72,6 +73,17 @@ class Finds:
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["finds_for_chat"], chat, corpus, since)
         return [_find(row) for row in rows]
+
+    async def tally(
+        self, chat: Chat, corpus: str, *, since: datetime
+    ) -> Mapping[FindState | None, int]:
+        """Count the stories first seen since then that the chat can see, by what is known of them.
+
+        None: not searched in the corpus yet.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["tally"], chat.id, corpus, since)
+        return {FindState(row["state"]) if row["state"] else None: row["stories"] for row in rows}
 
     async def forget(self, *, before: datetime) -> None:
         """Remove what was found before then."""

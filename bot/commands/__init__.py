@@ -1,11 +1,15 @@
 """What can be asked, the same on every platform."""
 
+from bot.commands.feeds import FEEDS
 from bot.commands.find import FIND
 from bot.commands.help import help_command
+from bot.commands.history import HISTORY
 from bot.commands.picture import PICTURE
 from bot.commands.prophecy import MORE, PROPHECY, plain
 from bot.commands.registry import Command, Registry, Services
 from bot.commands.settings import CORPUS, SETTINGS
+from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE
+from bot.commands.upcoming import PREVIEW, TODAY
 from bot.commands.votes import TOP
 from bot.commands.why import WHY
 
@@ -14,5 +18,9 @@ __all__ = ["Command", "Registry", "Services", "standard_commands"]
 
 def standard_commands() -> Registry:
     """Return the commands that every face offers."""
-    commands = (PROPHECY, MORE, FIND, WHY, TOP, PICTURE, SETTINGS, CORPUS)
+    commands = (
+        *(PROPHECY, MORE, FIND, WHY, TOP, PICTURE),
+        *(SUBSCRIBE, UNSUBSCRIBE, TODAY, PREVIEW, HISTORY, FEEDS),
+        *(SETTINGS, CORPUS),
+    )
     return Registry((*commands, help_command(commands)), plain=plain)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
+from bot.commands.newsdesk import NewsDesk
 from bot.cut import cut
 from bot.reply import Action, Reply, aside
 from bot.request import Request, Trigger
@@ -51,6 +52,7 @@ class Services:
     corpora: Callable[[], Awaitable[Sequence[Corpus]]]
     chats: Chats
     answers: Answers
+    news: NewsDesk
     corpus: str  # the configured one; "" = the only one there is
     limit: int  # hits in one answer
     unjudged_coverage: float = 0.5  # lexical share from which an unjudged hit is said unasked

@@ -18,6 +18,7 @@ from bot.console.screen import Screen
 from bot.conversation import Conversation
 from bot.finding import find
 from bot.gates import Gates, Limits
+from bot.newsdesk import open_newsdesk
 from bot.pasted import read_pasted
 from db.answers import Answers
 from db.chats import Chats
@@ -42,6 +43,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         turns = await stack.enter_async_context(Turns(app.database))
         fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
         gates = Gates(turns=turns, chats=chats, quotas=Quotas(app.database), limits=_LIMITS)
+        news = await stack.enter_async_context(open_newsdesk(app, fetcher))
         services = Services(
             prophesy=app.answer,
             find=partial(find, app),
@@ -49,6 +51,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             corpora=app.corpora.list,
             chats=chats,
             answers=Answers(app.database),
+            news=news,
             corpus=app.settings.search.corpus,
             limit=app.settings.search.limit,
         )

@@ -117,12 +117,6 @@ async def open_works(
         stories, subscriptions = Stories(database), Subscriptions(database)
         posting = settings.posting
 
-        async def default_corpus() -> str | None:
-            try:
-                return (await app.corpus("")).name
-            except CorpusNotFound:
-                return None
-
         async def corpus(name: str | None) -> Corpus:
             return await app.corpus(name or "")
 
@@ -138,15 +132,7 @@ async def open_works(
                 minimum_age=timedelta(days=posting.minimum_age_days),
                 promising=posting.promising,
             ),
-            deciding=Deciding(
-                subscriptions=subscriptions,
-                finds=finds,
-                digests=Digests(database),
-                outbox=outbox,
-                corpus=default_corpus,
-                grace=timedelta(hours=posting.grace_hours),
-                again_after=timedelta(days=posting.repeat_after_days),
-            ),
+            deciding=deciding_of(app),
             delivering=Delivering(
                 outbox=outbox,
                 answers=Answers(database),
@@ -155,10 +141,31 @@ async def open_works(
             ),
             outcomes=JobOutcomes(database),
             stories=stories,
-            configured=_configured(settings),
+            configured=configured_feeds(settings),
             news_kept=timedelta(days=settings.polling.keep_days),
             now=now,
         )
+
+
+def deciding_of(app: App) -> Deciding:
+    """Return what deciding needs."""
+    database, posting = app.database, app.settings.posting
+
+    async def default_corpus() -> str | None:
+        try:
+            return (await app.corpus("")).name
+        except CorpusNotFound:
+            return None
+
+    return Deciding(
+        subscriptions=Subscriptions(database),
+        finds=Finds(database),
+        digests=Digests(database),
+        outbox=Outbox(database),
+        corpus=default_corpus,
+        grace=timedelta(hours=posting.grace_hours),
+        again_after=timedelta(days=posting.repeat_after_days),
+    )
 
 
 def _polling(app: App, fetcher: Fetcher, parser: FeedParser) -> Polling:
@@ -178,7 +185,8 @@ def _polling(app: App, fetcher: Fetcher, parser: FeedParser) -> Polling:
     )
 
 
-def _configured(settings: Settings) -> tuple[ConfiguredFeed, ...]:
+def configured_feeds(settings: Settings) -> tuple[ConfiguredFeed, ...]:
+    """Translate [[feeds]]."""
     return tuple(
         ConfiguredFeed(url=feed.url, category=feed.category or None) for feed in settings.feeds
     )

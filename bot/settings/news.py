@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from bot.settings.section import HttpUrl, Section
+from bot.settings.section import UNLIMITED, HttpUrl, Section
 
 
 class FeedSettings(Section):
@@ -24,6 +24,9 @@ class PollingSettings(Section):
     max_megabytes: int = Field(10, ge=1, le=100, description="Size of a feed, unpacked.")
     tell_failing_hours: float = Field(
         24, gt=0, description="Hours after which the followers of a failing feed are told."
+    )
+    feeds_per_chat: int = Field(
+        50, ge=UNLIMITED, description="Feeds that one chat may add; -1 = no limit."
     )
     keep_days: int = Field(
         30, ge=2, description="Days for which the items of feeds stay in the corpus news."

@@ -226,5 +226,12 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
    AND f.prophecy IS NOT NULL
  ORDER BY f.found_at, f.id
 
+-- name: tally
+SELECT f.state, count(*) AS stories
+  FROM story s LEFT JOIN find f ON f.story_id = s.id AND f.corpus = $2
+ WHERE s.first_seen_at >= $3
+   AND EXISTS (SELECT FROM visible_headline WHERE chat_id = $1 AND story_id = s.id)
+ GROUP BY f.state
+
 -- name: forget_finds
 DELETE FROM find WHERE found_at < $1

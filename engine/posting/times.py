@@ -18,6 +18,7 @@ GRACE = timedelta(hours=6)  # how late a post may be when nobody was there at it
 # A post put off by quiet hours may be waited for through the next ones.
 _DAYS_BACK = 2
 _DAY = timedelta(days=1)
+_DAYS_AHEAD = 10  # one weekday of seven, and a date that the zone may skip
 
 
 def due(
@@ -51,6 +52,16 @@ def planned_at(subscription: Subscription, day: date) -> datetime | None:
     if not is_quiet(subscription.chat, planned):
         return planned
     return next(end for _, end in _quiet_hours(subscription, planned) if end > planned)
+
+
+def next_planned(subscription: Subscription, now: datetime) -> datetime | None:
+    """Return when (UTC) the first daily post after `now` is to go out; None when there is none."""
+    if subscription.mode is not Mode.DAILY:
+        return None
+    # From the day before: quiet hours may put its post off to now.
+    first = now.astimezone(_zone(subscription)).date() - _DAY
+    planned = (planned_at(subscription, first + number * _DAY) for number in range(_DAYS_AHEAD))
+    return min((moment for moment in planned if moment and moment > now), default=None)
 
 
 def instant_allowed(subscription: Subscription, now: datetime) -> bool:

@@ -6,18 +6,29 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NoReturn
 
 from bot.commands import Registry, Services, standard_commands
+from bot.commands.newsdesk import NewsDesk
 from bot.conversation import Conversation
 from bot.gates import Gates, Limits
+from bot.jobs.digest import Deciding
 from bot.reply import Reply
 from bot.request import Person, Place, Request, Trigger
 from db.answers import Answers
 from db.chats import Chats
+from db.digests import Digests
+from db.feeds import Feeds
+from db.finds import Finds
+from db.job_outcomes import JobOutcomes
+from db.outbox import Outbox
 from db.pool import Database
 from db.quotas import Quotas
+from db.shared_feeds import FeedOffers
+from db.subscriptions import Subscriptions
 from db.turns import Turns
 from engine.chat import Chat
+from engine.errors import FetchFailed
 from engine.headline import read_headline
 from engine.types import Corpus, Headline, Kind
 from tests.bot.finds import StandInFind
@@ -144,6 +155,37 @@ async def read(text: str, *, now: datetime) -> Headline:
     return read_headline(text)
 
 
+def news_desk(database: Database, **changes: object) -> NewsDesk:
+    """A news desk on which nothing of the web can be looked up, unless `changes` say so."""
+
+    async def nothing(address: str) -> NoReturn:
+        raise FetchFailed(f"No connection to {address}.")
+
+    async def corpus_name() -> str:
+        return "demo"
+
+    subscriptions, finds, outbox = Subscriptions(database), Finds(database), Outbox(database)
+    values: dict[str, object] = {
+        "feeds": Feeds(database),
+        "offers": FeedOffers(database),
+        "subscriptions": subscriptions,
+        "finds": finds,
+        "outbox": outbox,
+        "outcomes": JobOutcomes(database),
+        "deciding": Deciding(
+            subscriptions=subscriptions,
+            finds=finds,
+            digests=Digests(database),
+            outbox=outbox,
+            corpus=corpus_name,
+        ),
+        "look_up": nothing,
+        "fetch_list": nothing,
+        "delivers": frozenset({"test"}),
+    }
+    return NewsDesk(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
+
+
 @asynccontextmanager
 async def bot_on(
     database: Database,
@@ -169,6 +211,7 @@ async def bot_on(
         "corpora": listed,
         "chats": chats,
         "answers": Answers(database),
+        "news": news_desk(database),
         "corpus": "demo",
         "limit": 3,
     }

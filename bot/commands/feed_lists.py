@@ -1,0 +1,72 @@
+"""/feeds import and export: lists of feeds as feed readers exchange them."""
+
+import asyncio
+
+from bot.commands.feed_words import title_of
+from bot.commands.newsdesk import NewsDesk
+from bot.reply import Reply
+from bot.request import Request
+from engine.errors import FetchError, InputError, UsageError
+from engine.feeds.opml import OpmlFeed, read_opml, write_opml
+
+_LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one
+
+
+async def import_list(request: Request, text: str, desk: NewsDesk) -> Reply:
+    """Add the feeds of an OPML list, pasted or at an address. Raises FetchError, UsageError."""
+    words, chat = request.words, request.known_chat
+    feeds = await _read(text, desk)
+    known = await desk.feeds.of_chat(chat)
+    urls = {feed.url for feed in known}
+    new = [feed for feed in feeds if feed.url not in urls]
+    room = desk.room(sum(not feed.configured for feed in known))
+    added = new if room is None else new[:room]
+    for feed in added:
+        await desk.feeds.add(chat, feed.url, category=feed.category, now=request.now)
+    said = [words.count("{number} feed was added.", "{number} feeds were added.", len(added))]
+    if there := len(feeds) - len(new):
+        said.append(words.count("{number} was there.", "{number} were there.", there))
+    if beyond := len(new) - len(added):
+        said.append(
+            words.count(
+                "{number} was left out: a chat may add {most} feeds.",
+                "{number} were left out: a chat may add {most} feeds.",
+                beyond,
+                most=desk.feeds_per_chat,
+            )
+        )
+    return Reply(words=words, text=" ".join(said), ephemeral=True)
+
+
+async def export_list(request: Request, desk: NewsDesk) -> Reply:
+    """Return the chat's feeds as an OPML list. Raises UsageError where there is none."""
+    words, chat = request.words, request.known_chat
+    feeds = await desk.feeds.of_chat(chat)
+    if not feeds:
+        raise UsageError(words.say("This chat has no feed yet."))
+    listed = [
+        OpmlFeed(url=feed.url, title=title_of(feed.title, feed.url), category=feed.category)
+        for feed in feeds
+    ]
+    text = write_opml(listed, title="Presagio").decode()
+    if len(text) > _LONGEST_MESSAGE:
+        raise UsageError(
+            words.say(
+                "The list is too long for a message. Who runs the bot gets it with: {command}",
+                command=f"presagio feeds export --chat {chat.platform}:{chat.external_id}",
+            )
+        )
+    return Reply(words=words, text=text, ephemeral=True)
+
+
+async def _read(text: str, desk: NewsDesk) -> tuple[OpmlFeed, ...]:
+    """Read a list. Raises FetchError, UsageError."""
+    try:
+        body = text.encode() if text.startswith("<?xml") or "<opml" in text else None
+        if body is None:
+            body = await desk.fetch_list(text)
+        return await asyncio.to_thread(read_opml, body)
+    except FetchError as error:
+        raise FetchError(error.message) from error
+    except InputError as error:
+        raise UsageError(str(error)) from error

@@ -1,0 +1,236 @@
+"""/feeds: where a chat's news comes from."""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from bot.commands.feed_lists import export_list, import_list
+from bot.commands.feed_words import feed_lines, shown_category, title_of, trouble_lines
+from bot.commands.newsdesk import NewsDesk
+from bot.commands.registry import Command, Services, admins_only, may_steer, too_old
+from bot.cut import cut
+from bot.reply import Action, Button, Reply, aside
+from bot.request import Request
+from bot.words import marked
+from engine.errors import FeedUnreadable, FetchError, UsageError
+from engine.feeds.discover import FoundFeed
+from engine.feeds.lookup import ReadableFeed
+from engine.feeds.types import Feed
+from engine.posting.types import Mode
+
+_LONGEST_CATEGORY = 60
+_MOST_OFFERED = 8
+_SHOWN_HEADLINES = 3
+_LONGEST_HEADLINE, _LONGEST_ECHO = 150, 40
+_COUNTED = timedelta(days=7)
+_EXAMPLE = "/feeds add https://www.theguardian.com/world/rss news"
+
+_Verb = Callable[[Request, str, Services], Awaitable[Reply]]
+
+
+async def _feeds(request: Request, services: Services) -> Reply:
+    verb, rest = (*request.text.split(maxsplit=1), "", "")[:2]
+    if not verb or verb.lower() == "list":
+        return await _list(request, services)
+    handler = _VERBS.get(verb.lower())
+    if handler is None:
+        raise UsageError(
+            request.words.say(
+                "/feeds knows no {verb}. There are: {known}. For example: {example}",
+                verb=cut(verb, _LONGEST_ECHO),
+                known=", ".join(("list", *_VERBS)),
+                example=_EXAMPLE,
+            )
+        )
+    if not request.place.kept or not await may_steer(request, services):
+        return aside(request, admins_only(f"feeds {verb.lower()}", request.words))
+    if not rest and verb.lower() != "export":
+        raise UsageError(
+            request.words.say("For example: {example}", example=_EXAMPLES[verb.lower()])
+        )
+    return await handler(request, rest.strip(), services)
+
+
+async def _list(request: Request, services: Services) -> Reply:
+    words, chat, desk = request.words, request.known_chat, services.news
+    feeds = await desk.feeds.of_chat(chat)
+    lines = [words.say("Feeds of this chat:") if feeds else words.say("This chat has no feed yet.")]
+    lines += [line for feed in feeds for line in feed_lines(feed, chat.time_zone, words)]
+    outcomes = await desk.outcomes.summary(request.now - _COUNTED)
+    lines += ["", words.say("For example: {example}", example=_EXAMPLE)]
+    lines += trouble_lines(outcomes, words)
+    return Reply(words=words, text="\n".join(lines), ephemeral=True)
+
+
+async def _add(request: Request, rest: str, services: Services) -> Reply:
+    address, _, category = rest.partition(" ")
+    category = cut(" ".join(category.split()), _LONGEST_CATEGORY)
+    found = await _looked_up(services.news, address)
+    if isinstance(found, ReadableFeed):
+        return await _followed(request, found, category, services.news)
+    return await _choice(request, found, category, services.news)
+
+
+async def _followed(request: Request, found: ReadableFeed, category: str, desk: NewsDesk) -> Reply:
+    """Let the chat follow a feed that was read just now. Raises UsageError when it has too many."""
+    words, chat = request.words, request.known_chat
+    known = await desk.feeds.of_chat(chat)
+    same = next((feed for feed in known if feed.url == found.url), None)
+    if same is None or same.configured:
+        _require_room(request, known, desk)
+    await desk.feeds.add(chat, found.url, category=category or None, now=request.now)
+    title = title_of(found.parsed.title, found.url)
+    said = [
+        words.say("{feed} was added{category}.", feed=title, category=shown_category(category))
+        if same is None
+        else words.say(
+            "This chat gets {feed}{category}.", feed=title, category=shown_category(category)
+        )
+    ]
+    if same is None:
+        said.append(words.say("What it brings from now on counts as news."))
+    wish = await desk.subscriptions.get(chat)
+    if wish is None or wish.mode is Mode.OFF:
+        said.append(words.say("/subscribe daily 9:00 lets me post what was foretold."))
+    return Reply(words=words, text=" ".join(said), ephemeral=True)
+
+
+def _require_room(request: Request, known: Sequence[Feed], desk: NewsDesk) -> None:
+    own = sum(not feed.configured for feed in known)
+    if desk.room(own) == 0:
+        raise UsageError(
+            request.words.say(
+                "A chat may add {most} feeds, and this one has. /feeds remove NUMBER makes room.",
+                most=desk.feeds_per_chat,
+            )
+        )
+
+
+async def _choice(
+    request: Request, found: Sequence[FoundFeed], category: str, desk: NewsDesk
+) -> Reply:
+    words, offered = request.words, found[:_MOST_OFFERED]
+    numbers = await desk.offers.offer([feed.url for feed in offered], now=request.now)
+    lines = [words.say("This page names several feeds. Which one shall I add?")]
+    buttons = []
+    for place, feed in enumerate(offered, start=1):
+        title = title_of(feed.title, feed.url)
+        lines.append(f"{place}. {title}: {feed.url}" if feed.title else f"{place}. {feed.url}")
+        value = _offer_value(numbers[feed.url], feed.url, category)
+        buttons.append(
+            (Button(label=f"{place}. {title}", action=Action(name="feed", value=value)),)
+        )
+    return Reply(words=words, text="\n".join(lines), buttons=tuple(buttons), ephemeral=True)
+
+
+def _offer_value(number: int, url: str, category: str) -> str:
+    """Return what the button of an offered feed carries; a category that is too long is left out.
+
+    The hash shows that whoever presses it was told the address: another chat's may be private.
+    """
+    value = f"{number}.{_hash(url)}"
+    with_category = f"{value}.{category}"
+    return with_category if Action.fits(f"feed::{with_category}") else value
+
+
+def _hash(url: str) -> str:
+    return hashlib.blake2b(url.encode(), digest_size=8).hexdigest()
+
+
+async def _chosen(request: Request, action: Action, services: Services) -> Reply:
+    if not await may_steer(request, services):
+        return aside(request, admins_only("feeds add", request.words))
+    number, _, rest = action.value.partition(".")
+    digest, _, category = rest.partition(".")
+    known = number.isascii() and number.isdigit() and len(number) < 19
+    url = await services.news.offers.url(int(number)) if known else None
+    if url is None or digest != _hash(url):
+        return too_old(request)
+    found = await _looked_up(services.news, url)
+    if not isinstance(found, ReadableFeed):
+        return too_old(request)
+    reply = await _followed(request, found, category, services.news)
+    return replace(reply, replaces=True)
+
+
+async def _remove(request: Request, rest: str, services: Services) -> Reply:
+    words, desk, chat = request.words, services.news, request.known_chat
+    number = rest.removesuffix(".")
+    known = number.isascii() and number.isdigit() and len(number) < 19
+    which = int(number) if known else rest
+    if await desk.feeds.remove(chat, which):
+        return Reply(words=words, text=words.say("The feed was removed."), ephemeral=True)
+    known_urls = {one for feed in await desk.feeds.of_chat(chat) for one in (feed.id, feed.url)}
+    if which in known_urls:
+        text = words.say("Everybody gets this feed; only who runs the bot can remove it.")
+    else:
+        text = words.say("This chat has no such feed; /feeds lists them with their numbers.")
+    raise UsageError(text)
+
+
+async def _test(request: Request, rest: str, services: Services) -> Reply:
+    words = request.words
+    found = await _looked_up(services.news, rest)
+    if not isinstance(found, ReadableFeed):
+        lines = [words.say("This page names several feeds:")]
+        lines += [f"- {feed.url}" for feed in found]
+        return Reply(words=words, text="\n".join(lines), ephemeral=True)
+    entries = found.parsed.entries
+    title = title_of(found.parsed.title, found.url)
+    lines = [
+        words.count(
+            "{feed} can be read and holds {number} entry.",
+            "{feed} can be read and holds {number} entries.",
+            len(entries),
+            feed=title,
+        ),
+        found.url,
+    ]
+    lines += [
+        f"- {cut(one.title or one.summary, _LONGEST_HEADLINE)}"
+        for one in entries[:_SHOWN_HEADLINES]
+    ]
+    return Reply(words=words, text="\n".join(lines), ephemeral=True)
+
+
+async def _looked_up(desk: NewsDesk, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
+    """Look an address up. Raises FetchError without advice that is for headlines alone."""
+    try:
+        return await desk.look_up(address)
+    except FeedUnreadable:
+        raise
+    except FetchError as error:
+        raise FetchError(error.message) from error
+
+
+async def _import(request: Request, rest: str, services: Services) -> Reply:
+    return await import_list(request, rest, services.news)
+
+
+async def _export(request: Request, _: str, services: Services) -> Reply:
+    return await export_list(request, services.news)
+
+
+_VERBS: Mapping[str, _Verb] = {
+    "add": _add,
+    "remove": _remove,
+    "test": _test,
+    "import": _import,
+    "export": _export,
+}
+_EXAMPLES = {
+    "add": _EXAMPLE,
+    "remove": "/feeds remove 12",
+    "test": "/feeds test https://www.theguardian.com/world",
+    "import": "/feeds import https://example.org/feeds.opml",
+}
+
+FEEDS = Command(
+    name="feeds",
+    summary=marked("the feeds that I read for this chat; admins add and remove them"),
+    usage=marked("/feeds [add, remove, test, import, export]"),
+    example=_EXAMPLE,
+    handler=_feeds,
+    actions={"feed": _chosen},
+)

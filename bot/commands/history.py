@@ -1,0 +1,63 @@
+"""/history: what was posted in a chat without being asked for, and what became of it."""
+
+from bot.commands.feed_words import local
+from bot.commands.registry import Command, Services
+from bot.cut import cut
+from bot.engine_sentences import in_language
+from bot.jobs.content import FeedNotice, NothingFound, Picture, Post, from_json
+from bot.post import spoken
+from bot.reply import Reply, aside
+from bot.request import Request
+from bot.words import Words, marked
+from engine.posting.types import DeliveryState, PastDelivery
+
+_SHOWN = 10
+_LONGEST = 200
+_STATES = {
+    DeliveryState.OWED: marked("not sent yet"),
+    DeliveryState.SENT: marked("sent"),
+    DeliveryState.FAILED: marked("given up"),
+}
+
+
+async def _history(request: Request, services: Services) -> Reply:
+    words, chat = request.words, request.known_chat
+    past = await services.news.outbox.history(chat, _SHOWN)
+    if not past:
+        return aside(request, words.say("Nothing was posted here unasked yet."))
+    lines = [words.say("The last posts of this chat:")]
+    for one in past:
+        moment = local(one.settled_at or one.created_at, chat.time_zone)
+        lines.append(f"{moment} · {_state(one, words)} · {cut(_what(one, words), _LONGEST)}")
+    return Reply(words=words, text="\n".join(lines), ephemeral=True)
+
+
+def _state(one: PastDelivery, words: Words) -> str:
+    state = words.say(_STATES[one.state])
+    return f"{state} ({in_language(one.error, words)})" if one.error else state
+
+
+def _what(one: PastDelivery, words: Words) -> str:
+    try:
+        content = from_json(one.content)
+    except ValueError:  # of another version
+        return "…"
+    match content:
+        case Post():
+            return " / ".join(story.title for story in content.stories)
+        case Picture():
+            return words.say("picture: {headline}", headline=content.story.title)
+        case NothingFound():
+            date = spoken(content.day, words)
+            return words.say("No old tweet foretold the news of {date}.", date=date)
+        case FeedNotice():
+            return words.say("about the feed {feed}", feed=content.feed)
+
+
+HISTORY = Command(
+    name="history",
+    summary=marked("what I posted here by myself"),
+    usage="/history",
+    example="/history",
+    handler=_history,
+)

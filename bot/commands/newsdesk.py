@@ -1,0 +1,39 @@
+"""What the commands about feeds and posts work with."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bot.jobs.digest import Deciding
+from bot.settings.section import UNLIMITED
+from db.feeds import Feeds
+from db.finds import Finds
+from db.job_outcomes import JobOutcomes
+from db.outbox import Outbox
+from db.shared_feeds import FeedOffers
+from db.subscriptions import Subscriptions
+from engine.feeds.discover import FoundFeed
+from engine.feeds.lookup import ReadableFeed
+
+LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewsDesk:
+    """Stores, and the ways to the web. `look_up` and `fetch_list` raise FetchError."""
+
+    feeds: Feeds
+    offers: FeedOffers
+    subscriptions: Subscriptions
+    finds: Finds
+    outbox: Outbox
+    outcomes: JobOutcomes
+    deciding: Deciding
+    look_up: LookUp
+    fetch_list: Callable[[str], Awaitable[bytes]]  # of feeds, as OPML
+    feeds_per_chat: int = 50
+    has_model: bool = True
+    delivers: frozenset[str] = frozenset()  # platforms on which the outbox is emptied
+
+    def room(self, own: int) -> int | None:
+        """Return how many feeds a chat with so many of its own may add; None: any number."""
+        return None if self.feeds_per_chat == UNLIMITED else max(self.feeds_per_chat - own, 0)

@@ -1,0 +1,179 @@
+"""/subscribe and /unsubscribe: when a chat is told of what was foretold, and of which news."""
+
+from dataclasses import replace
+
+from bot.commands.newsdesk import NewsDesk
+from bot.commands.registry import Command, Services, admins_only
+from bot.commands.wish import read_wish, written
+from bot.engine_sentences import in_language
+from bot.post import spoken
+from bot.reply import Action, Button, Reply, aside
+from bot.request import Request
+from bot.words import Words, marked
+from engine.posting.times import next_planned
+from engine.posting.types import Mode, Subscription
+from engine.zones import zone_or_utc
+
+_EXAMPLES = (
+    "/subscribe daily 8:30 weekdays mon-fri best 5",
+    "/subscribe instant threshold 6 must coffee, tea not football",
+    "/subscribe languages en, es categories news unjudged on nothing on",
+)
+_ZONE_EXAMPLE = "/settings timezone Europe/Madrid"
+_UNJUDGED = "/subscribe unjudged on"
+_NAME = "subscribe"
+_BUTTONS = (
+    (
+        (marked("Every day at 9:00"), "daily 9:00"),
+        (marked("At once"), "instant"),
+        (marked("Off"), "off"),
+    ),
+    (("best 1", "best 1"), ("best 3", "best 3"), ("best 5", "best 5")),
+    (
+        ("threshold 4", "threshold 4"),
+        ("threshold 5", "threshold 5"),
+        ("threshold 6", "threshold 6"),
+    ),
+)
+
+
+async def _subscribe(request: Request, services: Services) -> Reply:
+    desk = services.news
+    if not request.place.kept:
+        return aside(request, admins_only(_NAME, request.words))
+    if request.text and request.text.lower() != "help":
+        return await _set(request, request.text, desk)
+    wish = await desk.subscriptions.get(request.known_chat)
+    return await _shown(request, wish, desk, help_wanted=True)
+
+
+async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+    reply = await _set(request, action.value, services.news)
+    return replace(reply, replaces=True, toast=reply.words.say("Noted."))
+
+
+async def _unsubscribe(request: Request, services: Services) -> Reply:
+    if not request.place.kept:
+        return aside(request, admins_only("unsubscribe", request.words))
+    return await _set(request, "off", services.news)
+
+
+async def _set(request: Request, text: str, desk: NewsDesk) -> Reply:
+    """Store what the chat wants and show it. Raises UsageError."""
+    before = await desk.subscriptions.get(request.known_chat)
+    start = Subscription(chat=request.known_chat, thread=request.place.thread)
+    wish = read_wish(text, before, start, request.words)
+    stored = await desk.subscriptions.set(wish, now=request.now)
+    return await _shown(request, stored, desk, help_wanted=False)
+
+
+async def _shown(
+    request: Request, wish: Subscription | None, desk: NewsDesk, *, help_wanted: bool
+) -> Reply:
+    words = request.words
+    lines = [*_about(wish, request), *await _obstacles(request, wish, desk)]
+    if help_wanted:
+        lines += ["", *_help(words)]
+    lines += ["", words.say("For example:"), *_EXAMPLES]
+    return Reply(words=words, text="\n".join(lines), buttons=_buttons(wish, words), ephemeral=True)
+
+
+def _about(wish: Subscription | None, request: Request) -> list[str]:
+    words = request.words
+    if wish is None or wish.mode is Mode.OFF:
+        return [words.say("This chat is told nothing unasked.")]
+    lines = [words.say("This chat is subscribed: {wish}", wish=written(wish))]
+    if next_post := said_next(wish, request):
+        lines.append(next_post)
+    if wish.thread is not None:
+        lines.append(words.say("Posts go to one thread; /subscribe chat moves them out of it."))
+    if wish.mode is Mode.DAILY and wish.chat.time_zone == "UTC":
+        lines.append(
+            words.say("Times are UTC here; another zone: {example}", example=_ZONE_EXAMPLE)
+        )
+    return lines
+
+
+def said_next(wish: Subscription, request: Request) -> str | None:
+    """Return when the chat is posted to next, in words; None when it is not."""
+    words = request.words
+    if wish.mode is Mode.INSTANT:
+        return words.say("Each find is posted as soon as it is made.")
+    moment = next_planned(wish, request.now)
+    if moment is None:
+        return None
+    local = moment.astimezone(zone_or_utc(wish.chat.time_zone))
+    return words.say(
+        "Next post: {date}, {time} ({zone}).",
+        date=spoken(local.date(), words),
+        time=f"{local:%H:%M}",
+        zone=wish.chat.time_zone,
+    )
+
+
+async def _obstacles(request: Request, wish: Subscription | None, desk: NewsDesk) -> list[str]:
+    """Return what keeps a subscribed chat from being told anything."""
+    if wish is None or wish.mode is Mode.OFF:
+        return []
+    words, lines = request.words, []
+    if not await desk.feeds.of_chat(request.known_chat):
+        lines.append(words.say("This chat has no feed yet."))
+    if not desk.has_model and not wish.unjudged:
+        none = in_language("Not judged: no language model is set up.", words)
+        lines.append(
+            none + " " + words.say("So nothing is posted, unless: {example}", example=_UNJUDGED)
+        )
+    return lines
+
+
+def _help(words: Words) -> list[str]:
+    return [
+        words.say("daily 9:00, instant or off: when I post."),
+        words.say("best N: at most so many in a daily post (1 to 10)."),
+        words.say("threshold N: the model's judgment from which a tweet is posted (0 to 6)."),
+        words.say("weekdays mon-fri: only on these days."),
+        words.say("must A, B: only news with one of these words; not C: none with this one."),
+        words.say("languages en, es and categories news, tech: only such news."),
+        words.say("unjudged on: also what no model judged; coverage 60: how much it must cover."),
+        words.say("nothing on: tell me also when there was nothing."),
+        words.say("here: posts go to this thread; chat: to the whole chat."),
+        words.say("any takes a filter away, such as: must any."),
+    ]
+
+
+def _buttons(wish: Subscription | None, words: Words) -> tuple[tuple[Button, ...], ...]:
+    """Return what may be pressed; what is so already has no button."""
+    now = written(wish).split(" ") if wish else []
+    rows = _BUTTONS if wish and wish.mode is not Mode.OFF else (_BUTTONS[0][:2],)
+    return tuple(
+        tuple(
+            Button(label=words.say(label), action=Action(name=_NAME, value=value))
+            for label, value in row
+            if not _is_so(value, now)
+        )
+        for row in rows
+    )
+
+
+def _is_so(value: str, now: list[str]) -> bool:
+    wanted = value.replace("9:00", "09:00").split(" ")
+    return any(now[i : i + len(wanted)] == wanted for i in range(len(now)))
+
+
+SUBSCRIBE = Command(
+    name=_NAME,
+    summary=marked("when I post by myself what was foretold, and of which news"),
+    usage=marked("/subscribe [daily HH:MM, instant, off] [OPTIONS]"),
+    example=_EXAMPLES[0],
+    handler=_subscribe,
+    admin=True,
+    actions={_NAME: _pressed},
+)
+UNSUBSCRIBE = Command(
+    name="unsubscribe",
+    summary=marked("post nothing unasked any more"),
+    usage="/unsubscribe",
+    example="/unsubscribe",
+    handler=_unsubscribe,
+    admin=True,
+)

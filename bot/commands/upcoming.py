@@ -1,0 +1,161 @@
+"""/today and /preview: what would be posted now, and why not the rest."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from bot.commands.newsdesk import NewsDesk
+from bot.commands.reasons import reason_of
+from bot.commands.registry import Command, Services, admins_only
+from bot.commands.subscribe import said_next
+from bot.cut import cut
+from bot.jobs.content import post_of, to_json
+from bot.jobs.digest import choice_for
+from bot.post import PostItem, post_reply
+from bot.prophecy_reply import hit_view
+from bot.reply import Reply, aside
+from bot.request import Request
+from bot.words import Words, marked
+from db.answers import Answers
+from engine.chat import Answer
+from engine.posting.choose import Choice, LeftOut
+from engine.posting.types import Chosen, FindState, Mode, Subscription
+from engine.zones import zone_or_utc
+
+_LEFT_OUT_SHOWN = 10
+_LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280
+
+
+async def _today(request: Request, services: Services) -> Reply | None:
+    """Post what the chat would be told, through the outbox, so that it is not told again."""
+    desk, words = services.news, request.words
+    if not request.place.kept:
+        return aside(request, admins_only("today", words))
+    wish = replace(await _wish(request, desk), since=None, thread=request.place.thread)
+    choice = await _choice(desk, wish, request.now)
+    if not choice.chosen:
+        text = words.say("Nothing to tell just now; /preview says why.")
+        return aside(request, text)
+    day = request.now.astimezone(zone_or_utc(wish.chat.time_zone)).date()
+    if request.place.platform not in desk.delivers:
+        return post_reply(await _kept(request, services.answers, choice.chosen), words, day)
+    await desk.outbox.decide_asked(
+        wish,
+        f"today:{wish.chat.id}:{request.event_id}",
+        content=to_json(post_of(choice.chosen, day)),
+        chosen=choice.chosen,
+        now=request.now,
+        repeated_after=desk.deciding.again_after,
+    )
+    return None  # the post itself is the answer; where another one came between, that is
+
+
+async def _kept(request: Request, answers: Answers, chosen: Sequence[Chosen]) -> list[PostItem]:
+    """Store an answer for each of what is shown here and now."""
+    items = []
+    for one in chosen:
+        first = one.find.prophecy.hits.index(one.hit)
+        answer = Answer(
+            prophecy=one.find.prophecy, asked_at=request.now, first=first, last=first + 1
+        )
+        number = await answers.keep(request.known_chat, request.place.thread, answer)
+        story = one.find.story
+        items.append(
+            PostItem(title=story.title, link=story.link, answer=replace(answer, id=number))
+        )
+    return items
+
+
+async def _preview(request: Request, services: Services) -> Reply:
+    desk, words = services.news, request.words
+    wish = await _wish(request, desk)
+    choice = await _choice(desk, wish, request.now)
+    lines = [_when(wish, request), ""]
+    if choice.chosen:
+        lines.append(words.say("As of now it would tell:"))
+        for place, one in enumerate(choice.chosen, start=1):
+            lines += _chosen(place, one, words)
+    else:
+        lines.append(words.say("As of now it would tell nothing."))
+    if choice.left_out:
+        lines += ["", words.say("And not:"), *_left_out(choice.left_out, wish, words)]
+    lines += await _unfound(desk, wish, request)
+    return Reply(words=words, text="\n".join(lines), ephemeral=True)
+
+
+def _when(wish: Subscription, request: Request) -> str:
+    if wish.mode is Mode.OFF:
+        return request.words.say("This chat is told nothing unasked; /subscribe changes that.")
+    return said_next(wish, request) or request.words.say("No post is planned.")
+
+
+def _chosen(place: int, chosen: Chosen, words: Words) -> Iterator[str]:
+    story = chosen.find.story
+    view = hit_view(chosen.hit, story.published, words)
+    yield f"{place}. {cut(story.title, _LONGEST_HEADLINE)}"
+    yield f"   {view.date_text}, {view.age}: {cut(view.text, _LONGEST_TEXT)}"
+
+
+def _left_out(left_out: Sequence[LeftOut], wish: Subscription, words: Words) -> Iterator[str]:
+    for one in left_out[:_LEFT_OUT_SHOWN]:
+        title = cut(one.find.story.title, _LONGEST_HEADLINE)
+        yield f"- {title}: {reason_of(one, wish, words)}"
+    beyond = len(left_out) - _LEFT_OUT_SHOWN
+    if beyond > 0:
+        yield words.count("... and {number} more.", "... and {number} more.", beyond)
+
+
+async def _unfound(desk: NewsDesk, wish: Subscription, request: Request) -> list[str]:
+    """Return lines that count the stories for which there is nothing to choose from."""
+    words, deciding = request.words, desk.deciding
+    corpus = wish.chat.corpus or await deciding.corpus()
+    if corpus is None:
+        return []
+    since = request.now - deciding.window
+    tally = await desk.finds.tally(wish.chat, corpus, since=since)
+    waiting = tally.get(FindState.PROMISING, 0) + tally.get(None, 0)
+    lines = []
+    if dull := tally.get(FindState.DULL, 0):
+        lines.append(
+            words.count(
+                "No tweet has enough words in common with {number} other story.",
+                "No tweet has enough words in common with {number} other stories.",
+                dull,
+            )
+        )
+    if waiting:
+        lines.append(
+            words.count(
+                "{number} story is still being searched.",
+                "{number} stories are still being searched.",
+                waiting,
+            )
+        )
+    return ["", *lines] if lines else []
+
+
+async def _wish(request: Request, desk: NewsDesk) -> Subscription:
+    """Return what the chat wants; one that never said, what a new one would get."""
+    chat = request.known_chat
+    wish = await desk.subscriptions.get(chat)
+    return wish or Subscription(chat=chat, mode=Mode.OFF)
+
+
+async def _choice(desk: NewsDesk, wish: Subscription, now: datetime) -> Choice:
+    return await choice_for(desk.deciding, wish, since=now - desk.deciding.window, now=now)
+
+
+TODAY = Command(
+    name="today",
+    summary=marked("post now what of the last day's news was foretold"),
+    usage="/today",
+    example="/today",
+    handler=_today,
+)
+PREVIEW = Command(
+    name="preview",
+    summary=marked("what the next post would tell, and why not the rest"),
+    usage="/preview",
+    example="/preview",
+    handler=_preview,
+)
