@@ -14,7 +14,7 @@ from db.corpora import partition
 from db.nearest import Nearest, as_text, embedding_table, index_name
 from db.pool import Database
 from engine.embed.vectors import Embedded, Scale, Unembedded, embeddable, source_of
-from engine.errors import PresagioError, StorageError, UsageError, VectorsUnsupported
+from engine.errors import PresagioError, StorageRights, UsageError, VectorsUnsupported
 from engine.types import Corpus
 
 # Beyond so many vectors of a corpus an index is built: comparing with each takes 52 ms at 100,000.
@@ -170,10 +170,11 @@ class Embeddings(Nearest):
     async def _require_extension(self) -> None:
         """Install pgvector where it is missing and may be installed."""
         try:
-            async with self._database.connection() as connection:
+            async with self._database.transaction() as connection:
+                await connection.execute(self._sql["lock"])
                 await connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
                 usable = await connection.fetchval("SELECT to_regtype('halfvec') IS NOT NULL")
-        except StorageError as error:
+        except StorageRights as error:
             raise _unsupported() from error
         if not usable:
             raise _unsupported()

@@ -15,7 +15,11 @@ from engine.types import Corpus, Filters
 _DEPTH = 4
 # How an index is walked, for one transaction. 1000 candidates at once are the most there may be:
 # with fewer it loses neighbours, for the vectors of many models lie close together.
-_WALK = "SET LOCAL hnsw.ef_search = 1000; SET LOCAL hnsw.iterative_scan = strict_order"
+# The planner, who does not know how many neighbours are wanted, would rather sort them all.
+_WALK = (
+    "SET LOCAL hnsw.ef_search = 1000; SET LOCAL hnsw.iterative_scan = strict_order;"
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off"
+)
 
 
 def embedding_table(model_id: int) -> str:
@@ -67,15 +71,19 @@ class Nearest:
         """
         passing = (filters.before, filters.after, int(filters.require), int(filters.exclude))
         asked = (corpus.id, as_text(vector), limit, *passing)
-        name = "nearest_indexed" if space.indexed else "nearest_exact"
-        depth = _DEPTH * limit
-        async with self._database.transaction() as connection:
-            if space.indexed:
+        if space.indexed:
+            walk = self._statement("nearest_indexed", corpus, space, _DEPTH * limit)
+            async with self._database.transaction() as connection:
                 await connection.execute(_WALK)
-            found = await connection.fetch(self._statement(name, corpus, space, depth), *asked)
-            if len(found) < limit:
-                filtered = self._statement("nearest_filtered", corpus, space)
-                found = await connection.fetch(filtered, *asked)
+                found = await connection.fetch(walk, *asked)
+        else:
+            scan = self._statement("nearest_exact", corpus, space, _DEPTH * limit)
+            async with self._database.connection() as connection:
+                found = await connection.fetch(scan, *asked)
+        if len(found) < limit:
+            narrow = self._statement("nearest_filtered", corpus, space)
+            async with self._database.connection() as connection:
+                found = await connection.fetch(narrow, *asked)
         return [(row["id"], row["cosine"]) for row in found]
 
     async def cosines(
