@@ -23,8 +23,8 @@ from engine.posting.types import Delivery, Leased
 
 logger = logging.getLogger("presagio.deliver")
 
+DELIVERY_SECONDS = 60.0  # far less than a lease
 _LEASE = timedelta(minutes=3)
-_SECONDS = 60.0  # for one delivery, far less than its lease
 _SETTLE_AGAIN_SECONDS = 0.5
 _LEASE_SECONDS = 60.0  # of one run; then what is under way is brought to its end
 _LOOK_SECONDS = 1.0  # between two looks at what is owed, while something is under way
@@ -44,38 +44,65 @@ class Delivering:
     posters: Mapping[str, Poster]  # by platform
     jitter: Callable[[], float] = random.random
     unsure: timedelta = timedelta(seconds=30)  # until what may have arrived is surely shown
+    seconds: float = DELIVERY_SECONDS  # for one delivery, lookups included
 
 
 async def deliver(work: Delivering, *, clock: Callable[[], datetime]) -> int:
     """Send what may be sent now, one message a chat; return how many were tried.
 
-    More is leased as others are done, so that a chat that does not answer delays no other.
+    More is leased as others are done, so that a chat that does not answer delays no other. When
+    the database fails, nothing more is leased and what is under way is brought to its end.
     Cancelled, it gives back what it had not begun to send. Raises StorageError.
     """
-    loop = asyncio.get_running_loop()
-    until, tried = loop.time() + _LEASE_SECONDS, 0
-    sending: set[asyncio.Task[None]] = set()
-    try:
-        while True:
-            room = _AT_ONCE - len(sending) if loop.time() < until else 0
-            leased = await _leased(work, room, clock()) if room else []
-            sending |= {asyncio.create_task(_deliver(work, one, clock)) for one in leased}
-            tried += len(leased)
-            if not sending:
-                return tried
-            done, sending = await asyncio.wait(
-                sending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
-            )
-            for task in done:
-                task.result()
-    finally:
-        for task in sending:
-            task.cancel()
-        await asyncio.gather(*sending, return_exceptions=True)
+    return await _Run(work, clock).run()
 
 
-async def _leased(work: Delivering, limit: int, now: datetime) -> list[Leased]:
-    return await work.outbox.lease(list(work.posters), now=now, limit=limit, lease=_LEASE)
+class _Run:
+    """One run, which ends when nothing is under way and nothing more is to be had."""
+
+    def __init__(self, work: Delivering, clock: Callable[[], datetime]) -> None:
+        self._work = work
+        self._clock = clock
+        self._until = asyncio.get_running_loop().time() + _LEASE_SECONDS
+        self._sending: set[asyncio.Task[None]] = set()
+        self._tried = 0
+        self._error: BaseException | None = None
+
+    async def run(self) -> int:
+        try:
+            while await self._begin() or self._sending:
+                await self._some_done()
+        finally:
+            for task in self._sending:
+                task.cancel()
+            await asyncio.gather(*self._sending, return_exceptions=True)
+        if self._error:
+            raise self._error
+        return self._tried
+
+    async def _begin(self) -> bool:
+        """Lease as many as there is room for, and begin with them; tell whether there were any."""
+        room = _AT_ONCE - len(self._sending)
+        late = asyncio.get_running_loop().time() >= self._until
+        if late or self._error or not room:
+            return False
+        work, now = self._work, self._clock()
+        try:
+            leased = await work.outbox.lease(list(work.posters), now=now, limit=room, lease=_LEASE)
+        except StorageError as error:
+            self._error = error
+            return False
+        self._sending |= {asyncio.create_task(_deliver(work, one, self._clock)) for one in leased}
+        self._tried += len(leased)
+        return bool(leased)
+
+    async def _some_done(self) -> None:
+        done, self._sending = await asyncio.wait(
+            self._sending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in done:
+            # What others have sent is not to be cut off before it is settled.
+            self._error = self._error or task.exception()
 
 
 async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetime]) -> None:
@@ -86,7 +113,7 @@ async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetim
         if reply is None or not await work.outbox.begin(leased, now=clock()):
             return
         begun = True
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(work.seconds):
             message_id = await _sent(work, leased.delivery, reply)
         await _settled(work, leased, message_id, clock)
     except asyncio.CancelledError:
@@ -94,7 +121,7 @@ async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetim
             await asyncio.shield(work.outbox.release(leased))
         raise
     except TimeoutError:
-        error = Unsure(f"The platform did not answer within {_SECONDS:g} s.")
+        error = Unsure(f"The platform did not answer within {work.seconds:g} s.")
         await _failed(work, leased, error, clock())
     except DeliveryError as error:
         await _failed(work, leased, error, clock())

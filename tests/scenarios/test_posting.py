@@ -15,6 +15,7 @@ from bot.settings import load_settings
 from db.chats import Chats
 from db.job_outcomes import Outcome
 from engine.chat import Chat
+from engine.errors import StorageError
 from engine.posting.types import Mode
 from tests.fakes.model import failure
 from tests.fakes.slack import Fault
@@ -24,6 +25,13 @@ from tests.scenarios.newsroom import FEED, HOUR, MINUTE, Newsroom, Process, news
 from tests.scenarios.stage import HEADLINE, TWEETS
 
 PLATFORMS = ["telegram", "slack"]
+# Its chat is the first one here.
+NOTHING_BEGINS_ON_TELEGRAM = """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'the disk is full'; END $$;
+CREATE TRIGGER refuses BEFORE UPDATE OF begun_at ON delivery FOR EACH ROW
+    WHEN (new.begun_at IS NOT NULL AND new.chat_id = 1) EXECUTE FUNCTION refuse();
+"""
 SMALL_FEED = """<rss version="2.0"><channel><title>The Paper</title>
 <item><guid>1</guid><title>The village has elected a mayor</title></item></channel></rss>"""
 DULL = "Parliament debates the harbour extension once more"
@@ -348,6 +356,24 @@ async def test_a_platform_that_does_not_answer_delays_no_other(database_url: str
         room.clock.wind(5 * MINUTE)
         await room.deliver(process)
         assert [len(room.said(platform)) for platform in PLATFORMS] == [1, 1]
+
+
+async def test_what_is_being_sent_is_settled_when_the_database_fails_for_another(
+    database_url: str,
+) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        for platform in PLATFORMS:
+            await room.subscribe(process, platform)
+        await room.news(process)
+        assert await process.works.digest() == 2
+        async with process.app.database.connection() as connection:
+            await connection.execute(NOTHING_BEGINS_ON_TELEGRAM)
+        room.slack.fail("chat.postMessage", Fault(delay=0.5))
+        with pytest.raises(StorageError):
+            await process.works.deliver()
+        assert sorted(await states(process)) == [("owed", 0), ("sent", 1)]
+        assert len(room.said("slack")) == 1
 
 
 async def test_followers_are_told_once_of_a_feed_that_fails_and_once_that_it_is_back(
