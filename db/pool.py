@@ -1,6 +1,7 @@
 """Connections to PostgreSQL."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -113,7 +114,7 @@ class Database:
 
 def _server_settings(settings: PoolSettings) -> dict[str, str]:
     return {
-        "application_name": "presagio",
+        "application_name": f"presagio {os.getpid()}",
         "statement_timeout": str(int(settings.statement_timeout * 1000)),
         # Planned once a connection: see docs/decisions/0004-retrieval.md.
         "plan_cache_mode": "force_generic_plan",
