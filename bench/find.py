@@ -39,6 +39,16 @@ from tests.query_texts import random_query
 _QUICK = 5_000
 _TURN = 20  # queries
 _CLOSE = 1e-6
+_FILTERS = (
+    "before:2016 min:100",
+    "on:2015-03",
+    "has:media -is:quote",
+    "#maga",
+    "-@foxnews after:2018",
+    "lang:en",
+    "platform:x -min:5",
+    "-the -great",
+)
 _NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 ENGLISH = (
@@ -190,6 +200,9 @@ async def timed(output: Output, database: Database, corpus: Corpus, titles: Sequ
     finder, prophet = Finder(DialectIndex(database)), Prophet(Search(database))
     asked = [made(title, number, chance) for number, title in enumerate(titles)]
 
+    async def filtered(number: int) -> None:
+        await finder.find(corpus, parse_query(_FILTERS[number % len(_FILTERS)]), limit=20)
+
     async def find(number: int) -> None:
         await finder.find(corpus, parse_query(asked[number]), limit=20)
 
@@ -197,7 +210,11 @@ async def timed(output: Output, database: Database, corpus: Corpus, titles: Sequ
         headline = read_headline(titles[number])
         await prophet.prophesy(corpus, headline, limit=3, now=_NOW, judged=False)
 
-    systems: dict[str, Callable[[int], Awaitable[None]]] = {"find": find, "search": search}
+    systems: dict[str, Callable[[int], Awaitable[None]]] = {
+        "find": find,
+        "find, filters alone": filtered,
+        "search": search,
+    }
     seconds: dict[str, list[float]] = {name: [] for name in systems}
     for warm in (False, True):
         for first in range(0, len(titles), _TURN):

@@ -68,9 +68,9 @@ class DialectIndex:
         }
         operands = [part for x in lexemes for part in (quoted(x.lexeme), x.weight)]
         statement = ranked_statement(partition(corpus.id), len(lexemes))
-        return await self._fetched(
-            statement, [*(values[name] for name in RANKED), *operands], lexemes
-        )
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(statement, *(values[name] for name in RANKED), *operands)
+        return _retrieved(rows, lexemes)
 
     async def newest(
         self,
@@ -82,22 +82,21 @@ class DialectIndex:
         """Return the newest `limit` that hold nothing of what is excluded, ties by id."""
         unwanted = {query.language: _any_of(query.excluded) for query in queries if query.excluded}
         values = _values(corpus, unwanted or None, [], required, limit)
-        dated = required.before is not None or required.after is not None
-        statement = newest_statement(partition(corpus.id), dated=dated)
-        return await self._fetched(statement, [values[name] for name in NEWEST], [])
+        statement = newest_statement(partition(corpus.id))
+        async with self._database.transaction() as connection:
+            await connection.execute(statements("find")["plan_for_values"])
+            rows = await connection.fetch(statement, *(values[name] for name in NEWEST))
+        return _retrieved(rows, [])
 
-    async def _fetched(
-        self, statement: str, arguments: Sequence[object], lexemes: Sequence[WeightedLexeme]
-    ) -> Retrieved:
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(statement, *arguments)
-        # Without a document, one row tells the counts.
-        names = [x.lexeme for x in lexemes]
-        return Retrieved(
-            matching=rows[0]["matching"],
-            passing=rows[0]["passing"],
-            documents=[_found(row, names) for row in rows if row["id"] is not None],
-        )
+
+def _retrieved(rows: Sequence[asyncpg.Record], lexemes: Sequence[WeightedLexeme]) -> Retrieved:
+    """Read an answer; without a document, one row tells the counts."""
+    names = [x.lexeme for x in lexemes]
+    return Retrieved(
+        matching=rows[0]["matching"],
+        passing=rows[0]["passing"],
+        documents=[_found(row, names) for row in rows if row["id"] is not None],
+    )
 
 
 def _seen(terms: Sequence[Term]) -> list[Term]:

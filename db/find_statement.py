@@ -29,7 +29,6 @@ def ranked_statement(table: str, lexemes: int) -> str:
     names = _places(RANKED) | {"table": table}
     first = len(RANKED) + 1
     operands = [(first + 2 * i, first + 2 * i + 1) for i in range(lexemes)]
-    names["meets"] = _filled("meets", names)
     names["passes"] = _filled("passes", names)
     branches = (
         _filled(
@@ -42,12 +41,10 @@ def ranked_statement(table: str, lexemes: int) -> str:
 
 
 @lru_cache(maxsize=512)
-def newest_statement(table: str, *, dated: bool) -> str:
-    """Return the SQL of the plan `newest`; `dated` where it should go by the dates' index."""
+def newest_statement(table: str) -> str:
+    """Return the SQL of the plan `newest`."""
     names = _places(NEWEST) | {"table": table}
-    names["meets"] = _filled("meets", names)
-    names["passes"] = _filled("passes_dated" if dated else "passes", names)
-    return _whole("newest", names)
+    return _whole("newest", names | {"passes": _filled("passes", names)})
 
 
 def _places(parameters: tuple[str, ...]) -> dict[str, str]:
