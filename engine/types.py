@@ -94,6 +94,7 @@ class Corpus:
     documents: int
     tokens: int  # total length of all documents, in lexemes counted with repetition
     languages: tuple[str, ...]  # every text-search language its documents use
+    glossary: int = 0  # version of the groups of aliases; 0 = there never was one
 
     @property
     def average_length(self) -> float:
@@ -112,8 +113,14 @@ class Term:
     lexemes: tuple[str, ...]
     document_frequency: int  # documents that hold any of the lexemes
     max_tf: int  # highest number of times one document repeats it
-    weight: float = 1.0  # below 1 for neighbours of unknown words
-    neighbour_of: str | None = None  # the unknown word this term stands for
+    weight: float = 1.0  # below 1 for neighbours of unknown words, and for aliases
+    neighbour_of: str | None = None  # what is written, where this term stands for it
+    alias: bool = False  # it does so by the glossary, not because it looks alike
+
+    @property
+    def shown(self) -> str:
+        """The term as receipts write it: an alias with what it stands for."""
+        return f"{self.neighbour_of} → {self.word}" if self.alias else self.word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

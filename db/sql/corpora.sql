@@ -1,7 +1,8 @@
 -- name: select
 SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.documents, c.tokens,
        coalesce((SELECT array_agg(l.language ORDER BY l.documents DESC, l.language)
-                   FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages
+                   FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages,
+       (SELECT version FROM glossary_version) AS glossary
   FROM corpus c
  WHERE $1::text IS NULL OR c.name = $1
  ORDER BY c.name

@@ -196,11 +196,15 @@ async def test_what_was_stored_before_there_were_platforms_is_of_x(
     ids = {}
     async with empty.connection() as connection:
         for kind in (Kind.TWEETS, Kind.SOCIAL):
-            corpus = await Corpora(empty).ensure(
-                kind.value, kind=kind, language="simple", author=None, url_template=None
+            corpus = await connection.fetchval(
+                "INSERT INTO corpus (name, kind, language) VALUES ($1, $1, 'simple') RETURNING id",
+                kind.value,
             )
-            ids[corpus.id] = kind
-            await connection.execute(old, corpus.id)
+            await connection.execute(
+                f"CREATE TABLE document_{corpus} PARTITION OF document FOR VALUES IN ({corpus})"
+            )
+            ids[corpus] = kind
+            await connection.execute(old, corpus)
     await empty.migrate()
     async with empty.connection() as connection:
         rows = await connection.fetch("SELECT corpus_id, platform, tsv::text AS t FROM document")

@@ -1,0 +1,71 @@
+-- name: lock
+SELECT version FROM glossary_version FOR UPDATE
+
+-- name: groups
+SELECT g.id, c.name AS corpus, g.status, g.terms, g.sure
+  FROM alias_group g LEFT JOIN corpus c ON c.id = g.corpus_id
+ WHERE ($1::text IS NULL OR g.status = $1)
+   AND ($2::integer IS NULL OR g.corpus_id IS NULL OR g.corpus_id = $2)
+ ORDER BY g.id
+
+-- name: holding
+-- What holds in one corpus. Its own groups go first, then those of all corpora.
+SELECT terms FROM alias_group
+ WHERE status = 'approved' AND (corpus_id IS NULL OR corpus_id = $1)
+ ORDER BY corpus_id NULLS LAST, id
+
+-- name: rejected
+-- What was rejected in a corpus, or in all; without a corpus, what was rejected anywhere.
+SELECT c.name AS corpus, r.first, r.second
+  FROM rejected_alias r LEFT JOIN corpus c ON c.id = r.corpus_id
+ WHERE $1::integer IS NULL OR r.corpus_id IS NULL OR r.corpus_id = $1
+ ORDER BY c.name NULLS FIRST, r.first, r.second
+
+-- name: rejected_here
+SELECT first, second FROM rejected_alias WHERE corpus_id = $1
+
+-- name: same
+-- The pending or approved group that holds these terms, of this corpus or of all.
+SELECT id FROM alias_group
+ WHERE keys @> $2::text[] AND (corpus_id IS NULL OR corpus_id = $1)
+ ORDER BY id LIMIT 1
+
+-- name: insert
+INSERT INTO alias_group (corpus_id, status, terms, keys, sure, created_at)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (corpus_id, keys) DO UPDATE
+   SET status = excluded.status, terms = excluded.terms
+ WHERE alias_group.status = 'pending'
+RETURNING id
+
+-- name: approve
+UPDATE alias_group SET status = 'approved' WHERE id = $1
+
+-- name: remove
+DELETE FROM alias_group WHERE id = $1
+
+-- name: find
+SELECT id, corpus_id, terms FROM alias_group WHERE id = ANY ($1::integer[]) ORDER BY id
+
+-- name: bar
+INSERT INTO rejected_alias (corpus_id, first, second, rejected_at)
+SELECT $1, p.first, p.second, $4
+  FROM unnest($2::text[], $3::text[]) AS p (first, second)
+ON CONFLICT DO NOTHING
+
+-- name: forget_pending
+-- What else waits to say the same, where the rejection holds.
+DELETE FROM alias_group g
+ USING unnest($2::text[], $3::text[]) AS p (first, second)
+ WHERE g.status = 'pending' AND g.keys @> ARRAY[p.first, p.second]
+   AND ($1::integer IS NULL OR g.corpus_id = $1)
+
+-- name: lift
+DELETE FROM rejected_alias r
+ USING unnest($2::text[], $3::text[]) AS p (first, second)
+ WHERE r.corpus_id IS NOT DISTINCT FROM $1 AND (r.first, r.second) = (p.first, p.second)
+
+-- name: sample
+SELECT text FROM document
+ WHERE corpus_id = $1 AND id % $2::bigint = 0
+ ORDER BY id LIMIT $3

@@ -1,0 +1,29 @@
+"""What counts as an ordinary word: the word lists of pyspellchecker."""
+
+from collections.abc import Iterable
+from functools import cache
+
+# Names of the lists, and the text-search languages that they are for.
+_LISTS = {
+    "basque": "eu", "dutch": "nl", "english": "en", "french": "fr", "german": "de",
+    "italian": "it", "portuguese": "pt", "russian": "ru", "spanish": "es",
+}  # fmt: skip
+
+
+class WordLists:
+    """The words of English, Spanish and some other languages; read when first asked."""
+
+    def __init__(self, languages: Iterable[str] = ()) -> None:
+        named = {_LISTS[name] for name in languages if name in _LISTS}
+        self._lists = tuple(sorted({"en", "es", *named}))
+
+    def __call__(self, word: str) -> bool:
+        """Tell whether a word in small letters is in one of the lists."""
+        return any(word in _words(name) for name in self._lists)
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    from spellchecker import SpellChecker  # noqa: PLC0415 - few commands pay a tenth of a second
+
+    return frozenset(SpellChecker(language=name).word_frequency.words())

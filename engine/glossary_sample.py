@@ -1,0 +1,39 @@
+"""Which terms are worth asking about: what a corpus says often, words and names of two or three."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from engine.glossary_terms import Dictionary, protected
+
+_LEAST = 3  # times; what is said less often has no alias worth a question
+_SHORTEST = 3  # letters
+_LINK = re.compile(r"https?://\S+|[@#]\w+|\S*\.\w+/\S*")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_NAME = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+){1,2}")
+_SENTENCE = re.compile(r"[.!?:;\n]+")
+
+
+def frequent_terms(texts: Iterable[str], is_word: Dictionary) -> list[str]:
+    """Return the terms of texts as they are mostly written, the most frequent first.
+
+    Protected terms are left out, and so is what is said fewer than three times.
+    """
+    spellings: dict[str, Counter[str]] = {}
+    for text in texts:
+        for term in _terms(text):
+            spellings.setdefault(term.casefold(), Counter())[term] += 1
+    often = [c for c in spellings.values() if c.total() >= _LEAST]
+    often.sort(key=lambda c: (-c.total(), min(c)))
+    shown = (min(c, key=lambda spelling: (-c[spelling], spelling)) for c in often)
+    return [term for term in shown if protected(term, is_word) is None]
+
+
+def _terms(text: str) -> Iterator[str]:
+    for sentence in _SENTENCE.split(_LINK.sub(" ", text)):
+        if sentence.isupper():
+            continue  # capitals tell nothing here
+        for word in _WORD.findall(sentence):
+            if len(word) >= _SHORTEST:
+                yield word
+        yield from _NAME.findall(sentence)
