@@ -9,6 +9,8 @@ import typer
 from bot.app import DEMO_CORPUS, App, open_database
 from bot.cli_corpora import corpora
 from bot.cli_embed import embed
+from bot.cli_feeds import feeds
+from bot.cli_posts import posts, run_once
 from bot.cli_shared import (
     CorpusName,
     Json,
@@ -46,7 +48,10 @@ app = typer.Typer(
 )
 app.add_typer(corpora, name="corpora")
 app.command()(embed)
+app.add_typer(feeds, name="feeds")
 app.add_typer(slack, name="slack")
+app.command("posts")(posts)
+app.command("run-once")(run_once)
 
 
 def main() -> None:
@@ -157,7 +162,12 @@ def init(context: typer.Context) -> None:
 
     async def migrate() -> list[str]:
         async with open_database(settings, progress=output.remark) as database:
-            return await database.migrate()
+            applied = await database.migrate()
+            if settings.embeddings.backend == "remote":
+                from bot.console.embed import prepare_model
+
+                await prepare_model(settings, database, output=output)
+            return applied
 
     done = run(migrate())
     for name in done:
@@ -223,9 +233,17 @@ def ingest(
         json=json,
     )
     output = Output.of_process()
+
+    async def store(opened: App) -> None:
+        await load(opened, sources, chosen, output=output)
+        if settings.embeddings.at_ingest:
+            from bot.console.embed import embed_corpora
+
+            await embed_corpora(opened, "", json=json, output=output)
+
     # Opened first: a file that is not there needs no database.
     with open_sources(files, chosen) as sources:
-        with_app(settings, lambda opened: load(opened, sources, chosen, output=output))
+        with_app(settings, store)
 
 
 @app.command()
@@ -328,11 +346,11 @@ def evaluate(
 
 @app.command()
 def doctor(context: typer.Context, json: Json = False) -> None:
-    """Check the settings, the database and the model endpoint.
+    """Check settings, database, model endpoint, chat platforms, feeds, jobs and what is owed.
 
     Example: presagio doctor
     """
     from bot.console.doctor import doctor as examine
 
-    if not run(examine(settings_of(context), json=json, output=Output.of_process())):
+    if not run(examine(settings_of(context), json=json, output=Output.of_process(), now=now())):
         sys.exit(FAILED)

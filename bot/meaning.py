@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from bot.settings import Settings
 from bot.settings.section import UNLIMITED
@@ -14,6 +15,9 @@ from engine.embed.vectors import Prefixes
 from engine.errors import SettingsError
 from engine.ports import Embedder
 from engine.types import Corpus, Mode
+
+if TYPE_CHECKING:
+    from engine.embed.remote import RemoteEmbedder
 
 Embedders = Callable[[Corpus], Embedder]
 
@@ -31,14 +35,13 @@ def open_embedders(
     Raises SettingsError.
     """
     chosen = settings.embeddings
-    prefixes = Prefixes(query=chosen.query_prefix, document=chosen.document_prefix)
     if chosen.backend == "tfidf":
         from engine.embed.tfidf import TfidfEmbedder  # noqa: PLC0415
 
         vocabulary = Vocabulary(database)
         return lambda corpus: TfidfEmbedder(vocabulary, corpus)
     if chosen.backend == "remote":
-        return _Remote(settings, prefixes, database, stack)
+        return _Remote(settings, database, stack)
     if chosen.backend == "null":
         return None
     # What follows imports no model: that waits for the first text.
@@ -46,7 +49,7 @@ def open_embedders(
 
     if chosen.backend == "auto" and not available(chosen.model):
         return None
-    local = LocalEmbedder(chosen.model, prefixes)
+    local = LocalEmbedder(chosen.model, _prefixes(settings))
     return lambda _: local
 
 
@@ -55,49 +58,57 @@ def no_embedder(_: Corpus) -> Embedder:
     return NullEmbedder()
 
 
+def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
+    """Return the client of the endpoint, to be closed. Raises SettingsError."""
+    # Imported here: it brings the HTTP client.
+    from engine.budget import Budget  # noqa: PLC0415
+    from engine.embed.remote import RemoteEmbedder, RemoteSettings  # noqa: PLC0415
+
+    chosen, key = settings.embeddings, settings.secrets.embeddings_api_key
+    limit = settings.llm.daily_usd
+    return RemoteEmbedder(
+        RemoteSettings(
+            model=_named(settings),
+            base_url=chosen.base_url,
+            api_key=key.get_secret_value() if key else None,
+            dimensions=chosen.dimensions or None,
+            prefixes=_prefixes(settings),
+            batch=chosen.batch,
+            timeout=chosen.timeout,
+            retries=chosen.retries,
+            usd_per_million_tokens=chosen.usd_per_million_tokens,
+        ),
+        ledger=Ledger(database),
+        clock=lambda: datetime.now(UTC),
+        budget=Budget(cost_usd=None if limit == UNLIMITED else limit),
+    )
+
+
 class _Remote:
     """Opens the client of an endpoint for the first who asks: searches by words need none."""
 
-    def __init__(
-        self, settings: Settings, prefixes: Prefixes, database: Database, stack: AsyncExitStack
-    ) -> None:
-        if not settings.embeddings.model:
-            raise SettingsError(
-                "[embeddings] model is empty.", fix="Name the model that the endpoint should use."
-            )
+    def __init__(self, settings: Settings, database: Database, stack: AsyncExitStack) -> None:
+        _named(settings)
         self._settings = settings
-        self._prefixes = prefixes
         self._database = database
         self._stack = stack
-        self._opened: Embedder | None = None
+        self._opened: RemoteEmbedder | None = None
 
     def __call__(self, _: Corpus) -> Embedder:
         if self._opened is None:
-            self._opened = self._open()
+            self._opened = remote_embedder(self._settings, self._database)
+            self._stack.push_async_callback(self._opened.aclose)
         return self._opened
 
-    def _open(self) -> Embedder:
-        # Imported here: it brings the HTTP client.
-        from engine.budget import Budget  # noqa: PLC0415
-        from engine.embed.remote import RemoteEmbedder, RemoteSettings  # noqa: PLC0415
 
-        chosen, key = self._settings.embeddings, self._settings.secrets.embeddings_api_key
-        limit = self._settings.llm.daily_usd
-        client = RemoteEmbedder(
-            RemoteSettings(
-                model=chosen.model,
-                base_url=chosen.base_url,
-                api_key=key.get_secret_value() if key else None,
-                dimensions=chosen.dimensions or None,
-                prefixes=self._prefixes,
-                batch=chosen.batch,
-                timeout=chosen.timeout,
-                retries=chosen.retries,
-                usd_per_million_tokens=chosen.usd_per_million_tokens,
-            ),
-            ledger=Ledger(self._database),
-            clock=lambda: datetime.now(UTC),
-            budget=Budget(cost_usd=None if limit == UNLIMITED else limit),
+def _named(settings: Settings) -> str:
+    if not settings.embeddings.model:
+        raise SettingsError(
+            "[embeddings] model is empty.", fix="Name the model that the endpoint should use."
         )
-        self._stack.push_async_callback(client.aclose)
-        return client
+    return settings.embeddings.model
+
+
+def _prefixes(settings: Settings) -> Prefixes:
+    chosen = settings.embeddings
+    return Prefixes(query=chosen.query_prefix, document=chosen.document_prefix)

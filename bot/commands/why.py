@@ -8,7 +8,7 @@ from bot.prophecy_reply import notice_of
 from bot.reply import Action, Reply, aside
 from bot.request import Request
 from bot.words import Words, marked
-from engine.types import Hit, Prophecy, Usage, Verdict
+from engine.types import Hit, Mode, Prophecy, Usage, Verdict
 
 # Names of the parts and the multipliers of a score.
 _NAMES = {
@@ -21,6 +21,8 @@ _NAMES = {
     "truncated": marked("cut"),
     "short": marked("short"),
 }
+# The lists of candidates.
+_LISTS = {"lexical": marked("by words"), "semantic": marked("by meaning")}
 _LONGEST_LIST = 300
 _INDENT = "   "
 
@@ -61,13 +63,28 @@ def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
             corpus=prophecy.corpus,
             share=f"{prophecy.coverage:.0%}",
         ),
+        *_searched(prophecy, words),
         *_judge(prophecy.verdict, words),
     ]
     if notice := notice_of(prophecy, words):
         lines.append(notice)
     for hit in hits:
-        lines += ["", *_hit(hit, words)]
+        lines += ["", *_hit(hit, words, proposed=prophecy.mode is Mode.HYBRID)]
     return "\n".join(lines)
+
+
+def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:
+    """Tell what part meaning had in the search, if it had any."""
+    if prophecy.mode is Mode.HYBRID:
+        yield words.say(
+            "Searched by words and by meaning, as {model} sees it.",
+            model=prophecy.embedding_model or "-",
+        )
+    elif prophecy.mode is Mode.RERANK:
+        yield words.say(
+            "Searched by words; meaning, as {model} sees it, changed the order.",
+            model=prophecy.embedding_model or "-",
+        )
 
 
 def _judge(verdict: Verdict, words: Words) -> Iterator[str]:
@@ -102,7 +119,7 @@ def _usage(usage: Usage, words: Words) -> str:
     )
 
 
-def _hit(hit: Hit, words: Words) -> Iterator[str]:
+def _hit(hit: Hit, words: Words, *, proposed: bool) -> Iterator[str]:
     parts = [
         f"{_name(name, words)} {value:.2f}"
         for name, value in hit.parts.items()
@@ -116,6 +133,13 @@ def _hit(hit: Hit, words: Words) -> Iterator[str]:
     )
     if hit.parts.get("judgment") is None:
         yield _INDENT + words.say("not judged")
+    if proposed:
+        ranks = ", ".join(
+            f"{words.say(_LISTS[name])} {rank}"
+            for name, rank in hit.candidate.ranks.items()
+            if name in _LISTS
+        )
+        yield _INDENT + words.say("place in each list: {ranks}", ranks=ranks)
     if hit.factors:
         factors = ", ".join(f"{_name(n, words)} {value:.2f}" for n, value in hit.factors.items())
         yield _INDENT + words.say("multiplied by: {factors}", factors=factors)

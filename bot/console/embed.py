@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from bot.app import App
 from bot.console.output import Output
 from bot.console.progress import progress_bar
+from bot.meaning import remote_embedder
+from bot.settings import Settings
+from db.embeddings import Embeddings
+from db.pool import Database
 from engine.embed.fill import Filled, fill
 from engine.errors import UsageError
 from engine.types import Corpus
@@ -52,6 +56,17 @@ async def embed_corpus(app: App, corpus: Corpus, *, output: Output) -> Filled:
         except asyncio.CancelledError:
             output.remark("Stopped. What was embedded stays; the same command completes it.")
             raise
+
+
+async def prepare_model(settings: Settings, database: Database, *, output: Output) -> None:
+    """Learn how long the vectors of an endpoint are, make room for them, and say so.
+
+    Raises VectorsUnsupported, UsageError, ModelError, SettingsError.
+    """
+    async with remote_embedder(settings, database) as embedder:
+        dimensions = len(await embedder.embed_query("word"))
+    await Embeddings(database).prepare(embedder.name, dimensions)
+    output.line(f"Vectors of {embedder.name} have {dimensions} dimensions.")
 
 
 async def show_status(app: App, corpus: str, *, json: bool, output: Output) -> None:

@@ -10,8 +10,9 @@ SELECT $1, $2::text::jsonb, $3, $4, $5::timestamptz
   FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (key) DO NOTHING
 
+-- Tokens of embeddings cost a hundredth of others and are many: they count in money alone.
 -- name: spent
-SELECT coalesce(sum(prompt_tokens), 0)::bigint AS prompt_tokens,
+SELECT coalesce(sum(prompt_tokens) FILTER (WHERE purpose <> 'embed'), 0)::bigint AS prompt_tokens,
        coalesce(sum(completion_tokens), 0)::bigint AS completion_tokens,
        coalesce(sum(cost_usd), 0)::float8 AS cost_usd
   FROM model_call
