@@ -6,7 +6,7 @@ from bot.cut import cut
 from bot.engine_sentences import in_language
 from bot.reply import Reply
 from bot.words import Words
-from engine.find import FindHit, Found, Match
+from engine.find_types import FindHit, Found, Match
 
 _LONGEST_QUERY = 200
 _INDENT = "   "

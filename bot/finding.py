@@ -6,8 +6,10 @@ from bot.app import App
 from db.find import DialectIndex
 from engine.bm25 import Bm25
 from engine.errors import CorpusNotFound
-from engine.find import DEFAULT_LIMIT, Counts, Finder, FindSettings, Found
+from engine.find import DEFAULT_LIMIT, Finder, FindSettings
 from engine.find_plan import Plan
+from engine.find_types import Counts, Found
+from engine.glossary import widened
 from engine.query import Query
 from engine.query_reader import parse_query
 
@@ -29,11 +31,14 @@ async def find(app: App, text: str, *, corpus: str = "", limit: int = DEFAULT_LI
         return _nowhere(query, names[0] if names else corpus, str(error))
     search = app.settings.search
     bm25 = Bm25(search.k1, search.b)
+    index = DialectIndex(app.database, bm25)
     finder = Finder(
-        DialectIndex(app.database, bm25),
+        index,
         FindSettings(duplicate_similarity=app.settings.score.duplicate_similarity, bm25=bm25),
     )
-    found = await finder.find(chosen, query, limit=limit)
+    aliases, weight = await app.glossaries.of(chosen), app.settings.glossary.weight
+    expanded = await widened(index, chosen, query, aliases, weight=weight)
+    found = await finder.find(chosen, query, limit=limit, expanded=expanded)
     if len(names) > 1:
         said = f"One corpus is searched at a time; this is {chosen.name}."
         found = replace(found, notices=(*found.notices, said))

@@ -16,8 +16,8 @@ from db.search import weighted_lexemes
 from db.statements import statements
 from db.threshold import WeightedLexeme, quoted
 from engine.bm25 import Bm25
-from engine.find import FoundDocument, Retrieved
 from engine.find_plan import Chain, LanguageQuery, Reading
+from engine.find_types import FoundDocument, Retrieved
 from engine.query_filters import Conditions
 from engine.types import Candidate, Corpus, Flag, Term
 

@@ -3,9 +3,8 @@
 query -> lexemes -> plan -> matching documents -> best or newest -> distinct -> hits
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from typing import Protocol
 
@@ -13,39 +12,14 @@ from engine.address import addressed
 from engine.bm25 import Bm25, idf
 from engine.distinct import alike
 from engine.find_plan import LanguageQuery, Plan, Reading, Sought, Wanted, units, wanted
+from engine.find_types import Counts, FindHit, Found, FoundDocument, Match, Retrieved
 from engine.query import Query, Unit
 from engine.query_filters import Conditions, conditions
 from engine.text import searchable
-from engine.types import Candidate, Corpus, Term
+from engine.types import Corpus, Term
 
 DEFAULT_LIMIT = 20
 _SPARE = 20  # more than the limit is fetched at first, for some are near-identical
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundDocument:
-    """A document that meets the query, with what a headline's candidate has no need of."""
-
-    candidate: Candidate
-    frequencies: Mapping[str, int]  # scored lexeme -> how often the document says it
-    in_text: Mapping[str, int]  # the same for its own text, without the message it answers
-    title: str | None
-    role: str | None
-    platform: str | None
-    thread: str | None
-    attribution: str | None
-    tags: tuple[str, ...]
-    mentions: tuple[str, ...]
-    engagement: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieved:
-    """The first documents in the plan's order, and how many there are in all."""
-
-    matching: int | None  # hold the words; None: no word was looked for
-    passing: int  # of those, meet the filters too
-    documents: Sequence[FoundDocument]
 
 
 class FindIndex(Protocol):
@@ -72,58 +46,6 @@ class FindIndex(Protocol):
         limit: int,
     ) -> Retrieved:
         """Return the newest `limit` that hold nothing of what is excluded, ties by id."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
-    """One part of the query in one hit."""
-
-    term: str  # the word or phrase, as the dialect writes it
-    alias_of: str | None  # what the person wrote, where an alias was found in its place
-    lexemes: tuple[str, ...]  # those that the document says
-    count: int  # how often it says them
-    fields: tuple[str, ...]  # "text", "context" (the message it answers)
-    score: float  # its part of the hit's score
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindHit:
-    """One found document, and why."""
-
-    rank: int
-    document: FoundDocument
-    score: float | None  # BM25; None where no word was looked for
-    matched: tuple[Match, ...]
-
-    @property
-    def created_at(self) -> datetime:
-        """When the document was written."""
-        return self.document.candidate.created_at
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """How many documents are left after each stage."""
-
-    corpus: int
-    matching: int | None = None  # hold the words; None: no word was looked for
-    passing: int = 0  # meet the filters too
-    fetched: int = 0  # the first of those
-    distinct: int = 0  # of the fetched, without near-identical ones
-    returned: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The answer to a query, with its receipt."""
-
-    query: Query
-    expanded: Query
-    corpus: str
-    plan: Plan
-    counts: Counts
-    hits: tuple[FindHit, ...] = ()
-    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.query import Alternative, Phrase, Query, Unit
+from engine.query import Alternative, Query, Unit
 from engine.types import Term
 
 
@@ -166,9 +166,8 @@ def _term(
     one: Alternative, fresh: Mapping[str, Reading], lexemes: Mapping[str, Reading], documents: int
 ) -> Term:
     """Make a term of the `fresh` lexemes of a word; all of them tell how rare it is."""
-    word = one.unit.text if isinstance(one.unit, Phrase) else str(one.unit)
     return Term(
-        word=word,
+        word=one.unit.text,
         lexemes=tuple(sorted(fresh)),
         document_frequency=min(documents, sum(r.document_frequency for r in lexemes.values())),
         max_tf=max(r.max_tf for r in fresh.values()),

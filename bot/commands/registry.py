@@ -13,7 +13,7 @@ from bot.request import Request, Trigger
 from bot.words import Words
 from db.answers import Answers
 from db.chats import Chats
-from engine.find import Found
+from engine.find_types import Found
 from engine.types import Corpus, Headline, Prophecy
 
 _LONGEST_NAME = 30

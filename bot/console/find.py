@@ -9,7 +9,8 @@ from bot.console.output import Output
 from bot.find_reply import find_reply
 from bot.finding import find as look
 from bot.words import DEFAULT, words_for
-from engine.find import DEFAULT_LIMIT, FindHit, Found, Match
+from engine.find import DEFAULT_LIMIT
+from engine.find_types import FindHit, Found, Match
 
 _DIGITS = 4
 

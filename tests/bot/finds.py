@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from engine.errors import PresagioError
-from engine.find import Counts, FindHit, Found, FoundDocument, Match
 from engine.find_plan import Plan
+from engine.find_types import Counts, FindHit, Found, FoundDocument, Match
 from engine.query_reader import parse_query
 from engine.types import Candidate, Flag
 

@@ -15,8 +15,9 @@ from db.documents import Documents
 from db.find import DialectIndex
 from db.find_statement import newest_statement, ranked_statement
 from db.pool import Database
-from engine.find import Finder, Found
+from engine.find import Finder
 from engine.find_plan import Plan, units, wanted
+from engine.find_types import Found
 from engine.query import Phrase, Unit, Word
 from engine.query_filters import conditions
 from engine.query_reader import parse_query

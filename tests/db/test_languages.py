@@ -2,7 +2,7 @@
 
 import pytest
 
-from db.languages import language_of
+from db.languages import language_of, names_of
 
 KNOWN = ("danish", "english", "simple", "spanish")
 
@@ -32,3 +32,16 @@ def test_a_code_chooses_the_language(code: str | None, language: str) -> None:
 
 def test_the_default_stands_even_where_it_is_unusual() -> None:
     assert language_of("ja", "spanish", KNOWN) == "spanish"
+
+
+@pytest.mark.parametrize(
+    ("language", "names"),
+    [
+        ("es", {"es", "spanish"}),
+        ("spanish", {"es", "spanish"}),
+        ("ja", {"ja"}),
+        ("simple", {"simple"}),
+    ],
+)
+def test_a_language_is_known_by_its_code_and_by_its_name(language: str, names: set[str]) -> None:
+    assert names_of(language) == names

@@ -1,45 +1,21 @@
-"""What filters demand together, days and moments among them."""
+"""What filters demand together."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from engine.days import Stretch, read_stretch
+from engine.days import Stretch
 from engine.query_filters import Conditions, conditions
 from engine.query_reader import parse_query
 from engine.types import Flag
 
 
-def day(*parts: int) -> datetime:
-    return datetime(*(*parts, *(1,) * (3 - len(parts)))[:5], tzinfo=UTC)  # type: ignore[arg-type,misc]  # year, month, day, hour, minute
+def day(year: int, month: int = 1) -> datetime:
+    return datetime(year, month, 1, tzinfo=UTC)
 
 
 def of(text: str) -> Conditions:
     return conditions(parse_query(text).filters)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2015", Stretch(day(2015), day(2016))),
-        ("2015-12", Stretch(day(2015, 12), day(2016))),
-        ("2016-02-29", Stretch(day(2016, 2, 29), day(2016, 3, 1))),
-        ("2015-03-02+02:00", Stretch(day(2015, 3, 1, 22, 0), day(2015, 3, 2, 22, 0))),
-        ("2015-03-02Z", Stretch(day(2015, 3, 2), day(2015, 3, 3))),
-        ("2015-03-02T10:30", Stretch(day(2015, 3, 2, 10, 30), day(2015, 3, 2, 10, 30))),
-        ("2015-03-02T10:30+01:00", Stretch(day(2015, 3, 2, 9, 30), day(2015, 3, 2, 9, 30))),
-        ("2015-02-29", None),
-        ("2015-13", None),
-        ("0999", None),
-        ("9999", None),
-        ("9999-12-31T23:59-23:59", None),
-        ("yesterday", None),
-        ("٢٠١٥", None),
-        ("", None),
-    ],
-)
-def test_days(text: str, expected: Stretch | None) -> None:
-    assert read_stretch(text) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,87 @@
+"""What the dialect finds, with its receipt."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from engine.find_plan import Plan
+from engine.query import Query
+from engine.types import Candidate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocument:
+    """A document that meets the query, with what a headline's candidate has no need of."""
+
+    candidate: Candidate  # its `matched` is empty: lexemes are counted here
+    frequencies: Mapping[str, int]  # scored lexeme -> how often the document says it
+    in_text: Mapping[str, int]  # the same for its own text, without the message it answers
+    title: str | None
+    role: str | None
+    platform: str | None
+    thread: str | None
+    attribution: str | None
+    tags: tuple[str, ...]
+    mentions: tuple[str, ...]
+    engagement: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieved:
+    """The first documents in the plan's order, and how many there are in all."""
+
+    matching: int | None  # hold the words; None: no word was looked for
+    passing: int  # of those, meet the filters too
+    documents: Sequence[FoundDocument]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """One part of the query in one hit."""
+
+    term: str  # the word or phrase, as the dialect writes it
+    alias_of: str | None  # what the person wrote, where an alias was found in its place
+    lexemes: tuple[str, ...]  # those that the document says
+    count: int  # how often it says them
+    fields: tuple[str, ...]  # "text", "context" (the message it answers)
+    score: float  # its part of the hit's score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindHit:
+    """One found document, and why."""
+
+    rank: int
+    document: FoundDocument
+    score: float | None  # BM25; None where no word was looked for
+    matched: tuple[Match, ...]
+
+    @property
+    def created_at(self) -> datetime:
+        """When the document was written."""
+        return self.document.candidate.created_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How many documents are left after each stage."""
+
+    corpus: int
+    matching: int | None = None  # hold the words; None: no word was looked for
+    passing: int = 0  # meet the filters too
+    fetched: int = 0  # the first of those
+    distinct: int = 0  # of the fetched, without near-identical ones
+    returned: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The answer to a query, with its receipt."""
+
+    query: Query
+    expanded: Query
+    corpus: str
+    plan: Plan
+    counts: Counts
+    hits: tuple[FindHit, ...] = ()
+    notices: tuple[str, ...] = ()
