@@ -106,18 +106,19 @@ class Retriever:
         """Return the question, else why there is none, as far as anybody wants to know."""
         embedder = self._meaning.embedder(corpus) if self._meaning else None
         if self._meaning is None or embedder is None or embedder.dimensions == 0:
-            return _by_words_alone("no embeddings are set up.") if wanted else None
+            return "Searched by words alone: no embeddings are set up." if wanted else None
         vectors = self._meaning.vectors
         space = await vectors.space(corpus, embedder.name)
         if space is None:
-            return _by_words_alone(f"{corpus.name} has no vectors yet.") if wanted else None
+            return f"Searched by words alone: {corpus.name} has no vectors yet." if wanted else None
         vector = await _embedded(embedder, text)
         if isinstance(vector, str):
-            return _by_words_alone(vector)
+            return vector
         if not any(vector):  # it says nothing that the model knows
             return None
         if len(vector) != space.dimensions:
-            return _by_words_alone(f"{embedder.name} has changed the length of its vectors.")
+            changed = f"{embedder.name} has changed the length of its vectors."
+            return f"Searched by words alone: {changed}"
         return _Question(corpus=corpus, space=space, vector=vector, vectors=vectors)
 
     async def _joined(
@@ -149,14 +150,14 @@ class Retriever:
 
 
 async def _embedded(embedder: Embedder, text: str) -> Vector | str:
-    """Return the vector of a question, or why it is not to be had."""
+    """Return the vector of a question, or the notice that there is none."""
     try:
         async with asyncio.timeout(_PATIENCE):
             return await embedder.embed_query(text[:_LONGEST_QUESTION])
     except ModelError as error:
-        return str(error)
+        return f"Searched by words alone: {error}"
     except TimeoutError:
-        return f"the headline was not embedded within {_PATIENCE:g} s."
+        return f"Searched by words alone: the headline was not embedded within {_PATIENCE:g} s."
 
 
 async def _reordered(question: _Question, found: Sequence[Candidate]) -> list[Candidate]:
@@ -172,7 +173,3 @@ async def _reordered(question: _Question, found: Sequence[Candidate]) -> list[Ca
 
 def _ranked(found: Sequence[Candidate]) -> list[Candidate]:
     return [replace(one, ranks={LEXICAL: rank}) for rank, one in enumerate(found, start=1)]
-
-
-def _by_words_alone(reason: str) -> str:
-    return f"Searched by words alone: {reason}"
