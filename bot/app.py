@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, TypeVar
 from bot.meaning import Embedders, mode_of, no_embedder, open_embedders
 from bot.settings import Settings
 from bot.settings.section import UNLIMITED
+from db.aliased_search import AliasedSearch
 from db.corpora import Corpora
 from db.described import Described
 from db.documents import Documents
 from db.embeddings import Embeddings
+from db.glossaries import Glossaries
 from db.model import Judgments, Ledger
 from db.pool import Database, PoolSettings
-from db.search import Search
 from db.server import EmbeddedServer
 from engine.bm25 import Bm25
 from engine.budget import Budget
@@ -54,6 +55,7 @@ class App:
     prophet: Prophet
     embeddings: Embeddings
     embedders: Embedders
+    glossaries: Glossaries
 
     async def corpus(self, name: str, *, without: Collection[str] = ()) -> Corpus:
         """Return the corpus called `name`; "" means the configured one, else the only one.
@@ -179,7 +181,9 @@ async def open_app(
             await database.require_current()
         judge = await _judge(settings, database, stack)
         bm25 = Bm25(settings.search.k1, settings.search.b)
-        search = Search(database, bm25)
+        glossaries = Glossaries(database)
+        weight = settings.glossary.headline_weight
+        search = AliasedSearch(database, glossaries, bm25, weight=weight)
         embeddings = Embeddings(database, exact_up_to=settings.embeddings.exact_up_to)
         embedders = open_embedders(settings, database, stack)
         meaning = embedders and Meaning(
@@ -193,6 +197,7 @@ async def open_app(
             prophet=Prophet(search, judge, prophecy_settings(settings), meaning),
             embeddings=embeddings,
             embedders=embedders or no_embedder,
+            glossaries=glossaries,
         )
 
 

@@ -104,7 +104,11 @@ def notice_of(prophecy: Prophecy, words: Words) -> str | None:
     about_search, about_judge = prophecy.notice or "", prophecy.verdict.notice or ""
     if about_judge not in about_search:
         about_search = f"{about_search} {about_judge}"
-    notices = (_replaced_words(prophecy.terms, words), in_language(about_search.strip(), words))
+    notices = (
+        _replaced_words(prophecy.terms, words),
+        _aliases(prophecy.terms, words),
+        in_language(about_search.strip(), words),
+    )
     return " ".join(filter(None, notices)) or None
 
 
@@ -112,7 +116,7 @@ def _replaced_words(terms: Iterable[Term], words: Words) -> str:
     """Tell which words the corpus has never seen, and what was looked for in their place."""
     neighbours: dict[str, list[str]] = {}
     for term in terms:
-        if term.neighbour_of is not None:
+        if term.neighbour_of is not None and not term.alias:
             neighbours.setdefault(term.neighbour_of, []).append(f'"{term.word}"')
     return " ".join(
         words.say(
@@ -121,4 +125,20 @@ def _replaced_words(terms: Iterable[Term], words: Words) -> str:
             neighbours=", ".join(found),
         )
         for unknown, found in neighbours.items()
+    )
+
+
+def _aliases(terms: Iterable[Term], words: Words) -> str:
+    """Tell what else was looked for by the glossary."""
+    aliases: dict[str, list[str]] = {}
+    for term in terms:
+        if term.neighbour_of is not None and term.alias:
+            aliases.setdefault(term.neighbour_of, []).append(term.word)
+    return " ".join(
+        words.say(
+            'For "{written}" also looked for {aliases}.',
+            written=written,
+            aliases=", ".join(f'"{alias}"' for alias in found),
+        )
+        for written, found in aliases.items()
     )

@@ -81,7 +81,7 @@ class Search:
                 terms.append(term)
                 if term in misspelt:
                     terms += await self._neighbours(connection, corpus, term)
-        return _without_repeats(terms)
+        return without_repeats(terms)
 
     async def top(
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
@@ -216,7 +216,7 @@ def _may_be_misspelt(term: Term) -> bool:
     return unknown and len(term.word) >= _SHORTEST_MISSPELT and term.word.isalpha()
 
 
-def _without_repeats(terms: Sequence[Term]) -> list[Term]:
+def without_repeats(terms: Sequence[Term]) -> list[Term]:
     """Drop neighbours that the headline names itself or that stand for two unknown words."""
     seen = {name for term in terms if term.neighbour_of is None for name in term.lexemes}
     kept = []

@@ -4,17 +4,22 @@ A group is a set of terms that mean the same. Terms are compared as the text sea
 that case, spaces, accents and endings do not matter. docs/glossary.md is the manual.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
 
+from engine.find import FindIndex
 from engine.find_plan import Reading
 from engine.glossary_terms import is_exact, key
 from engine.query import Phrase, Query, Unit, Word
+from engine.text import searchable
+from engine.types import Corpus
 
 # The lexemes of a word or phrase in order, of each language that makes any of it.
 Signature = Mapping[str, tuple[str, ...]]
+_EDGES = re.compile(r"^\W+|\W+$")
 Pair = tuple[str, str]  # two keys, the smaller first
 
 
@@ -125,6 +130,17 @@ def expanded(query: Query, known: Glossary, readings: Iterable[Reading], *, weig
     return query.expanded(lambda unit: found.get(unit, ()))
 
 
+async def widened(
+    index: FindIndex, corpus: Corpus, query: Query, known: Glossary, *, weight: float
+) -> Query:
+    """Return the query with the aliases that hold in a corpus. Raises the errors of the index."""
+    words = expandable(query) if known else []
+    if not words:
+        return query
+    readings = await index.read(corpus, [searchable(word.text) for word in words])
+    return expanded(query, known, readings, weight=weight)
+
+
 def _unit(alias: str) -> Unit:
     return Phrase(alias) if " " in alias else Word(alias)
 
@@ -149,7 +165,7 @@ def fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) ->
         for end in range(start + 1, min(len(words), start + 2 * known.longest) + 1):
             if end - 1 in read and not any(exact[start:end]):
                 signature = _together(read, range(start, end))
-                written = " ".join(words[start:end])
+                written = _EDGES.sub("", " ".join(words[start:end]))
                 found |= {Fired(written, alias): None for alias in known.of(signature)}
     return list(found)
 

@@ -142,7 +142,7 @@ class Scorer:
             score=combine(parts, weights) * math.prod(multipliers.values()),
             parts=parts,
             factors=multipliers,
-            matched=tuple(self.terms[index].word for index in candidate.matched),
+            matched=tuple(self.terms[index].shown for index in candidate.matched),
         )
 
     def _qualifies(self, hit: Hit) -> bool:

@@ -221,6 +221,24 @@ class EmbeddingSettings(Section):
     at_ingest: bool = Field(False, description="Whether presagio ingest makes vectors at its end.")
 
 
+class GlossarySettings(Section):
+    """Groups of words that mean the same; presagio glossary manages them."""
+
+    weight: float = Field(
+        0.7, ge=0, le=1, description="find: what an alias weighs beside a word as typed."
+    )
+    headline_weight: float = Field(
+        0.4, ge=0, le=1, description="Headlines: the same; 0 looks for no aliases."
+    )
+    suggest_terms: int = Field(
+        200, ge=2, le=1000, description="Terms that the model is asked about at a time."
+    )
+    approve_sure: bool = Field(
+        False, description="Whether pairs that the model is sure of hold without a person's word."
+    )
+    approve_unsure: bool = Field(False, description="The same for pairs it is not sure of.")
+
+
 class FetchSettings(Section):
     """How pages and feeds are fetched. Only the public web can be reached."""
 
@@ -312,6 +330,7 @@ class Sections(Section):
     score: ScoreSettings = ScoreSettings()
     llm: LlmSettings = LlmSettings()
     embeddings: EmbeddingSettings = EmbeddingSettings()
+    glossary: GlossarySettings = GlossarySettings()
     fetch: FetchSettings = FetchSettings()
     feeds: tuple[FeedSettings, ...] = ()
     polling: PollingSettings = PollingSettings()

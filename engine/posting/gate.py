@@ -17,7 +17,7 @@ def promise(prophecy: Prophecy) -> float:
     A hit must have three words in common with the headline, or all of a shorter one. The prophecy
     need not be judged; its first `HITS` hits count.
     """
-    asked = {term.word: term.neighbour_of or term.word for term in prophecy.terms}
+    asked = {term.shown: term.neighbour_of or term.word for term in prophecy.terms}
     needed = min(_WORDS, len(set(asked.values())))
 
     def in_common(hit: Hit) -> int:

@@ -8,9 +8,12 @@ import pytest
 
 from bot.app import App
 from bot.console.converse import converse, language_of
+from bot.meaning import no_embedder
 from bot.settings import load_settings
 from db.corpora import Corpora
 from db.documents import Documents
+from db.embeddings import Embeddings
+from db.glossaries import Glossaries
 from db.pool import Database
 from db.search import Search
 from engine.prophecy import Prophet
@@ -30,6 +33,9 @@ async def app(database_url: str) -> AsyncIterator[App]:
         corpora=Corpora(storage),
         documents=Documents(storage),
         prophet=Prophet(Search(storage)),
+        embeddings=Embeddings(storage),
+        embedders=no_embedder,
+        glossaries=Glossaries(storage),
     )
     await storage.close()
 

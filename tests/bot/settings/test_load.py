@@ -174,8 +174,8 @@ def test_no_secret_is_shown() -> None:
         (
             'model = "x"\n',
             'config.toml: there is no section "model".'
-            " There are: database, search, score, llm, embeddings, fetch, feeds, polling, posting,"
-            " chat, telegram, slack, logging.",
+            " There are: database, search, score, llm, embeddings, glossary, fetch, feeds, polling,"
+            " posting, chat, telegram, slack, logging.",
         ),
         (
             "[logging]\nzzz = 1\n",

@@ -1,0 +1,55 @@
+"""Headlines with the aliases of their words; implements engine.ports.SearchIndex."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from db.find import DialectIndex
+from db.glossaries import Glossaries
+from db.pool import Database
+from db.search import Search, without_repeats
+from engine.bm25 import Bm25
+from engine.glossary import Fired, fired
+from engine.text import searchable
+from engine.types import Candidate, Corpus, Filters, Term
+
+
+class AliasedSearch:
+    """Looks for what the glossary knows beside what a headline says, at a lower weight.
+
+    Where no group holds, it is db.search.Search and costs nothing.
+    """
+
+    def __init__(
+        self, database: Database, glossaries: Glossaries, bm25: Bm25 | None = None, *, weight: float
+    ) -> None:
+        self._search = Search(database, bm25)
+        self._index = DialectIndex(database)
+        self._glossaries = glossaries
+        self._weight = weight
+
+    async def terms(self, corpus: Corpus, text: str) -> list[Term]:
+        """Read `text` as Search does; the aliases come last, and no other neighbour beside one."""
+        terms = await self._search.terms(corpus, text)
+        known = await self._glossaries.of(corpus)
+        if not known or not self._weight:
+            return terms
+        words = text.split()
+        found = fired(words, await self._index.read(corpus, words), known)
+        replaced = {one.written for one in found}
+        kept = [term for term in terms if term.neighbour_of not in replaced]
+        for one in found:
+            kept += await self._alias(corpus, one)
+        return without_repeats(kept)
+
+    async def top(
+        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
+    ) -> list[Candidate]:
+        """Return the exact best `limit` documents by BM25, ties by date then id."""
+        return await self._search.top(corpus, terms, filters, limit)
+
+    async def _alias(self, corpus: Corpus, one: Fired) -> list[Term]:
+        """Return the words of an alias, which share its weight: ranking knows no phrases."""
+        read = await self._search.terms(corpus, searchable(one.alias))
+        terms = [term for term in read if term.neighbour_of is None]
+        share = self._weight / max(1, len(terms))
+        return [replace(term, weight=share, neighbour_of=one.written, alias=True) for term in terms]
