@@ -80,16 +80,12 @@ async def _followed(request: Request, found: ReadableFeed, category: str, desk: 
     if same is None or same.configured:
         _require_room(request, known, desk)
     await desk.feeds.add(chat, found.url, category=category or None, now=request.now)
-    title = title_of(found.parsed.title, found.url)
-    said = [
-        words.say("{feed} was added{category}.", feed=title, category=shown_category(category))
-        if same is None
-        else words.say(
-            "This chat gets {feed}{category}.", feed=title, category=shown_category(category)
-        )
-    ]
+    name = title_of(found.parsed.title, found.url) + shown_category(category)
     if same is None:
+        said = [words.say("{feed} was added.", feed=name)]
         said.append(words.say("What it brings from now on counts as news."))
+    else:
+        said = [words.say("This chat gets {feed}.", feed=name)]
     wish = await desk.subscriptions.get(chat)
     if wish is None or wish.mode is Mode.OFF:
         said.append(words.say("/subscribe daily 9:00 lets me post what was foretold."))
@@ -130,7 +126,7 @@ def _offer_value(number: int, url: str, category: str) -> str:
     The hash shows that whoever presses it was told the address: another chat's may be private.
     """
     value = f"{number}.{_hash(url)}"
-    with_category = f"{value}.{category}"
+    with_category = f"{value}.{category}" if category else value
     return with_category if Action.fits(f"feed::{with_category}") else value
 
 

@@ -1,11 +1,14 @@
 """`presagio doctor`: what works, and what to do about what does not."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from datetime import datetime
 
 from pydantic import SecretStr
 
 from bot.app import has_model, llm_settings, open_database
+from bot.console.check import Check
+from bot.console.news_checks import news_checks
 from bot.console.output import Output
 from bot.settings import Settings, masked_url
 from db import migrate
@@ -14,21 +17,10 @@ from db.health import EXTENSIONS, missing_extensions, server_version, statistics
 from db.pool import Database
 from engine.errors import PresagioError
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was looked at. `ok` None means that it is not set up, which is no fault."""
-
-    check: str
-    ok: bool | None
-    detail: str
-    fix: str | None = None
-
-
 _Report = Callable[[Check], None]
 
 
-async def doctor(settings: Settings, *, json: bool, output: Output) -> bool:
+async def doctor(settings: Settings, *, json: bool, output: Output, now: datetime) -> bool:
     """Write one line a check, as they come, and return True when nothing is wrong."""
     faults = 0
 
@@ -39,7 +31,7 @@ async def doctor(settings: Settings, *, json: bool, output: Output) -> bool:
 
     source = str(settings.config_file or "defaults and environment")
     report(Check(check="settings", ok=True, detail=source))
-    await _check_database(settings, report, output)
+    await _check_database(settings, report, output, now)
     report(await _model_check(settings))
     for check in await _face_checks(settings):
         report(check)
@@ -56,7 +48,9 @@ def _write(check: Check, *, json: bool, output: Output) -> None:
         output.line(f"     {check.fix}")
 
 
-async def _check_database(settings: Settings, report: _Report, output: Output) -> None:
+async def _check_database(
+    settings: Settings, report: _Report, output: Output, now: datetime
+) -> None:
     url = settings.database.url.get_secret_value()
     place = masked_url(url) if url else f"embedded, in {settings.data_dir}"
     try:
@@ -67,6 +61,8 @@ async def _check_database(settings: Settings, report: _Report, output: Output) -
                 await database.migrate()
             if await _check_migrations(database, report):
                 await _check_corpora(database, report)
+                for check in await news_checks(database, now):
+                    report(check)
     except PresagioError as error:
         detail = f"{place}: {error.message}"
         report(Check(check="database", ok=False, detail=detail, fix=error.fix))

@@ -37,10 +37,14 @@ class Output:
 
     def json(self, value: object) -> None:
         """Write one JSON object on one line, in UTF-8 whatever else the stream is written in."""
+        self.exact(f"{orjson.dumps(value).decode()}\n")
+
+    def exact(self, text: str) -> None:
+        """Write text for another program, as it is and in UTF-8."""
         screen = Screen(self.results)
         if isinstance(self.results, io.TextIOWrapper):
             self.results.reconfigure(encoding="utf-8")
-        screen.write(f"{orjson.dumps(value).decode()}\n")
+        screen.write(text)
 
     def remark(self, text: str) -> None:
         """Tell the person something that is no result."""

@@ -34,7 +34,10 @@ async def storage(_conversation_url: str) -> AsyncIterator[Database]:
     """An open pool on a database whose conversation tables are empty: faster than a new one."""
     opened = await Database.open(_conversation_url)
     async with opened.connection() as connection:
-        await connection.execute("TRUNCATE chat, turn, quota, inbox RESTART IDENTITY CASCADE")
+        await connection.execute(
+            "TRUNCATE chat, turn, quota, inbox, feed, story, shared_feed, job_outcome"
+            " RESTART IDENTITY CASCADE"
+        )
     yield opened
     await opened.close()
 

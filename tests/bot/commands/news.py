@@ -1,0 +1,86 @@
+"""A bot whose news desk reaches a stand-in for the web, and finds for its chats."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from db.finds import Finds
+from db.pool import Database
+from engine.feeds.fetch import Fetcher, FetchLimits, FetchSettings
+from engine.feeds.lookup import FeedLookup
+from engine.feeds.parsing import FeedParser
+from engine.feeds.types import Story
+from engine.posting.types import FindState
+from engine.types import Hit
+from tests.bot.conversing import Bot, bot_on, news_desk
+from tests.bot.prophecies import NOW, make_hit, make_prophecy
+from tests.db.news import brought, configured, make_headline, read
+from tests.engine.feeds.documents import item, rss
+from tests.fakes.web import WebServer, page
+
+HOUR = timedelta(hours=1)
+FEED = page(rss(item("The port is closed"), item("The port is open")), "application/rss+xml")
+LIMITS = FetchLimits(seconds=20, bytes=1_000_000)
+
+
+@dataclass
+class News:
+    """A bot, and the web that it reads."""
+
+    bot: Bot
+    web: WebServer
+    database: Database
+
+    @property
+    def feed(self) -> str:
+        return self.web.url("/feed")
+
+    async def stories(self, *titles: str) -> list[Story]:
+        """Let a feed of everybody's bring these an hour ago."""
+        now = NOW - HOUR
+        (feed,) = await configured(self.database, "https://news.test/feed", now=now - HOUR)
+        feed, _ = await brought(self.database, feed, now=now - HOUR)
+        headlines = [make_headline(title, published=now) for title in titles]
+        decision = read(feed, *headlines, now=now)
+        stories = await self.bot.services.news.feeds.settle(feed, decision, now=now)
+        assert stories is not None
+        return stories
+
+    async def found(self, story: Story, judgment: int, *, text: str) -> None:
+        """Keep a tweet that was judged for a story."""
+        hit = tweet(story.id, text, judgment)
+        await Finds(self.database).keep(
+            story,
+            "demo",
+            FindState.JUDGED,
+            coverage=0.5,
+            prophecy=make_prophecy(hit, text=story.text, date=story.published),
+            now=NOW - HOUR,
+        )
+
+
+def tweet(number: int, text: str, judgment: int) -> Hit:
+    parts = {"judgment": judgment / 6, "lexical": 0.5, "age": 0.9}
+    hit = make_hit(text=text, parts=parts)
+    return replace(hit, candidate=replace(hit.candidate, external_id=str(number)))
+
+
+@asynccontextmanager
+async def news_on(storage: Database, **desk: object) -> AsyncIterator[News]:
+    """Lend a bot with a news desk."""
+    settings = FetchSettings(allow_networks=("127.0.0.0/8",))
+    async with (
+        WebServer() as web,
+        Fetcher(settings) as fetcher,
+        FeedParser(workers=1) as parser,
+    ):
+        web.pages["/feed"] = FEED
+
+        async def fetch_list(url: str) -> bytes:
+            return (await fetcher.get(url, limits=LIMITS)).body
+
+        look_up = FeedLookup(fetcher=fetcher, parser=parser, limits=LIMITS).look_up
+        ways = {"look_up": look_up, "fetch_list": fetch_list}
+        async with bot_on(storage, news=news_desk(storage, **(ways | desk))) as bot:
+            yield News(bot, web, storage)

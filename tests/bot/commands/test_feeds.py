@@ -1,0 +1,231 @@
+"""/feeds: everybody sees them; admins add, remove, test, import and export them."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from bot.reply import Action, Button, Reply
+from bot.request import Trigger
+from db.feeds import Feeds
+from db.job_outcomes import JobOutcomes, Outcome
+from db.pool import Database
+from engine.errors import FeedUnreadable
+from engine.feeds.decide import decide
+from engine.feeds.opml import OpmlFeed, read_opml, write_opml
+from engine.feeds.types import ConfiguredFeed, Failed, Feed, PollSettings
+from tests.bot.commands.news import News, news_on
+from tests.bot.conversing import GROUP
+from tests.bot.prophecies import NOW
+from tests.fakes.web import page
+
+PAGE = """<html><head><title>The News</title>
+<link rel="alternate" type="application/rss+xml" title="All" href="/feed">
+<link rel="alternate" type="application/rss+xml" title="Sport" href="/sport"></head></html>"""
+
+
+async def yes() -> bool:
+    return True
+
+
+@pytest.fixture
+async def news(storage: Database) -> AsyncIterator[News]:
+    async with news_on(storage) as news:
+        yield news
+
+
+async def feeds_of(news: News) -> list[Feed]:
+    return await Feeds(news.database).of_chat(await news.bot.chat())
+
+
+async def test_there_is_none_at_first_and_an_example(news: News) -> None:
+    reply = await news.bot.say("/feeds")
+    assert reply.ephemeral
+    assert (reply.text or "").startswith("This chat has no feed yet.\n\nFor example: /feeds add ")
+
+
+async def test_a_feed_is_added_and_listed_with_its_number(news: News) -> None:
+    reply = await news.bot.say(f"/feeds add {news.feed}  world   news ")
+    assert reply.text == (
+        "The Lighthouse (world news) was added. What it brings from now on counts as news."
+        " /subscribe daily 9:00 lets me post what was foretold."
+    )
+    (feed,) = await feeds_of(news)
+    assert (feed.url, feed.category) == (news.feed, "world news")
+    assert (await news.bot.say("/feeds list")).text.splitlines()[:3] == [  # type: ignore[union-attr]  # it has text
+        "Feeds of this chat:",
+        f"{feed.id}. {news.feed} (world news)",
+        "   It has not been read yet.",
+    ]
+
+
+async def test_adding_again_changes_the_category(news: News) -> None:
+    await news.bot.say(f"/feeds add {news.feed}")
+    reply = await news.bot.say(f"/feeds add {news.feed} tech")
+    assert (reply.text or "").startswith("This chat gets The Lighthouse (tech).")
+    assert [feed.category for feed in await feeds_of(news)] == ["tech"]
+
+
+async def test_a_page_is_turned_into_its_feed_and_a_choice_is_offered(news: News) -> None:
+    news.web.pages |= {"/": page(PAGE), "/sport": news.web.pages["/feed"]}
+    offer = await news.bot.say(f"/feeds add {news.web.url('/')} news")
+    assert [button.label for row in offer.buttons for button in row] == ["1. All", "2. Sport"]
+    assert await feeds_of(news) == []
+    action = offer.buttons[1][0].action
+    reply = await news.bot.say(str(action), trigger=Trigger.BUTTON)
+    assert (reply.text or "").startswith("The Lighthouse (news) was added.")
+    assert reply.replaces
+    assert [(feed.url, feed.category) for feed in await feeds_of(news)] == [
+        (news.web.url("/sport"), "news")
+    ]
+
+
+async def test_a_button_needs_the_address_that_it_was_made_for(news: News) -> None:
+    """Whoever sends the numbers of other chats' feeds learns and gets nothing."""
+    news.web.pages["/"] = page(PAGE)
+    offer = await news.bot.say(f"/feeds add {news.web.url('/')}")
+    good = offer.buttons[0][0].action.value
+    number, digest = good.split(".")
+    for value in (
+        f"{number}.{'0' * 16}",
+        f"999.{digest}",
+        number,
+        "",
+        "x.y",
+        f"{'9' * 30}.{digest}",
+    ):
+        forged = Reply(
+            words=offer.words,
+            buttons=((Button(label="x", action=Action(name="feed", value=value)),),),
+        )
+        assert (await news.bot.press(forged, "feed")).toast == "This button is too old."
+    assert await feeds_of(news) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/nowhere", "127.0.0.1 has no such page (404)."),
+        ("/page", "This is a web page, not a feed. Give the address of its feed."),
+    ],
+)
+async def test_what_is_no_feed_is_told(news: News, path: str, said: str) -> None:
+    news.web.pages["/page"] = page("<html><title>x</title></html>")
+    for verb in ("add", "test"):
+        assert (await news.bot.say(f"/feeds {verb} {news.web.url(path)}")).text == said
+    assert await feeds_of(news) == []
+
+
+async def test_a_chat_adds_no_more_than_it_may(storage: Database) -> None:
+    async with news_on(storage, feeds_per_chat=1) as news:
+        news.web.pages["/other"] = news.web.pages["/feed"]
+        await Feeds(storage).configured([ConfiguredFeed(url="https://e.org/x")], now=NOW)
+        await news.bot.say(f"/feeds add {news.feed}")
+        reply = await news.bot.say(f"/feeds add {news.web.url('/other')}")
+        assert reply.text == (
+            "A chat may add 1 feeds, and this one has. /feeds remove NUMBER makes room."
+        )
+        assert "(tech)" in ((await news.bot.say(f"/feeds add {news.feed} tech")).text or "")
+        assert len(await feeds_of(news)) == 2
+
+
+async def test_a_feed_is_removed_by_its_number_or_address(news: News) -> None:
+    for name in ("number", "address"):
+        await news.bot.say(f"/feeds add {news.feed}")
+        (feed,) = await feeds_of(news)
+        which = f"{feed.id}." if name == "number" else feed.url
+        assert (await news.bot.say(f"/feeds remove {which}")).text == "The feed was removed."
+        assert await feeds_of(news) == []
+    reply = await news.bot.say(f"/feeds remove {news.feed}")
+    assert (reply.text or "").startswith("This chat has no such feed")
+
+
+async def test_what_everybody_gets_is_not_for_a_chat_to_remove(news: News) -> None:
+    await Feeds(news.database).configured([ConfiguredFeed(url=news.feed)], now=NOW)
+    reply = await news.bot.say(f"/feeds remove {news.feed}")
+    assert (reply.text or "").startswith("Everybody gets this feed")
+    assert "· for everybody" in ((await news.bot.say("/feeds")).text or "")
+    assert len(await feeds_of(news)) == 1
+
+
+async def test_a_feed_is_tried_without_being_added(news: News) -> None:
+    reply = await news.bot.say(f"/feeds test {news.feed}")
+    assert (reply.text or "").splitlines() == [
+        "The Lighthouse can be read and holds 2 entries.",
+        news.feed,
+        "- The port is closed",
+        "- The port is open",
+    ]
+    news.web.pages["/"] = page(PAGE)
+    several = await news.bot.say(f"/feeds test {news.web.url('/')}")
+    assert (several.text or "").startswith("This page names several feeds:")
+    assert await feeds_of(news) == []
+
+
+async def test_a_list_is_imported_and_exported(news: News) -> None:
+    urls = [f"https://e.org/{number}" for number in range(3)]
+    listed = write_opml([OpmlFeed(url=url, category="tech") for url in urls], title="x")
+    news.web.pages["/feeds.opml"] = page(listed, "text/x-opml")
+    reply = await news.bot.say(f"/feeds import {news.web.url('/feeds.opml')}")
+    assert reply.text == "3 feeds were added."
+    pasted = await news.bot.say(f"/feeds import {listed.decode()}")
+    assert pasted.text == "0 feeds were added. 3 were there."
+    exported = await news.bot.say("/feeds export")
+    found = read_opml((exported.text or "").encode())
+    assert [(feed.url, feed.category) for feed in found] == [(url, "tech") for url in urls]
+
+
+async def test_an_import_ends_where_the_chat_has_enough(storage: Database) -> None:
+    async with news_on(storage, feeds_per_chat=2) as news:
+        feeds = [OpmlFeed(url=f"https://e.org/{number}") for number in range(5)]
+        reply = await news.bot.say(f"/feeds import {write_opml(feeds, title='x').decode()}")
+        assert reply.text == "2 feeds were added. 3 were left out: a chat may add 2 feeds."
+        assert len(await feeds_of(news)) == 2
+
+
+async def test_what_is_no_list_is_told(news: News) -> None:
+    reply = await news.bot.say(f"/feeds import {news.feed}")
+    assert reply.text == "This is not a list of feeds. Export one as OPML from your feed reader."
+    assert (await news.bot.say("/feeds export")).text == "This chat has no feed yet."
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["add http://127.0.0.1:9/x", "remove 1", "test http://127.0.0.1:9/x", "import x", "export"],
+)
+async def test_in_groups_only_admins_change_anything_and_everybody_looks(
+    news: News, typed: str
+) -> None:
+    verb = typed.split(maxsplit=1)[0]
+    refused = await news.bot.say(f"/feeds {typed}", place=GROUP)
+    assert refused.text == f"Only admins of this chat may use /feeds {verb}."
+    assert "no feed yet" in ((await news.bot.say("/feeds", place=GROUP)).text or "")
+    allowed = await news.bot.say(f"/feeds {typed}", place=GROUP, is_admin=yes)
+    assert "Only admins" not in (allowed.text or "")
+
+
+async def test_in_groups_only_admins_press_the_offered_buttons(news: News) -> None:
+    news.web.pages["/"] = page(PAGE)
+    offer = await news.bot.say(f"/feeds add {news.web.url('/')}", place=GROUP, is_admin=yes)
+    refused = await news.bot.press(offer, "feed", place=GROUP)
+    assert refused.toast == "Only admins of this chat may use /feeds add."
+
+
+async def test_what_is_not_understood_is_told(news: News) -> None:
+    assert "/feeds knows no subscribe." in ((await news.bot.say("/feeds subscribe x")).text or "")
+    assert (await news.bot.say("/feeds add")).text.startswith("For example: /feeds add")  # type: ignore[union-attr]  # it has text
+
+
+async def test_failing_feeds_and_jobs_are_shown(news: News) -> None:
+    await news.bot.say(f"/feeds add {news.feed}")
+    (feed,) = await Feeds(news.database).claim_due(now=NOW, limit=1, lease=timedelta(minutes=1))
+    failed = Failed(error=FeedUnreadable("The feed is damaged beyond reading."))
+    decision = decide(feed, failed, now=NOW, settings=PollSettings(), jitter=0)
+    await Feeds(news.database).settle(feed, decision, now=NOW)
+    outcomes = JobOutcomes(news.database)
+    for outcome in (Outcome.DONE, Outcome.FAILED, Outcome.MISSED, Outcome.MISSED):
+        await outcomes.count("poll", outcome, now=NOW)
+    await news.bot.set_up(news.bot.face.delivered[0][0].place, language="es")
+    text = (await news.bot.say("/feeds")).text or ""
+    assert "Falla desde 2024-06-01 12:00. La fuente está demasiado dañada para leerla." in text
+    assert "En los últimos 7 días mi tarea poll: falló 1, se perdió 2." in text

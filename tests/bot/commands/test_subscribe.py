@@ -1,0 +1,128 @@
+"""/subscribe and /unsubscribe: what a chat is told unasked, shown and changed."""
+
+from datetime import time
+
+import pytest
+
+from bot.request import Place
+from db.feeds import Feeds
+from db.pool import Database
+from engine.feeds.types import ConfiguredFeed
+from engine.posting.types import Mode, Subscription
+from tests.bot.conversing import GROUP, Bot, bot_on, news_desk
+from tests.bot.prophecies import NOW
+
+TOPIC = Place(platform="test", chat_id="p", private=True, thread="77")
+
+
+async def yes() -> bool:
+    return True
+
+
+async def wish_of(bot: Bot) -> Subscription | None:
+    return await bot.services.news.subscriptions.get(await bot.chat())
+
+
+async def test_whoever_asks_is_shown_what_can_be_said(bot: Bot) -> None:
+    for text in ("/subscribe", "/subscribe help"):
+        reply = await bot.say(text)
+        lines = (reply.text or "").splitlines()
+        assert lines[0] == "This chat is told nothing unasked."
+        assert "best N: at most so many in a daily post (1 to 10)." in lines
+        assert "/subscribe daily 8:30 weekdays mon-fri best 5" in lines
+        labels = [button.label for row in reply.buttons for button in row]
+        assert labels == ["Every day at 9:00", "At once"]
+    assert await wish_of(bot) is None
+
+
+async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) -> None:
+    await bot.set_up(TOPIC, time_zone="Europe/Madrid")
+    reply = await bot.say("/subscribe daily 8:30 best 5 must coffee")
+    assert (reply.text or "").splitlines()[:2] == [
+        'This chat is subscribed: daily 08:30 best 5 threshold 5 must "coffee"',
+        "Next post: June 2, 2024, 08:30 (Europe/Madrid).",
+    ]
+    wish = await wish_of(bot)
+    assert wish is not None
+    assert (wish.mode, wish.at, wish.best, wish.must) == (Mode.DAILY, time(8, 30), 5, ("coffee",))
+    assert wish.since == NOW
+    assert wish.thread is None
+
+
+async def test_a_chat_without_a_zone_is_told_of_it(bot: Bot) -> None:
+    assert "/settings timezone Europe/Madrid" in ((await bot.say("/subscribe daily")).text or "")
+
+
+async def test_here_is_the_thread_of_whoever_says_it(bot: Bot) -> None:
+    reply = await bot.say("/subscribe instant here", place=TOPIC)
+    assert "Posts go to one thread" in (reply.text or "")
+    wish = await wish_of(bot)
+    assert wish is not None
+    assert wish.thread == "77"
+    await bot.say("/subscribe chat", place=TOPIC)
+    wish = await wish_of(bot)
+    assert wish is not None
+    assert (wish.thread, wish.mode) == (None, Mode.INSTANT)
+
+
+async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
+    reply = await bot.say("/subscribe instant must tea")
+    offered = [[button.label for button in row] for row in reply.buttons]
+    assert offered == [
+        ["Every day at 9:00", "Off"],
+        ["best 1", "best 5"],
+        ["threshold 4", "threshold 6"],
+    ]
+    pressed = await bot.press(reply, "subscribe")
+    assert (pressed.replaces, pressed.toast) == (True, "Noted.")
+    assert (pressed.text or "").startswith("This chat is subscribed: daily 09:00 best 3")
+    wish = await wish_of(bot)
+    assert wish is not None
+    assert wish.must == ("tea",)
+
+
+async def test_a_chat_unsubscribes(bot: Bot) -> None:
+    await bot.say("/subscribe daily 7:00 best 2")
+    reply = await bot.say("/unsubscribe")
+    assert (reply.text or "").startswith("This chat is told nothing unasked.")
+    wish = await wish_of(bot)
+    assert wish is not None
+    assert (wish.mode, wish.best) == (Mode.OFF, 2)
+    assert await bot.services.news.subscriptions.active() == []
+
+
+async def test_what_cannot_be_is_told_and_changes_nothing(bot: Bot) -> None:
+    reply = await bot.say("/subscribe best 99")
+    assert reply.text == "best takes a number from 1 to 10."
+    assert await wish_of(bot) is None
+
+
+@pytest.mark.parametrize("name", ["subscribe", "unsubscribe"])
+async def test_in_groups_only_admins_subscribe(bot: Bot, name: str) -> None:
+    refused = await bot.say(f"/{name}", place=GROUP)
+    assert refused.text == f"Only admins of this chat may use /{name}."
+    assert "Only" not in ((await bot.say(f"/{name}", place=GROUP, is_admin=yes)).text or "")
+    shown = await bot.say("/subscribe daily", place=GROUP, is_admin=yes)
+    assert (await bot.press(shown, "subscribe", place=GROUP)).toast == (
+        "Only admins of this chat may use /subscribe."
+    )
+
+
+async def test_what_keeps_posts_away_is_told(storage: Database) -> None:
+    async with bot_on(storage, news=news_desk(storage, has_model=False)) as bot:
+        text = (await bot.say("/subscribe daily")).text or ""
+        assert "This chat has no feed yet." in text
+        assert (
+            "Not judged: no language model is set up. So nothing is posted, unless:"
+            " /subscribe unjudged on"
+        ) in text
+        await Feeds(storage).configured([ConfiguredFeed(url="https://e.org/x")], now=NOW)
+        text = (await bot.say("/subscribe unjudged on")).text or ""
+        assert "no feed" not in text
+        assert "no language model" not in text
+
+
+async def test_in_spanish(bot: Bot) -> None:
+    await bot.set_up(TOPIC, language="es")
+    text = (await bot.say("/subscribe daily 9:00")).text or ""
+    assert "Próxima publicación: 2 de junio de 2024, 09:00 (UTC)." in text

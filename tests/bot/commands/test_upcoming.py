@@ -1,0 +1,146 @@
+"""/today, /preview and /history: what would be posted, is posted now, and was posted."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from bot.jobs.content import NothingFound, to_json
+from bot.jobs.digest import digest
+from bot.jobs.saying import reply_of
+from bot.reply import Reply
+from db.pool import Database
+from engine.posting.types import Leased, OwedNotice, Subscription
+from tests.bot.commands.news import News, news_on
+from tests.bot.conversing import GROUP, event
+from tests.bot.prophecies import NOW
+
+MINUTE = timedelta(minutes=1)
+COFFEE, TEA = "Coffee prices soar everywhere", "Parliament debates the harbour"
+
+
+@pytest.fixture
+async def news(storage: Database) -> AsyncIterator[News]:
+    async with news_on(storage) as news:
+        yield news
+
+
+async def with_finds(news: News) -> None:
+    coffee, tea = await news.stories(COFFEE, TEA)
+    await news.found(coffee, 6, text="Coffee will be dear, mark my words")
+    await news.found(tea, 3, text="The harbour again")
+
+
+async def leased(news: News) -> list[Leased]:
+    return await news.bot.services.news.outbox.lease(["test"], now=NOW, limit=9, lease=MINUTE)
+
+
+async def owed(news: News) -> list[Reply]:
+    found = await leased(news)
+    replies = [await reply_of(one.delivery, news.bot.services.answers) for one in found]
+    return [reply for reply in replies if reply]
+
+
+class TestToday:
+    async def test_it_is_posted_through_the_outbox_and_never_again(self, news: News) -> None:
+        await with_finds(news)
+        assert await news.bot.hear(event("/today")) is None
+        (reply,) = await owed(news)
+        assert reply.text == "The news of June 1, 2024, foretold:"
+        assert [item.headline for item in reply.items] == [f"{COFFEE}!"]
+        again = await news.bot.say("/today")
+        assert again.text == "Nothing to tell just now; /preview says why."
+        chat = await news.bot.chat()
+        wish = await news.bot.services.news.subscriptions.set(
+            replace((await _subscribed(news)), chat=chat, since=None), now=NOW - 2 * MINUTE
+        )
+        assert await digest(news.bot.services.news.deciding, now=NOW + 21 * 60 * MINUTE) == 0
+        assert wish.chat == chat
+
+    async def test_it_goes_to_where_it_was_asked_for(self, news: News) -> None:
+        await with_finds(news)
+        place = replace(GROUP, thread="42")
+        assert await news.bot.hear(event("/today", place=place)) is None
+        (one,) = await leased(news)
+        assert (one.delivery.chat.external_id, one.delivery.thread) == (GROUP.chat_id, "42")
+
+    async def test_what_came_before_the_chat_subscribed_counts(self, news: News) -> None:
+        await with_finds(news)
+        await _subscribed(news)
+        assert await news.bot.hear(event("/today")) is None
+        assert len(await owed(news)) == 1
+
+    async def test_where_nobody_delivers_it_is_the_answer(self, storage: Database) -> None:
+        async with news_on(storage, delivers=frozenset()) as news:
+            await with_finds(news)
+            reply = await news.bot.say("/today")
+            assert [item.headline for item in reply.items] == [f"{COFFEE}!"]
+            assert "1. score" in ((await news.bot.press(reply, "why")).text or "")
+            assert await owed(news) == []
+
+
+class TestPreview:
+    async def test_it_says_what_when_and_why_not_the_rest(self, news: News) -> None:
+        await with_finds(news)
+        wish = await _subscribed(news)
+        async with news.database.connection() as connection:
+            await connection.execute("UPDATE subscription SET since = $1", NOW - timedelta(days=2))
+        reply = await news.bot.say("/preview")
+        assert reply.ephemeral
+        assert (reply.text or "").splitlines() == [
+            "Next post: June 2, 2024, 09:00 (UTC).",
+            "",
+            "As of now it would tell:",
+            f"1. {COFFEE}!",
+            "   March 1, 2014, 10 years before: Coffee will be dear, mark my words",
+            "",
+            "And not:",
+            f"- {TEA}!: judged 3 of 6, less than 5",
+        ]
+        assert await owed(news) == []
+        assert wish.best == 3
+
+    async def test_news_from_before_the_chat_subscribed_is_left_out(self, news: News) -> None:
+        await with_finds(news)
+        await _subscribed(news)
+        text = (await news.bot.say("/preview")).text or ""
+        assert "As of now it would tell nothing." in text
+        assert f"- {COFFEE}!: from before this chat subscribed" in text
+
+    async def test_stories_that_nothing_was_found_for_are_counted(self, news: News) -> None:
+        await news.stories(COFFEE, TEA)
+        text = (await news.bot.say("/preview")).text or ""
+        assert "This chat is told nothing unasked; /subscribe changes that." in text
+        assert "2 stories are still being searched." in text
+
+
+class TestHistory:
+    async def test_nothing_yet(self, news: News) -> None:
+        assert (await news.bot.say("/history")).text == "Nothing was posted here unasked yet."
+
+    async def test_posts_and_what_became_of_them(self, news: News) -> None:
+        await with_finds(news)
+        outbox = news.bot.services.news.outbox
+        await news.bot.hear(event("/today"))
+        (sent,) = await leased(news)
+        await outbox.sent(sent, "1", now=NOW)
+        for key, content in (("a", to_json(NothingFound(day=NOW.date()))), ("b", '{"kind": "?"}')):
+            notice = OwedNotice(chat=sent.delivery.chat, thread=None, key=key, content=content)
+            await outbox.owe_notice(notice, now=NOW)
+        (refused,) = await leased(news)
+        await outbox.fail(refused, "It could not be sent for a day.", now=NOW)
+        assert ((await news.bot.say("/history")).text or "").splitlines() == [
+            "The last posts of this chat:",
+            "2024-06-01 12:00 · not sent yet · …",
+            "2024-06-01 12:00 · given up (It could not be sent for a day.)"
+            " · No old tweet foretold the news of June 1, 2024.",
+            f"2024-06-01 12:00 · sent · {COFFEE}!",
+        ]
+
+
+async def _subscribed(news: News) -> Subscription:
+    await news.bot.say("/subscribe daily 9:00")
+    wish = await news.bot.services.news.subscriptions.get(await news.bot.chat())
+    assert wish is not None
+    return wish
