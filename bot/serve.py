@@ -69,12 +69,18 @@ class Hall:
     now: Callable[[], datetime]
 
 
-async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
+async def serve(
+    app: App,
+    *,
+    now: Callable[[], datetime],
+    said: Callable[[str], None],
+    clock_rate: float = 1.0,
+) -> None:
     """Listen on all faces until cancelled, or until none can listen any more.
 
     A face that cannot start says so and leaves the others alone. Cancelled, it finishes what is
-    under way within ten seconds. Raises SettingsError when no face is set up, FaceFailed when
-    the last one has failed, StorageError.
+    under way within ten seconds. `clock_rate` is how many seconds `now` counts in one. Raises
+    SettingsError when no face is set up, FaceFailed when the last one has failed, StorageError.
     """
     async with AsyncExitStack() as stack:
         turns = await stack.enter_async_context(Turns(app.database))
@@ -90,7 +96,9 @@ async def serve(app: App, *, now: Callable[[], datetime], said: Callable[[str], 
             )
         leader = await stack.enter_async_context(Leader(app.database))
         posters = posters_of(app.settings, hall.chats)
-        works = await stack.enter_async_context(open_works(app, fetcher, posters, now=now))
+        works = await stack.enter_async_context(
+            open_works(app, fetcher, posters, now=now, clock_rate=clock_rate)
+        )
         jobs = Scheduler(works.jobs(), leader=leader, outcomes=works.outcomes, now=now)
         aside = [
             asyncio.create_task(jobs.run()),

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.app import App, budget_of, has_model, llm_settings
 from bot.face import Poster
-from bot.jobs.deliver import Delivering, deliver
+from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
 from bot.jobs.digest import Deciding, digest
 from bot.jobs.news import News
 from bot.jobs.poll import Polling, poll
@@ -57,6 +57,7 @@ class Works:
     configured: Sequence[ConfiguredFeed]
     news_kept: timedelta
     now: Callable[[], datetime]
+    clock_rate: float = 1.0  # seconds that `now` counts in one
 
     async def poll(self) -> int:
         """Poll the feeds that are due, those of the settings among them; return how many."""
@@ -88,28 +89,37 @@ class Works:
 
     def jobs(self) -> tuple[Job, ...]:
         """Return the jobs as `presagio serve` runs them."""
+        second = 1 / self.clock_rate
         return (
-            Job(name="poll", work=self.poll, every=15, timeout=600),
-            Job(name="search", work=self.search, every=15, timeout=600),
-            Job(name="digest", work=self.digest, every=15, timeout=120),
+            Job(name="poll", work=self.poll, every=15 * second, timeout=600),
+            Job(name="search", work=self.search, every=15 * second, timeout=600),
+            Job(name="digest", work=self.digest, every=15 * second, timeout=120),
             Job(
                 name="deliver",
                 work=self.deliver,
-                every=1,
+                every=second,
                 timeout=170,
                 leader=False,
                 finishes=True,
                 counts_idle=False,
             ),
-            Job(name="tidy", work=self.tidy, every=3600, timeout=600),
+            Job(name="tidy", work=self.tidy, every=3600 * second, timeout=600),
         )
 
 
 @asynccontextmanager
 async def open_works(
-    app: App, fetcher: Fetcher, posters: Sequence[Poster], *, now: Callable[[], datetime]
+    app: App,
+    fetcher: Fetcher,
+    posters: Sequence[Poster],
+    *,
+    now: Callable[[], datetime],
+    clock_rate: float = 1.0,
 ) -> AsyncIterator[Works]:
-    """Lend the works; the processes that read feeds end with the block."""
+    """Lend the works; the processes that read feeds end with the block.
+
+    A rehearsal whose `now` counts more than one second in a second says so by `clock_rate`.
+    """
     async with AsyncExitStack() as stack:
         parser = await stack.enter_async_context(FeedParser())
         database, settings = app.database, app.settings
@@ -138,12 +148,14 @@ async def open_works(
                 answers=Answers(database),
                 chats=Chats(database),
                 posters={poster.platform: poster for poster in posters},
+                seconds=DELIVERY_SECONDS / clock_rate,
             ),
             outcomes=JobOutcomes(database),
             stories=stories,
             configured=configured_feeds(settings),
             news_kept=timedelta(days=settings.polling.keep_days),
             now=now,
+            clock_rate=clock_rate,
         )
 
 
