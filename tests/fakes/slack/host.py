@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, Middleware
 
 _MOST_BODY = 1 << 26
 
@@ -11,7 +11,8 @@ _MOST_BODY = 1 << 26
 class Host:
     """Serves routes between `start` and `stop`. `broken` holds what went wrong in a handler."""
 
-    def __init__(self) -> None:
+    def __init__(self, middlewares: Sequence[Middleware] = ()) -> None:
+        self._middlewares = middlewares
         self.broken: list[Exception] = []
         self.address = ""
         self._runner: web.AppRunner | None = None
@@ -27,7 +28,7 @@ class Host:
                 self.broken.append(exc)
                 raise
 
-        app = web.Application(client_max_size=_MOST_BODY, middlewares=[notes])
+        app = web.Application(client_max_size=_MOST_BODY, middlewares=[notes, *self._middlewares])
         app.add_routes(routes)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()

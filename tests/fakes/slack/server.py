@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from tests.fakes.slack.app import App
 from tests.fakes.slack.chat import Chat
@@ -49,9 +50,11 @@ class SlackServer:
         timing: Timing | None = None,
         seed: int = 0,
         clock: Callable[[], float] = time.time,
+        middlewares: Sequence[Middleware] = (),
     ) -> None:
-        """`seed` decides which connection gets an envelope, `clock` tells seconds since 1970."""
-        self.host = Host()
+        """`seed` decides which connection gets an envelope, `clock` tells seconds since 1970;
+        `middlewares` stand before everything."""
+        self.host = Host(middlewares)
         self.changes = Changes()
         self.faults = FaultPlan()
         self.workspace = Workspace(self._publish, clock, self.changes)

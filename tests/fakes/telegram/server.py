@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from tests.fakes.telegram.chats import Chat, Status
 from tests.fakes.telegram.endpoint import Call, Endpoint
@@ -31,8 +32,11 @@ class TelegramServer:
         privacy_mode: bool = True,
         limits: RateLimits | None = None,
         clock: Callable[[], float] = time.time,
+        middlewares: Sequence[Middleware] = (),
     ) -> None:
+        """`clock` tells seconds since 1970; `middlewares` stand before all methods."""
         self.token = token
+        self._middlewares = middlewares
         self.world = World(username, privacy_mode=privacy_mode, clock=clock)
         self.world.add_user("Group", id=ANONYMOUS_ADMIN, username="GroupAnonymousBot", is_bot=True)
         self._endpoint = Endpoint(self.world, token, limits)
@@ -58,7 +62,7 @@ class TelegramServer:
 
     async def start(self) -> None:
         """Listen; a server that was stopped comes back under its port."""
-        app = web.Application(client_max_size=60 << 20)
+        app = web.Application(client_max_size=60 << 20, middlewares=self._middlewares)
         app.router.add_route("*", "/{path:.*}", self._endpoint.serve)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()

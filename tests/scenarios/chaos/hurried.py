@@ -1,0 +1,53 @@
+"""`presagio serve` by a clock that runs faster.
+
+`python -m tests.scenarios.chaos.hurried START RATE` takes what `HurriedClock` is made of.
+
+Intervals, leases, pauses and the time for one delivery shrink with it; what is agreed with the
+server, such as how soon a dead leader is replaced, does not.
+"""
+
+import sys
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.app import open_app
+from bot.logs import configure_logging
+from bot.serve import serve
+from bot.settings import load_settings
+from bot.stopping import run
+
+
+@dataclass(frozen=True)
+class HurriedClock:
+    """Counts `rate` seconds in one from `start` (seconds since 1970) on, in every process alike."""
+
+    start: float
+    rate: float
+
+    def __call__(self) -> datetime:
+        return datetime.fromtimestamp(self.seconds(), UTC)
+
+    def seconds(self) -> float:
+        """Return the same as seconds since 1970."""
+        return self.start + (time.time() - self.start) * self.rate
+
+    @property
+    def arguments(self) -> tuple[str, str]:
+        """What a process by this clock is started with."""
+        return repr(self.start), repr(self.rate)
+
+
+def _said(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+async def _serve(clock: HurriedClock) -> None:
+    settings = load_settings()
+    configure_logging(settings.logging)
+    async with open_app(settings, progress=_said) as app:
+        await serve(app, now=clock, said=_said, clock_rate=clock.rate)
+
+
+if __name__ == "__main__":
+    run(_serve(HurriedClock(*map(float, sys.argv[1:]))))

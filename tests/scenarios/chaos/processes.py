@@ -1,0 +1,92 @@
+"""Processes that serve, each of which may be killed, frozen, or told to end."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import psutil  # type: ignore[import-untyped]  # no type information
+
+from tests.bot.command_line import ROOT
+from tests.scenarios.chaos.hurried import HurriedClock
+
+_MODULE = "tests.scenarios.chaos.hurried"
+_END_SECONDS = 20.0
+
+
+@dataclass
+class Processes:
+    """Those that run. What they write goes to `log`."""
+
+    clock: HurriedClock
+    environ: Mapping[str, str]
+    log: IO[bytes]
+    running: list["asyncio.subprocess.Process"] = field(default_factory=list)
+
+    async def start(self) -> "asyncio.subprocess.Process":
+        """Start one; it listens a few seconds later."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", _MODULE, *self.clock.arguments),
+            cwd=ROOT,
+            env=os.environ | self.environ,
+            stdout=self.log,
+            stderr=self.log,
+        )
+        self.running.append(process)
+        return process
+
+    async def kill(self, process: "asyncio.subprocess.Process") -> None:
+        """End one without a word."""
+        process.kill()
+        await process.wait()
+        self.running.remove(process)
+
+    async def end(self, process: "asyncio.subprocess.Process") -> None:
+        """Ask one to end, and wait until it has."""
+        process.terminate()
+        async with asyncio.timeout(_END_SECONDS):
+            await process.wait()
+        self.running.remove(process)
+
+    @staticmethod
+    def freeze(process: "asyncio.subprocess.Process") -> None:
+        """Let one stand still until it is killed."""
+        process.send_signal(signal.SIGSTOP)
+
+    def dead(self) -> int:
+        """Return how many have ended by themselves."""
+        return sum(process.returncode is not None for process in self.running)
+
+    def behind(self, port: int) -> "asyncio.subprocess.Process | None":
+        """Return the one that a connection from a local port comes from."""
+        for process in self.running:
+            with suppress(psutil.Error):
+                connections = psutil.Process(process.pid).net_connections("tcp")
+                if any(one.laddr and one.laddr.port == port for one in connections):
+                    return process
+        return None
+
+    def numbered(self, pid: int) -> "asyncio.subprocess.Process":
+        """Return the one with a process id."""
+        return next(process for process in self.running if process.pid == pid)
+
+
+@asynccontextmanager
+async def processes(
+    clock: HurriedClock, environ: Mapping[str, str], log: Path
+) -> AsyncIterator[Processes]:
+    """Lend none that runs yet; those that run at the end are killed."""
+    with log.open("ab") as file:
+        troupe = Processes(clock, environ, file)
+        try:
+            yield troupe
+        finally:
+            for process in [*troupe.running]:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()

@@ -1,0 +1,31 @@
+"""A database server that is restarted under those who use it."""
+
+import time
+from typing import Literal
+
+from db.account import run, server_account
+from db.binaries import find_binaries
+from db.postmaster import State, observe, start
+from db.server import EmbeddedServer
+
+# A crash of the machine may cost this server its data, a crash of its own may not.
+CARELESS = {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}
+
+_SECONDS = 60
+
+Mode = Literal["fast", "immediate"]
+
+
+def restart(server: EmbeddedServer, mode: Mode) -> float:
+    """Stop the server and start it again; return how many seconds it was away.
+
+    "immediate" is as good as a crash: it recovers from its log.
+    """
+    folder, binaries, begun = server.folder, find_binaries(), time.monotonic()
+    account = server_account((folder, folder.parent))
+    stop = binaries.command("pg_ctl", "-D", ".", "-m", mode, "-t", str(_SECONDS), "-w", "stop")
+    code, output = run(stop, account, folder=folder)
+    assert code == 0 or observe(folder)[0] is State.ABSENT, output
+    start(folder, binaries, account, progress=lambda _: None, seconds=_SECONDS)
+    assert observe(folder)[0] is State.READY
+    return time.monotonic() - begun

@@ -1,0 +1,365 @@
+"""The whole of it: feeds, a model, two platforms, a database and several processes."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from db.chats import Chats
+from db.pool import Database
+from db.server import EmbeddedServer
+from db.subscriptions import Subscriptions
+from engine.errors import StorageError
+from engine.posting.types import Mode, Subscription
+from tests.db.corpus import document, load
+from tests.fakes.model import ModelServer, scoring
+from tests.fakes.slack import SlackServer
+from tests.fakes.telegram import TelegramServer
+from tests.fakes.web import WebServer
+from tests.scenarios.chaos import omens
+from tests.scenarios.chaos.hurried import HurriedClock
+from tests.scenarios.chaos.omens import Omen
+from tests.scenarios.chaos.processes import Processes, processes
+from tests.scenarios.chaos.server import CARELESS, restart
+from tests.scenarios.chaos.trouble import Known, Trouble, slack_slows_down, telegram_slows_down
+from tests.scenarios.stage import judged_by_words
+
+_LOOK_SECONDS = 0.2
+_AIM_SECONDS = 10.0
+_BEST = 10
+# Begun and not settled: what a process that dies now may have shown.
+_UNDER_WAY = """
+SELECT c.external_id, d.content::text FROM delivery d JOIN chat c ON c.id = d.chat_id
+ WHERE d.state = 'owed' AND d.begun_at IS NOT NULL AND d.lease IS NOT NULL
+"""
+_DELIVERIES = """
+SELECT c.external_id, d.content::text, d.state FROM delivery d JOIN chat c ON c.id = d.chat_id
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much of everything. Half of the chats are on Telegram, one in five is told daily."""
+
+    stories: int
+    chats: int
+    categories: int  # of stories; each chat follows two
+    kills: int
+    restarts: int
+    pause: float  # seconds between two kills, on average
+    rate: float  # of the clock
+    waves: int  # in which the feeds bring the stories
+    daily_after: timedelta  # by that clock
+    processes: int = 3
+    seed: int = 4
+
+
+@dataclass(frozen=True)
+class Told:
+    """A chat with what it wants."""
+
+    platform: str
+    external_id: str
+    subscription: Subscription
+
+
+@dataclass
+class Chaos:
+    """Everything, running, and what was done to it."""
+
+    size: Size
+    clock: HurriedClock
+    telegram: TelegramServer
+    slack: SlackServer
+    model: ModelServer
+    web: WebServer
+    trouble: dict[str, Trouble]
+    server: EmbeddedServer
+    database: Database
+    processes: Processes
+    stories: Sequence[Omen]
+    chats: list[Told] = field(default_factory=list)
+    killed_with: Counter[Known] = field(default_factory=Counter)  # posts under way at a kill
+    done: Counter[str] = field(default_factory=Counter)  # kills and restarts, by kind
+    _published: int = 0
+
+    @property
+    def categories(self) -> list[str]:
+        return [f"c{number}" for number in range(self.size.categories)]
+
+    # What is there before
+
+    async def people(self) -> None:
+        """Let the chats be and subscribe."""
+        daily = (self.clock() + self.size.daily_after).time().replace(second=0, microsecond=0)
+        for number in range(self.size.chats):
+            platform = ("telegram", "slack")[number % 2]
+            external_id = self._place(platform, number)
+            chat = await Chats(self.database).meet(
+                platform, external_id, private=False, title=f"Chat {number}"
+            )
+            follows = islice(cycle(self.categories), number // 2, number // 2 + 2)
+            mode = Mode.DAILY if number % 10 in (6, 7) else Mode.INSTANT
+            wish = Subscription(
+                chat=chat, mode=mode, at=daily, best=_BEST, categories=tuple(follows)
+            )
+            stored = await Subscriptions(self.database).set(wish, now=self.clock())
+            self.chats.append(Told(platform, external_id, stored))
+
+    def _place(self, platform: str, number: int) -> str:
+        if platform == "telegram":
+            owner = self.telegram.user(f"Owner {number}")
+            return str(self.telegram.group(f"Chat {number}", admins=[owner]).id)
+        return self.slack.channel(f"chat-{number}", [self.slack.user(f"u{number}")]).id
+
+    async def tweets(self) -> None:
+        """Fill the corpus, one tweet a story."""
+        documents = [
+            document(one.code, one.tweet, day=number, author="ana")
+            for number, one in enumerate(self.stories)
+        ]
+        await load(self.database, "tweets", documents, "english")
+
+    def publish(self, number: int) -> None:
+        """Let the feeds hold so many stories."""
+        self._published = number
+        for category in self.categories:
+            page = omens.feed(category, self.stories[:number])
+            self.web.pages[omens.path(category)] = page
+
+    # What is done to it
+
+    async def play(self, said: Callable[[str], None] = lambda _: None) -> None:
+        """Bring the stories in waves, while processes are killed and the database restarts."""
+        for _ in range(self.size.processes):
+            await self.processes.start()
+        await self.until(self._primed, "the feeds were read", 60)
+        said("the feeds are being read")
+        waves = asyncio.create_task(self._waves())
+        await self._kills(said)
+        await waves
+        for trouble in self.trouble.values():
+            trouble.cease()
+
+    async def _waves(self) -> None:
+        waves, seconds = self.size.waves, self.size.kills * self.size.pause
+        for wave in range(1, waves + 1):
+            self.publish(self.size.stories * wave // waves)
+            await asyncio.sleep(seconds / waves)
+
+    async def _kills(self, said: Callable[[str], None]) -> None:
+        """Kill at random, and every other time a process whose post has just been shown."""
+        chance, size = random.Random(self.size.seed), self.size
+        every = max(1, size.kills // (size.restarts + 1))
+        for number in range(1, size.kills + 1):
+            await asyncio.sleep(size.pause * chance.uniform(0.3, 1.7))
+            if number % 2:
+                await self._kill_any(chance)
+            else:
+                await self._kill_sender(("telegram", "slack")[number // 2 % 2], chance)
+            await self.processes.start()
+            if number % every == 0 and self.done.total() - number < size.restarts:
+                await self._restart()
+            said(f"{number} of {size.kills} kills")
+
+    async def _kill_any(self, chance: random.Random) -> None:
+        await self._kill(chance.choice(self.processes.running), "killed at random")
+
+    async def _kill_sender(self, platform: str, chance: random.Random) -> None:
+        try:
+            async with asyncio.timeout(_AIM_SECONDS):
+                port = await self.trouble[platform].sender()
+        except TimeoutError:  # nothing is being sent there
+            return await self._kill_any(chance)
+        process = self.processes.behind(port)
+        assert process, "nobody has sent this"
+        return await self._kill(process, f"killed between send and settle, {platform}")
+
+    async def _kill(self, process: "asyncio.subprocess.Process", how: str) -> None:
+        """Kill, and note what was under way: of that process, or of another."""
+        await self.processes.kill(process)
+        self.done[how] += 1
+        for chat, content in await self.rows(_UNDER_WAY):
+            self.killed_with[Known(chat, omens.codes(content))] += 1
+
+    async def _restart(self) -> None:
+        """Restart the database, as an administrator does and as a crash does, in turn."""
+        mode = "immediate" if self.done["restarted, fast"] > self._crashes() else "fast"
+        await asyncio.to_thread(restart, self.server, mode)
+        self.done[f"restarted, {mode}"] += 1
+
+    def _crashes(self) -> int:
+        return self.done["restarted, immediate"]
+
+    # What came of it
+
+    async def settled(self) -> None:
+        """Return when every chat was told of all that it is to be told, or too much time went."""
+        await self.until(self._all_told, "everything was told", 300)
+
+    async def _primed(self) -> bool:
+        rows = await self.rows("SELECT count(*) FROM feed WHERE succeeded_at IS NOT NULL")
+        return rows == [(self.size.categories,)]
+
+    async def _all_told(self) -> bool:
+        rows = await self.rows(
+            "SELECT (SELECT count(*) FROM delivery WHERE state = 'owed'),"
+            "       (SELECT count(*) FROM digest)"
+        )
+        daily = sum(one.subscription.mode is Mode.DAILY for one in self.chats)
+        return rows == [(0, daily)] and not self.missing()
+
+    def shown(self, platform: str) -> Counter[Known]:
+        """Count what people see in the chats of a platform."""
+        if platform == "slack":
+            said = [(one.channel.id, one.visible) for one in self.slack.bot_messages]
+        else:
+            chats = self.telegram.world.chats.values()
+            said = [(str(one.id), post.text) for one in chats for post in one.bot_messages]
+        return Counter(Known(chat, omens.codes(text)) for chat, text in said)
+
+    def missing(self) -> set[Known]:
+        """Return the stories that a chat should have been told at once and was not."""
+        shown = self.shown("telegram") + self.shown("slack")
+        return {
+            Known(told.external_id, (story.code,))
+            for told in self.chats
+            if told.subscription.mode is Mode.INSTANT
+            for story in self.stories
+            if story.category in told.subscription.categories
+        } - shown.keys()
+
+    async def deliveries(self) -> dict[Known, str]:
+        """Return the state of every post that was ever decided."""
+        rows = await self.rows(_DELIVERIES)
+        found = {Known(chat, omens.codes(content)): state for chat, content, state in rows}
+        assert len(found) == len(rows), "a story was decided twice for a chat"
+        return found
+
+    def unexcused(self) -> dict[Known, int]:
+        """Return the posts that were shown more often than losses and kills excuse.
+
+        Slack can be asked what arrived: nothing excuses it.
+        """
+        excuses = self.killed_with + self.trouble["telegram"].unknown
+        telegram = {
+            post: times - 1 - excuses[post] for post, times in self.shown("telegram").items()
+        }
+        slack = {post: times - 1 for post, times in self.shown("slack").items()}
+        return {post: times for post, times in (telegram | slack).items() if times > 0}
+
+    # Looking
+
+    async def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        """What the database says, as soon as it says anything."""
+        while True:
+            try:
+                async with self.database.connection() as connection:
+                    return [tuple(row) for row in await connection.fetch(statement)]
+            except StorageError:
+                await asyncio.sleep(_LOOK_SECONDS)
+
+    async def until(self, holds: Callable[[], Awaitable[bool]], what: str, seconds: float) -> None:
+        """Wait for what other processes bring about. AssertionError when it takes too long."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not await holds():  # noqa: ASYNC110 - they tell nobody here
+                    await asyncio.sleep(_LOOK_SECONDS)
+        except TimeoutError:
+            missing = sorted(self.missing())[:5] if self.chats else ()
+            raise AssertionError(f"not within {seconds:g} s: {what}; missing {missing}") from None
+
+
+@asynccontextmanager
+async def chaos(size: Size, folder: Path) -> AsyncIterator[Chaos]:
+    """Lend everything, on a server of its own in `folder`; no process runs yet."""
+    clock = HurriedClock(time.time(), size.rate)
+    trouble = {
+        "telegram": Trouble(telegram_slows_down, size.seed),
+        "slack": Trouble(slack_slows_down, size.seed + 1),
+    }
+    server = EmbeddedServer(folder / "data", extra=CARELESS)
+    await asyncio.to_thread(server.acquire)
+    try:
+        async with _surrounded(size, clock, trouble, server, folder) as stage:
+            yield stage
+    finally:
+        await asyncio.to_thread(server.release)
+
+
+@asynccontextmanager
+async def _surrounded(
+    size: Size,
+    clock: HurriedClock,
+    trouble: dict[str, Trouble],
+    server: EmbeddedServer,
+    folder: Path,
+) -> AsyncIterator[Chaos]:
+    """Everything on a server that runs. No request may have been wrong."""
+    before = {name: (one.middleware,) for name, one in trouble.items()}
+    async with (
+        TelegramServer(clock=clock.seconds, middlewares=before["telegram"]) as telegram,
+        SlackServer(clock=clock.seconds, middlewares=before["slack"]) as slack,
+        ModelServer([scoring(judged_by_words)]) as model,
+        WebServer() as web,
+    ):
+        database = await Database.open(server.url())
+        await database.migrate()
+        environ = _environ(folder, server.url(), telegram, slack, model)
+        names = [f"c{number}" for number in range(size.categories)]
+        async with processes(clock, environ, folder / "processes.log") as running:
+            stage = Chaos(
+                size=size,
+                clock=clock,
+                telegram=telegram,
+                slack=slack,
+                model=model,
+                web=web,
+                trouble=trouble,
+                server=server,
+                database=database,
+                processes=running,
+                stories=omens.omens(size.stories, names, size.seed),
+            )
+            _configure(folder / "config.toml", [web.url(omens.path(name)) for name in names], names)
+            await stage.tweets()
+            await stage.people()
+            stage.publish(0)
+            yield stage
+        await database.close()
+        assert telegram.errors == []
+
+
+def _environ(
+    folder: Path, url: str, telegram: TelegramServer, slack: SlackServer, model: ModelServer
+) -> dict[str, str]:
+    return {
+        "PRESAGIO_CONFIG": str(folder / "config.toml"),
+        "DATABASE_URL": url,
+        "TELEGRAM_BOT_TOKEN": telegram.token,
+        "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
+        "SLACK_BOT_TOKEN": slack.bot_token,
+        "SLACK_APP_TOKEN": slack.app_token,
+        "PRESAGIO_SLACK__API_BASE": slack.base_url,
+        "PRESAGIO_LLM__BASE_URL": model.base_url,
+        "PRESAGIO_LLM__DAILY_TOKENS": "-1",
+        "PRESAGIO_LLM__DAILY_USD": "-1",
+        "PRESAGIO_EMBEDDINGS__BACKEND": "null",
+        "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]',
+        "PRESAGIO_POLLING__INTERVAL_MINUTES": "0.5",
+    }
+
+
+def _configure(file: Path, urls: Sequence[str], categories: Sequence[str]) -> None:
+    tables = (
+        f'[[feeds]]\nurl = "{url}"\ncategory = "{category}"\n'
+        for url, category in zip(urls, categories, strict=True)
+    )
+    file.write_text("\n".join(tables))

@@ -1,0 +1,46 @@
+"""Processes are killed, the database restarts, the platforms fail: nothing lost, nothing twice.
+
+`python -m bench.chaos` plays the same at full size.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+
+from engine.posting.types import Mode
+from tests.scenarios.chaos.stage import Size, chaos
+
+SMALL = Size(
+    stories=60,
+    chats=10,
+    categories=5,
+    kills=5,
+    restarts=1,
+    pause=1.0,
+    rate=15,
+    waves=4,
+    daily_after=timedelta(minutes=3),
+)
+
+
+async def test_every_post_arrives_and_only_a_death_or_a_lost_reply_brings_one_twice(
+    server_folder: Path,
+) -> None:
+    async with chaos(SMALL, server_folder) as stage:
+        await stage.play()
+        await stage.settled()
+        deliveries = await stage.deliveries()
+        shown = stage.shown("telegram") + stage.shown("slack")
+        assert stage.missing() == set()
+        assert set(deliveries.values()) == {"sent"}
+        assert deliveries.keys() == shown.keys(), "what was decided was shown, and nothing else"
+        assert stage.unexcused() == {}
+        assert set(stage.shown("slack").values()) == {1}
+        daily = [one for one in stage.chats if one.subscription.mode is Mode.DAILY]
+        assert len(daily) == 2
+        assert await stage.rows("SELECT count(*) FROM story") == [(SMALL.stories,)]
+        # What was to be survived did happen.
+        assert stage.done.total() == SMALL.kills + SMALL.restarts
+        assert stage.done["killed between send and settle, telegram"] == 1
+        assert stage.done["killed between send and settle, slack"] == 1
+        assert stage.shown("telegram").total() > len(stage.shown("telegram"))
+        assert stage.processes.dead() == 0
