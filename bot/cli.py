@@ -292,9 +292,9 @@ def find(
 ) -> None:
     """Find exactly the texts that meet a query, best first; without a word, newest first.
 
-    word "exact phrase" a OR b -word; before: after: on: lang: from: in: platform: role: thread:
-    tag: #tag @mention min:100 has:media is:repost, each also with - before it. A day is one of
-    UTC unless a zone follows: on:2015-03-02+01:00. docs/find.md tells all.
+    word "exact phrase" a OR b -word; before: after: on: lang: from: in: platform: role: domain:
+    thread: tag: #tag @mention min:100 has:media is:repost, each also with - before it. A day is
+    one of UTC unless a zone follows: on:2015-03-02+01:00. docs/find.md tells all.
 
     Example: presagio find '"border wall" OR fence -street before:2015'
     """

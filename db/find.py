@@ -25,8 +25,8 @@ _CANDIDATE = (
     "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length", "bm25",
 )  # fmt: skip
 _LISTS = (
-    "authors", "platforms", "roles", "threads", "tags", "mentions", "not_authors", "not_platforms",
-    "not_roles", "not_threads", "not_tags", "not_mentions",
+    "authors", "platforms", "roles", "domains", "threads", "tags", "mentions", "not_authors",
+    "not_platforms", "not_roles", "not_domains", "not_threads", "not_tags", "not_mentions",
 )  # fmt: skip
 
 
@@ -51,8 +51,13 @@ class DialectIndex:
         terms: Sequence[Term],
         required: Conditions,
         limit: int,
+        *,
+        profiled: bool = False,
     ) -> Retrieved:
-        """Return the exact best `limit` by BM25 over `terms`, ties by date then id."""
+        """Return the exact best `limit` by BM25 over `terms`, ties by date then id.
+
+        With `profiled`, as many of the newest and of the most liked ones too.
+        """
         lexemes = weighted_lexemes(_seen(terms), corpus.documents)
         wanted = {query.language: _tsquery(query) for query in queries}
         if not all(wanted.values()) or not lexemes:
@@ -67,7 +72,7 @@ class DialectIndex:
             "any": "|".join(f"({one})" for one in dict.fromkeys(wanted.values())),
         }
         operands = [part for x in lexemes for part in (quoted(x.lexeme), x.weight)]
-        statement = ranked_statement(partition(corpus.id), len(lexemes))
+        statement = ranked_statement(partition(corpus.id), len(lexemes), profiled=profiled)
         async with self._database.connection() as connection:
             rows = await connection.fetch(statement, *(values[name] for name in RANKED), *operands)
         return _retrieved(rows, lexemes)
@@ -172,6 +177,7 @@ def _found(row: asyncpg.Record, names: Sequence[str]) -> FoundDocument:
         tags=tuple(row["tags"]),
         mentions=tuple(row["mentions"]),
         engagement=row["engagement"],
+        domain=row["domain"],
     )
 
 

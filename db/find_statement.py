@@ -13,9 +13,9 @@ from db.threshold import CLASSES
 
 _FILTERS = (
     "before", "after", "not_during", "require", "exclude", "least", "below",
-    "authors", "languages", "platforms", "roles", "threads", "tags", "mentions",
-    "not_authors", "not_languages", "not_platforms", "not_roles", "not_threads", "not_tags",
-    "not_mentions",
+    "authors", "languages", "platforms", "roles", "domains", "threads", "tags", "mentions",
+    "not_authors", "not_languages", "not_platforms", "not_roles", "not_domains", "not_threads",
+    "not_tags", "not_mentions",
 )  # fmt: skip
 # In the order of their placeholders. The first three are where db.rank_statement.score has them;
 # behind those of `ranked` come, for each scored lexeme, its tsquery and its weight.
@@ -24,12 +24,18 @@ RANKED = ("k1", "norm", "norm_per_token", "any", *NEWEST)
 
 
 @lru_cache(maxsize=512)
-def ranked_statement(table: str, lexemes: int) -> str:
-    """Return the SQL of the plan `ranked`, for so many scored lexemes."""
+def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str:
+    """Return the SQL of the plan `ranked`, for so many scored lexemes.
+
+    `profiled` asks for what is new or much liked beside what is best by words.
+    """
     names = _places(RANKED) | {"table": table}
     first = len(RANKED) + 1
     operands = [(first + 2 * i, first + 2 * i + 1) for i in range(lexemes)]
     names["passes"] = _filled("passes", names)
+    names["best"] = names["best_by_words"] = _filled("best_by_words", names)
+    if profiled:
+        names["best"] = _filled("best_by_all", names)
     branches = (
         _filled(
             "branch",

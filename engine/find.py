@@ -3,20 +3,22 @@
 query -> lexemes -> plan -> matching documents -> best or newest -> distinct -> hits
 """
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from datetime import datetime
 from typing import Protocol
 
-from engine.address import addressed
 from engine.bm25 import Bm25, idf
 from engine.distinct import alike
-from engine.find_plan import LanguageQuery, Plan, Reading, Sought, Wanted, units, wanted
-from engine.find_types import Counts, FindHit, Found, FoundDocument, Match, Retrieved
-from engine.query import Query, Unit
+from engine.find_plan import LanguageQuery, Plan, Reading, Wanted, units, wanted
+from engine.find_receipt import Receipts, Scored
+from engine.find_types import Counts, Found, Retrieved
+from engine.profiles import PROFILES, KindProfile, Question, ranked
+from engine.query import Alternative, Query
 from engine.query_filters import Conditions, conditions
 from engine.text import searchable
-from engine.types import Corpus, Term
+from engine.types import Corpus, Kind, Term
 
 DEFAULT_LIMIT = 20
 _SPARE = 20  # more than the limit is fetched at first, for some are near-identical
@@ -35,8 +37,13 @@ class FindIndex(Protocol):
         terms: Sequence[Term],
         required: Conditions,
         limit: int,
+        *,
+        profiled: bool = False,
     ) -> Retrieved:
-        """Return the exact best `limit` by BM25 over `terms`, ties by date then id."""
+        """Return the exact best `limit` by BM25 over `terms`, ties by date then id.
+
+        With `profiled`, as many of the newest and of the most liked ones too.
+        """
 
     async def newest(
         self,
@@ -50,10 +57,25 @@ class FindIndex(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindSettings:
-    """How alike texts must be to count as one (0..100), and the parameters of BM25."""
+    """How alike texts must be to count as one (0..100), the parameters of BM25, the profiles.
+
+    `pool` is how many of the best by words, of the newest and of the most liked documents a
+    profile ranks; all there are, where there are no more.
+    """
 
     duplicate_similarity: float = 90.0
     bm25: Bm25 = field(default_factory=Bm25)
+    profiles: Mapping[Kind, KindProfile] = field(default_factory=lambda: PROFILES)
+    pool: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Stages:
+    """What was fetched, how much of it was compared, and what is left."""
+
+    retrieved: Retrieved
+    kept: list[Scored]
+    looked_at: int
 
 
 class Finder:
@@ -70,18 +92,32 @@ class Finder:
         *,
         limit: int = DEFAULT_LIMIT,
         expanded: Query | None = None,
+        now: datetime | None = None,
     ) -> Found:
         """Return at most `limit` hits of a query. Raises the errors of the index.
 
-        `expanded` is the query with aliases, which is looked for in its place.
+        `expanded` is the query with aliases, which is looked for in its place. Without `now`,
+        nothing is ranked by how recent it is.
         """
         looked_for = expanded or query
         texts = [searchable(unit.text) for unit in units(looked_for)]
         readings = await self._index.read(corpus, texts) if texts else []
         languages = corpus.languages or (corpus.language,)
         plan = wanted(looked_for, languages, readings, corpus.documents)
-        retrieved, kept = await self._retrieved(corpus, plan, conditions(query.filters), limit)
-        shown = [self._hit(corpus, plan, rank, one) for rank, one in enumerate(kept[:limit], 1)]
+        required = conditions(query.filters)
+        profile = self._settings.profiles.get(corpus.kind)
+        if profile is None or plan.plan is not Plan.RANKED:
+            stages = await self._retrieved(corpus, plan, required, limit)
+        else:
+            asked = Question(
+                query=looked_for, reference=reference(looked_for, plan, corpus), now=now
+            )
+            stages = await self._profiled(
+                corpus, plan, required, limit, asked=asked, profile=profile
+            )
+        retrieved, kept = stages.retrieved, stages.kept
+        receipts = Receipts(corpus, plan, self._settings.bm25)
+        shown = [receipts.hit(rank, one) for rank, one in enumerate(kept[:limit], start=1)]
         return Found(
             query=query,
             expanded=looked_for,
@@ -91,25 +127,58 @@ class Finder:
                 corpus=corpus.documents,
                 matching=retrieved.matching,
                 passing=retrieved.passing,
-                fetched=len(retrieved.documents),
+                fetched=stages.looked_at,
                 distinct=len(kept),
                 returned=len(shown),
+                candidates=None if profile is None else len(retrieved.documents),
             ),
             hits=tuple(shown),
-            notices=(*query.notices, *_notices(corpus, plan)),
+            notices=(*query.notices, *receipts.notices()),
         )
 
     async def _retrieved(
         self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
-    ) -> tuple[Retrieved, list[FoundDocument]]:
+    ) -> _Stages:
         """Fetch until `limit` documents are distinct, or there are no more."""
-        wide = limit + max(_SPARE, limit // 2)
+        wide = _wide(limit)
         while True:
             retrieved = await self._first(corpus, plan, required, wide)
-            kept = self._distinct(retrieved.documents)
-            if len(kept) >= limit or len(retrieved.documents) < wide:
-                return retrieved, kept
+            found = retrieved.documents
+            score = plan.plan is Plan.RANKED
+            kept = self._distinct(
+                [Scored(one, one.candidate.bm25 if score else None) for one in found]
+            )
+            if len(kept) >= limit or len(found) < wide:
+                return _Stages(retrieved, kept, len(found))
             wide *= 4
+
+    async def _profiled(
+        self,
+        corpus: Corpus,
+        plan: Wanted,
+        required: Conditions,
+        limit: int,
+        *,
+        asked: Question,
+        profile: KindProfile,
+    ) -> _Stages:
+        """Rank candidates until `limit` documents are distinct, or there are no more."""
+        pool = max(self._settings.pool, _wide(limit))
+        while True:
+            retrieved = await self._index.ranked(
+                corpus, plan.by_language, plan.terms, required, pool, profiled=True
+            )
+            order = [
+                Scored(one.document, one.score, one.parts)
+                for one in ranked(retrieved.documents, asked, profile)
+            ]
+            wide = _wide(limit)
+            # To compare all candidates with each other would take longer than to find them.
+            while len(kept := self._distinct(order[:wide])) < limit and wide < len(order):
+                wide *= 2
+            if len(kept) >= limit or len(order) >= retrieved.passing:
+                return _Stages(retrieved, kept, min(wide, len(order)))
+            pool *= 4
 
     async def _first(
         self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
@@ -124,61 +193,25 @@ class Finder:
             case Plan.NOTHING:
                 return Retrieved(matching=None, passing=0, documents=())
 
-    def _distinct(self, documents: Sequence[FoundDocument]) -> list[FoundDocument]:
+    def _distinct(self, found: Sequence[Scored]) -> list[Scored]:
         """Keep the first of each group of near-identical texts: the best, or the newest."""
-        by_id = {one.candidate.id: one for one in documents}
+        by_id = {one.document.candidate.id: one for one in found}
         groups = alike(
-            [one.candidate for one in documents], similarity=self._settings.duplicate_similarity
+            [one.document.candidate for one in found],
+            similarity=self._settings.duplicate_similarity,
         )
-        return [by_id[group[0].id] for group in groups]
-
-    def _hit(self, corpus: Corpus, plan: Wanted, rank: int, found: FoundDocument) -> FindHit:
-        norm = partial(
-            self._settings.bm25.part,
-            length=found.candidate.length,
-            average=corpus.average_length,
-        )
-        matches = (_match(one, found, norm, corpus.documents) for one in plan.sought)
-        return FindHit(
-            rank=rank,
-            document=replace(found, candidate=addressed(found.candidate, corpus)),
-            score=found.candidate.bm25 if plan.plan is Plan.RANKED else None,
-            matched=tuple(match for match in matches if match.count),
-        )
+        return [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
 
 
-def _match(
-    sought: Sought, found: FoundDocument, part: Callable[[int], float], documents: int
-) -> Match:
-    """Return what a term adds to a document; `part` gives the share of a frequency."""
-    term, alias_of = sought.term, sought.alternative.alias_of
-    said = {name: tf for name in term.lexemes if (tf := found.frequencies.get(name, 0))}
-    own = sum(found.in_text.get(name, 0) for name in said)
-    count = sum(said.values())
-    weight = term.weight * idf(documents, term.document_frequency)
-    return Match(
-        term=str(sought.alternative.unit),
-        alias_of=None if alias_of is None else str(alias_of),
-        lexemes=tuple(said),
-        count=count,
-        fields=(*(("text",) if own else ()), *(("context",) if count > own else ())),
-        score=weight * sum(map(part, said.values())),
-    )
+def _wide(limit: int) -> int:
+    """Return how many documents to look at for `limit` distinct ones."""
+    return limit + max(_SPARE, limit // 2)
 
 
-def _notices(corpus: Corpus, plan: Wanted) -> list[str]:
-    """Return what a person should know about how the answer came about."""
-    if not corpus.documents:
-        return [f"Corpus {corpus.name} is empty."]
-    said = []
-    if plan.plan is Plan.NOTHING:
-        said.append("There is no word in this to look for.")
-    elif plan.ignored:
-        said.append(f"Too common to look for, or no word: {_listed(plan.ignored)}.")
-    if plan.unseen:
-        said.append(f"No text says {_listed(plan.unseen)}.")
-    return said
-
-
-def _listed(found: Sequence[Unit]) -> str:
-    return ", ".join(f'"{unit.text}"' for unit in found)
+def reference(query: Query, plan: Wanted, corpus: Corpus) -> float:
+    """Return the BM25 of a text of average length that says each part of the query once."""
+    weights: dict[Alternative, float] = defaultdict(float)
+    for one in plan.sought:
+        term = one.term
+        weights[one.alternative] += term.weight * idf(corpus.documents, term.document_frequency)
+    return sum(max(weights[one] for one in group.alternatives) for group in query.groups)

@@ -1,11 +1,12 @@
 """What the dialect finds, with its receipt."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from engine.find_plan import Plan
 from engine.query import Query
+from engine.snippet import Excerpt
 from engine.types import Candidate
 
 
@@ -24,6 +25,7 @@ class FoundDocument:
     tags: tuple[str, ...]
     mentions: tuple[str, ...]
     engagement: int
+    domain: str | None = None  # whose page it is, without "www."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,19 @@ class Match:
     lexemes: tuple[str, ...]  # those that the document says
     count: int  # how often it says them
     fields: tuple[str, ...]  # "text", "context" (the message it answers)
-    score: float  # its part of the hit's score
+    score: float  # its part of the hit's BM25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comment:
+    """An answer to a post, in the same corpus."""
+
+    external_id: str
+    text: str
+    created_at: datetime
+    author: str | None
+    url: str | None
+    engagement: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +67,13 @@ class FindHit:
 
     rank: int
     document: FoundDocument
-    score: float | None  # BM25; None where no word was looked for
+    score: float | None  # BM25, or the profile's; None where no word was looked for
     matched: tuple[Match, ...]
+    parts: Mapping[str, float | None] = field(default_factory=dict)  # of a profile's score, 0..1
+    alike: int = 0  # near-identical ones that were left out for it
+    excerpt: Excerpt | None = None  # what is shown of it; None: its text
+    voice_terms: tuple[str, ...] = ()
+    comments: tuple[Comment, ...] = ()  # the strongest first
 
     @property
     def created_at(self) -> datetime:
@@ -72,6 +91,7 @@ class Counts:
     fetched: int = 0  # the first of those
     distinct: int = 0  # of the fetched, without near-identical ones
     returned: int = 0
+    candidates: int | None = None  # a profile has ranked; those before `fetched` were cut off
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,10 @@ def _one_of(names: Iterable[str]) -> Callable[[str], str | None]:
     return lambda value: value.lower() if value.lower() in names else None
 
 
+def _domain(value: str) -> str:
+    return value.lower().removeprefix("www.")
+
+
 def _account(value: str) -> str:
     return value.lstrip("@").lower()
 
@@ -72,6 +76,7 @@ KINDS: Mapping[str, _Kind] = {
     "in": _Kind(_corpus, ("demo",)),
     "platform": _Kind(str.lower, ("mastodon",)),
     "role": _Kind(str.lower, ("user",)),
+    "domain": _Kind(_domain, ("example.org",)),
     "thread": _Kind(str, ("general",)),
     "tag": _Kind(_tag, ("coffee",)),
     "min": _Kind(_number, ("100",)),
@@ -104,8 +109,8 @@ class Conditions:
     """What every hit must meet, beside the words. None is no condition.
 
     Names of accounts, platforms and roles are in lower case, tags and mentions case-folded.
-    Of several authors, languages, platforms, roles and threads one is enough; of `tags`, `mentions`
-    and `require` all are needed. What starts with `not_` excludes.
+    Of several authors, languages, platforms, roles, domains and threads one is enough; of `tags`,
+    `mentions` and `require` all are needed. What starts with `not_` excludes.
     """
 
     before: datetime | None = None  # exclusive
@@ -119,6 +124,7 @@ class Conditions:
     languages: tuple[str, ...] | None = None  # ISO 639-1, or the server's names: "es", "spanish"
     platforms: tuple[str, ...] | None = None
     roles: tuple[str, ...] | None = None
+    domains: tuple[str, ...] | None = None  # each stands for those below it
     threads: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
@@ -126,6 +132,7 @@ class Conditions:
     not_languages: tuple[str, ...] = ()
     not_platforms: tuple[str, ...] = ()
     not_roles: tuple[str, ...] = ()
+    not_domains: tuple[str, ...] = ()
     not_threads: tuple[str, ...] = ()
     not_tags: tuple[str, ...] = ()
     not_mentions: tuple[str, ...] = ()
@@ -144,6 +151,7 @@ def conditions(filters: Sequence[Filter]) -> Conditions:
         languages=_values(wanted, "lang") or None,
         platforms=_values(wanted, "platform") or None,
         roles=_values(wanted, "role") or None,
+        domains=_values(wanted, "domain") or None,
         threads=_values(wanted, "thread") or None,
         tags=_values(wanted, "tag"),
         mentions=_values(wanted, "mention"),
@@ -151,6 +159,7 @@ def conditions(filters: Sequence[Filter]) -> Conditions:
         not_languages=_values(unwanted, "lang"),
         not_platforms=_values(unwanted, "platform"),
         not_roles=_values(unwanted, "role"),
+        not_domains=_values(unwanted, "domain"),
         not_threads=_values(unwanted, "thread"),
         not_tags=_values(unwanted, "tag"),
         not_mentions=_values(unwanted, "mention"),

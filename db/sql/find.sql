@@ -21,6 +21,7 @@ AND ({authors}::text[] IS NULL OR lower(author) = ANY ({authors}))
 AND ({languages}::text[] IS NULL OR coalesce(lang, language) = ANY ({languages}))
 AND ({platforms}::text[] IS NULL OR lower(platform) = ANY ({platforms}))
 AND ({roles}::text[] IS NULL OR lower(role) = ANY ({roles}))
+AND ({domains}::text[] IS NULL OR domains_of(meta, url) && {domains})
 AND ({threads}::text[] IS NULL OR thread_id = ANY ({threads}))
 AND ({tags}::text[] IS NULL OR tags @> {tags})
 AND ({mentions}::text[] IS NULL OR mentions @> {mentions})
@@ -29,16 +30,13 @@ AND ({not_languages}::text[] IS NULL OR coalesce(lang, language) <> ALL ({not_la
 AND ({not_platforms}::text[] IS NULL
      OR NOT coalesce(lower(platform) = ANY ({not_platforms}), false))
 AND ({not_roles}::text[] IS NULL OR NOT coalesce(lower(role) = ANY ({not_roles}), false))
+AND ({not_domains}::text[] IS NULL OR NOT domains_of(meta, url) && {not_domains})
 AND ({not_threads}::text[] IS NULL OR NOT coalesce(thread_id = ANY ({not_threads}), false))
 AND ({not_tags}::text[] IS NULL OR NOT tags && {not_tags})
 AND ({not_mentions}::text[] IS NULL OR NOT mentions && {not_mentions})
 
 -- name: ranked
-WITH matching AS MATERIALIZED ({branches}), best AS (
-    -- The classes add up the same score in different order: what differs by rounding is a tie.
-    SELECT id, bm25 FROM matching WHERE passes
-     ORDER BY round(bm25 * 1e9::float8) DESC, created_at, id LIMIT {limit}
-)
+WITH matching AS MATERIALIZED ({branches}), best AS ({best})
 SELECT counts.matching, counts.passing, best.bm25, {columns}
   FROM (SELECT count(*) AS matching, count(*) FILTER (WHERE passes) AS passing
           FROM matching) counts
@@ -46,8 +44,22 @@ SELECT counts.matching, counts.passing, best.bm25, {columns}
   LEFT JOIN {table} d ON d.corpus_id = {corpus} AND d.id = best.id
  ORDER BY round(best.bm25 * 1e9::float8) DESC, d.created_at, d.id
 
+-- name: best_by_words
+-- The classes add up the same score in different order: what differs by rounding is a tie.
+SELECT id, bm25 FROM matching WHERE passes
+ ORDER BY round(bm25 * 1e9::float8) DESC, created_at, id LIMIT {limit}
+
+-- name: best_by_all
+-- What a profile could put first: good by words, or new, or much liked.
+({best_by_words})
+UNION
+(SELECT id, bm25 FROM matching WHERE passes ORDER BY created_at DESC, id LIMIT {limit})
+UNION
+(SELECT id, bm25 FROM matching WHERE passes
+  ORDER BY engagement DESC, created_at, id LIMIT {limit})
+
 -- name: branch
-SELECT id, created_at, {score} AS bm25, ({passes}) AS passes
+SELECT id, created_at, engagement, {score} AS bm25, ({passes}) AS passes
   FROM {table}
  WHERE {condition} AND tsv @@ {any}
    -- Each text as its own language reads the query; NULL where all languages read the same.
@@ -77,6 +89,7 @@ SELECT NULL::bigint AS matching, counts.passing, 0::float8 AS bm25, {columns}
 -- name: columns
 d.id, d.external_id, d.text, d.context, d.created_at, d.author, d.url, d.lang, d.flags, d.length,
 d.title, d.role, d.platform, d.thread_id, d.attribution, d.tags, d.mentions, d.engagement,
+(domains_of(d.meta, d.url))[1] AS domain,
 ARRAY(SELECT CASE WHEN d.tsv @@ x.lexeme THEN term_frequency(d.tsv, x.lexeme)::integer ELSE 0 END
         FROM unnest({lexemes}::tsquery[]) WITH ORDINALITY AS x (lexeme, place)
        ORDER BY x.place) AS frequencies,
@@ -86,3 +99,12 @@ CASE WHEN d.context_search_text IS NOT NULL THEN ARRAY(
       FROM (SELECT to_tsvector(('presagio_' || d.language)::regconfig, d.search_text) AS tsv) own,
            unnest({lexemes}::tsquery[]) WITH ORDINALITY AS x (lexeme, place)
      ORDER BY x.place) END AS own_frequencies
+
+-- name: comments
+-- The strongest of each post; what the post's own thread says of itself are comments too.
+SELECT post.external_id AS post, c.external_id, c.text, c.created_at, c.author, c.url, c.engagement
+  FROM unnest($2::text[]) AS post (external_id)
+ CROSS JOIN LATERAL (
+    SELECT external_id, text, created_at, author, url, engagement FROM document
+     WHERE corpus_id = $1 AND reply_to = post.external_id
+     ORDER BY engagement DESC, created_at, id LIMIT $3) c

@@ -1,0 +1,169 @@
+"""What of a text is shown: a window around its best match, cut between words, never rewritten.
+
+And the terms in the writer's own voice: what the text says much oftener than its corpus does.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from engine.types import Kind
+
+# Characters on either side of the best match; None: the text itself.
+RADIUS: Mapping[Kind, int | None] = {
+    Kind.PERSONAL: 240,
+    Kind.PUBLISHED: 600,
+    Kind.LIBRARY: 600,
+    Kind.SOCIAL: None,
+    Kind.TWEETS: None,
+}
+MOST_VOICE_TERMS = 5
+_LONGEST_READ = 20_000  # characters in which a match is looked for
+_TOLD_APART = 2  # first letters that a word shares with its lexeme, in every language
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_ADDRESS = re.compile(r"https?:\S+|www\.\S+|[@#]\w+", re.IGNORECASE)
+_BESIDE = frozenset({" ", "-", "\u00a0"})
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A word of a text: text[start:end]."""
+
+    start: int
+    end: int
+    word: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """text[start:end] of a document, and whether that is less than it says."""
+
+    text: str
+    start: int
+    end: int
+    before: bool  # there is more before it
+    after: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the corpus knows of a word: its lexemes and how many documents hold the rarest."""
+
+    lexemes: tuple[str, ...]
+    document_frequency: int
+
+
+def words(text: str) -> list[Spot]:
+    """Return the words of a text as written, without addresses, #tags and @mentions."""
+    plain = _ADDRESS.sub(lambda found: " " * len(found[0]), text[:_LONGEST_READ])
+    return [Spot(found.start(), found.end(), found[0]) for found in _WORD.finditer(plain)]
+
+
+def may_match(word: str, lexemes: Collection[str], fold: Callable[[str], str]) -> bool:
+    """Tell whether a word could have one of the lexemes: their first letters are the same.
+
+    `fold` takes case and accents away.
+    """
+    start = fold(word)[:_TOLD_APART]
+    return any(lexeme.startswith(start) for lexeme in lexemes)
+
+
+def whole(text: str) -> Excerpt:
+    """Return all of a text."""
+    return Excerpt(text=text, start=0, end=len(text), before=False, after=False)
+
+
+def window(text: str, matches: Sequence[tuple[Spot, float]], radius: int) -> Excerpt:
+    """Return at most `radius` characters on either side of the best match, cut between words.
+
+    `matches` are words of the text with what each is worth, in order. The best is the one around
+    which most is worth most, each word counted once; the first of equals. Without any, the window
+    stands at the beginning. A match longer than that is cut too.
+    """
+    if len(text) <= 2 * radius:
+        return whole(text)
+    best = _best(matches, radius)
+    start = _first_border(text, max(0, best.start - radius), best.start)
+    end = _last_border(text, min(len(text), best.end + radius), best.end)
+    return Excerpt(
+        text=text[start:end],
+        start=start,
+        end=end,
+        before=bool(text[:start].strip()),
+        after=bool(text[end:].strip()),
+    )
+
+
+def _best(matches: Sequence[tuple[Spot, float]], radius: int) -> Spot:
+    def worth(centre: Spot) -> float:
+        near: dict[str, float] = {}
+        for spot, weight in matches:
+            if centre.start - radius <= spot.start and spot.end <= centre.end + radius:
+                near[spot.word.casefold()] = weight
+        return sum(near.values())
+
+    found = max((spot for spot, _ in matches), key=worth, default=Spot(radius, radius, ""))
+    return Spot(found.start, min(found.end, found.start + radius), found.word)
+
+
+def _first_border(text: str, at: int, limit: int) -> int:
+    """Return the first border of a word from `at` on, at most `limit`."""
+    if at == 0:
+        return 0
+    while at < limit and not (text[at - 1].isspace() and not text[at].isspace()):
+        at += 1
+    return at
+
+
+def _last_border(text: str, at: int, limit: int) -> int:
+    """Return the last border of a word up to `at`, at least `limit`."""
+    if at == len(text):
+        return at
+    while at > limit and not (text[at].isspace() and not text[at - 1].isspace()):
+        at -= 1
+    return at
+
+
+def voice_terms(
+    text: str, known: Mapping[str, Known], documents: int, *, most: int = MOST_VOICE_TERMS
+) -> tuple[str, ...]:
+    """Return the top collocations of a text against its corpus, best first, as they are written.
+
+    A collocation is two words side by side that the text search keeps. Of n such pairs in the text
+    let k be this one, and let p be the share of the documents that say a word; its score is
+
+        k/n * ln((k/n) / (p1 * p2))
+
+    the pointwise Kullback-Leibler divergence of the text from a corpus in which words were
+    independent (Tomokiyo and Hurst, "A language model approach to keyphrase extraction", 2003,
+    with documents for the background model). It is high for what is repeated here, and rare there.
+    """
+    spots = [(spot, known.get(spot.word)) for spot in words(text)]
+    written: dict[tuple[str, ...], str] = {}
+    counted: Counter[tuple[str, ...]] = Counter()
+    rarity: dict[tuple[str, ...], float] = {}
+    for (one, first), (other, second) in pairwise(spots):
+        if not (first and second and text[one.end : other.start] in _BESIDE):
+            continue
+        if not (_telling(one.word) and _telling(other.word)):
+            continue
+        pair = (*first.lexemes, *second.lexemes)
+        written.setdefault(pair, text[one.start : other.end])
+        counted[pair] += 1
+        rarity[pair] = _rarity(first, documents) + _rarity(second, documents)
+    n = counted.total()
+    scored = {pair: k / n * (math.log(k / n) + rarity[pair]) for pair, k in counted.items()}
+    best = sorted(scored, key=lambda pair: -round(scored[pair], 9))  # stable: first of equals
+    return tuple(written[pair] for pair in best[:most])
+
+
+def _telling(word: str) -> bool:
+    return len(word) > 1 and any(map(str.isalpha, word))
+
+
+def _rarity(word: Known, documents: int) -> float:
+    """Return -ln of the share of documents that say a word, never of nought."""
+    return -math.log((word.document_frequency + 0.5) / (documents + 1))
