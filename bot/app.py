@@ -28,6 +28,7 @@ from engine.errors import CorpusNotFound, StorageError
 from engine.headline import read_headline
 from engine.judge import Judge
 from engine.llm_settings import LlmSettings
+from engine.ports import SearchIndex
 from engine.prophecy import ProphecySettings, Prophet
 from engine.retrieve import Meaning
 from engine.score import Profile
@@ -53,6 +54,9 @@ class App:
     corpora: Corpora
     documents: Documents
     prophet: Prophet
+    index: SearchIndex  # the three that the prophet works with
+    judge: Judge | None
+    meaning: Meaning | None
     embeddings: Embeddings
     embedders: Embedders
     glossaries: Glossaries
@@ -195,6 +199,9 @@ async def open_app(
             corpora=Corpora(database),
             documents=Documents(database),
             prophet=Prophet(search, judge, prophecy_settings(settings), meaning),
+            index=search,
+            judge=judge,
+            meaning=meaning,
             embeddings=embeddings,
             embedders=embedders or no_embedder,
             glossaries=glossaries,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.app import DEMO_CORPUS, App
+from bot.app import DEMO_CORPUS, open_app
 from bot.commands import standard_commands
 from bot.console.demo import load_demo
 from bot.console.output import Output
@@ -13,12 +13,7 @@ from bot.prophecy_reply import EXAMPLE
 from bot.request import Person
 from bot.settings import load_settings
 from bot.words import LANGUAGES, words_for
-from db.corpora import Corpora
-from db.documents import Documents
-from db.pool import Database
-from db.search import Search
 from engine.chat import Listening
-from engine.prophecy import Prophet
 from tests.bot.conversing import GROUP, Bot
 from tests.bot.prophecies import NOW
 
@@ -84,16 +79,9 @@ async def test_what_is_answered_here_is_told(bot: Bot, listening: Listening, exp
 
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_the_example_works_on_the_bundled_corpus(database_url: str, language: str) -> None:
-    storage = await Database.open(database_url)
-    app = App(
-        settings=load_settings(),
-        database=storage,
-        corpora=Corpora(storage),
-        documents=Documents(storage),
-        prophet=Prophet(Search(storage)),
-    )
-    await load_demo(app, output=Output(io.StringIO(), io.StringIO()))
-    example = words_for(language).say(EXAMPLE)
-    prophecy = await app.prophesy(example, corpus=DEMO_CORPUS, limit=3, now=NOW)
+    environ = {"DATABASE_URL": database_url}
+    async with open_app(load_settings(environ=environ), progress=print) as app:
+        await load_demo(app, output=Output(io.StringIO(), io.StringIO()))
+        example = words_for(language).say(EXAMPLE)
+        prophecy = await app.prophesy(example, corpus=DEMO_CORPUS, limit=3, now=NOW)
     assert prophecy.hits
-    await storage.close()
