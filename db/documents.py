@@ -18,7 +18,7 @@ _COLUMNS = (
     "platform", "thread_id", "attribution", "tags", "mentions", "engagement", "flags", "meta",
 )  # fmt: skip
 
-# Of documents that name none: formats of tweets do not say where tweets come from.
+# Of documents that name none: plain JSON lines of tweets do not say where they come from.
 _PLATFORM = {Kind.TWEETS: "x"}
 
 # Seconds that one batch may take; far above what it needs, so that only a hung server ends it.

@@ -58,6 +58,7 @@ def v2_post(tweet: Mapping[str, object]) -> Post:
         author=_username(tweet),
         lang=string(tweet.get("lang")),
         reply_to=string(answered),
+        platform="x",
         engagement=count(metrics.get("like_count")) + count(metrics.get("retweet_count")),
         flags=flags,
         links=(*_links(tweet), *_links(original)),

@@ -6,13 +6,13 @@ are refused.
 
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 
 from engine.errors import FeedUnreadable, InputError
+from engine.ingest.addresses import host_of
 from engine.ingest.dates import zoned
-from engine.ingest.fields import string, text_of
+from engine.ingest.fields import string, strings, text_of
 from engine.ingest.reader import JsonObject, Sample
 from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
@@ -54,7 +54,6 @@ class BlogFeedReader:
     def post(self, payload: Mapping[str, object]) -> Post:
         title, url = string(payload.get("title")), string(payload.get("url"))
         body = string(payload.get("text")) or title
-        tags = payload.get("tags")
         return Post(
             text=text_of(body),
             searched=f"{title}\n\n{body}" if title != body else None,
@@ -65,9 +64,9 @@ class BlogFeedReader:
             url=url,
             platform="web",
             attribution=f"{payload.get('file')}#{payload.get('id')}",
-            tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
+            tags=tuple(strings(payload.get("tags"))),
             mentions=(),
-            meta={"domain": urlsplit(url or "").hostname},
+            meta={"domain": host_of(url)},
         )
 
 

@@ -13,7 +13,7 @@ import orjson
 
 from engine.errors import InputError, RecordError
 from engine.ingest.dates import zoned_or_utc
-from engine.ingest.fields import mapping, mappings, string, text_of
+from engine.ingest.fields import mapping, mappings, string, strings, text_of
 from engine.ingest.reader import JsonObject, Sample, members_named
 from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
@@ -142,7 +142,7 @@ def _post(record: Mapping[str, object], uri: str, author: str | None, attributio
         platform=BlueskyReader.name,
         thread=string(mapping(reply.get("root")).get("uri")) or uri,
         attribution=attribution,
-        tags=(*_tags(record), *(str(f["tag"]) for _, _, f in facets if "tag" in f)),
+        tags=(*strings(record.get("tags")), *(str(f["tag"]) for _, _, f in facets if "tag" in f)),
         mentions=tuple(
             text.encode()[start:end].decode("utf-8", "replace")
             for start, end, feature in facets
@@ -152,11 +152,6 @@ def _post(record: Mapping[str, object], uri: str, author: str | None, attributio
         meta={"attachments": [alt for i in images if (alt := string(i.get("alt")))]},
         mine=True,
     )
-
-
-def _tags(record: Mapping[str, object]) -> Sequence[str]:
-    tags = record.get("tags")
-    return [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
 
 
 def _features(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str, object]]]:

@@ -38,6 +38,11 @@ def mappings(value: object) -> Sequence[Mapping[str, object]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
+def strings(value: object) -> list[str]:
+    """Return the texts of a list that say something; none for anything else."""
+    return [text for item in value if (text := string(item))] if isinstance(value, list) else []
+
+
 def count(value: object) -> int:
     """Return a number of likes or reposts, also when written as text; 0 when unknown."""
     if isinstance(value, str):

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
-from urllib.parse import urlsplit
 
 from engine.errors import RecordError
+from engine.ingest.addresses import host_of
 from engine.ingest.fields import mapping, string, text_of
 from engine.ingest.front_matter import moment, names, split_front_matter
 from engine.ingest.reader import BOM, JsonObject, Sample, members_named
@@ -71,7 +71,7 @@ class MarkdownReader:
             tags=(*names(fields.get("tags")), *names(fields.get("categories"))),
             mentions=(),
             meta={
-                "domain": urlsplit(url or "").hostname,
+                "domain": host_of(url),
                 "description": string(fields.get("description")),
             },
         )

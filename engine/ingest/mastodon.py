@@ -5,10 +5,9 @@ not say how often a post was liked or boosted.
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from pathlib import PurePosixPath
-from urllib.parse import urlsplit
 
 from engine.errors import RecordError
+from engine.ingest.addresses import host_of, last_part
 from engine.ingest.dates import zoned
 from engine.ingest.fields import mapping, mappings, string, text_of
 from engine.ingest.html_text import html_text
@@ -65,8 +64,7 @@ def _identity(activity: Mapping[str, object]) -> object:
 
 
 def _short(identity: object) -> str:
-    path = PurePosixPath(str(identity).removesuffix("/activity"))
-    return path.name
+    return last_part(str(identity).removesuffix("/activity"))
 
 
 def _boost(activity: Mapping[str, object], attribution: str) -> Post:
@@ -82,7 +80,7 @@ def _boost(activity: Mapping[str, object], attribution: str) -> Post:
         tags=(),
         mentions=(),
         flags=Flag.REPOST,
-        meta={"domain": _host(activity.get("actor"))},
+        meta={"domain": host_of(activity.get("actor"))},
         mine=False,
     )
 
@@ -106,9 +104,9 @@ def _note(note: Mapping[str, object], attribution: str) -> Post:
         mentions=_names(note, "Mention"),
         flags=_flags(note),
         meta={
-            "attachments": [_file(attachment) for attachment in attachments],
+            "attachments": [last_part(attachment.get("url")) for attachment in attachments],
             "content_warning": warning,
-            "domain": _host(note.get("attributedTo")),
+            "domain": host_of(note.get("attributedTo")),
             "visibility": _visibility(note),
         },
         mine=True,
@@ -122,16 +120,12 @@ def _flags(note: Mapping[str, object]) -> Flag:
 
 def _descriptions(attachments: Sequence[Mapping[str, object]]) -> str:
     """Return what the author wrote about the pictures, or their file names."""
-    return "\n\n".join(string(a.get("name")) or _file(a) for a in attachments)
+    return "\n\n".join(string(a.get("name")) or last_part(a.get("url")) for a in attachments)
 
 
 def _options(note: Mapping[str, object]) -> str:
     asked = mappings(note.get("oneOf")) or mappings(note.get("anyOf"))
     return "\n".join(str(option.get("name")) for option in asked)
-
-
-def _file(attachment: Mapping[str, object]) -> str:
-    return PurePosixPath(urlsplit(str(attachment.get("url") or "")).path).name
 
 
 def _names(note: Mapping[str, object], kind: str) -> tuple[str, ...]:
@@ -140,12 +134,8 @@ def _names(note: Mapping[str, object], kind: str) -> tuple[str, ...]:
 
 def _account(actor: object) -> str | None:
     """Return "ana@example.social" for "https://example.social/users/ana"."""
-    name, host = PurePosixPath(urlsplit(str(actor or "")).path).name, _host(actor)
+    name, host = last_part(actor), host_of(actor)
     return f"{name.removeprefix('@')}@{host}" if name and host else None
-
-
-def _host(actor: object) -> str | None:
-    return urlsplit(str(actor or "")).hostname
 
 
 def _visibility(note: Mapping[str, object]) -> str:

@@ -15,6 +15,7 @@ from engine.types import Document, Flag
 
 LONGEST_TEXT = 100_000  # characters
 _LONGEST_URL = 2_000
+_LONGEST_THREAD = 500  # an index holds it
 _MOST_ENGAGEMENT = 2**31 - 1  # what the column holds
 # Where what the text shows ("RT @", a cut end) tells what a post is; None: a format of tweets.
 _TWEETS = (None, "x")
@@ -55,7 +56,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         url=_web_address(post.url),
         reply_to=_clean(post.reply_to),
         platform=post.platform,
-        thread=_clean(post.thread),
+        thread=_thread(post.thread),
         attribution=_clean(post.attribution),
         tags=_named(_TAG, "#", text) if post.tags is None else _given(post.tags, "#"),
         mentions=(
@@ -122,6 +123,13 @@ def _web_address(url: str | None) -> str | None:
     if not text or len(text) > _LONGEST_URL or not text.startswith(("https://", "http://")):
         return None
     return None if any(character.isspace() for character in text) else text
+
+
+def _thread(name: str | None) -> str | None:
+    cleaned = _clean(name)
+    if cleaned and len(cleaned) > _LONGEST_THREAD:
+        raise RecordError(f"the name of the thread is longer than {_LONGEST_THREAD} characters")
+    return cleaned
 
 
 def _named(pattern: re.Pattern[str], sign: str, text: str) -> tuple[str, ...]:

@@ -28,13 +28,13 @@ def date_order(written: Iterable[tuple[str, str]]) -> str:
 
 def read_time(date: str, time: str, order: str) -> datetime:
     """Read "31/12/20" and "11:59:59 PM"; the time is taken for UTC. Raises RecordError."""
-    hour, minute, second = (*map(int, _NUMBER.findall(time)), 0)[:3]
-    if _is_twelve_hours(time):
-        hour = hour % 12 + (12 if _AFTERNOON.search(time) else 0)
     try:
+        hour, minute, second = (*map(int, _NUMBER.findall(time)), 0)[:3]
+        if _is_twelve_hours(time):
+            hour = hour % 12 + (12 if _AFTERNOON.search(time) else 0)
         year, month, day = _parts(date, order)
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
-    except ValueError as exc:
+    except (ValueError, OverflowError) as exc:
         raise RecordError(f"the time {date} {time} does not exist, read with the {order}") from exc
     return written_at(moment)
 

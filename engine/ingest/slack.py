@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 import orjson
 
 from engine.ingest.dates import from_seconds
-from engine.ingest.fields import count, mapping, mappings, string, text_of
+from engine.ingest.fields import count, mapping, mappings, string, strings, text_of
 from engine.ingest.ownership import is_mine, role_of
 from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects
 from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
@@ -90,7 +90,7 @@ class SlackReader(JsonReader):
             meta={
                 "channel": channel,
                 "attachments": files,
-                "participants": payload.get("members"),
+                "participants": strings(payload.get("members")),
             },
             mine=mine,
         )
@@ -136,8 +136,7 @@ def _record(
     found: JsonObject, channel: str, workspace: _Workspace, file: str, defaults: Defaults
 ) -> SourceRecord | Reject:
     known = workspace.channels.get(channel, {})
-    members = known.get("members")
-    ids = [str(m) for m in members] if isinstance(members, list) else []
+    ids = strings(known.get("members"))
     place = string(known.get("id")) or channel
     wanted = {str(found.value.get("user")), *_REFERENCE_IDS.findall(_said(found.value))}
     people = {user: workspace.people[user] for user in sorted(wanted & workspace.people.keys())}
@@ -162,8 +161,7 @@ _REFERENCE_IDS = re.compile(r"<@(\w+)")
 
 
 def _names(message: Mapping[str, object], people: Mapping[str, object]) -> list[str]:
-    known = people.get(str(message.get("user")))
-    if isinstance(known, list) and known:
+    if known := strings(people.get(str(message.get("user")))):
         return known
     profile = mapping(message.get("user_profile")) or mapping(message.get("bot_profile"))
     found = (
@@ -189,8 +187,7 @@ def _readable(text: str, people: Mapping[str, object]) -> tuple[str, tuple[str, 
     def shown(found: re.Match[str]) -> str:
         target, label = found[1], found[2]
         if target.startswith("@"):
-            known = people.get(target[1:])
-            name = known[0] if isinstance(known, list) and known else label or target[1:]
+            name = next(iter(strings(people.get(target[1:]))), label or target[1:])
             mentions.append(name)
             return f"@{name}"
         if target.startswith("#"):

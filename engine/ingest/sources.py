@@ -1,165 +1,25 @@
 """Where records come from: a file, standard input, a folder or a zip, with their progress."""
 
 import io
-import os
 import stat
-import zipfile
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path, PurePath, PurePosixPath
-from typing import IO, Protocol
+from typing import IO
 
 from engine.errors import InputError
+from engine.ingest.files import STANDARD_INPUT, Files, FolderFiles, OneStream, ZipFiles
 from engine.ingest.streams import (
     HEAD,
     Counted,
-    Readable,
     buffered,
     closed_on_error,
-    damaged,
     rewound,
     unpacked,
     unreadable,
 )
 
-STANDARD_INPUT = "standard input"
-LARGEST_MEMBER = 4 << 30  # bytes that a zip member may unpack to
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-
-
-class Files(Protocol):
-    """Named files that belong together. Names are relative, with forward slashes."""
-
-    def names(self) -> Sequence[str]:
-        """Return the files that may hold records. Raises InputError."""
-
-    def holds(self, name: str) -> bool:
-        """Tell whether there is a file of that name, listed or not."""
-
-    def size(self, name: str) -> int | None:
-        """Return the number of bytes that reading the file will count, if known."""
-
-    def modified(self, name: str) -> datetime | None:
-        """Return when the file was last changed, if known."""
-
-    def open(self, name: str) -> Readable:
-        """Open the file. Raises OSError or InputError."""
-
-    def close(self) -> None:
-        """Release what is held open."""
-
-
-class FolderFiles:
-    """The files of a folder, or one of them (`only`) and what lies beside it."""
-
-    def __init__(self, root: Path, only: str | None = None) -> None:
-        self._root, self._only = root, only
-
-    def names(self) -> Sequence[str]:
-        if self._only:
-            return (self._only,)
-        return sorted(self._walk())
-
-    def _walk(self) -> Iterator[str]:
-        """Yield the files of the tree, without hidden folders and links to other folders."""
-
-        def refused(exc: OSError) -> None:
-            raise unreadable(str(exc.filename or self._root), exc) from exc
-
-        for folder, inner, files in os.walk(self._root, onerror=refused):
-            inner[:] = [name for name in inner if not name.startswith(".")]
-            place = Path(folder).relative_to(self._root)
-            yield from ((place / name).as_posix() for name in files)
-
-    def holds(self, name: str) -> bool:
-        return (self._root / name).is_file()
-
-    def size(self, name: str) -> int | None:
-        try:
-            status = (self._root / name).stat()
-        except OSError:
-            return None  # opening it will say why
-        return status.st_size if stat.S_ISREG(status.st_mode) else None
-
-    def modified(self, name: str) -> datetime | None:
-        try:
-            return datetime.fromtimestamp(int((self._root / name).stat().st_mtime), UTC)
-        except (OSError, OverflowError, ValueError):
-            return None
-
-    def open(self, name: str) -> Readable:
-        return (self._root / name).open("rb", buffering=0)
-
-    def close(self) -> None:
-        """Nothing is held open."""
-
-
-class ZipFiles:
-    """The members of a zip file."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            self._zip = zipfile.ZipFile(path)
-        except zipfile.BadZipFile as exc:
-            raise damaged(str(path)) from exc
-        except OSError as exc:
-            raise unreadable(str(path), exc) from exc
-        self._path = path
-
-    def names(self) -> Sequence[str]:
-        return sorted(n for n in self._zip.namelist() if not n.startswith("__MACOSX/"))
-
-    def holds(self, name: str) -> bool:
-        return name in self._zip.NameToInfo
-
-    def size(self, name: str) -> int | None:
-        return self._zip.getinfo(name).file_size
-
-    def modified(self, name: str) -> datetime | None:
-        try:
-            return datetime(*self._zip.getinfo(name).date_time, tzinfo=UTC)
-        except ValueError:  # a month 0
-            return None
-
-    def open(self, name: str) -> Readable:
-        try:
-            member = self._zip.open(name)
-        except zipfile.BadZipFile as exc:
-            raise damaged(str(self._path)) from exc
-        except (RuntimeError, NotImplementedError) as exc:  # a password; an unknown compression
-            raise InputError(
-                f"{self._path} cannot be unpacked here: {exc}.", fix="Unpack it by hand."
-            ) from exc
-        label = f"{self._path}/{name}"
-        return Counted(label, member, closes=(member,), limit=LARGEST_MEMBER)
-
-    def close(self) -> None:
-        self._zip.close()
-
-
-class OneStream:
-    """Standard input as the only file; it stays open."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    def names(self) -> Sequence[str]:
-        return (STANDARD_INPUT,)
-
-    def holds(self, name: str) -> bool:
-        return name == STANDARD_INPUT
-
-    def size(self, name: str) -> int | None:  # noqa: ARG002 - the protocol's signature
-        return None
-
-    def modified(self, name: str) -> datetime | None:  # noqa: ARG002 - the protocol's signature
-        return None
-
-    def open(self, name: str) -> Readable:
-        return Counted(name, self._stream, closes=())
-
-    def close(self) -> None:
-        """Standard input is not ours to close."""
 
 
 class Source:

@@ -48,11 +48,11 @@ class TelegramReader:
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
         for name in names:
-            owner = defaults.author
+            # Long lists of contacts stand between the account and its chats.
+            account = _ACCOUNT.search(source.head(name))
+            owner = f"user{account[1].decode()}" if account else defaults.author
             with source.open(name) as stream:
                 for header, items in named_arrays(stream, "messages"):
-                    if account := _ACCOUNT.search(header):
-                        owner = f"user{account[1].decode()}"
                     chat = _chat(header)
                     context = {"chat": chat, "owner": owner, "file": source.citation(name)}
                     digest = fingerprint(

@@ -86,6 +86,7 @@ def _post(row: Mapping[str, object]) -> Post:
     return Post(
         text=text_of(row.get("text")),
         created_at=zoned_or_utc(when),
+        platform="x",
         engagement=count(likes) + count(reposts),
         flags=flags,
         device=device(row.get("device", row.get("source"))),

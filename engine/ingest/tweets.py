@@ -36,6 +36,7 @@ def tweet_post(
         author=_screen_name(tweet) or author,
         lang=string(tweet.get("lang")),
         reply_to=_answered(tweet),
+        platform="x",
         engagement=count(tweet.get("favorite_count")) + count(tweet.get("retweet_count")),
         flags=_flags(tweet, links, cut=not (whole_text or original) and _is_cut(tweet)),
         links=links,

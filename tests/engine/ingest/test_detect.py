@@ -13,7 +13,7 @@ import pytest
 
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import READERS, open_source
-from engine.ingest.sources import ZipFiles
+from engine.ingest.files import ZipFiles
 from engine.ingest.streams import unreadable
 from tests.engine.ingest.reading import TWEET, javascript, records
 from tests.engine.ingest.test_trump_archive import (
@@ -174,7 +174,7 @@ def test_a_zip_that_unpacks_to_too_much_is_stopped(
     tweets = javascript("window.YTD.tweets.part0", [{"tweet": TWEET}] * 20_000)
     path = zip_of(tmp_path / "a.zip", tweets)
     assert len(records(path)[0]) == 20_000
-    monkeypatch.setattr("engine.ingest.sources.LARGEST_MEMBER", len(tweets) - 1)
+    monkeypatch.setattr("engine.ingest.files.LARGEST_MEMBER", len(tweets) - 1)
     with pytest.raises(InputError, match="unpacks to far more than an export holds"):
         records(path)
 

@@ -11,7 +11,7 @@ from engine.errors import RecordError
 from engine.ingest import READERS, Defaults, SourceRecord, normalise
 from engine.ingest.normalise import language
 from engine.types import Flag
-from tests.engine.ingest.reading import TWEET, one
+from tests.engine.ingest.reading import TWEET, one, reason
 
 RECORD = {"id": "1", "text": "x", "created_at": "2009-05-04T18:54:25+00:00"}
 LONG = "word " * 26  # 130 characters
@@ -166,3 +166,20 @@ def test_nothing_that_cannot_be_stored_gets_through(text: str) -> None:
         for stored in [field or "" for field in fields]:
             assert "\x00" not in stored
             stored.encode()
+
+
+def test_a_thread_that_no_index_holds_is_refused() -> None:
+    plain = {"id": "1", "text": "a", "created_at": "2009-05-04T18:54:25Z", "platform": "irc"}
+    assert one(plain | {"thread": "é" * 500}).thread == "é" * 500
+    assert reason(plain | {"thread": "é" * 501}) == (
+        "the name of the thread is longer than 500 characters"
+    )
+
+
+def test_only_the_text_of_a_tweet_gives_away_what_it_is() -> None:
+    text = '"@fan: ' + "x" * 135 + "…"
+    plain = {"id": "1", "text": text, "created_at": "2009-05-04T18:54:25Z"}
+    tweet, message = one(plain), one(plain | {"platform": "irc"})
+    assert tweet.flags == Flag.QUOTE | Flag.TRUNCATED
+    assert message.flags == Flag.NONE
+    assert (tweet.platform, message.platform) == (None, "irc")

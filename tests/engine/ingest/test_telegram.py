@@ -154,3 +154,12 @@ def test_one_bad_message_hides_no_other_chat() -> None:
 def test_the_name_of_a_chat_may_hold_brackets() -> None:
     (document,), _ = documents(orjson.dumps(chat(MESSAGE, name='{"id": 1')))
     assert (document.title, document.thread) == ('{"id": 1', "99")
+
+
+def test_the_owner_is_known_however_many_contacts_stand_before_the_chats() -> None:
+    whole = account(chat(MESSAGE)) | {
+        "contacts": {"list": [{"first_name": "B" * 100, "user_id": n} for n in range(2_000)]}
+    }
+    # The order of the keys is that of the export: contacts come second.
+    ordered = {key: whole[key] for key in ("personal_information", "contacts", "chats")}
+    assert [document.role for document in documents(orjson.dumps(ordered))[0]] == ["me"]

@@ -1,0 +1,149 @@
+"""Records unlike what their format promises: each is a document or a reject, never a crash."""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.errors import RecordError
+from engine.ingest import Defaults, SourceRecord, normalise
+from tests.engine.ingest import (
+    test_blog_feed,
+    test_bluesky,
+    test_chatgpt,
+    test_facebook,
+    test_instagram,
+    test_linkedin,
+    test_markdown,
+    test_mastodon,
+    test_slack,
+    test_telegram,
+    test_whatsapp,
+)
+from tests.engine.ingest.reading import records
+
+ODD: st.SearchStrategy[Any] = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["http://[", "\ud800", "\0", "1e999", "x" * 3000, "9" * 30, "https://a b"]),
+    st.lists(st.none() | st.text(max_size=3), max_size=2),
+    st.dictionaries(st.sampled_from(["id", "text", "type", "uri", "url", "name"]), st.integers()),
+)
+
+
+def samples(folder: Path) -> list[SourceRecord]:
+    """Some good records of every format."""
+    attachment = {"type": "Document", "url": "/a.jpg", "name": "x"}
+    tag = {"type": "Mention", "name": "@bob"}
+    note = test_mastodon.created(attachment=[attachment], tag=[tag], content="")
+    pieces = [{"type": "text_link", "text": "a", "href": "b"}]
+    message = test_telegram.MESSAGE | {
+        "text": pieces,
+        "reactions": [{"count": 1}],
+        "photo": "a.jpg",
+        "poll": {"question": "a", "answers": [{"text": "b"}]},
+        "reply_to_message_id": 3,
+    }
+    said = test_slack.MESSAGE | {
+        "text": "<@U2> <https://a.example|b>",
+        "files": [{"name": "a"}],
+        "reactions": [{"count": 1}],
+        "attachments": [{"text": "a"}],
+        "thread_ts": "1.0",
+        "user_profile": {"real_name": "a"},
+    }
+    index = {"byteStart": 0, "byteEnd": 3}
+    facet = {"index": index, "features": [{"$type": "app.bsky.richtext.facet#link", "uri": "a"}]}
+    post = test_bluesky.STORM | {
+        "facets": [facet],
+        "embed": {"$type": "app.bsky.embed.images", "images": [{"alt": "a"}]},
+        "reply": {"root": {"uri": "a"}, "parent": {"uri": "b"}},
+        "tags": ["a"],
+    }
+    contents: list[bytes | Path] = [
+        test_mastodon.outbox(note, test_mastodon.BOOST),
+        orjson.dumps(test_telegram.chat(message)),
+        test_slack.export(folder / "slack", general__01=[said]),
+        test_bluesky.car({f"{test_bluesky.POST}/1": post}),
+        test_whatsapp.ANDROID.encode(),
+        orjson.dumps([test_chatgpt.BRANCHED]),
+        test_linkedin.table(test_linkedin.SHARE),
+        test_linkedin.table(test_linkedin.COMMENT),
+        orjson.dumps([test_facebook.POST | {"attachments": [{"data": [test_facebook.PICTURE]}]}]),
+        orjson.dumps([test_instagram.ALBUM]),
+        test_blog_feed.RSS.encode(),
+        test_markdown.ARTICLE.encode(),
+    ]
+    return [record for content in contents for record in records(content)[0]]
+
+
+def places(value: object, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place inside a value, from the outermost to the innermost."""
+    inner = (
+        value.items()
+        if isinstance(value, Mapping)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    found = [(*path, key) for key, _ in inner]
+    return found + [deeper for key, item in inner for deeper in places(item, (*path, key))]
+
+
+def with_odd(value: Any, path: tuple[Any, ...], odd: object) -> Any:
+    """The value with something else at one place."""
+    if not path:
+        return odd
+    copy = dict(value) if isinstance(value, Mapping) else list(value)
+    copy[path[0]] = with_odd(copy[path[0]], path[1:], odd)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> list[SourceRecord]:
+    return samples(tmp_path_factory.mktemp("samples"))
+
+
+def test_every_format_is_among_the_samples(good: list[SourceRecord]) -> None:
+    assert {record.format for record in good} >= {
+        *("mastodon", "bluesky", "telegram", "slack", "whatsapp", "chatgpt"),
+        *("linkedin", "facebook", "instagram", "feed", "markdown"),
+    }
+    for record in good:
+        normalise(record, Defaults())
+
+
+@settings(max_examples=1_500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_a_record_holds_it_is_a_document_or_a_reject(
+    good: list[SourceRecord], data: st.DataObject
+) -> None:
+    record = data.draw(st.sampled_from(good))
+    payload = record.payload
+    for _ in range(data.draw(st.integers(1, 2))):
+        path = data.draw(st.sampled_from(places(payload)))
+        payload = with_odd(payload, path, data.draw(ODD))
+    changed = SourceRecord(
+        file=record.file,
+        line=record.line,
+        unit=record.unit,
+        external_id=record.external_id,
+        digest=record.digest,
+        format=record.format,
+        payload=payload,
+    )
+    with contextlib.suppress(RecordError):
+        document = normalise(changed, Defaults())
+        # What is stored as JSON and text can be.
+        orjson.dumps(document.meta)
+        assert all(isinstance(word, str) for word in (*document.tags, *document.mentions))
+        said = (document.text, document.author, document.title, document.thread, document.url)
+        assert all(part is None or part.encode() for part in said)
