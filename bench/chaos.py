@@ -11,6 +11,7 @@ bench/README.md says more.
 
 import argparse
 import asyncio
+import logging
 import shutil
 import sys
 import time
@@ -100,10 +101,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         restarts=arguments.restarts,
         pause=arguments.pause,
         rate=arguments.rate,
-        waves=max(4, arguments.stories // 50),
-        daily_after=timedelta(seconds=arguments.kills * arguments.pause * arguments.rate),
+        daily_after=timedelta(seconds=(arguments.kills * arguments.pause + 15) * arguments.rate),
         seed=arguments.seed,
     )
+    # It tells at length that the server is away.
+    logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
     with folder() as place:
         right = asyncio.run(measure(size, place))
         if arguments.log:

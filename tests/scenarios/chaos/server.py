@@ -13,10 +13,10 @@ CARELESS = {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}
 
 _SECONDS = 60
 
-Mode = Literal["fast", "immediate"]
+StopMode = Literal["fast", "immediate"]
 
 
-def restart(server: EmbeddedServer, mode: Mode) -> float:
+def restart(server: EmbeddedServer, mode: StopMode) -> float:
     """Stop the server and start it again; return how many seconds it was away.
 
     "immediate" is as good as a crash: it recovers from its log.
