@@ -18,7 +18,9 @@ from db.corpora import Corpora
 from db.described import Described
 from db.documents import Documents
 from db.embeddings import Embeddings
+from db.find import DialectIndex
 from db.glossaries import Glossaries
+from db.glossary import Groups
 from db.model import Judgments, Ledger
 from db.pool import Database, PoolSettings
 from db.server import EmbeddedServer
@@ -40,7 +42,9 @@ DEMO_CORPUS = "demo"
 NEWS_CORPUS = "news"
 
 if TYPE_CHECKING:
+    from bot.glossary import GlossaryDesk
     from engine.feeds.fetch import FetchSettings
+    from engine.llm import ChatClient
 
 _Number = TypeVar("_Number", int, float)
 
@@ -272,19 +276,38 @@ def has_model(settings: LlmSettings) -> bool:
 
 
 async def _judge(settings: Settings, database: Database, stack: AsyncExitStack) -> Judge | None:
+    client = chat_client(settings, database)
+    if client is None:
+        return None
+    return Judge(await stack.enter_async_context(client), Judgments(database))
+
+
+def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
+    """Return who asks the model, to be closed after use; None where there is no model."""
     chosen = llm_settings(settings)
     if not has_model(chosen):
         return None
     # Imported here: a search without a model does not pay for an HTTP client.
     from engine.llm import ChatClient  # noqa: PLC0415
 
-    client = ChatClient(
-        chosen,
-        ledger=Ledger(database),
-        clock=time.monotonic,
-        budget=budget_of(settings),
+    return ChatClient(
+        chosen, ledger=Ledger(database), clock=time.monotonic, budget=budget_of(settings)
     )
-    return Judge(await stack.enter_async_context(client), Judgments(database))
+
+
+def glossary_desk(app: App) -> "GlossaryDesk":
+    """Return where the glossary is steered."""
+    from bot.glossary import GlossaryDesk  # noqa: PLC0415 - few commands need it
+
+    chosen = app.settings.glossary
+    return GlossaryDesk(
+        groups=Groups(app.database),
+        corpora=app.corpora,
+        index=DialectIndex(app.database),
+        suggest_terms=chosen.suggest_terms,
+        approve_sure=chosen.approve_sure,
+        approve_unsure=chosen.approve_unsure,
+    )
 
 
 def budget_of(settings: Settings) -> Budget:

@@ -10,6 +10,7 @@ from bot.app import DEMO_CORPUS, App, open_database
 from bot.cli_corpora import corpora
 from bot.cli_embed import embed
 from bot.cli_feeds import feeds
+from bot.cli_glossary import glossary
 from bot.cli_posts import posts, run_once
 from bot.cli_shared import (
     CorpusName,
@@ -48,6 +49,7 @@ app = typer.Typer(
 )
 app.add_typer(corpora, name="corpora")
 app.command()(embed)
+app.add_typer(glossary, name="glossary")
 app.add_typer(feeds, name="feeds")
 app.add_typer(slack, name="slack")
 app.command("posts")(posts)

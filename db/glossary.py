@@ -74,7 +74,7 @@ class Groups:
             rows = await connection.fetch(self._sql["rejected"], scope)
             if {(r["first"], r["second"]) for r in rows}.intersection(pairs(terms)):
                 return False
-            if await connection.fetchval(self._sql["same"], scope, list(keys(terms))):
+            if await connection.fetchval(self._sql["same"], scope, list(keys(terms)), status):
                 return False
             values = (scope, status, list(terms), list(keys(terms)), sure, now)
             return await connection.fetchval(self._sql["insert"], *values) is not None

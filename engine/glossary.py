@@ -12,6 +12,7 @@ from itertools import combinations
 
 from engine.find import FindIndex
 from engine.find_plan import Reading
+from engine.glossary_suggest import SuggestedPair
 from engine.glossary_terms import is_exact, key
 from engine.query import Phrase, Query, Unit, Word
 from engine.text import searchable
@@ -111,6 +112,27 @@ def signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ..
         }
         for unit, by_language in found.items()
     }
+
+
+def unheard(
+    candidates: Sequence[SuggestedPair], heard: Sequence[Pair], readings: Iterable[Reading]
+) -> list[SuggestedPair]:
+    """Return the candidates that say what none of `heard` says in other forms of its words.
+
+    `readings` are of the candidates' terms, then of the terms of `heard`, in their order.
+    """
+    read = signatures(readings)
+
+    def said(place: int) -> frozenset[tuple[tuple[str, tuple[str, ...]], ...]]:
+        both = (read.get(2 * place + offset, {}) for offset in (0, 1))
+        return frozenset(tuple(sorted(one.items())) for one in both)
+
+    known = {said(len(candidates) + place) for place in range(len(heard))}
+    return [
+        one
+        for place, one in enumerate(candidates)
+        if len(said(place)) == 2 and said(place) not in known
+    ]
 
 
 def expandable(query: Query) -> list[Word]:

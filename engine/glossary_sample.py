@@ -2,8 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from engine.find_plan import Reading
+from engine.glossary import signatures
 from engine.glossary_terms import Dictionary, protected
 
 _LEAST = 3  # times; what is said less often has no alias worth a question
@@ -14,16 +16,16 @@ _NAME = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+){1,2}")
 _SENTENCE = re.compile(r"[.!?:;\n]+")
 
 
-def frequent_terms(texts: Iterable[str], is_word: Dictionary) -> list[str]:
+def frequent_terms(texts: Iterable[str], is_word: Dictionary, *, least: int = _LEAST) -> list[str]:
     """Return the terms of texts as they are mostly written, the most frequent first.
 
-    Protected terms are left out, and so is what is said fewer than three times.
+    Protected terms are left out, and so is what is said fewer than `least` times.
     """
     spellings: dict[str, Counter[str]] = {}
     for text in texts:
         for term in _terms(text):
             spellings.setdefault(term.casefold(), Counter())[term] += 1
-    often = [c for c in spellings.values() if c.total() >= _LEAST]
+    often = [c for c in spellings.values() if c.total() >= least]
     often.sort(key=lambda c: (-c.total(), min(c)))
     shown = (min(c, key=lambda spelling: (-c[spelling], spelling)) for c in often)
     return [term for term in shown if protected(term, is_word) is None]
@@ -37,3 +39,16 @@ def _terms(text: str) -> Iterator[str]:
             if len(word) >= _SHORTEST:
                 yield word
         yield from _NAME.findall(sentence)
+
+
+def telling(terms: Sequence[str], readings: Iterable[Reading], limit: int) -> list[str]:
+    """Return the first `limit` terms that say something, one of each that are read alike.
+
+    `readings` are of `terms`; stop words have none.
+    """
+    read = signatures(readings)
+    first: dict[tuple[tuple[str, tuple[str, ...]], ...], str] = {}
+    for place, term in enumerate(terms):
+        if place in read:
+            first.setdefault(tuple(sorted(read[place].items())), term)
+    return list(first.values())[:limit]

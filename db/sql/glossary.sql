@@ -25,9 +25,11 @@ SELECT c.name AS corpus, r.first, r.second
 SELECT first, second FROM rejected_alias WHERE corpus_id = $1
 
 -- name: same
--- The pending or approved group that holds these terms, of this corpus or of all.
+-- The group that holds these terms, of this corpus or of all; to be approved, those that wait do
+-- not count.
 SELECT id FROM alias_group
  WHERE keys @> $2::text[] AND (corpus_id IS NULL OR corpus_id = $1)
+   AND (status = 'approved' OR $3 = 'pending')
  ORDER BY id LIMIT 1
 
 -- name: insert
