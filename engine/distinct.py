@@ -20,7 +20,7 @@ def distinct(candidates: Sequence[Candidate], *, similarity: float = 90) -> list
     `similarity` is rapidfuzz's ratio, 0..100, over the bare words. Group order is that of
     each group's first member.
     """
-    return [min(group, key=_seniority) for group in alike(candidates, similarity=similarity)]
+    return [eldest(group) for group in alike(candidates, similarity=similarity)]
 
 
 def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[list[Candidate]]:
@@ -37,6 +37,11 @@ def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[li
         else:
             groups[found[2]].append(candidate)
     return groups
+
+
+def eldest(group: Sequence[Candidate]) -> Candidate:
+    """Return the one that stands for near-identical texts."""
+    return min(group, key=_seniority)
 
 
 def bare(text: str) -> str:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from engine.address import addressed
-from engine.distinct import distinct
+from engine.distinct import alike, eldest
 from engine.ports import SearchIndex
 from engine.retrieve import Meaning, Retriever
 from engine.score import Profile, Scorer, lexical
@@ -35,7 +35,7 @@ class ProphecySettings:
 
     mode: Mode | None = None  # None: hybrid where there are vectors
     candidates: int = 150  # that words propose, and meaning
-    candidates_of_both: int = 200
+    candidates_of_both: int = 240  # near-identical texts counted once
     duplicate_similarity: float = 90.0
     exclude_recent_months: int = 0
     profile: Profile = field(default_factory=Profile)
@@ -53,12 +53,7 @@ class Prophet:
     ) -> None:
         self._judge = judge
         self._settings = settings or ProphecySettings()
-        self._retriever = Retriever(
-            index,
-            meaning,
-            limit=self._settings.candidates,
-            most=self._settings.candidates_of_both,
-        )
+        self._retriever = Retriever(index, meaning, limit=self._settings.candidates)
         self._thinking = asyncio.Lock()
 
     async def prophesy(
@@ -86,7 +81,9 @@ class Prophet:
         )
         terms, found = retrieved.terms, retrieved.candidates
         async with self._alone():
-            candidates = distinct(found, similarity=self._settings.duplicate_similarity)
+            groups = alike(found, similarity=self._settings.duplicate_similarity)
+            groups = groups[: self._settings.candidates_of_both]
+            candidates = [eldest(group) for group in groups]
         verdict = await self._verdict(headline, candidates, now) if judged else _unjudged()
         scorer = Scorer(
             profile=self._settings.profile,
@@ -104,7 +101,7 @@ class Prophet:
                     for hit in scorer.hits(candidates, verdict.scores, limit)
                 ),
                 terms=tuple(terms),
-                candidates=tuple(candidate.external_id for candidate in found),
+                candidates=_proposed(found, groups),
                 verdict=verdict,
                 coverage=max((_covered(c, terms, corpus) for c in candidates), default=0.0),
                 notice=notice(corpus, terms, verdict, retrieved.notice),
@@ -151,6 +148,12 @@ def notice(
         said.append("There is no word in this to look for.")
     said += filter(None, (retrieval, verdict.notice))
     return " ".join(said) or None
+
+
+def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]) -> tuple[str, ...]:
+    """Return the external ids of the members of `groups`, in the order they were found in."""
+    kept = {one.id for group in groups for one in group}
+    return tuple(one.external_id for one in found if one.id in kept)
 
 
 def _unjudged() -> Verdict:

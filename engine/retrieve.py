@@ -64,15 +64,12 @@ class _Question:
 
 
 class Retriever:
-    """Proposes candidates: `limit` by words, as many by meaning, `most` in all."""
+    """Proposes candidates: `limit` by words, and as many by meaning."""
 
-    def __init__(
-        self, index: SearchIndex, meaning: Meaning | None, *, limit: int, most: int
-    ) -> None:
+    def __init__(self, index: SearchIndex, meaning: Meaning | None, *, limit: int) -> None:
         self._index = index
         self._meaning = meaning
         self._limit = limit
-        self._most = most
 
     async def retrieve(
         self, corpus: Corpus, text: str, filters: Filters, mode: Mode | None
@@ -133,7 +130,7 @@ class Retriever:
         near = await question.nearest(filters, self._limit)
         known = {one.id: one for one in found}
         proposed = ranks({LEXICAL: list(known), SEMANTIC: list(near)})
-        order = fused([list(known), list(near)])[: self._most]
+        order = fused([list(known), list(near)])
         strangers = [one for one in order if one not in known]
         described = await self._meaning.descriptions.described(question.corpus, terms, strangers)
         known |= {one.id: one for one in described}

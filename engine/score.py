@@ -27,7 +27,7 @@ class Profile:
     judgment: float = 0.65
     lexical: float = 0.25
     age: float = 0.10
-    semantic: float = 0.25
+    semantic: float = 0.10
     age_full_years: float = 10.0  # the age that counts as 1
     factors: Mapping[Flag, float] = field(
         default_factory=lambda: {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}

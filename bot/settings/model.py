@@ -92,7 +92,7 @@ class SearchSettings(Section):
         150, ge=1, le=1000, description="Tweets that words propose to the judge, and meaning."
     )
     candidates_of_both: int = Field(
-        200, ge=1, le=2000, description="Tweets that both propose together, at most."
+        240, ge=1, le=2000, description="Tweets that both propose together, copies counted once."
     )
     k1: float = Field(1.2, ge=0, le=10, description="BM25: how fast repeating a word stops paying.")
     b: float = Field(0.75, ge=0, le=1, description="BM25: how much long texts are held back.")
@@ -124,7 +124,7 @@ class ScoreSettings(Section):
     lexical: float = Field(0.25, ge=0, description="Weight of the words in common.")
     age: float = Field(0.10, ge=0, description="Weight of the age: older is higher.")
     semantic: float = Field(
-        0.25, ge=0, description="Weight of the similarity of meaning, where there are vectors."
+        0.10, ge=0, description="Weight of the similarity of meaning, where there are vectors."
     )
     age_full_years: float = Field(10, gt=0, description="Age in years that counts in full.")
     repost: float = Field(0.97, ge=0, le=1, description="Multiplier for reposts.")

@@ -10,12 +10,14 @@ import pytest
 from engine.bm25 import Bm25
 from engine.headline import read_headline
 from engine.prophecy import ProphecySettings, Prophet
+from engine.score import Profile, Scorer
 from engine.types import (
     Candidate,
     Corpus,
     Filters,
     Flag,
     Headline,
+    Hit,
     Kind,
     Prophecy,
     Term,
@@ -304,14 +306,39 @@ async def test_headlines_that_come_at_once_are_thought_about_in_turns_of_the_eve
             await asyncio.sleep(0)
             turns += 1
 
-    def thought(candidates: Sequence[Candidate], **_: object) -> Sequence[Candidate]:
+    def thought(candidates: Sequence[Candidate], **_: object) -> Sequence[Sequence[Candidate]]:
         thoughts.append(turns)
-        return candidates
+        return [[one] for one in candidates]
 
-    monkeypatch.setattr("engine.prophecy.distinct", thought)
+    monkeypatch.setattr("engine.prophecy.alike", thought)
     prophet = Prophet(Index([candidate(1, "storm")]))
     other = asyncio.create_task(turning())
     headlines = [read_headline(f"storm {number}") for number in range(10)]
     await asyncio.gather(*(prophet.prophesy(CORPUS, one, limit=3, now=NOW) for one in headlines))
     other.cancel()
     assert len(set(thoughts)) == 10
+
+
+async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() -> None:
+    judge = StandInJudge({})
+    texts = [candidate(n, f"storm number {{chr(97 + n // 2) * 9}}") for n in range(10)]
+    settings = ProphecySettings(candidates_of_both=3, duplicate_similarity=99)
+    prophecy = await Prophet(Index(texts), judge, settings).prophesy(
+        CORPUS, read_headline("storm number"), limit=3, now=NOW
+    )
+    assert [len(asked) for asked in judge.asked] == [3]
+    assert len(prophecy.candidates) == 6
+
+
+async def test_meaning_joins_the_score_and_a_text_of_like_meaning_may_be_a_hit() -> None:
+    profile = Profile(minimum_semantic=0.5)
+
+    def hits(similarity: float | None) -> list[Hit]:
+        scorer = Scorer(profile=profile, terms=[], documents=9, average_length=4, asked_at=NOW)
+        return scorer.hits([replace(candidate(1, "far"), similarity=similarity)], {}, 3)
+
+    assert hits(None) == []
+    assert hits(0.49) == []
+    [low], [high] = hits(0.5), hits(0.9)
+    assert (low.parts["semantic"], high.parts["semantic"]) == (0.5, 0.9)
+    assert low.score < high.score

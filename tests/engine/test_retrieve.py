@@ -109,12 +109,11 @@ async def retrieved(
     vectors: Vectors | None = None,
     model: Model | None = None,
     limit: int = 4,
-    most: int = 200,
     filters: Filters = Filters(),  # noqa: B008 - frozen
 ) -> Retrieved:
     words, given = words or Words(), model or Model()
     meaning = Meaning(embedder=lambda _: given, vectors=vectors or Vectors(), descriptions=words)
-    retriever = Retriever(words, meaning, limit=limit, most=most)
+    retriever = Retriever(words, meaning, limit=limit)
     return await retriever.retrieve(CORPUS, "snow", filters, mode)
 
 
@@ -175,13 +174,6 @@ async def test_documents_that_went_meanwhile_are_left_out() -> None:
     assert 8 not in ids(await retrieved(Mode.HYBRID, limit=5))
 
 
-async def test_both_together_propose_no_more_than_asked() -> None:
-    words = Words()
-    found = await retrieved(Mode.HYBRID, words=words, most=3)
-    assert len(ids(found)) == 3
-    assert len(words.described_ids) <= 2
-
-
 async def test_filters_hold_for_both_lists() -> None:
     words, vectors = Words(), Vectors()
     filters = Filters(before=datetime(2020, 1, 1, tzinfo=UTC))
@@ -207,7 +199,7 @@ async def test_who_asked_for_meaning_is_told_that_there_are_no_vectors(mode: Mod
 
 async def test_who_asked_for_meaning_is_told_that_none_is_set_up() -> None:
     words = Words()
-    retriever = Retriever(words, None, limit=4, most=9)
+    retriever = Retriever(words, None, limit=4)
     found = await retriever.retrieve(CORPUS, "snow", Filters(), Mode.HYBRID)
     assert found.notice == "Searched by words alone: no embeddings are set up."
     assert found == await retriever.retrieve(CORPUS, "snow", Filters(), Mode.RERANK)
