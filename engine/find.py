@@ -122,6 +122,7 @@ class Finder:
             query=query,
             expanded=looked_for,
             corpus=corpus.name,
+            kind=corpus.kind,
             plan=plan.plan,
             counts=Counts(
                 corpus=corpus.documents,

@@ -7,7 +7,7 @@ from datetime import datetime
 from engine.find_plan import Plan
 from engine.query import Query
 from engine.snippet import Excerpt
-from engine.types import Candidate
+from engine.types import Candidate, Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +101,7 @@ class Found:
     query: Query
     expanded: Query
     corpus: str
+    kind: Kind | None = None  # None: there is no such corpus
     plan: Plan
     counts: Counts
     hits: tuple[FindHit, ...] = ()

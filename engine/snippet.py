@@ -50,10 +50,14 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What the corpus knows of a word: its lexemes and how many documents hold the rarest."""
+    """What the corpus knows of a word: its lexemes, and how many documents say it.
+
+    `telling` is false where one language of the corpus does not keep it: "the", "de".
+    """
 
     lexemes: tuple[str, ...]
     document_frequency: int
+    telling: bool = True
 
 
 def words(text: str) -> list[Spot]:
@@ -148,7 +152,7 @@ def voice_terms(
     for (one, first), (other, second) in pairwise(spots):
         if not (first and second and text[one.end : other.start] in _BESIDE):
             continue
-        if not (_telling(one.word) and _telling(other.word)):
+        if not (_tells(one, first) and _tells(other, second)):
             continue
         pair = (*first.lexemes, *second.lexemes)
         written.setdefault(pair, text[one.start : other.end])
@@ -160,8 +164,8 @@ def voice_terms(
     return tuple(written[pair] for pair in best[:most])
 
 
-def _telling(word: str) -> bool:
-    return len(word) > 1 and any(map(str.isalpha, word))
+def _tells(spot: Spot, known: Known) -> bool:
+    return known.telling and len(spot.word) > 1 and any(map(str.isalpha, spot.word))
 
 
 def _rarity(word: Known, documents: int) -> float:

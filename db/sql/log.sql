@@ -1,0 +1,46 @@
+-- name: record
+-- One statement: what is too old goes with what comes. It waits for no disk: a crash may lose the
+-- last entries, and nothing else.
+WITH hurried AS (
+    SELECT set_config('synchronous_commit', 'off', true)
+), old AS (
+    SELECT id FROM search_log WHERE asked_at < $1 ORDER BY asked_at LIMIT 1000
+), gone AS (
+    DELETE FROM search_log l USING old WHERE l.id = old.id
+)
+INSERT INTO search_log (asked_at, task, origin, job, corpus, query, query_hash, expanded, filters,
+                        plan, counts, returned, milliseconds, prompt_tokens, completion_tokens,
+                        cost_usd, error)
+SELECT $2::timestamptz, $3, $4, $5, $6, CASE WHEN $8::boolean THEN $7::text END,
+       left(encode(sha256(convert_to(k.key || ' ' || $7::text, 'UTF8')), 'hex'), 32),
+       $9, $10::text[], $11, $12::jsonb, $13::text[], $14::real, $15::integer, $16::integer,
+       $17::double precision, $18
+  FROM search_log_key k, hurried
+ WHERE $2::timestamptz >= $1
+
+-- name: recent
+SELECT id, asked_at, task, origin, job, corpus, query, query_hash, expanded, filters, plan,
+       counts::text AS counts, returned, milliseconds, prompt_tokens, completion_tokens, cost_usd,
+       error
+  FROM search_log
+ WHERE asked_at >= $1 AND (NOT $2::boolean OR error IS NOT NULL OR returned = '{}')
+ ORDER BY id DESC LIMIT $3
+
+-- name: unanswered
+SELECT query FROM search_log
+ WHERE asked_at >= $1 AND corpus = $2 AND query IS NOT NULL AND returned = '{}' AND error IS NULL
+   AND job = 'find'
+ GROUP BY query ORDER BY count(*) DESC, max(asked_at) DESC, query LIMIT $3
+
+-- name: keep_receipt
+INSERT INTO find_answer (chat_id, thread, asked_at, receipt)
+SELECT $1::bigint, $2, $3::timestamptz, $4::text::json
+  FROM set_config('synchronous_commit', 'off', true)
+
+-- name: last_receipt
+SELECT asked_at, receipt::text AS receipt FROM find_answer
+ WHERE chat_id = $1 AND ($2::text IS NULL OR thread = $2)
+ ORDER BY id DESC LIMIT 1
+
+-- name: forget_receipts
+DELETE FROM find_answer WHERE asked_at < $1

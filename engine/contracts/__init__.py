@@ -1,0 +1,1 @@
+"""The typed contracts of searches in corpora of each kind, for programs and agents."""

@@ -1,0 +1,163 @@
+"""What may be asked of corpora of each kind.
+
+Each search is a query of the dialect with filters of its own, which hold strictly; docs/kinds.md is
+the manual.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Annotated, ClassVar, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from engine.query import Filter, Query
+from engine.query_filters import read_filter
+from engine.query_reader import parse_query
+from engine.types import Kind
+
+MOST_HITS = 100
+_YEARS = range(1000, 9999)  # what engine.days reads
+
+
+def _known_year(day: date) -> date:
+    if day.year not in _YEARS:
+        raise ValueError(f"must be a year from {_YEARS[0]} to {_YEARS[-1]}")
+    return day
+
+
+_Value = str | int | tuple[str, ...] | None
+Day = Annotated[date, AfterValidator(_known_year)]
+Limit = Annotated[int, Field(ge=1, le=MOST_HITS, description="Most hits to return.")]
+
+
+class Search(BaseModel):
+    """What all searches have. Days are those of UTC, both ends included."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    kinds: ClassVar[tuple[Kind, ...]]
+
+    query: str = Field(
+        "",
+        description='What to find: every word must be there, in any form. "exact phrase", a OR b,'
+        " -word. Few words find more. Empty: the newest texts that meet the filters.",
+    )
+    corpus: str = Field("", description="Name of the corpus; empty where there is only one.")
+    date_from: Day | None = Field(None, description="First day, such as 2015-03-02.")
+    date_to: Day | None = Field(None, description="Last day.")
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        if self.date_from and self.date_to and self.date_to < self.date_from:
+            raise ValueError("date_to is before date_from")
+        tuple(self.filters())  # raises where one cannot be a filter
+        return self
+
+    def parsed(self) -> Query:
+        """Return the search as a query of the dialect.
+
+        A field goes before filters of its name in the text, several of which would be
+        alternatives: what was not asked for is never mixed in.
+        """
+        query, own = parse_query(self.query), tuple(self.filters())
+        fixed = {one.name for one in own} & _ALTERNATIVES | ({"in"} if self.corpus else set())
+        dropped = [one for one in query.filters if one.name in fixed and not one.negated]
+        kept = [one for one in query.filters if one not in dropped]
+        left_out = [str(one) for one in dropped if one not in own]
+        said = f"Left out, for a field goes before it: {', '.join(left_out)}."
+        return replace(
+            query,
+            filters=tuple(dict.fromkeys([*kept, *own])),
+            notices=(*query.notices, *((said,) if left_out else ())),
+        )
+
+    def filters(self) -> Iterator[Filter]:
+        """Yield the fields as filters of the dialect."""
+        if self.date_from:
+            yield Filter("after", self.date_from.isoformat())
+        if self.date_to:
+            yield Filter("before", (self.date_to + timedelta(days=1)).isoformat())
+        for name, value in self._named().items():
+            yield from _filters(name, value)
+
+    def _named(self) -> Mapping[str, _Value]:
+        """Return the fields of this kind by the dialect's names."""
+        return {}
+
+
+# Of several filters with these names in a query, one is enough.
+_ALTERNATIVES = frozenset({"from", "lang", "platform", "role", "domain", "thread"})
+
+
+def _filters(name: str, value: _Value) -> Iterator[Filter]:
+    """Yield a field as filters. Raises ValueError when it is none."""
+    if value is None:
+        return
+    for one in value if isinstance(value, tuple) else (value,):
+        if name == "mention":
+            read: Filter | str = Filter(name, str(one).lstrip("@").casefold())
+        else:
+            read = read_filter(name, str(one), negated=False)
+        if isinstance(read, str) or not read.value.strip():
+            raise ValueError(f'"{one}" is no value for the filter {name}')
+        yield read
+
+
+class PersonalSearch(Search):
+    """Search one's own messages, chats with assistants and notes, exactly; say so if nothing is
+    there."""
+
+    kinds = (Kind.PERSONAL,)
+
+    limit: Limit = 20
+    role: str | None = Field(None, description="Whose words: me or others, user or assistant.")
+    source: str | None = Field(None, description="The app: slack, whatsapp, chatgpt, telegram...")
+    thread_id: str | None = Field(None, description="One conversation, channel or folder.")
+    tags: tuple[str, ...] = Field((), description="Tags, all of which a text must carry.")
+
+    def _named(self) -> Mapping[str, _Value]:
+        return {
+            "role": self.role,
+            "platform": self.source,
+            "thread": self.thread_id,
+            "tag": self.tags,
+        }
+
+
+class SocialSearch(Search):
+    """Search posts on social networks, exactly; say so if nothing is there."""
+
+    kinds = (Kind.SOCIAL, Kind.TWEETS)
+
+    limit: Limit = 30
+    platform: str | None = Field(
+        None, description="The network: mastodon, bluesky, linkedin, x... None: all in the corpus."
+    )
+    hashtags: tuple[str, ...] = Field((), description="Hashtags, all of which a post must carry.")
+    mentions: tuple[str, ...] = Field((), description="Accounts, all of which it must mention.")
+    min_engagement: Annotated[int, Field(ge=0, le=999_999_999)] | None = Field(
+        None, description="Fewest likes and reposts together."
+    )
+    comments: int = Field(0, ge=0, le=10, description="Strongest comments to add to each post.")
+
+    def _named(self) -> Mapping[str, _Value]:
+        return {
+            "platform": self.platform,
+            "tag": self.hashtags,
+            "mention": self.mentions,
+            "min": self.min_engagement,
+        }
+
+
+class PublishedSearch(Search):
+    """Search published articles and essays, exactly; say so if nothing is there."""
+
+    kinds = (Kind.PUBLISHED, Kind.LIBRARY)
+
+    limit: Limit = 20
+    author: str | None = Field(None, description="Who wrote it.")
+    domain: str | None = Field(None, description="Where it was published, such as example.org.")
+    tags: tuple[str, ...] = Field((), description="Tags, all of which an article must carry.")
+
+    def _named(self) -> Mapping[str, _Value]:
+        return {"from": self.author, "domain": self.domain, "tag": self.tags}

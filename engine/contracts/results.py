@@ -1,0 +1,176 @@
+"""What comes back from a search: snippets that quote the documents to the letter, and receipts."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Generic, Self, TypeVar
+
+from engine.contracts.receipts import MatchedTerm, StageCounts, Value, receipt_values
+from engine.contracts.requests import Search
+from engine.find_types import Comment, FindHit, Found
+from engine.types import Flag, Kind
+
+
+class Snippet(Value):
+    """A window of the text around its best match, to the letter, and where it stands.
+
+    `parts` are those of the score, 0..1; `bm25` is what the matched terms add up to.
+    """
+
+    text: str
+    source: str | None
+    date: datetime
+    author: str | None
+    tags: tuple[str, ...]
+    voice_terms: tuple[str, ...]
+    attribution: str | None
+    notes: tuple[str, ...]
+    score: float | None
+    bm25: float | None
+    parts: dict[str, float | None]
+    matched: tuple[MatchedTerm, ...]
+
+    @classmethod
+    def of(cls, hit: FindHit) -> Self:
+        """Return the contract's form of a hit."""
+        own = {name: value for name, value in _values(hit).items() if name in cls.model_fields}
+        return cls.model_validate(own)
+
+
+class PersonalSnippet(Snippet):
+    """A message of a thread."""
+
+    thread_id: str | None
+    message_id: str
+    role: str | None
+
+
+class PostComment(Value):
+    """An answer to a post."""
+
+    text: str
+    author: str | None
+    date: datetime
+    post_id: str
+    url: str | None
+    engagement: int
+
+    @classmethod
+    def of(cls, comment: Comment) -> Self:
+        """Return the contract's form of a comment."""
+        return cls(
+            text=comment.text,
+            author=comment.author,
+            date=comment.created_at.astimezone(UTC),
+            post_id=comment.external_id,
+            url=comment.url,
+            engagement=comment.engagement,
+        )
+
+
+class SocialSnippet(Snippet):
+    """A post."""
+
+    platform: str | None
+    post_id: str
+    url: str | None
+    engagement: int
+    mentions: tuple[str, ...]
+    comments: tuple[PostComment, ...]
+
+
+class PublishedSnippet(Snippet):
+    """A passage of an article."""
+
+    title: str | None
+    domain: str | None
+    url: str | None
+    article_id: str
+
+
+def _values(hit: FindHit) -> dict[str, object]:
+    """Return what a snippet of any kind may say."""
+    document, candidate = hit.document, hit.document.candidate
+    return {
+        "text": hit.excerpt.text if hit.excerpt else candidate.text,
+        "source": document.platform or document.domain,
+        "date": candidate.created_at.astimezone(UTC),
+        "author": candidate.author,
+        "tags": document.tags,
+        "voice_terms": hit.voice_terms,
+        "attribution": document.attribution,
+        "notes": _notes(hit),
+        **receipt_values(hit),
+        "thread_id": document.thread,
+        "message_id": candidate.external_id,
+        "role": document.role,
+        "platform": document.platform,
+        "post_id": candidate.external_id,
+        "url": candidate.url,
+        "engagement": document.engagement,
+        "mentions": document.mentions,
+        "comments": tuple(map(PostComment.of, hit.comments)),
+        "title": document.title,
+        "domain": document.domain,
+        "article_id": candidate.external_id,
+    }
+
+
+def _notes(hit: FindHit) -> tuple[str, ...]:
+    """Return what a reader should know of a hit beside its text."""
+    flags = hit.document.candidate.flags & ~Flag.THREAD
+    cut = hit.excerpt is not None and (hit.excerpt.before or hit.excerpt.after)
+    alike = f"{hit.alike} near-identical left out"
+    return (
+        *flags.names,
+        *(("excerpt of a longer text",) if cut else ()),
+        *((alike,) if hit.alike else ()),
+    )
+
+
+S = TypeVar("S", bound=Snippet)
+
+
+class SearchResult(Value, Generic[S]):
+    """What a search found, with its receipt; no hits means that nothing is there."""
+
+    query: str
+    canonical: str
+    expanded: str
+    filters: tuple[str, ...]
+    corpus: str
+    plan: str
+    counts: StageCounts
+    notice: str | None
+    hits: tuple[S, ...]
+
+
+PersonalResult = SearchResult[PersonalSnippet]
+SocialResult = SearchResult[SocialSnippet]
+PublishedResult = SearchResult[PublishedSnippet]
+_SNIPPETS: Mapping[Kind, type[Snippet]] = {
+    Kind.PERSONAL: PersonalSnippet,
+    Kind.SOCIAL: SocialSnippet,
+    Kind.TWEETS: SocialSnippet,
+    Kind.PUBLISHED: PublishedSnippet,
+    Kind.LIBRARY: PublishedSnippet,
+}
+
+
+def snippet_of(kind: Kind, hit: FindHit) -> Snippet:
+    """Return a hit of a corpus of that kind in the contract's form."""
+    return _SNIPPETS[kind].of(hit)
+
+
+def result_of(search: Search, found: Found, snippet: type[S]) -> SearchResult[S]:
+    """Return a find in the contract's form."""
+    return SearchResult[snippet](  # type: ignore[valid-type]  # pydantic makes the class here
+        query=search.query,
+        canonical=str(found.query),
+        expanded=str(found.expanded),
+        filters=tuple(map(str, found.query.filters)),
+        corpus=found.corpus,
+        plan=found.plan.value,
+        counts=StageCounts.of(found),
+        notice=" ".join(found.notices) or None,
+        hits=tuple(map(snippet.of, found.hits)),
+    )

@@ -1,0 +1,109 @@
+"""What is remembered of a search: what was asked, how it was answered, what it cost.
+
+A headline in a chat is somebody's message: of it, a hash alone is remembered. See
+docs/decisions/0016-search-log.md.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from engine.find_types import Found
+from engine.types import Prophecy, Usage
+
+
+class Origin(StrEnum):
+    """Who asks."""
+
+    CONSOLE = "console"  # whoever runs the program
+    CHAT = "chat"
+    AGENT = "agent"
+
+
+class SearchJob(StrEnum):
+    """What is asked for."""
+
+    FIND = "find"
+    SEARCH = "search"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Who asks, and the task for which."""
+
+    origin: Origin
+    task: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedSearch:
+    """One search. `quotable` tells whether its text may be remembered, or only the text's hash."""
+
+    asker: Asker
+    job: SearchJob
+    asked_at: datetime
+    milliseconds: float
+    text: str
+    quotable: bool
+    corpus: str | None = None
+    expanded: str | None = None
+    filters: tuple[str, ...] = ()
+    plan: str | None = None
+    counts: Mapping[str, int | None] = field(default_factory=dict)
+    returned: tuple[str, ...] = ()  # external ids, best first
+    usage: Usage | None = None  # None: nothing was spent
+    error: str | None = None  # its name: the message may quote the text
+
+
+class SearchLog(Protocol):
+    """Where searches are remembered."""
+
+    async def record(self, search: LoggedSearch) -> None:
+        """Remember a search. Raises nothing but CancelledError, and takes a second at most."""
+
+
+class Unanswered(Protocol):
+    """Where a glossary finds out what it lacks."""
+
+    async def unanswered(self, corpus: str, *, limit: int) -> Sequence[str]:
+        """Return queries that found nothing in a corpus, the most frequent first."""
+
+
+def may_quote(asker: Asker, job: SearchJob, *, chat_queries: bool) -> bool:
+    """Tell whether a text may be remembered: in a chat only a query, and only if so set."""
+    return asker.origin is not Origin.CHAT or (job is SearchJob.FIND and chat_queries)
+
+
+def find_logged(search: LoggedSearch, found: Found) -> LoggedSearch:
+    """Return the entry of a query that was answered; its text is the canonical form."""
+    query = found.query
+    named = search.quotable
+    return replace(
+        search,
+        text=str(query) or search.text,
+        corpus=found.corpus,
+        expanded=str(found.expanded) if named and found.expanded != query else None,
+        filters=tuple(str(one) if named else f"{one.name}:" for one in query.filters),
+        plan=found.plan.value,
+        counts=asdict(found.counts),
+        returned=tuple(hit.document.candidate.external_id for hit in found.hits),
+    )
+
+
+def search_logged(search: LoggedSearch, prophecy: Prophecy) -> LoggedSearch:
+    """Return the entry of a headline that was answered."""
+    return replace(
+        search,
+        text=prophecy.headline.text,
+        corpus=prophecy.corpus,
+        plan=prophecy.mode.value,
+        counts={
+            "candidates": len(prophecy.candidates),
+            "judged": len(prophecy.verdict.scores),
+            "returned": len(prophecy.hits),
+        },
+        returned=tuple(hit.candidate.external_id for hit in prophecy.hits),
+        usage=None if prophecy.verdict.cached else prophecy.verdict.usage,
+    )
