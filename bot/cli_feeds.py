@@ -60,7 +60,7 @@ def feeds_add(
 ) -> None:
     """Let everybody get a feed, or one chat. It is read once to see that it is one.
 
-    Example: presagio feeds add https://www.theguardian.com/world/rss --category news
+    Example: presagio feeds add https://example.org/rss --category news
     """
     from bot.console.feeds import add_feed
 
@@ -71,7 +71,7 @@ def feeds_add(
 def feeds_remove(context: typer.Context, url: Url, chat: ChatName = "", json: Json = False) -> None:
     """Take a feed away that was added here, or in one chat.
 
-    Example: presagio feeds remove https://www.theguardian.com/world/rss
+    Example: presagio feeds remove https://example.org/rss
     """
     from bot.console.feeds import remove_feed
 
@@ -82,7 +82,7 @@ def feeds_remove(context: typer.Context, url: Url, chat: ChatName = "", json: Js
 def feeds_test(context: typer.Context, url: Page, json: Json = False) -> None:
     """Fetch a feed, or find it on a page, and show what it holds. Nothing is stored.
 
-    Example: presagio feeds test https://www.theguardian.com/world
+    Example: presagio feeds test https://example.org
     """
     from bot.console.feeds import test_feed
 

@@ -18,6 +18,7 @@ import pytest
 import typer.main
 
 from bot.cli import app
+from engine.feeds.opml import OpmlFeed, write_opml
 from tests.bot.command_line import PROGRAM, ROOT, finish, presagio, start, write_chat, write_tweets
 from tests.bot.conftest import Invoke
 from tests.database import execute, wait_for
@@ -454,11 +455,16 @@ class TestExamples:
         ):
             (tmp_path / name).write_bytes((examples / source).read_bytes())
         # Those that fill come first, and the one that empties last.
-        order = ("demo", "ingest", "corpora set", "corpora drop")
+        order = ("demo", "ingest", "feeds import", "corpora set", "corpora drop")
         lines = [example_of(text) for words, text in commands()]
-        lines.sort(key=lambda line: next((i for i, w in enumerate(order) if line.startswith(w)), 2))
+        lines.sort(key=lambda line: next((i for i, w in enumerate(order) if line.startswith(w)), 3))
         monkeypatch.chdir(tmp_path)
         lines.remove("serve")  # it ends when told to: tests/scenarios
+        # Those that ask the web: test_cli_feeds.py
+        web = ("feeds add", "feeds remove", "feeds test")
+        lines = [line for line in lines if not line.startswith(web)]
+        unreachable = OpmlFeed(url="http://127.0.0.1:9/feed")
+        (tmp_path / "feeds.opml").write_bytes(write_opml([unreachable], title="x"))
         chats = [line for line in lines if line.startswith("corpora thread")]
         lines = [line for line in lines if line not in chats]
         assert write_chat(tmp_path / "general.txt") == "general"

@@ -28,9 +28,10 @@ class TestHealthy:
     def test_everything_is_ok(self, invoke: Invoke, demo: str) -> None:
         found = checks(invoke, 0)
         assert [*found] == [
-            "settings", "database", "extensions", "migrations", "corpus demo", "model",
+            "settings", "database", "extensions", "migrations", "corpus demo",
+            "feeds", "jobs", "outbox", "model",
         ]  # fmt: skip
-        assert [row["ok"] for row in found.values()] == [True] * 5 + [None]
+        assert [row["ok"] for row in found.values()] == [True] * 5 + [None, None, True, None]
         assert found["corpus demo"]["detail"] == "416 documents, statistics exact"
         assert found["model"]["fix"].startswith("Set OPENROUTER_API_KEY")
 
