@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import asyncpg
 import orjson
@@ -12,7 +12,10 @@ import orjson
 from db.pool import Database
 from db.statements import statements
 from engine.errors import StorageError
+from engine.query import Word
+from engine.query_reader import parse_query
 from engine.search_log import LoggedSearch
+from engine.types import Corpus
 
 logger = logging.getLogger("presagio.log")
 
@@ -66,18 +69,23 @@ class Log:
             rows = await connection.fetch(self._sql["recent"], self._since(now), failed, limit)
         return [_entry(row) for row in rows]
 
-    async def unanswered(self, corpus: str, *, now: datetime, limit: int) -> list[str]:
-        """Return queries that found nothing in a corpus, the most frequent first."""
+    async def missed(self, corpus: Corpus, limit: int) -> list[str]:
+        """Return words of searches that found nothing, those searched most often first."""
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["unanswered"], self._since(now), corpus, limit)
-        return [row["query"] for row in rows]
+            rows = await connection.fetch(self._sql["missed"], corpus.name, self._keep, limit)
+        queries = (parse_query(row["query"]) for row in rows)
+        units = (
+            one.unit for query in queries for group in query.groups for one in group.alternatives
+        )
+        words = (unit.text for unit in units if isinstance(unit, Word))
+        return list(dict.fromkeys(words))[:limit]
 
     def _since(self, now: datetime) -> datetime:
         """Return from when on searches are remembered; what comes at `now` is not, without a time
         to keep it for."""
         if not self._keep:
             return now + timedelta(microseconds=1)
-        return max(now - self._keep, datetime.min.replace(tzinfo=UTC) + timedelta(days=1))
+        return now - self._keep
 
     def _values(self, search: LoggedSearch) -> tuple[object, ...]:
         usage = search.usage

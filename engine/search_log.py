@@ -4,7 +4,7 @@ A headline in a chat is somebody's message: of it, a hash alone is remembered. S
 docs/decisions/0016-search-log.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -62,13 +62,6 @@ class SearchLog(Protocol):
 
     async def record(self, search: LoggedSearch) -> None:
         """Remember a search. Raises nothing but CancelledError, and takes a second at most."""
-
-
-class Unanswered(Protocol):
-    """Where a glossary finds out what it lacks."""
-
-    async def unanswered(self, corpus: str, *, limit: int) -> Sequence[str]:
-        """Return queries that found nothing in a corpus, the most frequent first."""
 
 
 def may_quote(asker: Asker, job: SearchJob, *, chat_queries: bool) -> bool:

@@ -7,6 +7,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from bot.settings.kinds import (
+    LogSettings,
+    PersonalSettings,
+    PublishedSettings,
+    SocialSettings,
+)
 from bot.settings.news import FeedSettings, PollingSettings, PostingSettings
 from bot.settings.section import UNLIMITED, HttpUrl, Section
 
@@ -328,9 +334,13 @@ class Sections(Section):
     database: DatabaseSettings = DatabaseSettings()
     search: SearchSettings = SearchSettings()
     score: ScoreSettings = ScoreSettings()
+    personal: PersonalSettings = PersonalSettings()
+    social: SocialSettings = SocialSettings()
+    published: PublishedSettings = PublishedSettings()
     llm: LlmSettings = LlmSettings()
     embeddings: EmbeddingSettings = EmbeddingSettings()
     glossary: GlossarySettings = GlossarySettings()
+    log: LogSettings = LogSettings()
     fetch: FetchSettings = FetchSettings()
     feeds: tuple[FeedSettings, ...] = ()
     polling: PollingSettings = PollingSettings()

@@ -26,10 +26,10 @@ SELECT id, asked_at, task, origin, job, corpus, query, query_hash, expanded, fil
  WHERE asked_at >= $1 AND (NOT $2::boolean OR error IS NOT NULL OR returned = '{}')
  ORDER BY id DESC LIMIT $3
 
--- name: unanswered
+-- name: missed
 SELECT query FROM search_log
- WHERE asked_at >= $1 AND corpus = $2 AND query IS NOT NULL AND returned = '{}' AND error IS NULL
-   AND job = 'find'
+ WHERE corpus = $1 AND asked_at >= now() - $2::interval AND job = 'find' AND query IS NOT NULL
+   AND returned = '{}' AND error IS NULL
  GROUP BY query ORDER BY count(*) DESC, max(asked_at) DESC, query LIMIT $3
 
 -- name: keep_receipt
