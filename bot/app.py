@@ -34,12 +34,14 @@ from engine.ports import SearchIndex
 from engine.prophecy import ProphecySettings, Prophet
 from engine.retrieve import Meaning
 from engine.score import Profile
-from engine.types import Corpus, Filters, Flag, Headline, Mode, Prophecy
+from engine.types import Corpus, Filters, Flag, Headline, Kind, Mode, Prophecy
 
 # The corpus that `presagio demo` makes, which nobody asks for by chance.
 DEMO_CORPUS = "demo"
 # What the feeds bring; it is searched only by its name.
 NEWS_CORPUS = "news"
+# Who names no corpus means tweets where there are some, and chats and notes last.
+_PREFERRED = (Kind.TWEETS, Kind.SOCIAL, Kind.PUBLISHED, Kind.LIBRARY, Kind.PERSONAL)
 
 if TYPE_CHECKING:
     from bot.glossary import GlossaryDesk
@@ -68,8 +70,9 @@ class App:
     async def corpus(self, name: str, *, without: Collection[str] = ()) -> Corpus:
         """Return the corpus called `name`; "" means the configured one, else the only one.
 
-        The demo corpus does not count beside another, that of the news never does, nor do those
-        in `without`. Raises CorpusNotFound.
+        Of several kinds the first of `_PREFERRED` counts. The demo corpus does not count
+        beside another; that of the news never does, nor do those in `without`. Raises
+        CorpusNotFound.
         """
         name = name or self.settings.search.corpus
         if name in without:
@@ -79,12 +82,14 @@ class App:
         hidden = {NEWS_CORPUS, *without}
         found = [one for one in await self.corpora.list() if one.name not in hidden]
         own = [corpus for corpus in found if corpus.name != DEMO_CORPUS] or found
-        if len(own) == 1:
-            return own[0]
         if not found:
             raise CorpusNotFound(
                 "There is no corpus yet.", fix="Load one with: presagio ingest FILE"
             )
+        meant = min((corpus.kind for corpus in own), key=_PREFERRED.index)
+        own = [corpus for corpus in own if corpus.kind is meant]
+        if len(own) == 1:
+            return own[0]
         names = ", ".join(corpus.name for corpus in own)
         raise CorpusNotFound(
             f"There are several corpora: {names}.",
@@ -304,6 +309,7 @@ def glossary_desk(app: App) -> "GlossaryDesk":
         groups=Groups(app.database),
         corpora=app.corpora,
         index=DialectIndex(app.database),
+        resolve=app.corpus,
         suggest_terms=chosen.suggest_terms,
         approve_sure=chosen.approve_sure,
         approve_unsure=chosen.approve_unsure,

@@ -8,7 +8,8 @@ import pytest
 from bot import app as app_module
 from bot.app import open_app, open_database
 from bot.settings import Settings, load_settings
-from engine.errors import StorageOutdated, StorageUnreachable
+from engine.errors import CorpusNotFound, StorageOutdated, StorageUnreachable
+from engine.types import Kind
 
 
 class SlowServer:
@@ -92,3 +93,35 @@ async def test_a_database_of_somebody_else_is_set_up_only_when_asked(
             pass
     async with open_app(settings, progress=lambda _: None, set_up=True) as app:
         assert await app.corpora.list() == []
+
+
+class TestWhichCorpusIsMeant:
+    """By whoever names none."""
+
+    async def chosen(self, url: str, **kinds: Kind) -> str:
+        settings = load_settings(environ={"DATABASE_URL": url})
+        async with open_app(settings, progress=lambda _: None, set_up=True) as app:
+            for name, kind in kinds.items():
+                await app.corpora.ensure(
+                    name, kind=kind, language="english", author=None, url_template=None
+                )
+            return (await app.corpus("")).name
+
+    async def test_the_only_one(self, database_url: str) -> None:
+        assert await self.chosen(database_url, chats=Kind.PERSONAL) == "chats"
+
+    async def test_tweets_before_posts_and_chats(self, database_url: str) -> None:
+        meant = await self.chosen(
+            database_url, a_chats=Kind.PERSONAL, b_posts=Kind.SOCIAL, c_tweets=Kind.TWEETS
+        )
+        assert meant == "c_tweets"
+
+    async def test_not_the_demo_and_not_the_news(self, database_url: str) -> None:
+        meant = await self.chosen(
+            database_url, demo=Kind.TWEETS, news=Kind.PUBLISHED, chats=Kind.PERSONAL
+        )
+        assert meant == "chats"
+
+    async def test_nobody_knows_between_two_of_a_kind(self, database_url: str) -> None:
+        with pytest.raises(CorpusNotFound, match="There are several corpora: one, two"):
+            await self.chosen(database_url, one=Kind.TWEETS, two=Kind.TWEETS, chats=Kind.PERSONAL)
