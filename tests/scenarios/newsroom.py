@@ -62,6 +62,7 @@ class Newsroom:
     environ: dict[str, str]
     stack: AsyncExitStack
     headlines: list[str] = field(default_factory=list)
+    feeds: tuple[str, ...] = (FEED,)  # paths of those in the settings
 
     def __post_init__(self) -> None:
         self.group = self.telegram.group("Friends", admins=[self.telegram.user("Alice")])
@@ -70,8 +71,8 @@ class Newsroom:
 
     async def process(self) -> Process:
         """Another process on the same database."""
-        feed = FeedSettings(url=self.web.url(FEED), category="news")
-        settings = load_settings(environ=self.environ).model_copy(update={"feeds": (feed,)})
+        feeds = tuple(FeedSettings(url=self.web.url(path), category="news") for path in self.feeds)
+        settings = load_settings(environ=self.environ).model_copy(update={"feeds": feeds})
         app = await self.stack.enter_async_context(open_app(settings, progress=lambda _: None))
         fetcher = await self.stack.enter_async_context(Fetcher(fetch_settings(settings)))
         posters = posters_of(settings, Chats(app.database))

@@ -1,0 +1,139 @@
+"""Real headlines in feeds, real tweets in the corpus: from the bytes to the messages.
+
+The stand-in model gives the judgments that people gave.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bot.app import open_app
+from bot.settings import load_settings
+from db.corpora import Corpora
+from db.documents import Documents
+from engine.headline import read_headline
+from engine.ingest import Defaults, normalise, open_source
+from engine.ingest.records import Reject
+from engine.judge_request import TEXT_LENGTH, one_line
+from engine.judged_headlines import read_headlines, read_qrels
+from engine.types import Document, Kind
+from tests.fakes.model import scoring
+from tests.fakes.web import reply
+from tests.scenarios.newsroom import HOUR, Newsroom, newsroom
+
+GOOD = 5  # the judgment from which a chat is told by default
+OTHERS = 80  # headlines that nobody has judged
+SLICE = 8  # one of so many tweets that nobody has judged is in the corpus
+NOBODY_CALLED = "\N{WORD JOINER}"  # between @ and a name
+RSS, ATOM = "/news.rss", "/news.atom"
+
+
+@dataclass
+class Judged:
+    """The labels that people gave to tweets: by headline, then by the text a judge is shown."""
+
+    labels: Mapping[str, Mapping[str, int]]
+
+    @property
+    def foretold(self) -> dict[str, set[str]]:
+        """The headlines that a tweet foretold, with the good tweets."""
+        good = {
+            headline: {text for text, label in labels.items() if label >= GOOD}
+            for headline, labels in self.labels.items()
+        }
+        return {headline: texts for headline, texts in good.items() if texts}
+
+    def judge(self, headline: str, candidate: Mapping[str, Any]) -> int:
+        for title, labels in self.labels.items():
+            if read_headline(title).text == headline:
+                return labels.get(str(candidate["text"]), 0)
+        return 0
+
+
+def read(data: Path) -> tuple[Judged, list[Document]]:
+    """Return what was judged, and a slice of the archive with all of it."""
+    qrels = read_qrels(data / "judged" / "en.qrels.tsv")
+    known = {tweet for labels in qrels.values() for tweet in labels}
+    with open_source(str(data / "tweets" / "trump_archive.jsonl")) as stream:
+        records = [record for record in stream if not isinstance(record, Reject)]
+    documents = [
+        normalise(record, Defaults())
+        for number, record in enumerate(records)
+        if number % SLICE == 0 or record.external_id in known
+    ]
+    texts = {one.external_id: one_line(one.text, TEXT_LENGTH) for one in documents}
+    labels = {
+        one.headline: {texts[tweet]: label for tweet, label in qrels.get(one.qid, {}).items()}
+        for one in read_headlines(data / "judged" / "en.headlines.jsonl")
+    }
+    return Judged(labels), documents
+
+
+async def fill(room: Newsroom, documents: Sequence[Document]) -> None:
+    async with open_app(load_settings(environ=room.environ), progress=print) as app:
+        corpus = await Corpora(app.database).ensure(
+            "archive", kind=Kind.TWEETS, language="english", author="somebody", url_template=None
+        )
+        await Documents(app.database).upsert(corpus, documents)
+
+
+def rss(titles: Sequence[str]) -> str:
+    items = "".join(
+        f"<item><guid>r{number}</guid><title>{escape(title)}</title></item>"
+        for number, title in enumerate(titles)
+    )
+    return f'<rss version="2.0"><channel><title>The Paper</title>{items}</channel></rss>'
+
+
+def atom(titles: Sequence[str]) -> str:
+    entries = "".join(
+        f"<entry><id>urn:news:{number}</id><title>{escape(title)}</title>"
+        f'<link href="https://atom.example/{number}"/></entry>'
+        for number, title in enumerate(titles)
+    )
+    namespace = 'xmlns="http://www.w3.org/2005/Atom"'
+    return f"<?xml version='1.0'?><feed {namespace}><title>The Post</title>{entries}</feed>"
+
+
+async def test_real_news_is_foretold_by_real_tweets(database_url: str, shared_data: Path) -> None:
+    judged, documents = read(shared_data)
+    lines = (shared_data / "headlines" / "en.jsonl").read_bytes().splitlines()
+    others = [str(orjson.loads(line)["title"]) for line in random.Random(4).sample(lines, OTHERS)]
+    titles = [*judged.labels, *others]
+    async with newsroom(database_url, PRESAGIO_SEARCH__CORPUS="archive") as room:
+        await fill(room, documents)
+        room.model.script = [scoring(judged.judge)]
+        room.feeds = (RSS, ATOM)
+        room.web.pages |= {RSS: reply(200, rss([])), ATOM: reply(200, atom([]))}
+        process = await room.process()
+        for platform in ("telegram", "slack"):
+            await room.subscribe(process, platform, best=10)
+        await process.works.poll()
+        room.clock.wind(HOUR)
+        # Every story in the one feed or the other, and some in both.
+        room.web.pages[RSS] = reply(200, rss(titles[::2]))
+        room.web.pages[ATOM] = reply(200, atom(titles[1::2] + titles[::10]))
+        assert await process.works.poll() == 2
+        await process.works.search()
+        posts = await process.works.digest()
+        await room.deliver(process)
+        on_telegram = [one.text for one in room.group.bot_messages]
+        on_slack = [one.visible for one in room.slack.bot_messages]
+
+    assert posts == len(on_telegram) + len(on_slack)
+    assert room.model.calls < len(titles) / 3
+    for said in (on_telegram, on_slack):
+        told = {title: text for title in titles for text in said if title in text}
+        assert len(told) == len(said), "one story a post, once"
+        assert told.keys() <= judged.foretold.keys(), "nobody has judged the others to be foretold"
+        assert len(told) >= 5
+        for title, text in told.items():
+            shown = " ".join(text.replace(NOBODY_CALLED, "").split())
+            assert any(tweet[:60] in shown for tweet in judged.foretold[title])
+            assert "before" in shown
+            assert "not judged" not in shown.lower()
