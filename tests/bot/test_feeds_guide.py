@@ -1,0 +1,86 @@
+"""docs/feeds.md: its commands run, its wishes are understood, its settings are read."""
+
+import asyncio
+import os
+import re
+import shlex
+import tomllib
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from bot.commands.wish import read_wish
+from bot.settings import load_settings
+from bot.words import words_for
+from engine.chat import Chat
+from engine.feeds.opml import OpmlFeed, write_opml
+from engine.posting.types import Mode, Subscription
+from tests.bot.command_line import presagio
+from tests.engine.feeds.documents import item, rss
+from tests.fakes.web import WebServer, page
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "feeds.md").read_text(encoding="utf-8")
+SITE = "https://example.org"
+NAMING = '<html><link rel="alternate" type="application/rss+xml" href="/news.xml"></html>'
+CHAT = Chat(id=1, platform="test", external_id="1", private=True)
+WISHES = re.findall(r"^/subscribe (.+)$", GUIDE, re.MULTILINE)
+OPTIONS = re.findall(r"^\| (`.+?`) \|", GUIDE.partition("| option | means |")[2], re.MULTILINE)
+
+
+def blocks(kind: str) -> str:
+    return "".join(re.findall(rf"^```{kind}\n(.*?)^```", GUIDE, re.DOTALL | re.MULTILINE))
+
+
+async def test_its_commands_run(database_url: str, tmp_path: Path) -> None:
+    lines = blocks("sh").splitlines()
+    assert len(lines) == 8
+    async with WebServer() as web:
+        web.pages["/"] = page(NAMING)
+        web.pages["/news.xml"] = page(rss(item("The port is closed")), "application/rss+xml")
+        listed = write_opml([OpmlFeed(url=web.url("/other.xml"), category="tech")], title="x")
+        (tmp_path / "feeds.opml").write_bytes(listed)
+        environ = {
+            **os.environ,
+            "DATABASE_URL": database_url,
+            "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]',
+        }
+        for line in lines:
+            program, *arguments = shlex.split(line.replace(SITE, web.url("").rstrip("/")))
+            assert program == "presagio"
+            call = partial(presagio, *arguments, env=environ, cwd=tmp_path)
+            done = await asyncio.to_thread(call)
+            assert (done.code, bool(done.out)) == (0, True), (line, done)
+
+
+@pytest.mark.parametrize("typed", WISHES)
+def test_its_wishes_are_understood(typed: str) -> None:
+    start = Subscription(chat=CHAT, thread="7")
+    before = read_wish("must x categories y", None, start, words_for("en"))
+    assert read_wish(typed, before, start, words_for("en")) != before
+
+
+def test_its_options_are_all_there_are() -> None:
+    told = {name for cell in OPTIONS for name in re.findall(r"`(\w+)", cell)} - {"coverage"}
+    start = Subscription(chat=CHAT)
+    with pytest.raises(Exception, match="There are: ") as caught:
+        read_wish("nonsense", None, start, words_for("en"))
+    known = set(str(caught.value).partition("There are: ")[2].rstrip(".").split(", "))
+    assert told == known - {"coverage"}
+    assert "`coverage`" in GUIDE
+
+
+def test_its_settings_are_read(tmp_path: Path) -> None:
+    written = blocks("toml")
+    (tmp_path / "config.toml").write_text(written)
+    settings = load_settings(tmp_path / "config.toml")
+    assert [feed.category for feed in settings.feeds] == ["news", "research"]
+    assert settings.posting.grace_hours == tomllib.loads(written)["posting"]["grace_hours"]
+
+
+def test_off_keeps_what_was_chosen() -> None:
+    start = Subscription(chat=CHAT)
+    off = read_wish(
+        "off", read_wish("best 7", None, start, words_for("en")), start, words_for("en")
+    )
+    assert (off.mode, off.best) == (Mode.OFF, 7)
