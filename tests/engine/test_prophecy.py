@@ -321,7 +321,7 @@ async def test_headlines_that_come_at_once_are_thought_about_in_turns_of_the_eve
 
 async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() -> None:
     judge = StandInJudge({})
-    texts = [candidate(n, f"storm number {{chr(97 + n // 2) * 9}}") for n in range(10)]
+    texts = [candidate(n, f"storm number {chr(97 + n // 2) * 9}") for n in range(10)]
     settings = ProphecySettings(candidates_of_both=3, duplicate_similarity=99)
     prophecy = await Prophet(Index(texts), judge, settings).prophesy(
         CORPUS, read_headline("storm number"), limit=3, now=NOW
