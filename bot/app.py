@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +24,7 @@ from db.glossary import Groups
 from db.model import Judgments, Ledger
 from db.pool import Database, PoolSettings
 from db.server import EmbeddedServer
+from engine.answer import Answerer
 from engine.bm25 import Bm25
 from engine.budget import Budget
 from engine.errors import CorpusNotFound, StorageError
@@ -66,6 +67,13 @@ class App:
     embeddings: Embeddings
     embedders: Embedders
     glossaries: Glossaries
+    answerer: Answerer = field(default_factory=Answerer)
+
+    @property
+    def public(self) -> "App":
+        """The same for those who may not see what people wrote in private."""
+        kinds = frozenset(Kind) - {Kind.PERSONAL}
+        return replace(self, corpora=Corpora(self.database, kinds=kinds))
 
     async def corpus(self, name: str, *, without: Collection[str] = ()) -> Corpus:
         """Return the corpus called `name`; "" means the configured one, else the only one.
