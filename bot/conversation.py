@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakValueDictionary
@@ -32,7 +32,8 @@ class Conversation:
 
     `most` events may be under way or waiting, `most_in_chat` of them in one chat. As many again
     are taken and end there, what comes beyond that is not even taken; people are told that the bot
-    is busy, each once a minute.
+    is busy, each once a minute. `trusted` are the services of chats ("platform:id") that may do
+    more than all others.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Conversation:
         chats: Chats,
         commands: Registry,
         services: Services,
+        trusted: Mapping[str, Services] | None = None,
         most: int = 500,
         most_in_chat: int = 50,
     ) -> None:
@@ -51,6 +53,7 @@ class Conversation:
         self._chats = chats
         self._commands = commands
         self._services = services
+        self._trusted = trusted or {}
         self._crowd = Crowd(most=most, most_in_chat=most_in_chat)
         self._expected = 0
         self._idle = asyncio.Event()
@@ -88,7 +91,7 @@ class Conversation:
         return True
 
     async def _with_room(self, request: Request, face: Face) -> None:
-        chat = f"{request.place.platform}:{request.place.chat_id}"
+        chat = _chat_name(request)
         room = self._crowd.room(chat)
         if room is Room.FULL:
             logger.warning("%s %s: left alone, there is too much to do", *request.event)
@@ -124,7 +127,8 @@ class Conversation:
         if asked:
             await face.show_busy(request)
         try:
-            return await self._commands.answer(request, self._services)
+            services = self._trusted.get(_chat_name(request), self._services)
+            return await self._commands.answer(request, services)
         except StorageError:
             raise
         except PresagioError as error:
@@ -172,6 +176,10 @@ class Conversation:
         apology = _apology(request, error)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request.place):
             await self._deliver(request, apology, face)
+
+
+def _chat_name(request: Request) -> str:
+    return f"{request.place.platform}:{request.place.chat_id}"
 
 
 def _apology(request: Request, error: Exception) -> Reply:

@@ -1,6 +1,7 @@
 """The named corpora; implements engine.ports.CorpusStore."""
 
 import re
+from collections.abc import Collection
 from datetime import datetime
 
 import asyncpg
@@ -15,25 +16,30 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 class Corpora:
-    """Reads and writes the corpus table and creates one partition a corpus."""
+    """Reads and writes the corpus table and creates one partition a corpus.
 
-    def __init__(self, database: Database) -> None:
+    Corpora of other kinds than `kinds` are not there for whoever asks for them by name or asks
+    for all.
+    """
+
+    def __init__(self, database: Database, *, kinds: Collection[Kind] = frozenset(Kind)) -> None:
         self._database = database
+        self._kinds = kinds
         self._sql = statements("corpora")
 
     async def get(self, name: str) -> Corpus:
         """Return the corpus called `name`. Raises CorpusNotFound."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["select"], name)
-            if row is None:
-                rows = await connection.fetch(self._sql["select"], None)
-                raise _not_found(name, [known["name"] for known in rows])
-        return _corpus(row)
+        if row is not None and (found := _corpus(row)).kind in self._kinds:
+            return found
+        raise _not_found(name, [known.name for known in await self.list()])
 
     async def list(self) -> list[Corpus]:
         """Return all corpora, by name."""
         async with self._database.connection() as connection:
-            return [_corpus(row) for row in await connection.fetch(self._sql["select"], None)]
+            rows = await connection.fetch(self._sql["select"], None)
+        return [found for row in rows if (found := _corpus(row)).kind in self._kinds]
 
     async def ensure(
         self,

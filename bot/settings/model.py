@@ -15,6 +15,7 @@ from bot.settings.kinds import (
 )
 from bot.settings.news import FeedSettings, PollingSettings, PostingSettings
 from bot.settings.section import UNLIMITED, HttpUrl, Section
+from bot.settings.web import WebSettings
 
 _USER_PASSWORD = re.compile(r"^(\w+://[^:/?@]*:).*@", re.DOTALL)
 _QUERY_PASSWORD = re.compile(r"([?&]\w*password=)[^&]*", re.IGNORECASE)
@@ -268,6 +269,11 @@ class ChatSettings(Section):
     admins: tuple[str, ...] = Field(
         (), description='People who may steer every chat, such as "telegram:42".'
     )
+    private: tuple[str, ...] = Field(
+        (),
+        description="Chats that may also search corpora of kind personal: whoever is in such a"
+        " chat can read what is there.",
+    )
     user_daily: int = Field(
         100, ge=UNLIMITED, description="Requests of one person a day (UTC); -1 = no limit."
     )
@@ -348,6 +354,7 @@ class Sections(Section):
     chat: ChatSettings = ChatSettings()
     telegram: TelegramSettings = TelegramSettings()
     slack: SlackSettings = SlackSettings()
+    web: WebSettings = WebSettings()
     logging: LoggingSettings = LoggingSettings()
 
 
@@ -361,6 +368,8 @@ class Secrets(Section):
     slack_bot_token: SecretStr | None = None
     slack_app_token: SecretStr | None = None
     slack_signing_secret: SecretStr | None = None
+    web_api_keys: SecretStr | None = None
+    web_admin_keys: SecretStr | None = None
 
 
 class Settings(Sections):

@@ -161,3 +161,15 @@ async def test_a_corpus_dropped_while_another_writes_to_it_is_gone_or_whole(
     async with database.connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM document") == 0
         assert await connection.fetchval("SELECT count(*) FROM lexeme") == 0
+
+
+async def test_corpora_of_other_kinds_are_not_there(database: Database) -> None:
+    everything = Corpora(database)
+    for name, kind in {"tweets": Kind.TWEETS, "chats": Kind.PERSONAL}.items():
+        await everything.ensure(name, kind=kind, language="english", author=None, url_template=None)
+    public = Corpora(database, kinds=[Kind.TWEETS])
+    assert [corpus.name for corpus in await everything.list()] == ["chats", "tweets"]
+    assert [corpus.name for corpus in await public.list()] == ["tweets"]
+    assert (await public.get("tweets")).kind is Kind.TWEETS
+    with pytest.raises(CorpusNotFound, match=r"There is no corpus 'chats'\. There are: tweets\."):
+        await public.get("chats")
