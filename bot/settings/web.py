@@ -1,0 +1,53 @@
+"""What can be set about the web page and the HTTP API."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from bot.settings.section import UNLIMITED, Section
+
+
+def _rate(amount: int) -> int:
+    if amount < 1 and amount != UNLIMITED:
+        raise ValueError("must be 1 or more, or -1 for no limit")
+    return amount
+
+
+Rate = Annotated[int, AfterValidator(_rate)]
+
+
+class WebSettings(Section):
+    """The web page and the HTTP API. Keys that they ask for are WEB_API_KEYS and WEB_ADMIN_KEYS,
+    several with commas between them."""
+
+    enabled: bool = Field(
+        False, description="Whether presagio serve opens them; presagio serve --web does anyway."
+    )
+    host: str = Field(
+        "127.0.0.1",
+        description="Address to listen on. Whoever reaches it can read what the corpora hold.",
+    )
+    port: int = Field(8080, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    page: bool = Field(
+        True, description="Whether there is a page; it asks for no key. Without it, the API alone."
+    )
+    corpora: tuple[str, ...] = Field(
+        (), description="The only corpora that are shown; empty = all."
+    )
+    wall: tuple[str, ...] = Field(
+        (),
+        description="Chats whose best-voted prophecies everybody may see on the page, such as"
+        ' "slack:C0123", beside those that the page itself was asked for.',
+    )
+    allow_origins: tuple[str, ...] = Field(
+        (), description='Pages that may use the API from a browser, such as "https://example.org".'
+    )
+    trusted_proxies: tuple[str, ...] = Field(
+        (), description="Addresses of proxies that are believed when they say who asks."
+    )
+    requests_per_minute: Rate = Field(
+        120, description="Requests of one address a minute; -1 = no limit."
+    )
+    answers_per_minute: Rate = Field(
+        20, description="The same of what may ask a model or count a vote; -1 = no limit."
+    )
