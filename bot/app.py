@@ -2,14 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from bot.logged import log_of, logged
 from bot.meaning import Embedders, mode_of, no_embedder, open_embedders
 from bot.settings import Settings
 from bot.settings.section import UNLIMITED
@@ -35,6 +37,7 @@ from engine.ports import SearchIndex
 from engine.prophecy import ProphecySettings, Prophet
 from engine.retrieve import Meaning
 from engine.score import Profile
+from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Filters, Flag, Headline, Kind, Mode, Prophecy
 
 # The corpus that `presagio demo` makes, which nobody asks for by chance.
@@ -117,22 +120,39 @@ class App:
         mode: Mode | None = None,
     ) -> Prophecy:
         """Answer what a person wrote. Raises CorpusNotFound and storage errors."""
-        return await self.prophet.prophesy(
-            await self.corpus(corpus),
-            read_headline(headline, date=date),
+        asked = read_headline(headline, date=date)
+        prophesy = partial(
+            self.prophet.prophesy,
+            headline=asked,
             limit=limit,
             now=now,
             filters=filters,
             judged=judged,
             mode=mode,
         )
+        return await self._logged(asked, corpus, prophesy)
 
     async def answer(
         self, headline: Headline, *, corpus: str, limit: int, now: datetime
     ) -> Prophecy:
         """Answer a headline that was read already. Raises CorpusNotFound and storage errors."""
-        return await self.prophet.prophesy(
-            await self.corpus(corpus), headline, limit=limit, now=now
+        prophesy = partial(self.prophet.prophesy, headline=headline, limit=limit, now=now)
+        return await self._logged(headline, corpus, prophesy)
+
+    async def _logged(
+        self, headline: Headline, corpus: str, prophesy: Callable[[Corpus], Awaitable[Prophecy]]
+    ) -> Prophecy:
+        async def answered() -> Prophecy:
+            return await prophesy(await self.corpus(corpus))
+
+        return await logged(
+            SearchJob.SEARCH,
+            headline.text,
+            answered(),
+            search_logged,
+            log=log_of(self.database, self.settings),
+            settings=self.settings,
+            corpus=corpus,
         )
 
 

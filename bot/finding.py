@@ -1,26 +1,45 @@
 """A query of the dialect as people ask it: text in, the right corpus, an answer with receipts."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from bot.app import App
+from bot.logged import log_of, logged
+from bot.profiles import find_settings
+from db.comments import Comments
 from db.find import DialectIndex
-from engine.bm25 import Bm25
 from engine.errors import CorpusNotFound
-from engine.find import DEFAULT_LIMIT, Finder, FindSettings
+from engine.find import DEFAULT_LIMIT, Finder
 from engine.find_plan import Plan
 from engine.find_types import Counts, Found
 from engine.glossary import widened
+from engine.present import presented
 from engine.query import Query
 from engine.query_reader import parse_query
+from engine.search_log import SearchJob, find_logged
+from engine.types import Corpus
 
 
-async def find(app: App, text: str, *, corpus: str = "", limit: int = DEFAULT_LIMIT) -> Found:
+async def find(
+    app: App, text: str, *, corpus: str = "", limit: int = DEFAULT_LIMIT, voice: bool = False
+) -> Found:
     """Answer a query; `in:` in it goes before `corpus`, "" is the configured or only one.
 
-    Whatever the query says is answered, a corpus that it names and that is not there too. Raises
-    CorpusNotFound for any other corpus, and storage errors.
+    Whatever the query says is answered, a corpus that it names and that is not there too. `voice`
+    asks for voice terms. Raises CorpusNotFound for any other corpus, and storage errors.
     """
-    query = parse_query(text)
+    return await logged(
+        SearchJob.FIND,
+        text,
+        _find(app, parse_query(text), corpus, limit, voice=voice),
+        find_logged,
+        log=log_of(app.database, app.settings),
+        settings=app.settings,
+        corpus=corpus,
+    )
+
+
+async def _find(app: App, query: Query, corpus: str, limit: int, *, voice: bool) -> Found:
     names = _corpora(query, negated=False)
     unwanted = frozenset(_corpora(query, negated=True))
     try:
@@ -29,20 +48,29 @@ async def find(app: App, text: str, *, corpus: str = "", limit: int = DEFAULT_LI
         if not names and not unwanted:
             raise
         return _nowhere(query, names[0] if names else corpus, str(error))
-    search = app.settings.search
-    bm25 = Bm25(search.k1, search.b)
-    index = DialectIndex(app.database, bm25)
-    finder = Finder(
-        index,
-        FindSettings(duplicate_similarity=app.settings.score.duplicate_similarity, bm25=bm25),
-    )
-    aliases, weight = await app.glossaries.of(chosen), app.settings.glossary.weight
-    expanded = await widened(index, chosen, query, aliases, weight=weight)
-    found = await finder.find(chosen, query, limit=limit, expanded=expanded)
+    found = await answer(app, chosen, query, limit=limit, voice=voice)
     if len(names) > 1:
         said = f"One corpus is searched at a time; this is {chosen.name}."
         found = replace(found, notices=(*found.notices, said))
     return found
+
+
+async def answer(
+    app: App, corpus: Corpus, query: Query, *, limit: int, voice: bool = False, comments: int = 0
+) -> Found:
+    """Answer a query from a corpus, with excerpts and the strongest `comments` of each post.
+
+    Raises storage errors.
+    """
+    settings = find_settings(app.settings)
+    index = DialectIndex(app.database, settings.bm25)
+    aliases, weight = await app.glossaries.of(corpus), app.settings.glossary.weight
+    expanded = await widened(index, corpus, query, aliases, weight=weight)
+    finder = Finder(index, settings)
+    now = datetime.now(UTC)
+    found = await finder.find(corpus, query, limit=limit, expanded=expanded, now=now)
+    found = await presented(index, corpus, found, voice=voice)
+    return await Comments(app.database).added(corpus, found, comments) if comments else found
 
 
 def _corpora(query: Query, *, negated: bool) -> list[str]:

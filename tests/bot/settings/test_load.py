@@ -174,7 +174,7 @@ def test_no_secret_is_shown() -> None:
         (
             'model = "x"\n',
             'config.toml: there is no section "model".'
-            " There are: database, search, score, llm, embeddings, glossary, fetch, feeds, polling,"
+            " There are: database, search, score, personal, social, published, llm, embeddings, glossary, log, fetch, feeds, polling,"
             " posting, chat, telegram, slack, logging.",
         ),
         (
