@@ -5,6 +5,7 @@ the body of an order follows in the same way. The process ends with its input, a
 takes too much time ends the process.
 """
 
+import os
 import signal
 import struct
 import sys
@@ -108,4 +109,8 @@ def _limit_memory(size: int) -> None:
 def main() -> None:
     """Work for the process that owns input and output; the first argument limits the memory."""
     _limit_memory(int(sys.argv[1]))
-    work(sys.stdin.buffer, sys.stdout.buffer)
+    try:
+        work(sys.stdin.buffer, sys.stdout.buffer)
+    except BrokenPipeError:  # the owner was killed
+        # Python flushes the output once more on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,8 @@
 """What the reading process and its owner say to each other."""
 
 import io
+import subprocess
+import sys
 
 import pytest
 
@@ -64,3 +66,20 @@ def test_a_feed_too_large_for_memory_is_unreadable_and_the_next_is_read(
 
 def test_an_order_does_not_show_its_body() -> None:
     assert "secret" not in repr(Order(body=b"secret", content_type=None, url=URL, seconds=1.0))
+
+
+def test_a_worker_whose_owner_was_killed_ends_without_a_word() -> None:
+    start = "from engine.feeds.worker import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", start, str(1 << 31)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        assert process.stdout.read(len(READY)) == READY
+        process.stdout.close()
+        process.stdin.write(order(rss()))
+        process.stdin.close()
+        assert process.stderr.read() == b""
+        assert process.wait(20) == 0
