@@ -51,7 +51,7 @@ async def figures(stage: Chaos, output: Output) -> bool:
     output.row(figure="slack: shown once more", number=twice["slack"], right=0)
     unexcused = len(stage.unexcused())
     output.row(figure="shown once more without an excuse", number=unexcused, right=0)
-    dead = stage.processes.dead()
+    dead = stage.processes.ended
     output.row(figure="processes that ended by themselves", number=dead, right=0)
     rows = await stage.rows(
         "SELECT job, outcome, sum(times)::integer FROM job_outcome GROUP BY 1, 2 ORDER BY 1, 2"
@@ -107,9 +107,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     # It tells at length that the server is away.
     logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
     with folder() as place:
-        right = asyncio.run(measure(size, place))
-        if arguments.log:
-            shutil.copy(place / "processes.log", arguments.log)
+        try:
+            right = asyncio.run(measure(size, place))
+        finally:
+            if arguments.log:
+                shutil.copy(place / "processes.log", arguments.log)
     return 0 if right else 1
 
 

@@ -42,4 +42,4 @@ async def test_every_post_arrives_and_only_a_death_or_a_lost_reply_brings_one_tw
         assert stage.done["killed between send and settle, telegram"] == 1
         assert stage.done["killed between send and settle, slack"] == 1
         assert stage.shown("telegram").total() > len(stage.shown("telegram"))
-        assert stage.processes.dead() == 0
+        assert stage.processes.ended == 0

@@ -1,4 +1,7 @@
-"""Processes that serve, each of which may be killed, frozen, or told to end."""
+"""Processes that serve, each of which may be killed, frozen, or told to end.
+
+One that ends by itself is started again, as any supervisor does, and counted.
+"""
 
 import asyncio
 import os
@@ -27,6 +30,8 @@ class Processes:
     environ: Mapping[str, str]
     log: IO[bytes]
     running: list["asyncio.subprocess.Process"] = field(default_factory=list)
+    ended: int = 0  # by themselves
+    _watching: set["asyncio.Task[None]"] = field(default_factory=set)
 
     async def start(self) -> "asyncio.subprocess.Process":
         """Start one; it listens a few seconds later."""
@@ -38,29 +43,35 @@ class Processes:
             stderr=self.log,
         )
         self.running.append(process)
+        watching = asyncio.create_task(self._watch(process))
+        self._watching.add(watching)
+        watching.add_done_callback(self._watching.discard)
         return process
+
+    async def _watch(self, process: "asyncio.subprocess.Process") -> None:
+        await process.wait()
+        if process in self.running:
+            self.running.remove(process)
+            self.ended += 1
+            await self.start()
 
     async def kill(self, process: "asyncio.subprocess.Process") -> None:
         """End one without a word."""
+        self.running.remove(process)
         process.kill()
         await process.wait()
-        self.running.remove(process)
 
     async def end(self, process: "asyncio.subprocess.Process") -> None:
         """Ask one to end, and wait until it has."""
+        self.running.remove(process)
         process.terminate()
         async with asyncio.timeout(_END_SECONDS):
             await process.wait()
-        self.running.remove(process)
 
     @staticmethod
     def freeze(process: "asyncio.subprocess.Process") -> None:
         """Let one stand still until it is killed."""
         process.send_signal(signal.SIGSTOP)
-
-    def dead(self) -> int:
-        """Return how many have ended by themselves."""
-        return sum(process.returncode is not None for process in self.running)
 
     def behind(self, port: int) -> "asyncio.subprocess.Process | None":
         """Return the one that a connection from a local port comes from."""
@@ -87,6 +98,4 @@ async def processes(
             yield troupe
         finally:
             for process in [*troupe.running]:
-                with suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+                await troupe.kill(process)

@@ -39,6 +39,10 @@ _UNDER_WAY = """
 SELECT c.external_id, d.content::text FROM delivery d JOIN chat c ON c.id = d.chat_id
  WHERE d.state = 'owed' AND d.begun_at IS NOT NULL AND d.lease IS NOT NULL
 """
+_SERVING = """
+SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'presagio %'
+ GROUP BY 1 HAVING count(*) >= 3
+"""
 _DELIVERIES = """
 SELECT c.external_id, d.content::text, d.state FROM delivery d JOIN chat c ON c.id = d.chat_id
 """
@@ -139,6 +143,7 @@ class Chaos:
         """Bring the stories while processes are killed and the database restarts."""
         for _ in range(self.size.processes):
             await self.processes.start()
+        await self.until(self.all_serve, "all processes serve", 60)
         await self.until(self._primed, "the feeds were read", 60)
         said("the feeds are being read")
         await self._kills(said)
@@ -179,7 +184,11 @@ class Chaos:
             self.killed_with[Known(chat, omens.codes(content))] += 1
 
     async def _restart(self) -> None:
-        """Restart the database, as a crash does and as an administrator does, in turn."""
+        """Restart the database, as a crash does and as an administrator does, in turn.
+
+        Nobody starts meanwhile: who finds no database then says so and ends.
+        """
+        await self.until(self.all_serve, "all processes serve", 60)
         modes: tuple[StopMode, StopMode] = ("immediate", "fast")
         mode = modes[sum(self.done[f"restarted, {one}"] for one in modes) % 2]
         await asyncio.to_thread(restart, self.server, mode)
@@ -190,6 +199,11 @@ class Chaos:
     async def settled(self) -> None:
         """Return when every chat was told of all that it is to be told, or too much time went."""
         await self.until(self._all_told, "everything was told", 300)
+
+    async def all_serve(self) -> bool:
+        """Tell whether every process has its sessions: of the pool, of its turns, to lead."""
+        serving = {name for (name,) in await self.rows(_SERVING)}
+        return {f"presagio {one.pid}" for one in self.processes.running} <= serving
 
     async def _primed(self) -> bool:
         rows = await self.rows("SELECT count(*) FROM feed WHERE succeeded_at IS NOT NULL")
