@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,14 +12,18 @@ from bot.commands import Registry, Services, standard_commands
 from bot.commands.newsdesk import NewsDesk
 from bot.conversation import Conversation
 from bot.gates import Gates, Limits
+from bot.glossary import GlossaryDesk
 from bot.jobs.digest import Deciding
 from bot.reply import Reply
 from bot.request import Person, Place, Request, Trigger
 from db.answers import Answers
 from db.chats import Chats
+from db.corpora import Corpora
 from db.digests import Digests
 from db.feeds import Feeds
+from db.find import DialectIndex
 from db.finds import Finds
+from db.glossary import Groups
 from db.job_outcomes import JobOutcomes
 from db.outbox import Outbox
 from db.pool import Database
@@ -155,6 +159,17 @@ async def read(text: str, *, now: datetime) -> Headline:
     return read_headline(text)
 
 
+def glossary_desk(database: Database) -> GlossaryDesk:
+    """A glossary desk without a model."""
+    corpora = Corpora(database)
+    return GlossaryDesk(
+        groups=Groups(database),
+        corpora=corpora,
+        index=DialectIndex(database),
+        resolve=corpora.get,
+    )
+
+
 def news_desk(database: Database, **changes: object) -> NewsDesk:
     """A news desk on which nothing of the web can be looked up, unless `changes` say so."""
 
@@ -196,9 +211,10 @@ async def bot_on(
     commands: Registry | None = None,
     read_headline: Callable[..., Awaitable[Headline]] = read,
     corpora: Sequence[Corpus] = (),
+    trusted: Mapping[str, Mapping[str, object]] | None = None,
     **services: object,
 ) -> AsyncIterator[Bot]:
-    """Lend one process of the bot."""
+    """Lend one process of the bot. `trusted` are changes of the services of some chats."""
     engine, find, chats, known = StandInEngine(), StandInFind(), Chats(database), list(corpora)
 
     async def listed() -> Sequence[Corpus]:
@@ -212,6 +228,7 @@ async def bot_on(
         "chats": chats,
         "answers": Answers(database),
         "news": news_desk(database),
+        "glossary": glossary_desk(database),
         "corpus": "demo",
         "limit": 3,
     }
@@ -224,6 +241,10 @@ async def bot_on(
             chats=chats,
             commands=commands or standard_commands(),
             services=chosen,
+            trusted={
+                chat: replace(chosen, **changes)  # type: ignore[arg-type]  # as above
+                for chat, changes in (trusted or {}).items()
+            },
             most=most,
             most_in_chat=most_in_chat,
         )

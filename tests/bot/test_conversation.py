@@ -15,7 +15,17 @@ from bot.request import Person, Place, Request, Trigger
 from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, StorageUnreachable
-from tests.bot.conversing import GROUP, Bot, MemoryFace, bot_on, event, until
+from engine.types import Corpus
+from tests.bot.conversing import (
+    GROUP,
+    PRIVATE,
+    Bot,
+    MemoryFace,
+    bot_on,
+    corpus,
+    event,
+    until,
+)
 
 HEADLINE = "Senate Passes The Budget After A Long Night"
 SECRET = "what-somebody-wrote"
@@ -451,3 +461,13 @@ async def test_a_storage_error_of_the_engine_is_the_same(bot: Bot) -> None:
     said = (await bot.say("Coffee")).text or ""
     assert said.startswith("Sorry, my database does not answer.")
     assert "DATABASE_URL" not in said
+
+
+async def test_a_trusted_chat_sees_what_no_other_chat_does(storage: Database) -> None:
+    async def all_corpora() -> list[Corpus]:
+        return [corpus("tweets"), corpus("diary")]
+
+    trusted = {"test:g": {"corpora": all_corpora}}
+    async with bot_on(storage, corpora=[corpus("tweets")], trusted=trusted) as bot:
+        seen = [await bot.hear(event("/corpus", place=place)) for place in (GROUP, PRIVATE)]
+    assert ["diary" in (reply.text or "") for reply in seen if reply] == [True, False]
