@@ -1,6 +1,6 @@
 """The glossary as people steer it, from the command line and from chats."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -45,6 +45,7 @@ class GlossaryDesk:
     groups: Groups
     corpora: Corpora
     index: DialectIndex
+    resolve: Callable[[str], Awaitable[Corpus]]  # "" is the configured or only one
     searches: Searches | None = None  # None: they are not kept
     suggest_terms: int = 200
     approve_sure: bool = False

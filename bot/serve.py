@@ -11,7 +11,7 @@ from typing import Protocol
 
 from pydantic import SecretStr
 
-from bot.app import App, fetch_settings
+from bot.app import App, fetch_settings, glossary_desk
 from bot.collecting import leave_out_what_stays
 from bot.commands import Registry, Services, standard_commands
 from bot.commands.newsdesk import NewsDesk
@@ -204,6 +204,7 @@ def _hall(
         chats=chats,
         answers=Answers(app.database),
         news=news,
+        glossary=glossary_desk(app),
         corpus=app.settings.search.corpus,
         limit=min(app.settings.search.limit, MOST_HITS),  # /more shows the others
         unjudged_coverage=settings.unjudged_coverage,

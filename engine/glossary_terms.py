@@ -12,7 +12,7 @@ from engine.text import searchable
 Dictionary = Callable[[str], bool]
 
 LONGEST = 100  # characters of a term
-MOST = 20  # terms of a group
+FEWEST, MOST = 2, 20  # terms of a group
 _EDGES = re.compile(r"^\W+|\W+$")
 _POSSESSIVE = re.compile(r"['’]s$")
 # Characters that mean something in the dialect, in receipts and in tables of groups.
@@ -33,7 +33,7 @@ def is_exact(text: str) -> bool:
 
 
 def protected(term: str, is_word: Dictionary) -> str | None:
-    """Return why a term is protected, as the end of a sentence, or None.
+    """Return why a term is protected, as a sentence, or None.
 
     A name is a word with a capital that the dictionary does not have in small letters.
     """
@@ -42,7 +42,7 @@ def protected(term: str, is_word: Dictionary) -> str | None:
             return reason
         word = _bare(written)
         if word[:1].isupper() and len(word) > 1 and not _is_word(word, is_word):
-            return "a proper name that no dictionary has"
+            return "A proper name that no dictionary has matches exactly and has no alias."
     return None
 
 
@@ -58,11 +58,9 @@ def checked(terms: Sequence[str], is_word: Dictionary) -> tuple[str, ...]:
         if _SIGNS.search(term):
             raise InputError(f'"{term}" is no term: it holds a sign with a meaning of its own.')
         if reason := protected(term, is_word):
-            raise InputError(
-                f'"{term}" is protected: it holds {reason}, which matches exactly and has no alias.'
-            )
-    if not 2 <= len(clean) <= MOST:
-        raise InputError(f"A group has 2 to {MOST} different terms.")
+            raise InputError(f'"{term}" is protected.', fix=reason)
+    if not FEWEST <= len(clean) <= MOST:
+        raise InputError(f"A group has {FEWEST} to {MOST} different terms.")
     return clean
 
 
@@ -79,9 +77,9 @@ def _reason(written: str) -> str | None:
     word = _bare(written)
     letters = "".join(filter(str.isalpha, word))
     if len(word) > 1 and letters.removesuffix("s").isupper():  # "CEOs" too
-        return "an acronym in capitals"
+        return "An acronym in capitals matches exactly and has no alias."
     if _SNAKE.search(word) or _is_camel(letters):
-        return "an identifier"
+        return "An identifier matches exactly and has no alias."
     return None
 
 

@@ -2,6 +2,7 @@
 
 from bot.commands.feeds import FEEDS
 from bot.commands.find import FIND
+from bot.commands.glossary import GLOSSARY
 from bot.commands.help import help_command
 from bot.commands.history import HISTORY
 from bot.commands.picture import PICTURE
@@ -21,6 +22,6 @@ def standard_commands() -> Registry:
     commands = (
         *(PROPHECY, MORE, FIND, WHY, TOP, PICTURE),
         *(SUBSCRIBE, UNSUBSCRIBE, TODAY, PREVIEW, HISTORY, FEEDS),
-        *(SETTINGS, CORPUS),
+        *(SETTINGS, CORPUS, GLOSSARY),
     )
     return Registry((*commands, help_command(commands)), plain=plain)

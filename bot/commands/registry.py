@@ -8,6 +8,7 @@ from typing import Protocol
 
 from bot.commands.newsdesk import NewsDesk
 from bot.cut import cut
+from bot.glossary import GlossaryDesk
 from bot.reply import Action, Reply, aside
 from bot.request import Request, Trigger
 from bot.words import Words
@@ -53,6 +54,7 @@ class Services:
     chats: Chats
     answers: Answers
     news: NewsDesk
+    glossary: GlossaryDesk
     corpus: str  # the configured one; "" = the only one there is
     limit: int  # hits in one answer
     unjudged_coverage: float = 0.5  # lexical share from which an unjudged hit is said unasked

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
-from bot.app import App, fetch_settings
+from bot.app import App, fetch_settings, glossary_desk
 from bot.commands import Services, standard_commands
 from bot.console.chat import Terminal, chat
 from bot.console.face import PLATFORM
@@ -52,8 +52,10 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             chats=chats,
             answers=Answers(app.database),
             news=news,
+            glossary=glossary_desk(app),
             corpus=app.settings.search.corpus,
             limit=app.settings.search.limit,
+            admins=frozenset({f"{PLATFORM}:{chat_id}"}),
         )
         conversation = Conversation(
             gates=gates,

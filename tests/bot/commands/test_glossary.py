@@ -1,0 +1,161 @@
+"""/glossary: who may decide what words mean the same, and what they see."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from bot.reply import Reply
+from bot.request import Person
+from db.glossary import Groups
+from db.pool import Database
+from engine.glossary import Status
+from engine.types import Corpus
+from tests.bot.conversing import GROUP, Bot, bot_on
+from tests.bot.prophecies import NOW
+from tests.db.corpus import load_texts
+
+
+async def yes() -> bool:
+    return True
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def bot(database: Database) -> AsyncIterator[Bot]:
+    async with bot_on(database) as ready:
+        yield ready
+
+
+@pytest.fixture
+async def corpus(database: Database) -> Corpus:
+    return await load_texts(database, "demo", ["The Federal Reserve met", "cars"], "english")
+
+
+@pytest.fixture
+def groups(database: Database) -> Groups:
+    return Groups(database)
+
+
+async def ask(bot: Bot, text: str, **changes: object) -> Reply:
+    """Say something as an admin of a group."""
+    return await bot.say(text, **{"place": GROUP, "is_admin": yes, **changes})
+
+
+async def test_an_admin_adds_a_group_for_the_corpus_of_the_chat(
+    bot: Bot, corpus: Corpus, groups: Groups
+) -> None:
+    reply = await ask(bot, "/glossary add Fed = Federal  Reserve")
+    assert reply.text == "Added for demo. Fed = Federal Reserve"
+    (group,) = await groups.groups()
+    assert (group.terms, group.corpus, group.status) == (
+        ("Fed", "Federal Reserve"), "demo", Status.APPROVED,
+    )  # fmt: skip
+    assert (await ask(bot, "/glossary add fed = Federal Reserve")).text == (
+        "Known already. fed = Federal Reserve"
+    )
+
+
+async def test_nobody_else_in_a_group_gets_there(bot: Bot, corpus: Corpus, groups: Groups) -> None:
+    reply = await bot.say("/glossary add car = automobile", place=GROUP)
+    assert reply.text == "Only admins of this chat may use /glossary."
+    assert await groups.groups() == []
+
+
+async def test_in_private_only_those_named_in_the_settings(
+    database: Database, corpus: Corpus, groups: Groups
+) -> None:
+    async with bot_on(database, admins=frozenset({"test:ana"})) as bot:
+        assert (await bot.say("/glossary add car = automobile")).text == (
+            "Added for demo. car = automobile"
+        )
+        stranger = await bot.say("/glossary remove 1", person=Person(id="eva"), is_admin=yes)
+        assert stranger.text == (
+            "Only admins of this chat may use /glossary."
+            " In private, only those whom chat.admins names."
+        )
+    assert len(await groups.groups()) == 1
+
+
+async def test_what_waits_is_shown_with_buttons_that_decide(
+    bot: Bot, corpus: Corpus, groups: Groups
+) -> None:
+    await groups.propose(corpus, ("car", "automobile"), sure=True, now=NOW)
+    await groups.propose(corpus, ("car", "train"), sure=False, now=NOW)
+    shown = await ask(bot, "/glossary")
+    assert shown.text == "0 groups hold in demo.\n2 wait.\n1. car = automobile\n2. car = train"
+    assert [[b.label for b in row] for row in shown.buttons] == [
+        ["Approve 1", "Reject 1"], ["Approve 2", "Reject 2"],
+    ]  # fmt: skip
+    after = await bot.press(shown, "alias", place=GROUP, is_admin=yes)
+    assert (after.replaces, after.toast) == (True, "Approved. car = automobile")
+    assert after.text == "1 group holds in demo.\n1 waits.\n2. car = train"
+    no = replace(after, buttons=(after.buttons[0][1:],))
+    last = await bot.press(no, "alias", place=GROUP, is_admin=yes)
+    assert last.toast == "Gone, and never suggested again. car = train"
+    assert not await groups.propose(corpus, ("Train", "CAR"), sure=True, now=NOW)
+
+
+async def test_a_button_in_other_hands_decides_nothing(
+    bot: Bot, corpus: Corpus, groups: Groups
+) -> None:
+    await groups.propose(corpus, ("car", "automobile"), sure=True, now=NOW)
+    shown = await ask(bot, "/glossary")
+    reply = await bot.press(shown, "alias", place=GROUP)
+    assert reply.toast == "Only admins of this chat may use /glossary."
+    assert [g.status for g in await groups.groups()] == [Status.PENDING]
+
+
+async def test_groups_are_listed_approved_and_removed_by_number(
+    bot: Bot, corpus: Corpus, groups: Groups
+) -> None:
+    await groups.propose(corpus, ("car", "automobile"), sure=True, now=NOW)
+    assert (await ask(bot, "/glossary list")).text == "There are no groups yet."
+    assert (await ask(bot, "/glossary approve 1")).text == "Approved. car = automobile"
+    assert (await ask(bot, "/glossary list")).text == "1. car = automobile"
+    gone = await ask(bot, "/glossary remove 1")
+    assert gone.text == "Gone, and never suggested again. car = automobile"
+
+
+async def test_a_chat_decides_about_its_own_corpus_alone(
+    bot: Bot, database: Database, corpus: Corpus, groups: Groups
+) -> None:
+    other = await load_texts(database, "other", ["x"])
+    await groups.add(None, ("car", "automobile"), now=NOW)
+    await groups.add(other, ("train", "railway"), now=NOW)
+    assert (await ask(bot, "/glossary reject 1")).text == (
+        "Group 1 is of all corpora: not for this chat."
+    )
+    assert (await ask(bot, "/glossary reject 2")).text == "There is no group 2."
+    assert len(await groups.groups()) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("/glossary dance", "/glossary knows: pending, list, add, approve, reject, remove."),
+        ("/glossary approve", "Give the numbers of groups, as listed."),
+        ("/glossary approve x", "Give the numbers of groups, as listed."),
+        ("/glossary add car", "A group has 2 to 20 different terms."),
+        ("/glossary add FBI = bureau", '"FBI" is protected. An acronym in capitals matches'),
+        ("/glossary approve 7", "There is no group 7."),
+    ],
+)
+async def test_what_cannot_be_done_is_said(bot: Bot, corpus: Corpus, text: str, said: str) -> None:
+    assert ((await ask(bot, text)).text or "").startswith(said)
+
+
+async def test_it_speaks_spanish(bot: Bot, corpus: Corpus) -> None:
+    spanish = Person(id="ana", language="es")
+    reply = await ask(bot, "/glossary add Fed = Federal Reserve", person=spanish)
+    assert reply.text == "Añadido para demo. Fed = Federal Reserve"
+    wrong = await ask(bot, "/glossary add FBI = bureau", person=spanish)
+    assert wrong.text == (
+        "«FBI» está protegido. Una sigla en mayúsculas se busca tal cual y no tiene alias."
+    )
