@@ -112,6 +112,8 @@ async def _fill_in(
     """Embed what is missing and return how much it was."""
     done, total = 0, await store.count_missing(corpus, model_id)
     progress(done, total)
+    if not total:
+        return 0
     async for part in store.missing(corpus, model_id):
         for start in range(0, len(part), BATCH):
             batch = part[start : start + BATCH]

@@ -1,0 +1,173 @@
+"""`presagio embed`, and searches by meaning from the command line."""
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from db.pool import Database
+from tests.bot.command_line import Done, ask, finish, presagio, start, write_tweets
+from tests.database import wait_for
+from tests.db.vectors import can_keep_vectors
+from tests.fakes.embeddings import EmbeddingServer, refusal, slow, vectors
+
+NUMBER = 100
+
+
+async def _capable(url: str) -> bool:
+    database = await Database.open(url)
+    try:
+        return await can_keep_vectors(database)
+    finally:
+        await database.close()
+
+
+@pytest.fixture
+def archive(database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """A database with a corpus `me`, embedded by counting words."""
+    if not wait_for(_capable(database_url)):
+        pytest.skip("this server has no pgvector 0.7 or newer")
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "tfidf")
+    file = write_tweets(tmp_path / "me.jsonl", range(NUMBER))
+    assert presagio("ingest", str(file), "--corpus", "me").code == 0
+    return database_url
+
+
+def search(*arguments: str) -> Any:
+    return presagio("search", "Thought of rust", "--no-llm", "--json", *arguments).json
+
+
+def test_vectors_are_made_shown_and_removed(archive: str) -> None:
+    assert presagio("embed", "--status").err == "There are no vectors.\n"
+    made = presagio("embed", "--json").json
+    assert made == {
+        "corpus": "me",
+        "model": "tfidf-384",
+        "dimensions": 384,
+        "embedded": NUMBER,
+        "vectors": NUMBER,
+    }
+    assert presagio("embed", "--corpus", "me").out == (
+        f"me: 0 embedded, {NUMBER} vectors of tfidf-384\n"
+    )
+    status = presagio("embed", "--status", "--json").json
+    assert (status["documents"], status["vectors"], status["missing"]) == (NUMBER, NUMBER, 0)
+    assert presagio("embed", "--clear", "tfidf-384").out == "The vectors of tfidf-384 are gone.\n"
+    assert presagio("embed", "--status", "--json").out == ""
+    assert "No vectors of a model" in presagio("embed", "--clear", "tfidf-384").complaint(2)
+
+
+def test_a_search_is_by_meaning_too_once_there_are_vectors(archive: str) -> None:
+    before = search()
+    assert (before["mode"], before["embedding_model"]) == ("lexical", None)
+    assert presagio("embed").code == 0
+    after = search()
+    assert (after["mode"], after["embedding_model"]) == ("hybrid", "tfidf-384")
+    [first, *_] = after["hits"]
+    assert set(first["proposed_by"]) <= {"lexical", "semantic"}
+    assert 0 <= first["parts"]["semantic"] <= 1
+    assert search("--mode", "rerank")["mode"] == "rerank"
+    words = search("--mode", "lexical")
+    assert words["mode"] == "lexical"
+    assert words["hits"][0]["parts"]["semantic"] is None
+
+
+def test_who_asks_for_meaning_before_there_are_vectors_is_told(archive: str) -> None:
+    notice = search("--mode", "hybrid")["notice"]
+    assert "Searched by words alone: me has no vectors yet." in notice
+
+
+def test_without_embeddings_the_command_says_what_to_do(
+    archive: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "null")
+    assert "pip install presagio[local]" in presagio("embed").complaint(2)
+    assert search("--mode", "hybrid")["notice"].startswith("Searched by words alone: no embeddings")
+
+
+def test_options_that_exclude_each_other_are_refused() -> None:
+    assert "exclude each other" in presagio("embed", "--status", "--clear", "x").complaint(2)
+    assert "all corpora" in presagio("embed", "--corpus", "x", "--clear", "x").complaint(2)
+
+
+def test_ingest_may_embed_at_its_end(
+    archive: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__AT_INGEST", "true")
+    file = write_tweets(tmp_path / "more.jsonl", range(NUMBER, NUMBER + 5))
+    done = presagio("ingest", str(file), "--corpus", "me")
+    assert f"me: {NUMBER + 5} embedded" in done.out
+
+
+@pytest.fixture
+def endpoint(archive: str, monkeypatch: pytest.MonkeyPatch) -> EmbeddingServer:
+    """A server to be started, which the settings will name."""
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "remote")
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__MODEL", "m-small")
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BATCH", "16")
+    return EmbeddingServer()
+
+
+async def test_the_length_of_remote_vectors_is_learnt_at_init(
+    endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with endpoint as server:
+        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", server.base_url)
+        done = await _run("init")
+        assert "Vectors of 127.0.0.1/m-small have 8 dimensions." in done.out
+        assert server.calls == 1
+
+
+async def test_a_kill_loses_the_batch_under_way_and_nothing_else(
+    archive: str, endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint.script = [*[vectors()] * 5, slow(60, vectors())]
+    async with endpoint as server:
+        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", server.base_url)
+        process = start("embed")
+        while server.calls < 6:
+            assert process.poll() is None, finish(process)
+            await asyncio.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        await asyncio.to_thread(finish, process)
+        stored = await asyncio.to_thread(
+            ask, archive, "SELECT count(*) FROM embedding_1 WHERE vector IS NOT NULL"
+        )
+        assert stored == 64
+        server.script = [vectors()]
+        done = await _run("embed")
+    assert f"me: {NUMBER - 64} embedded, {NUMBER} vectors" in done.out
+    spent = "SELECT sum(prompt_tokens) FROM model_call WHERE purpose = 'embed'"
+    assert await asyncio.to_thread(ask, archive, spent) >= 5 * NUMBER
+
+
+async def test_an_endpoint_that_is_down_costs_its_list_and_not_the_answer(
+    endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__RETRIES", "0")
+    async with endpoint as server:
+        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", server.base_url)
+        assert (await _run("embed")).code == 0
+        assert (await asyncio.to_thread(search))["mode"] == "hybrid"
+        server.script = [refusal(503)]
+        found = await asyncio.to_thread(search)
+    assert found["mode"] == "lexical"
+    assert found["hits"]
+    assert "Searched by words alone: 127.0.0.1 gave no vectors (503)" in found["notice"]
+
+
+async def test_a_refused_key_ends_embedding_with_one_line(
+    endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint.script = [refusal(401)]
+    async with endpoint as server:
+        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", server.base_url)
+        done = await _run("embed")
+    assert "Check EMBEDDINGS_API_KEY." in done.complaint()
+
+
+async def _run(*arguments: str) -> Done:
+    return await asyncio.to_thread(presagio, *arguments)
