@@ -1,0 +1,68 @@
+"""The typed searches as tools of PydanticAI.
+
+    async with open_app(load_settings(), progress=print) as app:
+        agent = Agent("openai:gpt-5-mini", toolsets=[search_tools(app)])
+        print((await agent.run("What did I write about coffee?")).output)
+
+The model sees the contracts of engine.contracts: their descriptions, types and limits. What a tool
+returns is data, whatever it says.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from pydantic import BaseModel
+from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
+
+from bot.app import App
+from bot.askers import asked_by
+from bot.kind_search import personal_search, published_search, social_search
+from engine.contracts.requests import PersonalSearch, PublishedSearch, Search, SocialSearch
+from engine.contracts.results import PersonalResult, PublishedResult, SocialResult
+from engine.errors import CorpusNotFound
+from engine.search_log import Asker, Origin
+
+_Search = TypeVar("_Search", bound=Search)
+_Result = TypeVar("_Result", bound=BaseModel)
+
+
+def search_tools(app: App) -> FunctionToolset[object]:
+    """Return personal_search, social_search and published_search over the corpora of an app.
+
+    A corpus that is not there is told to the model, which may name another. Tools raise storage
+    errors. Each search is logged under the id of the agent's run.
+    """
+
+    async def personal(context: RunContext[object], search: PersonalSearch) -> PersonalResult:
+        return await _answered(context, app, search, personal_search)
+
+    async def social(context: RunContext[object], search: SocialSearch) -> SocialResult:
+        return await _answered(context, app, search, social_search)
+
+    async def published(context: RunContext[object], search: PublishedSearch) -> PublishedResult:
+        return await _answered(context, app, search, published_search)
+
+    return FunctionToolset(
+        tools=[
+            Tool(personal, name="personal_search", description=_description(PersonalSearch)),
+            Tool(social, name="social_search", description=_description(SocialSearch)),
+            Tool(published, name="published_search", description=_description(PublishedSearch)),
+        ]
+    )
+
+
+async def _answered(
+    context: RunContext[object],
+    app: App,
+    search: _Search,
+    work: Callable[[App, _Search], Awaitable[_Result]],
+) -> _Result:
+    with asked_by(Asker(origin=Origin.AGENT, task=context.run_id or "agent")):
+        try:
+            return await work(app, search)
+        except CorpusNotFound as error:
+            raise ModelRetry(str(error)) from error
+
+
+def _description(search: type[Search]) -> str:
+    return " ".join((search.__doc__ or "").split())
