@@ -338,6 +338,7 @@ def glossary_desk(app: App) -> "GlossaryDesk":
         corpora=app.corpora,
         index=DialectIndex(app.database),
         resolve=app.corpus,
+        searches=log_of(app.database, app.settings),
         suggest_terms=chosen.suggest_terms,
         approve_sure=chosen.approve_sure,
         approve_unsure=chosen.approve_unsure,

@@ -12,7 +12,8 @@ _LEAST = 3  # times; what is said less often has no alias worth a question
 _SHORTEST = 3  # letters
 _LINK = re.compile(r"https?://\S+|[@#]\w+|\S*\.\w+/\S*")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_NAME = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+){1,2}")
+_NAME = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+)+")
+_NAME_LENGTHS = (2, 3)  # words
 _SENTENCE = re.compile(r"[.!?:;\n]+")
 
 
@@ -38,7 +39,15 @@ def _terms(text: str) -> Iterator[str]:
         for word in _WORD.findall(sentence):
             if len(word) >= _SHORTEST:
                 yield word
-        yield from _NAME.findall(sentence)
+        for name in _NAME.findall(sentence):
+            yield from _parts(name.split())
+
+
+def _parts(words: Sequence[str]) -> Iterator[str]:
+    """Yield every two or three words: where a name begins and ends, its frequency will tell."""
+    for length in _NAME_LENGTHS:
+        for start in range(len(words) - length + 1):
+            yield " ".join(words[start : start + length])
 
 
 def telling(terms: Sequence[str], readings: Iterable[Reading], limit: int) -> list[str]:

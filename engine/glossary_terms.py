@@ -48,8 +48,10 @@ def protected(term: str, is_word: Dictionary) -> str | None:
 
 def checked(terms: Sequence[str], is_word: Dictionary) -> tuple[str, ...]:
     """Return terms that may be a group, without blanks to spare. Raises InputError."""
-    by_key = {key(term): " ".join(term.split()) for term in reversed(terms)}
-    clean = tuple(reversed(by_key.values()))
+    by_key: dict[str, str] = {}
+    for term in terms:
+        by_key.setdefault(key(term), " ".join(term.split()))
+    clean = tuple(by_key.values())
     for term in clean:
         if not any(map(str.isalnum, term)):
             raise InputError(f'"{term}" is no term: it holds no letter and no digit.')
