@@ -138,18 +138,23 @@ def chat(context: typer.Context, corpus: CorpusName = "") -> None:
 
 
 @app.command()
-def serve(context: typer.Context) -> None:
-    """Answer in every chat that is set up, until told to end.
+def serve(
+    context: typer.Context,
+    web: Annotated[
+        bool, typer.Option("--web", help="Open the page and the API of [web] as well.")
+    ] = False,
+) -> None:
+    """Answer in every chat that is set up, and on the web page, until told to end.
 
-    Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, before.
+    Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, before; --web needs neither.
 
-    Example: presagio serve
+    Example: presagio serve --web
     """
     from bot.serve import serve as listen
 
     with_app(
         settings_of(context),
-        lambda opened: listen(opened, now=now, said=Output.of_process().remark),
+        lambda opened: listen(opened, now=now, said=Output.of_process().remark, web=web),
     )
 
 

@@ -9,7 +9,7 @@ from bot.settings.model import LoggingSettings
 
 # httpx writes whole URLs, and a token may be part of one; stamina repeats what presagio.llm says;
 # of a lost connection the error tells that ends the command; Slack's libraries write what people
-# say, and tokens.
+# say, and tokens; uvicorn repeats what presagio.web says, with all that led to it.
 _QUIET = {
     "asyncio": logging.ERROR,
     "asyncpg": logging.ERROR,
@@ -18,6 +18,7 @@ _QUIET = {
     "slack_bolt": logging.ERROR,
     "slack_sdk": logging.ERROR,
     "stamina": logging.ERROR,
+    "uvicorn": logging.CRITICAL,
 }
 
 

@@ -116,6 +116,7 @@ def _favourite(row: asyncpg.Record) -> Favourite | None:
         return None
     return Favourite(
         headline=prophecy.headline,
+        corpus=prophecy.corpus,
         hit=hits[0],
         asked_at=row["asked_at"],
         tally=Tally(up=row["up"], down=row["down"]),

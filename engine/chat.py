@@ -74,6 +74,7 @@ class Favourite:
     """A hit that a chat voted for, with its headline."""
 
     headline: Headline
+    corpus: str
     hit: Hit
     asked_at: datetime
     tally: Tally

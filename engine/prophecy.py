@@ -52,9 +52,15 @@ class Prophet:
         meaning: Meaning | None = None,
     ) -> None:
         self._judge = judge
-        self._settings = settings or ProphecySettings()
-        self._retriever = Retriever(index, meaning, limit=self._settings.candidates)
+        self._index = index
+        self._meaning = meaning
         self._thinking = asyncio.Lock()
+        self.use(settings or ProphecySettings())
+
+    def use(self, settings: ProphecySettings) -> None:
+        """Answer by these settings from now on."""
+        self._settings = settings
+        self._retriever = Retriever(self._index, self._meaning, limit=settings.candidates)
 
     async def prophesy(
         self,

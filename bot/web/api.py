@@ -1,0 +1,128 @@
+"""The API: what can be asked over HTTP."""
+
+import time
+from datetime import UTC
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from bot.console.as_json import prophecy_json
+from bot.web.desk import Desk
+from bot.web.documented import problems
+from bot.web.doors import DeskOf, may_ask, paced, paced_answers
+from bot.web.failures import Refusal
+from bot.web.parameters import CorpusName, ProphecyParameters, SearchParameters
+from bot.web.schemas import CorporaAnswer, DocumentAnswer, ProphecyAnswer, SearchAnswer
+from bot.web.searching import search
+from db.shown import Shown
+from engine.address import addressed
+from engine.find_types import FoundDocument
+from engine.headline import read_headline
+from engine.types import Corpus
+
+_DEAR = [Depends(paced_answers)]
+router = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), Depends(may_ask)])
+
+
+@router.get(
+    "/search",
+    response_model=SearchAnswer,
+    responses=problems(400, 401, 404, 429, 503),
+    summary="Find texts by words and by meaning",
+)
+async def _search(desk: DeskOf, asked: Annotated[SearchParameters, Query()]) -> dict[str, object]:
+    """Find texts of one corpus, best first. No model judges them; age does not count."""
+    return await search(desk, asked)
+
+
+@router.get(
+    "/prophecy",
+    response_model=ProphecyAnswer,
+    responses=problems(400, 401, 404, 429, 503),
+    summary="Find the old texts that foretold a headline",
+    dependencies=_DEAR,
+)
+async def _prophecy(
+    desk: DeskOf, asked: Annotated[ProphecyParameters, Query()]
+) -> dict[str, object]:
+    """Answer a headline as `presagio search` does: judged by the model, where one is set up."""
+    started, now = time.perf_counter(), desk.now()
+    prophecy = await desk.app.prophet.prophesy(
+        await desk.corpus(asked.corpus or ""),
+        read_headline(asked.headline, date=asked.date),
+        limit=asked.limit,
+        now=now,
+        mode=asked.mode,
+    )
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms)
+
+
+@router.get(
+    "/corpora",
+    response_model=CorporaAnswer,
+    responses=problems(401, 429, 503),
+    summary="List the corpora",
+)
+async def _corpora(desk: DeskOf) -> dict[str, object]:
+    """List the corpora that may be asked."""
+    return {"corpora": [_corpus(one) for one in await desk.corpora()]}
+
+
+@router.get(
+    "/documents/{corpus}/{id:path}",
+    response_model=DocumentAnswer,
+    responses=problems(400, 401, 404, 429, 503),
+    summary="Read one text",
+)
+async def _document(
+    desk: DeskOf,
+    corpus: CorpusName,
+    id: Annotated[str, Path(min_length=1, description="Id at the source.")],  # noqa: A002 - its name in answers
+) -> dict[str, object]:
+    """Return one text by its corpus and its id at the source."""
+    return document_json(*await read_document(desk, corpus, id))
+
+
+async def read_document(desk: Desk, corpus: str, external_id: str) -> tuple[Corpus, FoundDocument]:
+    """Return a document with its corpus. Raises CorpusNotFound, Refusal, StorageError."""
+    known = await desk.corpus(corpus)
+    document = await Shown(desk.app.database).document(known, external_id)
+    if document is None:
+        raise Refusal(HTTPStatus.NOT_FOUND, f"Corpus {corpus} holds no text with this id.")
+    return known, document
+
+
+def document_json(corpus: Corpus, document: FoundDocument) -> dict[str, object]:
+    """Return a document with the names of `presagio find --json`."""
+    found = addressed(document.candidate, corpus)
+    return {
+        "corpus": corpus.name,
+        "id": found.external_id,
+        "created_at": found.created_at.astimezone(UTC).isoformat(),
+        "text": found.text,
+        "context": found.context,
+        "title": document.title,
+        "url": found.url,
+        "author": found.author,
+        "role": document.role,
+        "platform": document.platform,
+        "thread": document.thread,
+        "attribution": document.attribution,
+        "lang": found.lang,
+        "tags": list(document.tags),
+        "mentions": list(document.mentions),
+        "engagement": document.engagement,
+        "flags": list(found.flags.names),
+    }
+
+
+def _corpus(corpus: Corpus) -> dict[str, object]:
+    return {
+        "name": corpus.name,
+        "kind": corpus.kind.value,
+        "language": corpus.language,
+        "documents": corpus.documents,
+        "author": corpus.author,
+    }

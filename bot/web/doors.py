@@ -1,0 +1,72 @@
+"""What a request has to pass before any work: the rate of its address, its key."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from bot.web.desk import Desk
+from bot.web.failures import Refusal, too_many
+from bot.web.keys import Right
+
+_bearer = HTTPBearer(
+    auto_error=False, description="A key of WEB_API_KEYS or WEB_ADMIN_KEYS, where they are set."
+)
+_ASK_FOR_KEY = {"WWW-Authenticate": "Bearer"}
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+
+
+def desk_of(request: Request) -> Desk:
+    """Return what the routes share."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+DeskOf = Annotated[Desk, Depends(desk_of)]
+
+
+def paced(request: Request, desk: DeskOf) -> None:
+    """Refuse whoever asks too often."""
+    if wait := desk.limits.requests.wait(_address(request), desk.clock()):
+        raise too_many(wait)
+
+
+def paced_answers(request: Request, desk: DeskOf) -> None:
+    """Refuse whoever asks too often for what is dear."""
+    if wait := desk.limits.answers.wait(_address(request), desk.clock()):
+        raise too_many(wait)
+
+
+def may_ask(desk: DeskOf, given: Credentials) -> None:
+    """Let through whoever may use the API."""
+    if desk.keys.right_of(given.credentials if given else None) < Right.ASK:
+        raise _no_key(given)
+
+
+def may_steer(desk: DeskOf, given: Credentials) -> None:
+    """Let through whoever may change how this process answers."""
+    if given is None:
+        raise _no_key(given)
+    right = desk.keys.right_of(given.credentials)
+    if right is Right.NONE:
+        raise _no_key(given)
+    if right < Right.STEER:
+        raise Refusal(
+            HTTPStatus.FORBIDDEN,
+            "This key may ask, but not steer.",
+            fix="Use a key of WEB_ADMIN_KEYS.",
+        )
+
+
+def _no_key(given: HTTPAuthorizationCredentials | None) -> Refusal:
+    return Refusal(
+        HTTPStatus.UNAUTHORIZED,
+        "A key is needed." if given is None else "There is no such key.",
+        fix="Send the header: Authorization: Bearer KEY",
+        headers=_ASK_FOR_KEY,
+    )
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""

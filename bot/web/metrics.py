@@ -1,0 +1,197 @@
+"""What Prometheus reads: counted while this process answers, and asked of the database."""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from db.feeds import Feeds
+from db.job_outcomes import JobOutcomes
+from db.model import Ledger
+from db.outbox import Outbox
+from db.pool import Database
+from engine.ports import SearchIndex
+from engine.prophecy import Judges, ProphecySettings, Prophet
+from engine.retrieve import Meaning
+from engine.types import Candidate, Corpus, Filters, Headline, Mode, Prophecy, Term, Verdict
+
+# A search takes milliseconds, a model many seconds.
+_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
+
+
+class Metrics:
+    """The figures of one process. Every name begins with presagio_."""
+
+    def __init__(self) -> None:
+        self.registry = own = CollectorRegistry()
+        self.searches = Counter(
+            "presagio_searches",
+            "Headlines answered, on all faces.",
+            ["mode", "found"],
+            registry=own,
+        )
+        self.stages = Histogram(
+            "presagio_stage_seconds",
+            "Time of a stage: terms, retrieve, judge, whole.",
+            ["stage"],
+            buckets=_BUCKETS,
+            registry=own,
+        )
+        self.judgments = Counter(
+            "presagio_judgments",
+            "Requests for judgments: judged, cached, or unjudged.",
+            ["outcome"],
+            registry=own,
+        )
+        self.repairs = Counter(
+            "presagio_judgment_repairs", "Faults in answers of the model.", ["fault"], registry=own
+        )
+        self.requests = Counter(
+            "presagio_http_requests", "Requests over HTTP.", ["route", "status"], registry=own
+        )
+        self.request_seconds = Histogram(
+            "presagio_http_request_seconds",
+            "Time until a request over HTTP was answered.",
+            ["route"],
+            buckets=_BUCKETS,
+            registry=own,
+        )
+
+    @asynccontextmanager
+    async def timed(self, stage: str) -> AsyncIterator[None]:
+        """Time a stage, also one that fails."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.stages.labels(stage).observe(time.perf_counter() - started)
+
+
+class MeasuredIndex:
+    """A search index that is timed."""
+
+    def __init__(self, index: SearchIndex, metrics: Metrics) -> None:
+        self._index = index
+        self._metrics = metrics
+
+    async def terms(self, corpus: Corpus, text: str) -> Sequence[Term]:
+        """Read a text."""
+        async with self._metrics.timed("terms"):
+            return await self._index.terms(corpus, text)
+
+    async def top(
+        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
+    ) -> Sequence[Candidate]:
+        """Return the best documents."""
+        async with self._metrics.timed("retrieve"):
+            return await self._index.top(corpus, terms, filters, limit)
+
+
+class MeasuredJudge:
+    """A judge whose outcomes are counted."""
+
+    def __init__(self, judge: Judges, metrics: Metrics) -> None:
+        self._judge = judge
+        self._metrics = metrics
+
+    async def judge(
+        self, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
+    ) -> Verdict:
+        """Judge the candidates."""
+        async with self._metrics.timed("judge"):
+            verdict = await self._judge.judge(headline, candidates, now=now)
+        outcome = "unjudged" if not verdict.scores else "cached" if verdict.cached else "judged"
+        self._metrics.judgments.labels(outcome).inc()
+        for fault, times in verdict.damage.items():
+            self._metrics.repairs.labels(fault).inc(times)
+        return verdict
+
+
+class MeasuredProphet(Prophet):
+    """A prophet whose answers are counted."""
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        index: SearchIndex,
+        judge: Judges | None,
+        settings: ProphecySettings,
+        meaning: Meaning | None,
+    ) -> None:
+        super().__init__(index, judge, settings, meaning)
+        self._metrics = metrics
+
+    async def prophesy(
+        self,
+        corpus: Corpus,
+        headline: Headline,
+        *,
+        limit: int,
+        now: datetime,
+        filters: Filters | None = None,
+        judged: bool = True,
+        mode: Mode | None = None,
+    ) -> Prophecy:
+        """Answer a headline."""
+        async with self._metrics.timed("whole"):
+            prophecy = await super().prophesy(
+                corpus, headline, limit=limit, now=now, filters=filters, judged=judged, mode=mode
+            )
+        found = "something" if prophecy.hits else "nothing"
+        self._metrics.searches.labels(prophecy.mode.value, found).inc()
+        return prophecy
+
+
+async def exposition(metrics: Metrics, database: Database, *, now: datetime) -> bytes:
+    """Return everything in the text format of Prometheus. Raises StorageError.
+
+    What the database knows is that of all processes.
+    """
+    registry = CollectorRegistry()
+    today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    spent = await Ledger(database).spent(today.date())
+    tokens = Gauge(
+        "presagio_model_tokens_today", "Tokens since midnight UTC.", ["kind"], registry=registry
+    )
+    tokens.labels("prompt").set(spent.prompt_tokens or 0)
+    tokens.labels("completion").set(spent.completion_tokens or 0)
+    Gauge(
+        "presagio_model_cost_usd_today", "Cost of models since midnight UTC.", registry=registry
+    ).set(spent.cost_usd or 0)
+    jobs = Gauge(
+        "presagio_job_runs_today",
+        "Runs of jobs since midnight UTC.",
+        ["job", "outcome"],
+        registry=registry,
+    )
+    for one in await JobOutcomes(database).summary(today):
+        jobs.labels(one.job, one.outcome.value).set(one.times)
+    await _feeds(Feeds(database), registry, now)
+    await _deliveries(Outbox(database), registry, today)
+    return generate_latest(metrics.registry) + generate_latest(registry)
+
+
+async def _feeds(feeds: Feeds, registry: CollectorRegistry, now: datetime) -> None:
+    states = Gauge("presagio_feeds", "Feeds by state.", ["state"], registry=registry)
+    counted = {"working": 0, "failing": 0, "gone": 0, "new": 0}
+    for health in await feeds.health(now=now):
+        feed = health.feed
+        working = "working" if feed.primed else "new"
+        counted["gone" if feed.gone else "failing" if feed.failures else working] += 1
+    for state, number in counted.items():
+        states.labels(state).set(number)
+
+
+async def _deliveries(outbox: Outbox, registry: CollectorRegistry, today: datetime) -> None:
+    health = await outbox.health(today)
+    states = Gauge(
+        "presagio_deliveries",
+        "Posts that are owed now, those of them tried before, and those given up today.",
+        ["state"],
+        registry=registry,
+    )
+    states.labels("owed").set(health.owed)
+    states.labels("retried").set(health.retried)
+    states.labels("failed").set(health.failed)

@@ -1,0 +1,95 @@
+"""The parameters of the API, each with its limits. What is not listed is refused."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic.json_schema import WithJsonSchema
+
+from bot.dates import read_date
+from engine.types import Kind, Mode
+
+LONGEST_TEXT = 2000  # characters of a headline or a question
+
+Text = Annotated[
+    str, StringConstraints(min_length=1, max_length=LONGEST_TEXT, pattern=r"[^\s\u0000]")
+]
+CorpusName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+Moment = Annotated[
+    datetime,
+    BeforeValidator(lambda text: read_date(str(text))),
+    WithJsonSchema({"type": "string", "examples": ["2015", "2015-03-02", "2015-03-02T14:00Z"]}),
+]
+
+
+class Period(StrEnum):
+    """How far back a search goes."""
+
+    WEEK = "week"
+    MONTH = "month"
+    ALL = "all"
+
+    def begins(self, now: datetime) -> datetime | None:
+        """Return the moment from which on texts count; None: from the beginning."""
+        days = {Period.WEEK: 7, Period.MONTH: 30}.get(self)
+        return None if days is None else now - timedelta(days=days)
+
+
+class Parameters(BaseModel):
+    """What every question may say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    corpus: CorpusName | None = Field(
+        None, description="Corpus to search; left out, the configured or only one.", examples=["me"]
+    )
+
+
+class SearchParameters(Parameters):
+    """A search by words and, where there are vectors, by meaning."""
+
+    q: Text = Field(description="What to look for, in any words.", examples=["coffee prices"])
+    kind: Kind | None = Field(None, description="Search the corpus of this kind.")
+    category: str | None = Field(
+        None,
+        min_length=1,
+        max_length=100,
+        pattern=r"^[^\u0000]*$",
+        description="Only what feeds of this category brought; without corpus, of the news.",
+        examples=["tech"],
+    )
+    period: Period = Field(Period.ALL, description="Only texts of the last week or month.")
+    mode: Mode | None = Field(
+        None, description="By words, by meaning too, or re-ordered by it; left out, as configured."
+    )
+    limit: int = Field(10, ge=1, le=100, description="Texts in the answer, at most.")
+
+
+class ProphecyParameters(Parameters):
+    """A headline."""
+
+    headline: Text = Field(
+        description="The headline.", examples=["Coffee prices hit a record high"]
+    )
+    date: Moment | None = Field(
+        None, description="Its date; only older texts count. Left out, it is of now."
+    )
+    mode: Mode | None = Field(None, description="As in /api/search.")
+    limit: int = Field(3, ge=1, le=50, description="Texts in the answer, at most.")
+
+
+class AskParameters(Parameters):
+    """A question."""
+
+    question: Text = Field(description="The question.", examples=["What was said about coffee?"])
+    kind: Kind | None = Field(None, description="Ask the corpus of this kind.")
+    category: str | None = Field(
+        None,
+        min_length=1,
+        max_length=100,
+        pattern=r"^[^\u0000]*$",
+        description="As in /api/search.",
+    )
+    period: Period = Field(Period.ALL, description="As in /api/search.")
+    limit: int = Field(5, ge=1, le=20, description="Sources, at most.")

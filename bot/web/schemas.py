@@ -1,0 +1,150 @@
+"""The answers of the API. Names are those of the command line; they may be added, not changed."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.types import Kind, Mode
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class Usage(_Answer):
+    """What model calls consumed; null means that the endpoint did not say."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+
+
+class Parts(_Answer):
+    """Parts of a score, 0 to 1 each; null: there is none."""
+
+    judgment: float | None = Field(description="What the model says, of 6.")
+    lexical: float | None = Field(description="Words in common.")
+    age: float | None = Field(description="Older is higher.")
+    semantic: float | None = Field(description="Similarity of meaning.")
+
+
+class ProphecyHit(_Answer):
+    """A text, its score and why it was found."""
+
+    rank: int
+    id: str = Field(description="Id at the source, which is text.", examples=["1374658291"])
+    created_at: str = Field(examples=["2012-03-14T09:30:00+00:00"])
+    age: str = Field(description="How long before the headline.", examples=["9 years before"])
+    text: str
+    url: str | None
+    author: str | None
+    score: float = Field(ge=0, le=1)
+    parts: Parts
+    factors: dict[str, float] = Field(description="Multipliers that were applied.")
+    matched: list[str] = Field(description="Words of the headline that the text says.")
+    proposed_by: dict[str, int] = Field(description="Ranks in the lists that proposed it.")
+    flags: list[str]
+
+
+class SearchHit(ProphecyHit):
+    """The same for a search."""
+
+    similarity: float | None = Field(
+        ge=0, le=1, description="Of meaning; null where no vectors were compared."
+    )
+
+
+class ProphecyAnswer(_Answer):
+    """What `presagio search --json` prints."""
+
+    query: str
+    headline: str = Field(description="The query without links and the name of the source.")
+    date: str | None
+    corpus: str
+    judged: bool = Field(description="Whether a model judged any text.")
+    model: str | None
+    prompt_version: str | None
+    cached: bool
+    mode: Mode
+    embedding_model: str | None
+    candidates: int
+    coverage: float = Field(ge=0, le=1, description="Share of the headline that one text covers.")
+    elapsed_ms: int
+    usage: Usage | None
+    notice: str | None = Field(description="What a person should know about how this was found.")
+    hits: list[ProphecyHit]
+
+
+class SearchAnswer(ProphecyAnswer):
+    """The same with what was counted and asked for."""
+
+    kind: Kind
+    category: str | None
+    period: str
+    searched: int = Field(description="Texts of the corpus in the period and category.")
+    returned: int
+    hits: list[SearchHit]  # type: ignore[assignment]  # each has one name more
+
+
+class CorpusAnswer(_Answer):
+    """A corpus, as `presagio corpora list --json` prints it."""
+
+    name: str
+    kind: Kind
+    language: str
+    documents: int
+    author: str | None
+
+
+class CorporaAnswer(_Answer):
+    """All corpora that may be asked."""
+
+    corpora: list[CorpusAnswer]
+
+
+class DocumentAnswer(_Answer):
+    """One text with the names that `presagio find --json` gives its hits."""
+
+    corpus: str
+    id: str
+    created_at: str
+    text: str
+    context: str | None = Field(description="The message that it answers.")
+    title: str | None
+    url: str | None
+    author: str | None
+    role: str | None
+    platform: str | None
+    thread: str | None
+    attribution: str | None
+    lang: str | None
+    tags: list[str]
+    mentions: list[str]
+    engagement: int
+    flags: list[str]
+
+
+class Health(_Answer):
+    """Whether the process works, and which faces hear anything."""
+
+    status: str = Field(examples=["ok"])
+    faces: dict[str, dict[str, bool | str]] = Field(
+        examples=[{"telegram": {"listening": True, "way": "polling"}}]
+    )
+
+
+class Ready(_Answer):
+    """Whether questions can be answered."""
+
+    status: str = Field(examples=["ready"])
+
+
+class Cleared(_Answer):
+    """A model whose vectors are gone."""
+
+    cleared: str
+
+
+class Reloaded(_Answer):
+    """Settings that changed, by what it takes to follow them."""
+
+    applied: list[str] = Field(examples=[["search.minimum_judgment"]])
+    needs_restart: list[str] = Field(examples=[["telegram.api_base"]])

@@ -1,0 +1,95 @@
+"""Runs the web face: listens, answers what is under way, stops."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from bot.face import FaceFailed, Status
+from bot.web.application import create_application
+from bot.web.desk import Desk
+
+_CLOSE_SECONDS = 2.0
+_IDLE_SECONDS = 20  # after which a silent connection is closed
+_WAITING = 256  # connections that the system keeps until they are taken
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the process it runs in."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Do nothing: bot.stopping ends the process in order."""
+        yield
+
+
+class WebService:
+    """One address that is listened on."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        web = desk.settings.web
+        self._host, self._port = web.host, web.port
+        self._server = _Server(
+            uvicorn.Config(
+                create_application(desk),
+                access_log=False,  # addresses hold what people ask
+                log_config=None,
+                lifespan="off",
+                proxy_headers=bool(web.trusted_proxies),
+                forwarded_allow_ips=list(web.trusted_proxies),
+                server_header=False,
+                timeout_keep_alive=_IDLE_SECONDS,
+            )
+        )
+        self._serving: asyncio.Task[None] | None = None
+
+    @property
+    def address(self) -> str:
+        """Where it listens, as a browser is told."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"http://{host}:{self._port}/"
+
+    def status(self) -> Status:
+        """Tell whether requests are taken just now."""
+        listening = self._server.started and not self._server.should_exit
+        return Status(listening=listening, way=f"HTTP at {self.address}")
+
+    async def run(self) -> None:
+        """Answer until cancelled. Raises FaceFailed when the address cannot be had."""
+        opened = self._open()
+        self._serving = asyncio.create_task(self._server.serve([opened]))
+        try:
+            await asyncio.shield(self._serving)
+        finally:
+            await self.stop(_CLOSE_SECONDS)
+            opened.close()
+
+    async def stop(self, seconds: float) -> None:
+        """Take nothing new, and cut off after `seconds` what is not answered by then."""
+        self._server.should_exit = True
+        if self._serving is None or self._serving.done():
+            return
+        await asyncio.wait({self._serving}, timeout=seconds)
+        self._server.force_exit = True
+        await asyncio.wait({self._serving}, timeout=seconds)
+
+    def _open(self) -> socket.socket:
+        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
+        opened = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            opened.bind((self._host, self._port))
+            opened.listen(_WAITING)
+            opened.setblocking(False)
+        except (OSError, OverflowError) as error:
+            opened.close()
+            raise FaceFailed(
+                f"The web face cannot listen on {self._host} port {self._port}"
+                f" ({getattr(error, 'strerror', None) or error}).",
+                fix="Set web.host and web.port to what is free here.",
+            ) from error
+        self._port = opened.getsockname()[1]
+        return opened

@@ -1,0 +1,95 @@
+"""Votes of the page's visitors, and the wall of what was voted for."""
+
+import hashlib
+import json
+import re
+import secrets
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from bot.web.desk import Desk
+from db.answers import Answers
+from db.chats import Chats
+from engine.chat import Answer, Chat, Favourite, Tally
+from engine.errors import UsageError
+from engine.types import Prophecy
+
+# The page is a chat like any other: one that everybody is in.
+_PLATFORM, _PAGE = "web", "page"
+_VOTER = re.compile(r"[A-Za-z0-9_-]{22}")
+SHOWN_ON_WALL = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Ballots:
+    """Where votes of the page are kept."""
+
+    desk: Desk
+
+    @property
+    def _answers(self) -> Answers:
+        return Answers(self.desk.app.database)
+
+    async def tallies(self, prophecy: Prophecy) -> dict[str, Tally]:
+        """Return the votes on the hits of a prophecy, by the ids of their texts."""
+        chat = await Chats(self.desk.app.database).known(_PLATFORM, _PAGE)
+        answer = await self._answers.last(chat, name_of(prophecy)) if chat else None
+        if answer is None:
+            return {}
+        by_rank = await self._answers.tallies(answer)
+        ids = {hit.rank: hit.candidate.external_id for hit in answer.prophecy.hits}
+        return {ids[rank]: tally for rank, tally in by_rank.items() if rank in ids}
+
+    async def vote(
+        self, prophecy: Prophecy, text_id: str, voter: str, value: int, *, now: datetime
+    ) -> None:
+        """Count a vote (1 or -1), in place of an earlier one of the same voter.
+
+        Raises UsageError when the prophecy has no such text.
+        """
+        chat = await self._chat()
+        answer = await self._answers.last(chat, name_of(prophecy))
+        if answer is None or _rank(answer.prophecy, text_id) is None:
+            if _rank(prophecy, text_id) is None:
+                raise UsageError("This text is not among those that were found.")
+            answer = Answer(prophecy=prophecy, asked_at=now, first=0, last=len(prophecy.hits))
+            kept = await self._answers.keep(chat, name_of(prophecy), answer)
+            answer = replace(answer, id=kept)
+        rank = _rank(answer.prophecy, text_id)
+        if rank is not None:
+            await self._answers.vote(answer, rank, f"{_PLATFORM}:{voter}", value, now=now)
+
+    async def wall(self) -> list[Favourite]:
+        """Return the best-voted hits: of the page, and of chats that the settings name."""
+        chats = Chats(self.desk.app.database)
+        places = [(_PLATFORM, _PAGE)]
+        places += [(p, i) for p, _, i in (n.partition(":") for n in self.desk.settings.web.wall)]
+        shown = {one.name for one in await self.desk.corpora()}
+        found = []
+        for platform, external_id in places:
+            if chat := await chats.known(platform, external_id):
+                found += await self._answers.favourites(chat, SHOWN_ON_WALL)
+        found.sort(key=lambda one: (one.tally.down - one.tally.up, one.asked_at))
+        return [one for one in found if one.corpus in shown][:SHOWN_ON_WALL]
+
+    async def _chat(self) -> Chat:
+        chats = Chats(self.desk.app.database)
+        return await chats.meet(_PLATFORM, _PAGE, private=False, title=None)
+
+
+def voter_of(cookie: str | None) -> str:
+    """Return who votes: what the cookie says, else somebody new."""
+    return cookie if cookie and _VOTER.fullmatch(cookie) else secrets.token_urlsafe(16)
+
+
+def name_of(prophecy: Prophecy) -> str:
+    """Return what tells a question from all others: its words, date and corpus."""
+    headline = prophecy.headline
+    date = headline.date.isoformat() if headline.date else None
+    written = json.dumps([headline.text, date, prophecy.corpus]).encode()
+    return hashlib.sha256(written).hexdigest()[:32]
+
+
+def _rank(prophecy: Prophecy, text_id: str) -> int | None:
+    ranks = (hit.rank for hit in prophecy.hits if hit.candidate.external_id == text_id)
+    return next(ranks, None)
