@@ -1,6 +1,6 @@
 """What a query found, as a reply in plain words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from bot.cut import cut
 from bot.engine_sentences import in_language
@@ -35,6 +35,9 @@ def _summary(found: Found, words: Words) -> str:
         corpus=found.corpus,
         query=query,
     )
+    if found.expanded != found.query:
+        looked_for = cut(str(found.expanded), _LONGEST_QUERY)
+        said += "\n" + words.say("Looked for: {query}", query=looked_for)
     left = found.counts.passing - found.counts.returned
     return said if not left else f"{said}\n{_rest(found, words)}"
 
@@ -67,9 +70,21 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
     if found.url:
         yield _INDENT + found.url
     if hit.matched:
-        yield _INDENT + ", ".join(map(_match, hit.matched))
+        yield _INDENT + ", ".join(_matches(hit.matched, words))
 
 
-def _match(match: Match) -> str:
-    named = match.term if match.alias_of is None else f"{match.alias_of} → {match.term}"
-    return f"{named} ×{match.count}"
+def _matches(matches: Sequence[Match], words: Words) -> Iterator[str]:
+    """Yield each word or phrase once, with the alias that it is and where it stands."""
+    for (term, alias_of), parts in _by_term(matches).items():
+        named = term if alias_of is None else f"{alias_of} → {term}"
+        said = [named, f"×{min(part.count for part in parts)}"]
+        if not any("text" in part.fields for part in parts):
+            said.append(words.say("(in what it answers)"))
+        yield " ".join(said)
+
+
+def _by_term(matches: Sequence[Match]) -> dict[tuple[str, str | None], list[Match]]:
+    found: dict[tuple[str, str | None], list[Match]] = {}
+    for match in matches:
+        found.setdefault((match.term, match.alias_of), []).append(match)
+    return found

@@ -8,6 +8,9 @@ from bot.find_reply import find_reply
 from bot.request import Person
 from bot.words import words_for
 from engine.errors import CorpusNotFound
+from engine.find_types import Match
+from engine.query import Phrase
+from engine.query_reader import parse_query
 from tests.bot.conversing import Bot
 from tests.bot.finds import StandInFind, make_find_hit, make_found
 
@@ -92,3 +95,22 @@ def test_where_no_word_was_looked_for_there_is_neither_score_nor_reason() -> Non
         "   Text number 1 about coffee",
         "   https://x.com/ana/status/9007199254740993",
     ]
+
+
+def test_an_alias_is_told_once_with_what_it_stands_for_and_where_it_is() -> None:
+    query = parse_query("fed met")
+    phrase = Phrase("Federal Reserve")
+    expanded = query.expanded(lambda unit: [(phrase, 0.5)] if unit.text == "fed" else [])
+
+    def match(count: int, *fields: str, alias_of: str | None = "fed") -> Match:
+        term = str(phrase) if alias_of else "met"
+        return Match(
+            term=term, alias_of=alias_of, lexemes=(), count=count, fields=fields, score=1.0
+        )
+
+    matched = (match(3, "context"), match(2, "context"), match(1, "text", alias_of=None))
+    hit = replace(make_find_hit(), matched=matched)
+    found = replace(make_found("fed met", hit), query=query, expanded=expanded)
+    lines = (find_reply(found, words_for("en")).text or "").splitlines()
+    assert lines[1] == 'Looked for: (fed | "Federal Reserve") met'
+    assert lines[-1] == '   fed → "Federal Reserve" ×2 (in what it answers), met ×1'
