@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -63,9 +64,9 @@ class Sentence:
     quoted: bool = False  # taken from a source as it stands
 
     def __str__(self) -> str:
-        """The sentence with a mark for each source: "So it is. [1][2]"."""
+        """The sentence with a mark for each source: "So it is. [1][2]", or [?] for none."""
         text = f"“{self.text}”" if self.quoted else self.text
-        return " ".join(filter(None, (text, "".join(f"[{number}]" for number in self.sources))))
+        return f"{text} {''.join(f'[{number}]' for number in self.sources) or '[?]'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,5 +119,5 @@ class AnswerCache(Protocol):
     async def get(self, key: str) -> ModelAnswer | None:
         """Return the stored answer, or None."""
 
-    async def put(self, key: str, answer: ModelAnswer) -> None:
+    async def put(self, key: str, answer: ModelAnswer, *, now: datetime) -> None:
         """Store an answer under its key."""
