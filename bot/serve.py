@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pydantic import SecretStr
 
@@ -35,6 +35,9 @@ from db.quotas import Quotas
 from db.turns import Turns
 from engine.errors import PresagioError, SettingsError
 from engine.feeds.fetch import Fetcher
+
+if TYPE_CHECKING:
+    from bot.web.wiring import WebFace
 
 logger = logging.getLogger("presagio.serve")
 
@@ -75,14 +78,18 @@ async def serve(
     now: Callable[[], datetime],
     said: Callable[[str], None],
     clock_rate: float = 1.0,
+    web: bool = False,
 ) -> None:
     """Listen on all faces until cancelled, or until none can listen any more.
 
     A face that cannot start says so and leaves the others alone. Cancelled, it finishes what is
-    under way within ten seconds. `clock_rate` is how many seconds `now` counts in one. Raises
-    SettingsError when no face is set up, FaceFailed when the last one has failed, StorageError.
+    under way within ten seconds. `clock_rate` is how many seconds `now` counts in one; `web` opens
+    the web face also where the settings do not. Raises SettingsError when no face is set up,
+    FaceFailed when the last one has failed, StorageError.
     """
     async with AsyncExitStack() as stack:
+        page = _web(app) if web or app.settings.web.enabled else None
+        app = page.app if page else app
         turns = await stack.enter_async_context(Turns(app.database))
         fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
         news = await stack.enter_async_context(
@@ -90,9 +97,17 @@ async def serve(
         )
         hall = _hall(app, turns, fetcher, news, now)
         services = _services(app.settings, hall)
+        if page:
+            services["web"] = page.service(
+                now=now,
+                said=said,
+                read_headline=partial(read_pasted, fetcher),
+                faces=lambda: {name: one.status() for name, one in services.items()},
+            )
         if not services:
             raise SettingsError(
-                "No face is set up.", fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN."
+                "No face is set up.",
+                fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN, or pass --web.",
             )
         leader = await stack.enter_async_context(Leader(app.database))
         posters = posters_of(app.settings, hall.chats)
@@ -236,6 +251,12 @@ def _services(settings: Settings, hall: Hall) -> dict[str, Service]:
     if token := settings.secrets.slack_bot_token:
         services["slack"] = _slack(settings, token.get_secret_value(), hall)
     return services
+
+
+def _web(app: App) -> "WebFace":
+    from bot.web.wiring import WebFace  # noqa: PLC0415
+
+    return WebFace.of(app)
 
 
 def platforms_of(settings: Settings) -> list[str]:

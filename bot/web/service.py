@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -28,8 +28,8 @@ class _Server(uvicorn.Server):
 class WebService:
     """One address that is listened on."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, desk: Desk, *, said: Callable[[str], None]) -> None:
+        self._said = said
         web = desk.settings.web
         self._host, self._port = web.host, web.port
         self._server = _Server(
@@ -60,6 +60,7 @@ class WebService:
     async def run(self) -> None:
         """Answer until cancelled. Raises FaceFailed when the address cannot be had."""
         opened = self._open()
+        self._said(f"The web page is at {self.address}")
         self._serving = asyncio.create_task(self._server.serve([opened]))
         try:
             await asyncio.shield(self._serving)

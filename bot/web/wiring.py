@@ -35,10 +35,12 @@ class WebFace:
         self,
         *,
         now: Callable[[], datetime],
+        said: Callable[[str], None],
         read_headline: ReadHeadline,
         faces: Callable[[], Mapping[str, Status]],
     ) -> WebService:
-        """Return the service; `faces` tells how all of them are."""
+        """Return the service; `said` is told where it listens, `faces` tells how all of them
+        are."""
         settings = self.app.settings
         return WebService(
             Desk(
@@ -49,5 +51,6 @@ class WebFace:
                 read_headline=read_headline,
                 reload_settings=partial(load_settings, settings.config_file),
                 faces=faces,
-            )
+            ),
+            said=said,
         )
