@@ -69,9 +69,14 @@ class Processes:
             await process.wait()
 
     @staticmethod
-    def freeze(process: "asyncio.subprocess.Process") -> None:
-        """Let one stand still until it is killed."""
+    async def freeze(process: "asyncio.subprocess.Process") -> None:
+        """Let one stand still."""
         process.send_signal(signal.SIGSTOP)
+
+    @staticmethod
+    async def thaw(process: "asyncio.subprocess.Process") -> None:
+        """Let one go on that was frozen."""
+        process.send_signal(signal.SIGCONT)
 
     def behind(self, port: int) -> "asyncio.subprocess.Process | None":
         """Return the one that a connection from a local port comes from."""
@@ -82,9 +87,9 @@ class Processes:
                     return process
         return None
 
-    def numbered(self, pid: int) -> "asyncio.subprocess.Process":
-        """Return the one with a process id."""
-        return next(process for process in self.running if process.pid == pid)
+    def numbered(self, pid: int) -> "asyncio.subprocess.Process | None":
+        """Return the one with a process id; None when it does not run any more."""
+        return next((process for process in self.running if process.pid == pid), None)
 
 
 @asynccontextmanager

@@ -43,6 +43,10 @@ _SERVING = """
 SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'presagio %'
  GROUP BY 1 HAVING count(*) >= 3
 """
+_LEADER = """
+SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+ WHERE l.locktype = 'advisory' AND l.classid = 7427 AND l.granted
+"""
 _DELIVERIES = """
 SELECT c.external_id, d.content::text, d.state FROM delivery d JOIN chat c ON c.id = d.chat_id
 """
@@ -139,12 +143,16 @@ class Chaos:
 
     # What is done to it
 
-    async def play(self, said: Callable[[str], None] = lambda _: None) -> None:
-        """Bring the stories while processes are killed and the database restarts."""
+    async def open(self) -> None:
+        """Start the processes, and let them read the feeds for the first time."""
         for _ in range(self.size.processes):
             await self.processes.start()
         await self.until(self.all_serve, "all processes serve", 60)
         await self.until(self._primed, "the feeds were read", 60)
+
+    async def play(self, said: Callable[[str], None] = lambda _: None) -> None:
+        """Bring the stories while processes are killed and the database restarts."""
+        await self.open()
         said("the feeds are being read")
         await self._kills(said)
         for trouble in self.trouble.values():
@@ -200,6 +208,25 @@ class Chaos:
         """Return when every chat was told of all that it is to be told, or too much time went."""
         await self.until(self._all_told, "everything was told", 300)
 
+    async def leader(self) -> "asyncio.subprocess.Process | None":
+        """Return the process that leads; None when nobody does just now."""
+        for (name,) in await self.rows(_LEADER):
+            return self.processes.numbered(int(name.split()[1]))
+        return None
+
+    async def moved(self, what: Callable[["asyncio.subprocess.Process"], Awaitable[None]]) -> float:
+        """Do something to the leader; return the seconds until another process leads."""
+        leader = await self.leader()
+        assert leader, "nobody leads"
+        begun = time.monotonic()
+        await what(leader)
+
+        async def another_leads() -> bool:
+            return await self.leader() not in (leader, None)
+
+        await self.until(another_leads, "another leads", 60)
+        return time.monotonic() - begun
+
     async def all_serve(self) -> bool:
         """Tell whether every process has its sessions: of the pool, of its turns, to lead."""
         serving = {name for (name,) in await self.rows(_SERVING)}
@@ -227,13 +254,13 @@ class Chaos:
         return Counter(Known(chat, omens.codes(text)) for chat, text in said)
 
     def missing(self) -> set[Known]:
-        """Return the stories that a chat should have been told at once and was not."""
+        """Return the published stories that a chat should have been told at once and was not."""
         shown = self.shown("telegram") + self.shown("slack")
         return {
             Known(told.external_id, (story.code,))
             for told in self.chats
             if told.subscription.mode is Mode.INSTANT
-            for story in self.stories
+            for story in self.stories[: self._published]
             if story.category in told.subscription.categories
         } - shown.keys()
 
