@@ -1,0 +1,138 @@
+"""How many real headlines reach the model, and what the gate before it costs.
+
+`python -m bench.gate [--headlines N] [--data FOLDER] [--quick]`
+
+Real headlines are served as a feed, polled, joined to stories and searched by the jobs in a real
+archive; the requests that a stand-in model gets are counted. Then the judged headlines go the same
+way: of those that a tweet foretold, as people judged it (5 or 6 of 6), how many come through?
+Exit code 1 when a third or more of the headlines reaches the model.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from bench.store import filled, folder, opened, server
+from bench.timing import Output, progress
+from bench.tweets import DATA
+from engine.ingest import Defaults, normalise, open_source
+from engine.ingest.records import Reject
+from engine.judged_headlines import JudgedHeadline, read_headlines, read_qrels
+from engine.posting.types import FindState
+from tests.fakes.model import scoring
+from tests.scenarios.newsroom import HOUR, Newsroom, Process, newsroom
+
+_GOOD = 5  # the judgment from which a chat is told by default
+_SEED = 4
+_CORPUS = "archive"
+_QUICK_TWEETS = 5_000
+
+
+@dataclass(frozen=True)
+class Archive:
+    """An archive with headlines in its language."""
+
+    name: str
+    language: str
+    code: str
+
+
+ARCHIVES = (Archive("trump_archive", "english", "en"), Archive("argentina_2019", "spanish", "es"))
+
+
+async def load(url: str, archive: Archive, arguments: argparse.Namespace) -> None:
+    """Store the archive."""
+    database = await opened(url, size=2)
+    with open_source(str(arguments.data / "tweets" / f"{archive.name}.jsonl")) as stream:
+        records = (record for record in stream if not isinstance(record, Reject))
+        documents = (normalise(record, Defaults()) for record in islice(records, arguments.tweets))
+        await filled(database, _CORPUS, archive.language, documents)
+    await database.close()
+
+
+def judged(data: Path, code: str) -> tuple[list[JudgedHeadline], list[JudgedHeadline]]:
+    """Return the headlines that a tweet foretold, and those that none can have."""
+    headlines = read_headlines(data / "judged" / f"{code}.headlines.jsonl")
+    labels = read_qrels(data / "judged" / f"{code}.qrels.tsv")
+    good = [one for one in headlines if max(labels.get(one.qid, {"": 0}).values()) >= _GOOD]
+    return good, [one for one in headlines if not one.matchable]
+
+
+async def promising(room: Newsroom, process: Process, titles: Sequence[str]) -> set[str]:
+    """Let the feed bring headlines; return those that went to the model."""
+    await room.news(process, *titles)
+    while await process.works.search():
+        pass
+    async with process.app.database.connection() as connection:
+        rows = await connection.fetch(
+            "SELECT s.title FROM find f JOIN story s ON s.id = f.story_id"
+            " WHERE f.corpus = $1 AND f.state = $2",
+            *(_CORPUS, FindState.JUDGED.value),
+        )
+    return {row["title"] for row in rows} & set(titles)
+
+
+async def measure(
+    url: str, archive: Archive, arguments: argparse.Namespace, output: Output
+) -> float:
+    """Print the figures of one language, and return the share that reached the model."""
+    await load(url, archive, arguments)
+    lines = (arguments.data / "headlines" / f"{archive.code}.jsonl").read_bytes().splitlines()
+    sample = random.Random(_SEED).sample(lines, arguments.headlines)
+    titles = [str(json.loads(line)["title"]) for line in sample]
+    good, impossible = judged(arguments.data, archive.code)
+    unlimited = {"PRESAGIO_LLM__DAILY_TOKENS": "-1", "PRESAGIO_LLM__DAILY_USD": "-1"}
+    async with newsroom(
+        url, PRESAGIO_SEARCH__CORPUS=_CORPUS, PRESAGIO_EMBEDDINGS__BACKEND="null", **unlimited
+    ) as room:
+        room.model.script = [scoring(lambda _headline, _candidate: 0)]
+        process = await room.process()
+        await room.subscribe(process, "telegram")
+        await promising(room, process, titles)
+        calls = room.model.calls
+        room.clock.wind(HOUR)
+        asked = await promising(room, process, [one.headline for one in [*good, *impossible]])
+    lost = [one.headline for one in good if one.headline not in asked]
+    output.row(
+        language=archive.language,
+        headlines=len(titles),
+        model_calls=calls,
+        share=round(calls / len(titles), 3),
+        foretold=len(good),
+        foretold_lost=len(lost),
+        nothing_foretold=len(impossible),
+        of_these_asked=sum(one.headline in asked for one in impossible),
+    )
+    for headline in lost:
+        progress(f"lost: {headline}")
+    return calls / len(titles)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Read the arguments, measure, clean up; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m bench.gate", description=__doc__)
+    parser.add_argument("--headlines", type=int, default=500, help="of each language (500)")
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of real data")
+    parser.add_argument("--quick", action="store_true", help="5,000 tweets, 60 headlines: seconds")
+    parser.set_defaults(tweets=None)
+    arguments = parser.parse_args(argv)
+    if arguments.quick:
+        vars(arguments).update(tweets=_QUICK_TWEETS, headlines=60)
+    output, shares = Output("gate"), []
+    with folder() as place:
+        for archive in ARCHIVES:
+            progress(archive.name)
+            with server(place / archive.code) as url:
+                shares.append(asyncio.run(measure(url, archive, arguments, output)))
+    output.table()
+    return 0 if max(shares) < 1 / 3 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
