@@ -1,10 +1,12 @@
 """The receipt tells who judged, what it cost and what the score is made of."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.commands.why import receipt
 from bot.words import words_for
-from engine.types import Hit, Usage, Verdict
+from engine.types import Hit, Mode, Usage, Verdict
 from tests.bot.conversing import Bot
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
 
@@ -25,6 +27,23 @@ def test_a_judged_answer() -> None:
         "   multiplied by: repost 0.50",
         "   words in common: coffee, prices",
     ]
+
+
+def test_a_search_by_meaning_tells_whose_and_the_place_in_each_list() -> None:
+    hit = make_hit()
+    hit = replace(hit, candidate=replace(hit.candidate, ranks={"lexical": 2, "semantic": 7}))
+    prophecy = replace(make_prophecy(hit), mode=Mode.HYBRID, embedding_model="m-small")
+    said = receipt(prophecy, [hit], ENGLISH).splitlines()
+    assert "Searched by words and by meaning, as m-small sees it." in said
+    assert "   place in each list: by words 2, by meaning 7" in said
+    spanish = receipt(prophecy, [hit], words_for("es"))
+    assert "   puesto en cada lista: por palabras 2, por significado 7" in spanish
+
+
+def test_a_search_whose_order_meaning_changed_tells_so() -> None:
+    prophecy = replace(make_prophecy(), mode=Mode.RERANK, embedding_model="m-small")
+    said = receipt(prophecy, [], ENGLISH)
+    assert "Searched by words; meaning, as m-small sees it, changed the order." in said
 
 
 def test_an_answer_without_a_model() -> None:

@@ -1,11 +1,12 @@
 """The JSON of a prophecy keeps its names and survives a round trip."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from bot.console.as_json import prophecy_json
-from engine.types import Flag, Prophecy, Usage, Verdict
+from engine.types import Flag, Mode, Prophecy, Usage, Verdict
 from tests.bot.prophecies import NOW, UNJUDGED, make_hit, make_prophecy
 
 CONTRACT = {
@@ -36,6 +37,8 @@ def test_a_judged_prophecy() -> None:
         "model": "openai/gpt-5-mini",
         "prompt_version": "3",
         "cached": False,
+        "mode": "lexical",
+        "embedding_model": None,
         "candidates": 4,
         "coverage": 0.61,
         "elapsed_ms": 13,
@@ -54,10 +57,20 @@ def test_a_judged_prophecy() -> None:
                 "parts": {"judgment": 1.0, "lexical": 0.4242, "age": 0.9, "semantic": None},
                 "factors": {"repost": 0.5},
                 "matched": ["coffee", "prices"],
+                "proposed_by": {},
                 "flags": ["repost", "truncated"],
             }
         ],
     }
+
+
+def test_a_prophecy_by_meaning_says_whose_and_which_list_proposed_a_hit() -> None:
+    hit = make_hit()
+    found = replace(hit, candidate=replace(hit.candidate, ranks={"lexical": 2, "semantic": 7}))
+    prophecy = replace(make_prophecy(found), mode=Mode.HYBRID, embedding_model="m-small")
+    result = printed(prophecy)
+    assert (result["mode"], result["embedding_model"]) == ("hybrid", "m-small")
+    assert result["hits"][0]["proposed_by"] == {"lexical": 2, "semantic": 7}
 
 
 def test_an_unjudged_prophecy_says_so() -> None:
