@@ -111,8 +111,12 @@ async def serve(
             )
         leader = await stack.enter_async_context(Leader(app.database))
         posters = posters_of(app.settings, hall.chats)
+        # Of their own: slow feeds keep nobody's link waiting.
+        feeds = await stack.enter_async_context(
+            Fetcher(fetch_settings(app.settings), at_once=app.settings.polling.at_once)
+        )
         works = await stack.enter_async_context(
-            open_works(app, fetcher, posters, now=now, clock_rate=clock_rate)
+            open_works(app, feeds, posters, now=now, clock_rate=clock_rate)
         )
         jobs = Scheduler(works.jobs(), leader=leader, outcomes=works.outcomes, now=now)
         aside = [

@@ -50,7 +50,9 @@ async def run_once(app: App, *, now: Callable[[], datetime], json: bool, output:
     Raises PresagioError when a step fails, or when what was owed could not be sent: it stays owed.
     """
     async with AsyncExitStack() as stack:
-        fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
+        fetcher = await stack.enter_async_context(
+            Fetcher(fetch_settings(app.settings), at_once=app.settings.polling.at_once)
+        )
         posters = posters_of(app.settings, Chats(app.database))
         for poster in posters:
             stack.push_async_callback(poster.close)

@@ -18,7 +18,7 @@ class PollingSettings(Section):
     interval_minutes: float = Field(
         30, gt=0, le=1440, description="Minutes between two polls of one feed, at the least."
     )
-    at_once: int = Field(40, ge=1, le=200, description="Feeds that are fetched at the same time.")
+    at_once: int = Field(100, ge=1, le=200, description="Feeds that are fetched at the same time.")
     per_host: int = Field(2, ge=1, le=10, description="Of these, feeds of the same host.")
     total_timeout: float = Field(30, gt=0, le=300, description="Seconds for fetching one feed.")
     max_megabytes: int = Field(10, ge=1, le=100, description="Size of a feed, unpacked.")

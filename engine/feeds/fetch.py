@@ -84,17 +84,24 @@ class _Order:
 class Fetcher:
     """Fetches with GET. Holds connections: use `async with`.
 
-    `resolver` stands in for socket.getaddrinfo; what it answers is checked all the same.
+    `resolver` stands in for socket.getaddrinfo; what it answers is checked all the same. Of more
+    fetches than `at_once` the others wait, and their time runs.
     """
 
-    def __init__(self, settings: FetchSettings, *, resolver: Resolver | None = None) -> None:
+    def __init__(
+        self,
+        settings: FetchSettings,
+        *,
+        resolver: Resolver | None = None,
+        at_once: int = _AT_ONCE,
+    ) -> None:
         transport = AsyncSafeTransport(
             policy=address_policy(settings.allow_networks),
             resolver=resolver,
             trust_env=False,
-            limits=httpx.Limits(max_connections=_AT_ONCE, max_keepalive_connections=0),
+            limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=0),
         )
-        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._room = asyncio.Semaphore(at_once)
         self._http = httpx.AsyncClient(
             transport=transport,
             trust_env=False,
