@@ -11,6 +11,7 @@ from bot.cli_corpora import corpora
 from bot.cli_embed import embed
 from bot.cli_feeds import feeds
 from bot.cli_glossary import glossary
+from bot.cli_log import log
 from bot.cli_posts import posts, run_once
 from bot.cli_shared import (
     CorpusName,
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 app.add_typer(corpora, name="corpora")
 app.command()(embed)
+app.command()(log)
 app.add_typer(glossary, name="glossary")
 app.add_typer(feeds, name="feeds")
 app.add_typer(slack, name="slack")

@@ -7,9 +7,11 @@ from bot.engine_sentences import in_language
 from bot.reply import Reply
 from bot.words import Words
 from engine.find_types import FindHit, Found, Match
+from engine.snippet import narrowed
 
 _LONGEST_QUERY = 200
 _INDENT = "   "
+_MORE = "…"
 
 
 def find_reply(found: Found, words: Words, *, longest: int | None = None) -> Reply:
@@ -65,12 +67,21 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
         *(() if hit.score is None else (f"{hit.score:.2f}",)),
     ]
     yield f"{hit.rank}. {' · '.join(facts)}"
-    text = found.text if longest is None else cut(found.text, longest)
-    yield from (f"{_INDENT}{line}" for line in text.split("\n"))
+    yield from (f"{_INDENT}{line}" for line in _text(hit, longest).split("\n"))
     if found.url:
         yield _INDENT + found.url
     if hit.matched:
         yield _INDENT + ", ".join(_matches(hit.matched, words))
+
+
+def _text(hit: FindHit, longest: int | None) -> str:
+    text, shown = hit.document.candidate.text, hit.excerpt
+    if shown is None:
+        return text if longest is None else cut(text, longest)
+    if longest is not None:
+        shown = narrowed(text, shown, longest - 2 * len(_MORE))
+    before, after = (_MORE if more else "" for more in (shown.before, shown.after))
+    return f"{before}{shown.text.strip()}{after}"
 
 
 def _matches(matches: Sequence[Match], words: Words) -> Iterator[str]:

@@ -15,12 +15,13 @@ from engine.snippet import (
     Spot,
     may_match,
     voice_terms,
-    whole,
     window,
     words,
 )
 from engine.text import searchable
 from engine.types import Corpus
+
+SHORT = 280  # characters that every face shows whole
 
 
 class Reads(Protocol):
@@ -33,11 +34,11 @@ class Reads(Protocol):
 async def presented(index: Reads, corpus: Corpus, found: Found, *, voice: bool) -> Found:
     """Give each hit its excerpt and, with `voice`, its voice terms.
 
-    The database is asked for the words of texts that are longer than their window, and for those
-    of excerpts whose voice is wanted. Raises the errors of the index.
+    The database is asked for the words of texts that may have to be cut, and for those of excerpts
+    whose voice is wanted. Raises the errors of the index.
     """
     radius = RADIUS[corpus.kind]
-    long = [hit for hit in found.hits if radius and len(_text(hit)) > 2 * radius]
+    long = [hit for hit in found.hits if len(_text(hit)) > SHORT]
     near = {word for hit in long for word in _near(hit)}
     known = await _known(index, corpus, near)
     hits = [replace(hit, excerpt=_excerpt(hit, radius, known)) for hit in found.hits]
@@ -67,8 +68,6 @@ def _near(hit: FindHit) -> Iterable[str]:
 
 
 def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:
-    if radius is None:
-        return whole(_text(hit))
     worth = {lexeme: match.score / match.count for match in hit.matched for lexeme in match.lexemes}
     matches: list[tuple[Spot, float]] = []
     for spot in words(_text(hit)):

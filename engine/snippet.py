@@ -46,6 +46,7 @@ class Excerpt:
     end: int
     before: bool  # there is more before it
     after: bool
+    match: Spot | None = None  # the best one, where it was looked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,21 +76,31 @@ def may_match(word: str, lexemes: Collection[str], fold: Callable[[str], str]) -
     return any(lexeme.startswith(start) for lexeme in lexemes)
 
 
-def whole(text: str) -> Excerpt:
-    """Return all of a text."""
-    return Excerpt(text=text, start=0, end=len(text), before=False, after=False)
-
-
-def window(text: str, matches: Sequence[tuple[Spot, float]], radius: int) -> Excerpt:
-    """Return at most `radius` characters on either side of the best match, cut between words.
+def window(text: str, matches: Sequence[tuple[Spot, float]], radius: int | None) -> Excerpt:
+    """Return a text, or where it is longer at most `radius` characters on either side of its best
+    match, cut between words.
 
     `matches` are words of the text with what each is worth, in order. The best is the one around
     which most is worth most, each word counted once; the first of equals. Without any, the window
     stands at the beginning. A match longer than that is cut too.
     """
-    if len(text) <= 2 * radius:
-        return whole(text)
-    best = _best(matches, radius)
+    best = _best(matches, radius or len(text))
+    if radius is None or len(text) <= 2 * radius:
+        return Excerpt(text=text, start=0, end=len(text), before=False, after=False, match=best)
+    return _window(text, best, radius)
+
+
+def narrowed(text: str, found: Excerpt, longest: int) -> Excerpt:
+    """Return what an excerpt of `text` shows in at most `longest` characters."""
+    if len(found.text) <= longest:
+        return found
+    said = min(longest, len(found.match.word)) if found.match else 0
+    return _window(text, found.match, (longest - said) // 2)
+
+
+def _window(text: str, match: Spot | None, radius: int) -> Excerpt:
+    best = match or Spot(radius, radius, "")
+    best = Spot(best.start, min(best.end, best.start + radius), best.word)
     start = _first_border(text, max(0, best.start - radius), best.start)
     end = _last_border(text, min(len(text), best.end + radius), best.end)
     return Excerpt(
@@ -98,19 +109,30 @@ def window(text: str, matches: Sequence[tuple[Spot, float]], radius: int) -> Exc
         end=end,
         before=bool(text[:start].strip()),
         after=bool(text[end:].strip()),
+        match=match,
     )
 
 
-def _best(matches: Sequence[tuple[Spot, float]], radius: int) -> Spot:
-    def worth(centre: Spot) -> float:
-        near: dict[str, float] = {}
-        for spot, weight in matches:
-            if centre.start - radius <= spot.start and spot.end <= centre.end + radius:
-                near[spot.word.casefold()] = weight
-        return sum(near.values())
+def _best(matches: Sequence[tuple[Spot, float]], radius: int) -> Spot | None:
+    """Return the match around which most is worth most, in time that grows with their number."""
+    best, highest = None, 0.0
+    near: Counter[tuple[str, float]] = Counter()
+    first = last = 0
+    for centre, _ in matches:
+        while last < len(matches) and matches[last][0].end <= centre.end + radius:
+            near[_said(matches[last])] += 1
+            last += 1
+        while matches[first][0].start < centre.start - radius:
+            near[_said(matches[first])] -= 1
+            first += 1
+        worth = sum(weight for (_, weight), times in near.items() if times > 0)
+        if worth > highest:
+            best, highest = centre, worth
+    return best
 
-    found = max((spot for spot, _ in matches), key=worth, default=Spot(radius, radius, ""))
-    return Spot(found.start, min(found.end, found.start + radius), found.word)
+
+def _said(match: tuple[Spot, float]) -> tuple[str, float]:
+    return match[0].word.casefold(), match[1]
 
 
 def _first_border(text: str, at: int, limit: int) -> int:

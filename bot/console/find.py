@@ -9,6 +9,7 @@ from bot.console.output import Output
 from bot.find_reply import find_reply
 from bot.finding import find as look
 from bot.words import DEFAULT, words_for
+from engine.contracts.results import snippet_of
 from engine.find import DEFAULT_LIMIT
 from engine.find_types import FindHit, Found, Match
 
@@ -27,7 +28,7 @@ class FindOptions:
 async def find(app: App, query: str, options: FindOptions, *, output: Output) -> None:
     """Write the answer to a query."""
     started = time.perf_counter()
-    found = await look(app, query, corpus=options.corpus, limit=options.limit)
+    found = await look(app, query, corpus=options.corpus, limit=options.limit, voice=options.json)
     elapsed_ms = (time.perf_counter() - started) * 1000
     if options.json:
         output.json(found_json(query, found, elapsed_ms=elapsed_ms))
@@ -52,11 +53,20 @@ def found_json(asked: str, found: Found, *, elapsed_ms: float) -> dict[str, obje
             "fetched": counts.fetched,
             "distinct": counts.distinct,
             "returned": counts.returned,
+            "candidates": counts.candidates,
         },
         "elapsed_ms": round(elapsed_ms),
         "notice": " ".join(found.notices) or None,
-        "hits": [_hit(hit) for hit in found.hits],
+        "hits": [_contract(found, hit) | _hit(hit) for hit in found.hits],
     }
+
+
+def _contract(found: Found, hit: FindHit) -> dict[str, object]:
+    """Return what a hit is in the contract of its kind; its window of the text is `snippet`."""
+    if found.kind is None:
+        return {}
+    named: dict[str, object] = snippet_of(found.kind, hit).model_dump(mode="json")
+    return named | {"snippet": named["text"]}
 
 
 def _hit(hit: FindHit) -> dict[str, object]:
