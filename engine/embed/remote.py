@@ -1,7 +1,6 @@
 """Any server that speaks OpenAI's /embeddings: OpenAI, OpenRouter, Voyage, Ollama, ..."""
 
 import asyncio
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,10 +9,10 @@ from typing import Self
 from urllib.parse import urlsplit
 
 import httpx
-import orjson
 import stamina
 
 from engine.budget import Budget, require_budget
+from engine.embed.remote_answer import read_payload, read_vectors
 from engine.embed.vectors import Prefixes, Vector
 from engine.errors import (
     ModelAnswerInvalid,
@@ -150,7 +149,7 @@ class RemoteEmbedder:
         status, headers, content = await self._post(body)
         if status != httpx.codes.OK:
             raise self._status_fault(status, headers, content)
-        payload = _object(content)
+        payload = read_payload(content)
         await self._bill(payload)
         vectors = read_vectors(payload, len(texts))
         if vectors is None:
@@ -214,36 +213,6 @@ class RemoteEmbedder:
             await self._ledger.record(
                 usage, model=self._settings.model, purpose=PURPOSE, now=self._clock()
             )
-
-
-def read_vectors(payload: Mapping[str, object], number: int) -> list[Vector] | None:
-    """Return the vectors in the order of their texts, or None when any is missing or no vector."""
-    data = payload.get("data")
-    found: dict[int, Vector] = {}
-    for place, item in enumerate(data if isinstance(data, list) else []):
-        vector = _vector(item.get("embedding")) if isinstance(item, Mapping) else None
-        if vector is None:
-            return None
-        index = item.get("index")
-        found[index if isinstance(index, int) else place] = vector
-    if set(found) != set(range(number)):
-        return None
-    return [found[place] for place in range(number)]
-
-
-def _vector(value: object) -> list[float] | None:
-    if not isinstance(value, list) or not value:
-        return None
-    numbers = [v for v in value if isinstance(v, int | float) and math.isfinite(v)]
-    return numbers if len(numbers) == len(value) else None
-
-
-def _object(content: bytes) -> Mapping[str, object]:
-    try:
-        payload = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        return {}
-    return payload if isinstance(payload, dict) else {}
 
 
 def _again(error: Exception) -> bool | float:

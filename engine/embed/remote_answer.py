@@ -1,0 +1,39 @@
+"""What an embeddings endpoint answers, read without trust. No I/O."""
+
+import math
+from collections.abc import Mapping
+
+import orjson
+
+from engine.embed.vectors import Vector
+
+
+def read_vectors(payload: Mapping[str, object], number: int) -> list[Vector] | None:
+    """Return the vectors in the order of their texts, or None when any is missing or no vector."""
+    data = payload.get("data")
+    found: dict[int, Vector] = {}
+    for place, item in enumerate(data if isinstance(data, list) else []):
+        vector = _vector(item.get("embedding")) if isinstance(item, Mapping) else None
+        if vector is None:
+            return None
+        index = item.get("index")
+        found[index if isinstance(index, int) else place] = vector
+    if set(found) != set(range(number)):
+        return None
+    return [found[place] for place in range(number)]
+
+
+def _vector(value: object) -> list[float] | None:
+    if not isinstance(value, list) or not value:
+        return None
+    numbers = [v for v in value if isinstance(v, int | float) and math.isfinite(v)]
+    return numbers if len(numbers) == len(value) else None
+
+
+def read_payload(content: bytes) -> Mapping[str, object]:
+    """Return the JSON object of an answer, empty when it is none."""
+    try:
+        payload = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return {}
+    return payload if isinstance(payload, dict) else {}
