@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from bot.app import App, prophecy_settings
+from bot.app import DEMO_CORPUS, App, prophecy_settings
 from engine.answer_types import CitedAnswer, Question
 from engine.errors import CorpusNotFound, UsageError
 from engine.passages import gather
@@ -49,6 +49,23 @@ async def ask(
     return await app.answerer.answer(asked, gathered, now=now, model=model)
 
 
+async def ask_one(
+    app: App, question: str, *, corpus: str, earlier: Sequence[str], now: datetime
+) -> CitedAnswer:
+    """Answer a question of a chat from one corpus; "" is the usual one.
+
+    Raises CorpusNotFound, UsageError, storage errors.
+    """
+    return await ask(
+        app,
+        question,
+        [await app.corpus(corpus)],
+        limit=app.settings.answer.limit,
+        now=now,
+        earlier=earlier,
+    )
+
+
 def searcher(app: App) -> Prophet:
     """Return who finds passages: a text is no better for being old, and no worse for being new."""
     chosen = prophecy_settings(app.settings)
@@ -59,6 +76,8 @@ def searcher(app: App) -> Prophet:
 
 async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) -> list[Corpus]:
     """Return the corpora that were named, each once; else all of the kind, else the usual one.
+
+    The demo corpus does not count beside another of its kind.
 
     Raises CorpusNotFound, UsageError when a corpus is not of the kind.
     """
@@ -74,4 +93,4 @@ async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) 
     found = [one for one in await app.corpora.list() if one.kind is kind]
     if not found:
         raise CorpusNotFound(f"There is no corpus of the kind {kind.value}.")
-    return found
+    return [one for one in found if one.name != DEMO_CORPUS] or found

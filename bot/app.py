@@ -25,8 +25,9 @@ from db.glossaries import Glossaries
 from db.glossary import Groups
 from db.model import Judgments, Ledger
 from db.pool import Database, PoolSettings
+from db.questions import ModelAnswers
 from db.server import EmbeddedServer
-from engine.answer import Answerer
+from engine.answer import Answerer, AnswerSettings
 from engine.bm25 import Bm25
 from engine.budget import Budget
 from engine.errors import CorpusNotFound, StorageError
@@ -220,7 +221,10 @@ async def open_app(
             await database.migrate()
         else:
             await database.require_current()
-        judge = await _judge(settings, database, stack)
+        client = chat_client(settings, database)
+        if client:
+            await stack.enter_async_context(client)
+        judge = Judge(client, Judgments(database)) if client else None
         bm25 = Bm25(settings.search.k1, settings.search.b)
         glossaries = Glossaries(database)
         weight = settings.glossary.headline_weight
@@ -242,6 +246,7 @@ async def open_app(
             embeddings=embeddings,
             embedders=embedders or no_embedder,
             glossaries=glossaries,
+            answerer=Answerer(answer_settings(settings), client, ModelAnswers(database)),
         )
 
 
@@ -270,6 +275,16 @@ def prophecy_settings(settings: Settings) -> ProphecySettings:
             minimum_lexical=settings.search.minimum_lexical,
             minimum_semantic=settings.search.minimum_semantic,
         ),
+    )
+
+
+def answer_settings(settings: Settings) -> AnswerSettings:
+    """Translate [answer]."""
+    chosen = settings.answer
+    return AnswerSettings(
+        uncited=chosen.uncited,
+        passage_length=chosen.passage_length,
+        quotes=chosen.quotes,
     )
 
 
@@ -306,13 +321,6 @@ def fetch_settings(settings: Settings) -> "FetchSettings":
 def has_model(settings: LlmSettings) -> bool:
     """Tell whether a model can be asked: OpenRouter needs a key, a local server does not."""
     return settings.api_key is not None or not settings.is_openrouter
-
-
-async def _judge(settings: Settings, database: Database, stack: AsyncExitStack) -> Judge | None:
-    client = chat_client(settings, database)
-    if client is None:
-        return None
-    return Judge(await stack.enter_async_context(client), Judgments(database))
 
 
 def chat_client(settings: Settings, database: Database) -> "ChatClient | None":

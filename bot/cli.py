@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from bot.app import DEMO_CORPUS, App, open_database
+from bot.cli_ask import ask
 from bot.cli_corpora import corpora
 from bot.cli_embed import embed
 from bot.cli_feeds import feeds
@@ -54,6 +55,7 @@ app.command()(log)
 app.add_typer(glossary, name="glossary")
 app.add_typer(feeds, name="feeds")
 app.add_typer(slack, name="slack")
+app.command()(ask)
 app.command("posts")(posts)
 app.command("run-once")(run_once)
 

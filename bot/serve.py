@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pydantic import SecretStr
 
+from bot.answering import ask_one
 from bot.app import App, fetch_settings, glossary_desk
 from bot.collecting import leave_out_what_stays
 from bot.commands import Registry, Services, standard_commands
@@ -31,6 +32,7 @@ from db.chats import Chats
 from db.inbox import Inbox
 from db.leader import Leader
 from db.pool import Database
+from db.questions import Questions
 from db.quotas import Quotas
 from db.turns import Turns
 from engine.errors import PresagioError, SettingsError
@@ -189,7 +191,7 @@ async def _closed(one: Service | Poster) -> None:
 
 async def _tidy(app: App, turns: Turns, now: Callable[[], datetime]) -> None:
     """Forget, every hour, what is no longer needed."""
-    tables = (turns, Quotas(app.database), Answers(app.database))
+    tables = (turns, Quotas(app.database), Answers(app.database), Questions(app.database))
     while True:
         try:
             for table in tables:
@@ -215,26 +217,13 @@ def _hall(
             chat_daily=settings.chat_daily,
         ),
     )
-    services = Services(
-        prophesy=app.answer,
-        find=partial(find, app),
-        read_headline=partial(read_pasted, fetcher),
-        corpora=app.corpora.list,
-        chats=chats,
-        answers=Answers(app.database),
-        news=news,
-        glossary=glossary_desk(app),
-        corpus=app.settings.search.corpus,
-        limit=min(app.settings.search.limit, MOST_HITS),  # /more shows the others
-        unjudged_coverage=settings.unjudged_coverage,
-        admins=frozenset(settings.admins),
-    )
     conversation = Conversation(
         gates=gates,
         turns=turns,
         chats=chats,
         commands=commands,
-        services=services,
+        services=_chat_services(app.public, fetcher, news),
+        trusted=dict.fromkeys(settings.private, _chat_services(app, fetcher, news)),
         most=settings.queue,
         most_in_chat=settings.queue_per_chat,
     )
@@ -244,6 +233,25 @@ def _hall(
         chats=chats,
         database=app.database,
         now=now,
+    )
+
+
+def _chat_services(app: App, fetcher: Fetcher, news: NewsDesk) -> Services:
+    return Services(
+        prophesy=app.answer,
+        find=partial(find, app),
+        ask=partial(ask_one, app),
+        read_headline=partial(read_pasted, fetcher),
+        corpora=app.corpora.list,
+        chats=Chats(app.database),
+        answers=Answers(app.database),
+        questions=Questions(app.database),
+        news=news,
+        glossary=glossary_desk(app),
+        corpus=app.settings.search.corpus,
+        limit=min(app.settings.search.limit, MOST_HITS),  # /more shows the others
+        unjudged_coverage=app.settings.chat.unjudged_coverage,
+        admins=frozenset(app.settings.chat.admins),
     )
 
 

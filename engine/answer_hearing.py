@@ -86,8 +86,7 @@ class Hearing:
     def said(self) -> Said:
         usage = add_usage(one.usage for one in self.answers) if self.answers else None
         if self.claims is None:
-            why = self.error or "the model answered nothing that can be read."
-            return Said(None, usage=usage, notice=f"Not answered by the model: {why}")
+            return Said(None, usage=usage, notice=self._why_not())
         return Said(
             ModelAnswer(
                 claims=self.claims,
@@ -97,3 +96,8 @@ class Hearing:
             ),
             usage=usage,
         )
+
+    def _why_not(self) -> str:
+        if self.error:
+            return f"Not answered by the model: {self.error}"
+        return "Not answered by the model: it answered nothing that can be read."

@@ -46,8 +46,8 @@ def without_links(text: str) -> str:
     same, and nobody can be called or sent anywhere. To be done last: what takes characters away
     may join others.
     """
-    text = _COMMAND.sub("", _NAME.sub("", _MAILBOX.sub(" at ", text)))
-    text = _HOST.sub(r"\1 ", _ADDRESS.sub(" ", text))
+    text = _NAME.sub("", _MAILBOX.sub(" at ", _ADDRESS.sub(" ", text)))
+    text = _HOST.sub(r"\1 ", _ADDRESS.sub(" ", _COMMAND.sub("", text)))
     return _BEFORE_STOP.sub(r"\1", " ".join(text.split()))
 
 

@@ -1,5 +1,6 @@
 """What can be asked, the same on every platform."""
 
+from bot.commands.ask import ASK
 from bot.commands.feeds import FEEDS
 from bot.commands.find import FIND
 from bot.commands.glossary import GLOSSARY
@@ -20,7 +21,7 @@ __all__ = ["Command", "Registry", "Services", "standard_commands"]
 def standard_commands() -> Registry:
     """Return the commands that every face offers."""
     commands = (
-        *(PROPHECY, MORE, FIND, WHY, TOP, PICTURE),
+        *(PROPHECY, MORE, FIND, ASK, WHY, TOP, PICTURE),
         *(SUBSCRIBE, UNSUBSCRIBE, TODAY, PREVIEW, HISTORY, FEEDS),
         *(SETTINGS, CORPUS, GLOSSARY),
     )

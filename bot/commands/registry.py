@@ -14,6 +14,8 @@ from bot.request import Request, Trigger
 from bot.words import Words
 from db.answers import Answers
 from db.chats import Chats
+from db.questions import Questions
+from engine.answer_types import CitedAnswer
 from engine.find_types import Found
 from engine.types import Corpus, Headline, Prophecy
 
@@ -36,6 +38,15 @@ class Find(Protocol):
         """Return at most `limit` hits. Raises PresagioError."""
 
 
+class Ask(Protocol):
+    """Questions about a corpus."""
+
+    async def __call__(
+        self, question: str, *, corpus: str, earlier: Sequence[str], now: datetime
+    ) -> CitedAnswer:
+        """Return the answer; `earlier` was asked before, oldest first. Raises PresagioError."""
+
+
 class ReadHeadline(Protocol):
     """What a person pasted becomes a headline; a link alone is fetched."""
 
@@ -49,10 +60,12 @@ class Services:
 
     prophesy: Prophesy
     find: Find
+    ask: Ask
     read_headline: ReadHeadline
     corpora: Callable[[], Awaitable[Sequence[Corpus]]]
     chats: Chats
     answers: Answers
+    questions: Questions
     news: NewsDesk
     glossary: GlossaryDesk
     corpus: str  # the configured one; "" = the only one there is

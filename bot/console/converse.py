@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+from bot.answering import ask_one
 from bot.app import App, fetch_settings, glossary_desk
 from bot.commands import Services, standard_commands
 from bot.console.chat import Terminal, chat
@@ -22,6 +23,7 @@ from bot.newsdesk import open_newsdesk
 from bot.pasted import read_pasted
 from db.answers import Answers
 from db.chats import Chats
+from db.questions import Questions
 from db.quotas import Quotas
 from db.turns import Turns
 from engine.feeds.fetch import Fetcher
@@ -47,10 +49,12 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         services = Services(
             prophesy=app.answer,
             find=partial(find, app),
+            ask=partial(ask_one, app),
             read_headline=partial(read_pasted, fetcher),
             corpora=app.corpora.list,
             chats=chats,
             answers=Answers(app.database),
+            questions=Questions(app.database),
             news=news,
             glossary=glossary_desk(app),
             corpus=app.settings.search.corpus,

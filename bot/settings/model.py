@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from bot.settings.answer import AnswerSettings
 from bot.settings.kinds import (
     LogSettings,
     PersonalSettings,
@@ -346,6 +347,7 @@ class Sections(Section):
     llm: LlmSettings = LlmSettings()
     embeddings: EmbeddingSettings = EmbeddingSettings()
     glossary: GlossarySettings = GlossarySettings()
+    answer: AnswerSettings = AnswerSettings()
     log: LogSettings = LogSettings()
     fetch: FetchSettings = FetchSettings()
     feeds: tuple[FeedSettings, ...] = ()

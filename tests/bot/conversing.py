@@ -27,10 +27,12 @@ from db.glossary import Groups
 from db.job_outcomes import JobOutcomes
 from db.outbox import Outbox
 from db.pool import Database
+from db.questions import Questions
 from db.quotas import Quotas
 from db.shared_feeds import FeedOffers
 from db.subscriptions import Subscriptions
 from db.turns import Turns
+from engine.answer_types import CitedAnswer, Outcome, Question
 from engine.chat import Chat
 from engine.errors import FetchFailed
 from engine.headline import read_headline
@@ -201,6 +203,14 @@ def news_desk(database: Database, **changes: object) -> NewsDesk:
     return NewsDesk(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
 
 
+async def answer_nothing(
+    question: str, *, corpus: str, earlier: Sequence[str], now: datetime
+) -> CitedAnswer:
+    """Answer that there is no source."""
+    asked = Question(text=question, earlier=tuple(earlier))
+    return CitedAnswer(question=asked, outcome=Outcome.NOTHING, corpora=(corpus,))
+
+
 @asynccontextmanager
 async def bot_on(
     database: Database,
@@ -223,10 +233,12 @@ async def bot_on(
     wired: dict[str, object] = {
         "prophesy": engine,
         "find": find,
+        "ask": answer_nothing,
         "read_headline": read_headline,
         "corpora": listed,
         "chats": chats,
         "answers": Answers(database),
+        "questions": Questions(database),
         "news": news_desk(database),
         "glossary": glossary_desk(database),
         "corpus": "demo",

@@ -1,0 +1,42 @@
+"""/ask: a question in a chat, answered from its corpus with sources."""
+
+from bot.answer_reply import answer_reply
+from bot.commands.registry import Command, Services
+from bot.cut import cut
+from bot.reply import Reply, aside
+from bot.request import Request
+from bot.words import marked
+from engine.errors import CorpusNotFound
+
+_LONGEST_QUESTION = 1000
+_EXAMPLE = marked("/ask What was said about coffee prices?")
+
+
+async def _ask(request: Request, services: Services) -> Reply:
+    words = request.words
+    if not request.text:
+        text = words.say(
+            "Write what you want to know, such as: {example}", example=words.say(_EXAMPLE)
+        )
+        return aside(request, text)
+    chat, thread = request.known_chat, request.place.thread
+    question = cut(request.text, _LONGEST_QUESTION)
+    kept = request.place.kept
+    earlier = await services.questions.last(chat, thread, now=request.now) if kept else ()
+    corpus = chat.corpus or services.corpus
+    try:
+        answer = await services.ask(question, corpus=corpus, earlier=earlier, now=request.now)
+    except CorpusNotFound as error:
+        raise CorpusNotFound(error.message, fix=marked("See /corpus.")) from error
+    if kept:
+        await services.questions.keep(chat, thread, question, now=request.now)
+    return answer_reply(answer, words)
+
+
+ASK = Command(
+    name="ask",
+    summary=marked("answer a question from what was written, with sources; the next may follow it"),
+    usage=marked("/ask QUESTION"),
+    example=_EXAMPLE,
+    handler=_ask,
+)
