@@ -155,3 +155,19 @@ async def test_old_finds_are_forgotten(database: Database) -> None:
     assert await count(database, "find") == 1
     await Finds(database).forget(before=NOW + DAY)
     assert (await count(database, "find"), await count(database, "story")) == (0, 1)
+
+
+async def test_stories_are_counted_by_what_is_known_of_them(database: Database) -> None:
+    finds, chat = Finds(database), (await subscribed(database)).chat
+    one, two, three, _ = await some_stories(database, 4)
+    await found(database, one, [tweet(1)])
+    await finds.keep(two, "demo", FindState.DULL, coverage=0.1, now=NOW)
+    await finds.keep(three, "other", FindState.DULL, coverage=0.1, now=NOW)
+    assert await finds.tally(chat, "demo", since=NOW) == {
+        FindState.JUDGED: 1,
+        FindState.DULL: 1,
+        None: 2,
+    }
+    assert await finds.tally(chat, "demo", since=NOW + SECOND) == {}
+    await Feeds(database).configured([], now=NOW)
+    assert await finds.tally(chat, "demo", since=NOW) == {}, "nobody sees them any more"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.times import due, instant_allowed, planned_at
+from engine.posting.times import due, instant_allowed, next_planned, planned_at
 from engine.posting.types import Mode, Subscription
 from engine.quiet import is_quiet
 from tests.engine.posting.subscriptions import subscribed
@@ -367,3 +367,23 @@ def test_each_date_that_exists_is_decided_once_and_never_in_quiet_hours(
 def _length(quiet: tuple[time, time]) -> timedelta:
     start, end = (datetime.combine(date(2000, 1, 1), at) for at in quiet)
     return (end - start) % DAY
+
+
+@pytest.mark.parametrize(
+    ("subscription", "now", "expected"),
+    [
+        (subscribed("09:00"), "2026-11-22 08:59", "2026-11-22 09:00"),
+        (subscribed("09:00"), "2026-11-22 09:00", "2026-11-23 09:00"),
+        (subscribed("08:30", MADRID), "2026-11-22 08:00", "2026-11-23 07:30"),
+        (subscribed("09:00", weekdays=(6,)), "2026-11-22 10:00", "2026-11-29 09:00"),
+        (subscribed("23:30", quiet="23:00-08:00"), "2026-11-22 03:00", "2026-11-22 08:00"),
+        (subscribed("02:30", MADRID), "2026-03-28 12:00", "2026-03-29 01:30"),
+        (subscribed(mode=Mode.INSTANT), "2026-11-22 09:00", None),
+        (subscribed(mode=Mode.OFF), "2026-11-22 09:00", None),
+        (subscribed(weekdays=()), "2026-11-22 09:00", None),
+    ],
+)
+def test_the_next_post_is_the_first_that_is_planned(
+    subscription: Subscription, now: str, expected: str | None
+) -> None:
+    assert next_planned(subscription, utc(now)) == (utc(expected) if expected else None)
