@@ -100,9 +100,9 @@ class _Run:
         done, self._sending = await asyncio.wait(
             self._sending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
         )
-        for task in done:
-            # What others have sent is not to be cut off before it is settled.
-            self._error = self._error or task.exception()
+        # What others have sent is not to be cut off before it is settled.
+        for error in [task.exception() for task in done]:
+            self._error = self._error or error
 
 
 async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetime]) -> None:

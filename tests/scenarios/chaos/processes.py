@@ -78,12 +78,17 @@ class Processes:
         """Let one go on that was frozen."""
         process.send_signal(signal.SIGCONT)
 
+    @staticmethod
+    def ports(process: "asyncio.subprocess.Process") -> set[int]:
+        """Return the local ports of one's connections."""
+        connections = psutil.Process(process.pid).net_connections("tcp")
+        return {one.laddr.port for one in connections if one.laddr}
+
     def behind(self, port: int) -> "asyncio.subprocess.Process | None":
         """Return the one that a connection from a local port comes from."""
         for process in self.running:
             with suppress(psutil.Error):
-                connections = psutil.Process(process.pid).net_connections("tcp")
-                if any(one.laddr and one.laddr.port == port for one in connections):
+                if port in self.ports(process):
                     return process
         return None
 

@@ -33,6 +33,7 @@ from tests.scenarios.stage import judged_by_words
 
 _LOOK_SECONDS = 0.2
 _AIM_SECONDS = 60.0
+KILLED = "killed between send and settle"
 _BEST = 10
 # Begun and not settled: what a process that dies now may have shown.
 _UNDER_WAY = """
@@ -93,9 +94,9 @@ class Chaos:
     processes: Processes
     stories: Sequence[Omen]
     chats: list[Told] = field(default_factory=list)
-    killed_with: Counter[Known] = field(default_factory=Counter)  # posts under way at a kill
     done: Counter[str] = field(default_factory=Counter)  # kills and restarts, by kind
     _published: int = 0
+    _restarts: int = 0
 
     @property
     def categories(self) -> list[str]:
@@ -173,7 +174,7 @@ class Chaos:
             else:
                 await self._kill_sender(("telegram", "slack")[number // 2 % 2])
             await self.processes.start()
-            if number % every == 0 and self.done.total() - number < size.restarts:
+            if number % every == 0 and self._restarts < size.restarts:
                 await self._restart()
             said(f"{number} of {size.kills} kills")
 
@@ -182,14 +183,17 @@ class Chaos:
             port = await self.trouble[platform].sender()
         process = self.processes.behind(port)
         assert process, "nobody has sent this"
-        await self._kill(process, f"killed between send and settle, {platform}")
+        await self._kill(process, "killed on aim")
 
     async def _kill(self, process: "asyncio.subprocess.Process", how: str) -> None:
-        """Kill, and note what was under way: of that process, or of another."""
+        """Kill, and note which posts were shown and not settled by that process."""
+        await self.processes.freeze(process)
+        ports = self.processes.ports(process)
         await self.processes.kill(process)
         self.done[how] += 1
-        for chat, content in await self.rows(_UNDER_WAY):
-            self.killed_with[Known(chat, omens.codes(content))] += 1
+        unsettled = {Known(chat, omens.codes(said)) for chat, said in await self.rows(_UNDER_WAY)}
+        for platform, trouble in self.trouble.items():
+            self.done[f"{platform}: {KILLED}"] += trouble.killed(ports, unsettled)
 
     async def _restart(self) -> None:
         """Restart the database, as a crash does and as an administrator does, in turn.
@@ -197,10 +201,10 @@ class Chaos:
         Nobody starts meanwhile: who finds no database then says so and ends.
         """
         await self.until(self.all_serve, "all processes serve", 60)
-        modes: tuple[StopMode, StopMode] = ("immediate", "fast")
-        mode = modes[sum(self.done[f"restarted, {one}"] for one in modes) % 2]
+        mode: StopMode = "fast" if self._restarts % 2 else "immediate"
         await asyncio.to_thread(restart, self.server, mode)
         self.done[f"restarted, {mode}"] += 1
+        self._restarts += 1
 
     # What came of it
 
@@ -272,11 +276,11 @@ class Chaos:
         return found
 
     def unexcused(self) -> dict[Known, int]:
-        """Return the posts that were shown more often than losses and kills excuse.
+        """Return the posts that were shown more often than lost replies and kills excuse.
 
         Slack can be asked what arrived: nothing excuses it.
         """
-        excuses = self.killed_with + self.trouble["telegram"].unknown
+        excuses = self.trouble["telegram"].unknown
         telegram = {
             post: times - 1 - excuses[post] for post, times in self.shown("telegram").items()
         }

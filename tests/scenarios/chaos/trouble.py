@@ -8,7 +8,7 @@ import asyncio
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -57,6 +57,8 @@ class Trouble:
     shares: Mapping[str, float] = field(default_factory=lambda: SHARES)
     happened: Counter[str] = field(default_factory=Counter)
     unknown: Counter[Known] = field(default_factory=Counter)
+    _shown_to: dict[int, Known] = field(default_factory=dict)  # the last post, by the sender's port
+    _dead: set[int] = field(default_factory=set)
     _aim: "asyncio.Future[int] | None" = None
 
     def __post_init__(self) -> None:
@@ -75,6 +77,17 @@ class Trouble:
     def cease(self) -> None:
         """From now on nothing goes wrong any more."""
         self.shares = {}
+
+    def killed(self, ports: Iterable[int], unsettled: Container[Known]) -> int:
+        """Note that the sender behind these ports was killed, which had not settled some posts.
+
+        Return how many of them had been shown.
+        """
+        self._dead.update(ports)
+        shown = [self._shown_to[port] for port in ports if port in self._shown_to]
+        lost = [post for post in shown if post in unsettled]
+        self.unknown.update(lost)
+        return len(lost)
 
     async def sender(self) -> int:
         """Return the port of the next sender whose post has just been shown.
@@ -109,13 +122,15 @@ class Trouble:
     async def _sent(self, wrong: str, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Show a post; then what is to happen happens."""
         post = known_by(await request.read())
+        port = _port(request)
         answer = await handler(request)
+        self._shown_to[port] = post
         if self._aim and not self._aim.done():
-            assert request.transport
-            self._aim.set_result(int(request.transport.get_extra_info("peername")[1]))
-            await _for_ever()  # whoever took aim notes what he did
+            self._aim.set_result(port)
+            await _for_ever()  # whoever took aim tells `killed`
         gone = request.transport is None or request.transport.is_closing()
-        self.unknown[post] += bool(wrong or gone)
+        if wrong or gone or port in self._dead:
+            self.unknown[self._shown_to.pop(port)] += 1
         if not wrong:
             return answer
         self.happened[wrong] += 1
@@ -138,6 +153,11 @@ def known_by(body: bytes) -> Known:
     chat = _CHAT.search(body)
     assert chat, body
     return Known(chat[1].decode(), codes(body))
+
+
+def _port(request: web.Request) -> int:
+    assert request.transport
+    return int(request.transport.get_extra_info("peername")[1])
 
 
 async def _for_ever() -> NoReturn:
