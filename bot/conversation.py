@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
+from bot.askers import asked_by
 from bot.commands.registry import Registry, Services
 from bot.crowd import Crowd, Room
 from bot.engine_sentences import error_in
@@ -21,6 +22,7 @@ from bot.words import words_for
 from db.chats import Chats
 from db.turns import Turns
 from engine.errors import PresagioError, StorageError
+from engine.search_log import Asker, Origin
 
 logger = logging.getLogger("presagio.conversation")
 
@@ -128,7 +130,8 @@ class Conversation:
             await face.show_busy(request)
         try:
             services = self._trusted.get(_chat_name(request), self._services)
-            return await self._commands.answer(request, services)
+            with asked_by(Asker(origin=Origin.CHAT, task=":".join(request.event))):
+                return await self._commands.answer(request, services)
         except StorageError:
             raise
         except PresagioError as error:

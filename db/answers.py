@@ -10,6 +10,7 @@ from db.pool import Database
 from db.prophecies import from_json, to_json
 from db.statements import statements
 from engine.chat import Answer, Chat, Favourite, Tally
+from engine.contracts.receipts import Receipt
 
 _KEPT = timedelta(days=90)  # nobody asks why after that
 
@@ -81,10 +82,27 @@ class Answers:
             rows = await connection.fetch(self._sql["favourites"], chat.id, limit)
         return [favourite for row in rows if (favourite := _favourite(row))]
 
+    async def keep_receipt(
+        self, chat: Chat, thread: str | None, receipt: Receipt, *, asked_at: datetime
+    ) -> None:
+        """Store why a query was answered as it was."""
+        keep, text = statements("log")["keep_receipt"], receipt.model_dump_json()
+        async with self._database.connection() as connection:
+            await connection.execute(keep, chat.id, thread, asked_at, text)
+
+    async def last_receipt(self, chat: Chat, thread: str | None) -> tuple[Receipt, datetime] | None:
+        """Return the last receipt in this chat's thread (None = in the chat), and its time."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(statements("log")["last_receipt"], chat.id, thread)
+        if row is None:
+            return None
+        return Receipt.model_validate_json(row["receipt"]), row["asked_at"]
+
     async def forget(self, *, now: datetime) -> None:
-        """Remove answers older than 90 days that nobody voted on."""
+        """Remove answers older than 90 days that nobody voted on, and receipts."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["forget_answers"], now - _KEPT)
+            await connection.execute(statements("log")["forget_receipts"], now - _KEPT)
 
 
 def _answer(row: asyncpg.Record | None) -> Answer | None:

@@ -125,7 +125,7 @@ def _best(matches: Sequence[tuple[Spot, float]], radius: int) -> Spot | None:
         while matches[first][0].start < centre.start - radius:
             near[_said(matches[first])] -= 1
             first += 1
-        worth = sum(weight for (_, weight), times in near.items() if times > 0)
+        worth = round(sum(weight for (_, weight), times in near.items() if times > 0), 9)
         if worth > highest:
             best, highest = centre, worth
     return best

@@ -5,6 +5,7 @@ from bot.find_reply import find_reply
 from bot.reply import Reply, aside
 from bot.request import Request
 from bot.words import marked
+from engine.contracts.receipts import Receipt
 from engine.errors import CorpusNotFound
 
 _SHOWN = 5
@@ -22,6 +23,10 @@ async def _find(request: Request, services: Services) -> Reply:
         found = await services.find(request.text, corpus=corpus, limit=_SHOWN)
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=marked("See /corpus.")) from error
+    if request.place.kept:
+        await services.answers.keep_receipt(
+            request.known_chat, request.place.thread, Receipt.of(found), asked_at=request.now
+        )
     return find_reply(found, words, longest=_LONGEST_TEXT)
 
 

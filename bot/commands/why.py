@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.cut import cut
+from bot.find_receipt import find_receipt
 from bot.prophecy_reply import notice_of
 from bot.reply import Action, Reply, aside
 from bot.request import Request
 from bot.words import Words, marked
+from engine.contracts.receipts import Receipt
 from engine.types import Hit, Mode, Prophecy, Usage, Verdict
 
 # Names of the parts and the multipliers of a score.
@@ -19,6 +21,12 @@ _NAMES = {
     "repost": marked("repost"),
     "quote": marked("quote"),
     "truncated": marked("cut"),
+    "recency": marked("recency"),
+    "role": marked("own words"),
+    "thread": marked("thread"),
+    "engagement": marked("engagement"),
+    "hashtags": marked("hashtags"),
+    "authority": marked("authority"),
     "short": marked("short"),
 }
 # The lists of candidates.
@@ -30,6 +38,9 @@ _INDENT = "   "
 async def _why(request: Request, services: Services) -> Reply:
     words = request.words
     answer = await services.answers.last(request.known_chat, request.place.thread)
+    found = await services.answers.last_receipt(request.known_chat, request.place.thread)
+    if found and (answer is None or found[1] > answer.asked_at):
+        return _why_found(request, found[0])
     if answer is None:
         return nothing_yet(request)
     if not request.text:
@@ -37,10 +48,23 @@ async def _why(request: Request, services: Services) -> Reply:
     shown = answer.prophecy.hits[: answer.last]
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
     if not chosen:
-        numbers = ", ".join(str(hit.rank) for hit in shown) or "-"
-        text = words.say("I showed {numbers}. Ask /why or /why NUMBER.", numbers=numbers)
-        return aside(request, text)
+        return _shown(request, [hit.rank for hit in shown])
     return Reply(words=words, text=receipt(answer.prophecy, chosen, words))
+
+
+def _why_found(request: Request, found: Receipt) -> Reply:
+    """Explain the answer to a query."""
+    words = request.words
+    chosen = [hit for hit in found.hits if request.text in ("", str(hit.rank))]
+    if request.text and not chosen:
+        return _shown(request, [hit.rank for hit in found.hits])
+    return Reply(words=words, text=find_receipt(found, chosen, words, _name))
+
+
+def _shown(request: Request, ranks: Sequence[int]) -> Reply:
+    numbers = ", ".join(map(str, ranks)) or "-"
+    text = request.words.say("I showed {numbers}. Ask /why or /why NUMBER.", numbers=numbers)
+    return aside(request, text)
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
