@@ -142,22 +142,16 @@ def _help(words: Words) -> list[str]:
 
 
 def _buttons(wish: Subscription | None, words: Words) -> tuple[tuple[Button, ...], ...]:
-    """Return what may be pressed; what is so already has no button."""
-    now = written(wish).split(" ") if wish else []
-    rows = _BUTTONS if wish and wish.mode is not Mode.OFF else (_BUTTONS[0][:2],)
+    """Return what may be pressed; what would change nothing has no button."""
+    subscribed = wish is not None and wish.mode is not Mode.OFF
     return tuple(
         tuple(
             Button(label=words.say(label), action=Action(name=_NAME, value=value))
             for label, value in row
-            if not _is_so(value, now)
+            if not (wish and subscribed and read_wish(value, wish, wish, words) == wish)
         )
-        for row in rows
+        for row in (_BUTTONS if subscribed else (_BUTTONS[0][:2],))
     )
-
-
-def _is_so(value: str, now: list[str]) -> bool:
-    wanted = value.replace("9:00", "09:00").split(" ")
-    return any(now[i : i + len(wanted)] == wanted for i in range(len(now)))
 
 
 SUBSCRIBE = Command(
