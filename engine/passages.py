@@ -7,6 +7,7 @@ from engine.answer_types import Gathered, Passage, Question
 from engine.fuse import fused
 from engine.headline import read_headline
 from engine.prophecy import Prophet
+from engine.question_words import subject
 from engine.types import Corpus, Filters, Mode, Prophecy
 
 _Key = tuple[str, int]
@@ -59,7 +60,8 @@ async def gather(
 
 
 def _texts(question: Question) -> list[str]:
-    return [question.text, *(f"{last} {question.text}" for last in question.earlier[-1:])]
+    own = subject(question.text)
+    return [own, *(f"{subject(last)} {own}" for last in question.earlier[-1:])]
 
 
 def _key(passage: Passage) -> _Key:
