@@ -8,12 +8,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 
 from bot.console.as_json import prophecy_json
+from bot.web.asking import answer
 from bot.web.desk import Desk
 from bot.web.documented import problems
 from bot.web.doors import DeskOf, may_ask, paced, paced_answers
 from bot.web.failures import Refusal
-from bot.web.parameters import CorpusName, ProphecyParameters, SearchParameters
-from bot.web.schemas import CorporaAnswer, DocumentAnswer, ProphecyAnswer, SearchAnswer
+from bot.web.parameters import AskParameters, CorpusName, ProphecyParameters, SearchParameters
+from bot.web.schemas import AskAnswer, CorporaAnswer, DocumentAnswer, ProphecyAnswer, SearchAnswer
 from bot.web.searching import search
 from db.shown import Shown
 from engine.address import addressed
@@ -48,15 +49,26 @@ async def _prophecy(
 ) -> dict[str, object]:
     """Answer a headline as `presagio search` does: judged by the model, where one is set up."""
     started, now = time.perf_counter(), desk.now()
-    prophecy = await desk.app.prophet.prophesy(
+    prophecy = await desk.prophesy(
         await desk.corpus(asked.corpus or ""),
         read_headline(asked.headline, date=asked.date),
         limit=asked.limit,
-        now=now,
         mode=asked.mode,
     )
     elapsed_ms = (time.perf_counter() - started) * 1000
     return prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms)
+
+
+@router.get(
+    "/ask",
+    response_model=AskAnswer,
+    responses=problems(400, 401, 404, 429, 503),
+    summary="Answer a question from the texts",
+    dependencies=_DEAR,
+)
+async def _ask(desk: DeskOf, asked: Annotated[AskParameters, Query()]) -> dict[str, object]:
+    """Answer from one corpus, each claim with its sources; without a model, in their words."""
+    return await answer(desk, asked)
 
 
 @router.get(
@@ -67,7 +79,7 @@ async def _prophecy(
 )
 async def _corpora(desk: DeskOf) -> dict[str, object]:
     """List the corpora that may be asked."""
-    return {"corpora": [_corpus(one) for one in await desk.corpora()]}
+    return {"corpora": [_corpus(one) for one in await desk.app.corpora.list()]}
 
 
 @router.get(

@@ -2,18 +2,21 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from bot.app import DEMO_CORPUS, NEWS_CORPUS, App
+from bot.app import App
 from bot.face import Status
+from bot.logged import log_of, logged
 from bot.settings import Settings
 from bot.web.keys import Keys
 from bot.web.limits import RateLimit
 from bot.web.metrics import Metrics
+from bot.web.shown_corpora import ShownCorpora
 from engine.errors import CorpusNotFound, UsageError
-from engine.types import Corpus, Headline, Kind
+from engine.search_log import SearchJob, search_logged
+from engine.types import Corpus, Headline, Kind, Mode, Prophecy
 
 
 class ReadHeadline(Protocol):
@@ -33,10 +36,9 @@ class Limits:
 
 @dataclass(slots=True, kw_only=True)
 class Desk:
-    """Settings change when they are reloaded; all else stays."""
+    """Settings change when they are reloaded; all else stays. `app` sees what may be shown."""
 
     app: App
-    settings: Settings
     now: Callable[[], datetime]
     metrics: Metrics
     read_headline: ReadHeadline
@@ -47,69 +49,66 @@ class Desk:
     limits: Limits = field(init=False)
 
     def __post_init__(self) -> None:
-        secrets = self.settings.secrets
+        secrets = self.app.settings.secrets
         self.keys = Keys(secrets.web_api_keys, secrets.web_admin_keys)
-        self.limits = _limits(self.settings)
+        self.use(self.app.settings)
+
+    @property
+    def settings(self) -> Settings:
+        """What is followed just now."""
+        return self.app.settings
 
     def use(self, settings: Settings) -> None:
         """Answer by these settings from now on; counts of requests begin anew."""
-        self.settings = settings
-        self.limits = _limits(settings)
-
-    async def corpora(self) -> list[Corpus]:
-        """Return the corpora that may be shown, by name. Raises StorageError.
-
-        What people wrote in private is shown only where the settings name it.
-        """
-        named = self.settings.web.corpora
-        found = await self.app.corpora.list()
-        if named:
-            return [one for one in found if one.name in named]
-        return [one for one in found if one.kind is not Kind.PERSONAL]
-
-    async def corpus(self, name: str = "", kind: Kind | None = None) -> Corpus:
-        """Return the corpus called `name`, else the one there is, of a kind if one is given.
-
-        The demo does not count beside another; the news count where their kind is asked for.
-        Raises CorpusNotFound, UsageError when several fit, StorageError.
-        """
-        shown = await self.corpora()
-        if name:
-            return _named(name, kind, shown)
-        fitting = [one for one in shown if kind in (None, one.kind)]
-        preferred = [one for one in fitting if one.name == self.settings.search.corpus]
-        if kind is None:
-            fitting = [one for one in fitting if one.name != NEWS_CORPUS]
-        own = preferred or [one for one in fitting if one.name != DEMO_CORPUS] or fitting
-        if len(own) == 1:
-            return own[0]
-        if not own:
-            raise CorpusNotFound("There is no corpus yet." if kind is None else _none_of(kind))
-        raise UsageError(
-            f"There are several corpora: {_names(own)}.", fix="Name one with corpus=NAME."
+        web = settings.web
+        shown = ShownCorpora(self.app.database, web.corpora)
+        self.app = replace(self.app, settings=settings, corpora=shown)
+        self.limits = Limits(
+            requests=RateLimit(web.requests_per_minute), answers=RateLimit(web.answers_per_minute)
         )
 
+    async def corpus(self, name: str = "", kind: Kind | None = None) -> Corpus:
+        """Return the corpus called `name`, else the usual one, else the only one of a kind.
 
-def _named(name: str, kind: Kind | None, shown: list[Corpus]) -> Corpus:
-    found = next((one for one in shown if one.name == name), None)
-    if found is None:
-        fix = f"There are: {_names(shown)}." if shown else None
-        raise CorpusNotFound(f"There is no corpus {name!r}.", fix=fix)
-    if kind not in (None, found.kind):
-        raise UsageError(f"Corpus {name} holds {found.kind.value}.", fix=f"Leave kind={kind} out.")
-    return found
+        Raises CorpusNotFound, UsageError when several fit or it is of another kind, StorageError.
+        """
+        if name or kind is None:
+            found = await self._usual(name)
+            if kind not in (None, found.kind):
+                raise UsageError(
+                    f"Corpus {name} holds {found.kind.value}.", fix=f"Leave kind={kind} out."
+                )
+            return found
+        fitting = [one for one in await self.app.corpora.list() if one.kind is kind]
+        if not fitting:
+            raise CorpusNotFound(f"There is no corpus of the kind {kind.value}.")
+        if len(fitting) > 1:
+            raise _several(", ".join(one.name for one in fitting))
+        return fitting[0]
+
+    async def prophesy(
+        self, corpus: Corpus, headline: Headline, *, limit: int, mode: Mode | None = None
+    ) -> Prophecy:
+        """Answer a headline, and log that as a chat's: by its hash. Raises StorageError."""
+        return await logged(
+            SearchJob.SEARCH,
+            headline.text,
+            self.app.prophet.prophesy(corpus, headline, limit=limit, now=self.now(), mode=mode),
+            search_logged,
+            log=log_of(self.app.database, self.settings),
+            settings=self.settings,
+            corpus=corpus.name,
+        )
+
+    async def _usual(self, name: str) -> Corpus:
+        try:
+            return await self.app.corpus(name)
+        except CorpusNotFound:
+            known = await self.app.corpora.list()
+            if name or self.settings.search.corpus or len(known) < 2:
+                raise
+            raise _several(", ".join(one.name for one in known)) from None
 
 
-def _none_of(kind: Kind) -> str:
-    return f"There is no corpus of the kind {kind.value}."
-
-
-def _names(corpora: list[Corpus]) -> str:
-    return ", ".join(one.name for one in corpora)
-
-
-def _limits(settings: Settings) -> Limits:
-    web = settings.web
-    return Limits(
-        requests=RateLimit(web.requests_per_minute), answers=RateLimit(web.answers_per_minute)
-    )
+def _several(names: str) -> UsageError:
+    return UsageError(f"There are several corpora: {names}.", fix="Name one with corpus=NAME.")

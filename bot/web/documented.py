@@ -9,13 +9,12 @@ from bot.web.failures import Problem
 
 _AGAIN = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _KEY = {"WWW-Authenticate": {"description": "Bearer", "schema": {"type": "string"}}}
-_PROBLEMS: dict[int, tuple[str, str | None, dict[str, Any]]] = {
+_PROBLEMS: dict[int, tuple[str, str, dict[str, Any]]] = {
     400: ("The parameter q is missing.", "Add q=...", {}),
     401: ("A key is needed.", "Send the header: Authorization: Bearer KEY", _KEY),
     403: ("This key may ask, but not steer.", "Use a key of WEB_ADMIN_KEYS.", {}),
     404: ("There is no corpus 'me'.", "There are: demo, news.", {}),
     429: ("Too many requests from this address.", "Wait 3 s.", _AGAIN),
-    501: ("Nothing here answers questions yet.", None, {}),
     503: ("The database does not answer.", "Start it.", _AGAIN),
 }
 

@@ -17,7 +17,7 @@ _ASK_FOR_KEY = {"WWW-Authenticate": "Bearer"}
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
 
 
-def desk_of(request: Request) -> Desk:
+async def desk_of(request: Request) -> Desk:
     """Return what the routes share."""
     desk: Desk = request.app.state.desk
     return desk
@@ -26,25 +26,25 @@ def desk_of(request: Request) -> Desk:
 DeskOf = Annotated[Desk, Depends(desk_of)]
 
 
-def paced(request: Request, desk: DeskOf) -> None:
+async def paced(request: Request, desk: DeskOf) -> None:
     """Refuse whoever asks too often."""
     if wait := desk.limits.requests.wait(_address(request), desk.clock()):
         raise too_many(wait)
 
 
-def paced_answers(request: Request, desk: DeskOf) -> None:
+async def paced_answers(request: Request, desk: DeskOf) -> None:
     """Refuse whoever asks too often for what is dear."""
     if wait := desk.limits.answers.wait(_address(request), desk.clock()):
         raise too_many(wait)
 
 
-def may_ask(desk: DeskOf, given: Credentials) -> None:
+async def may_ask(desk: DeskOf, given: Credentials) -> None:
     """Let through whoever may use the API."""
     if desk.keys.right_of(given.credentials if given else None) < Right.ASK:
         raise _no_key(given)
 
 
-def may_steer(desk: DeskOf, given: Credentials) -> None:
+async def may_steer(desk: DeskOf, given: Credentials) -> None:
     """Let through whoever may change how this process answers."""
     if given is None:
         raise _no_key(given)

@@ -1,11 +1,14 @@
 """What every response says to browsers, and what of every request is counted."""
 
 import time
+import uuid
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bot.askers import asked_by
 from bot.web.metrics import Metrics
+from engine.search_log import Asker, Origin
 
 # Nothing but what this server sends: no other host, no script or style within a page.
 _POLICY = (
@@ -60,8 +63,11 @@ class Counted:
                 status = str(message["status"])
             await send(message)
 
+        # A visitor's words are logged as those of a chat are.
+        asking = Asker(origin=Origin.CHAT, task=f"web-{uuid.uuid4().hex}")
         try:
-            await self._app(scope, receive, noting)
+            with asked_by(asking):
+                await self._app(scope, receive, noting)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             self._metrics.requests.labels(route, status).inc()

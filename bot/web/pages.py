@@ -42,7 +42,13 @@ _PICTURE_SECONDS = 3600
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
 _DEAR = [Depends(paced_answers)]
-VisitorOf = Annotated[Visitor, Depends(visitor_of)]
+
+
+async def _visitor(request: Request) -> Visitor:
+    return visitor_of(request)
+
+
+VisitorOf = Annotated[Visitor, Depends(_visitor)]
 
 
 def add_pages(app: FastAPI) -> None:
@@ -268,7 +274,9 @@ async def _corpora(desk: Desk, asked: str) -> tuple[list[Corpus], str]:
 
     Raises CorpusNotFound.
     """
-    shown = [one for one in await desk.corpora() if one.name != NEWS_CORPUS or asked == one.name]
+    shown = [
+        one for one in await desk.app.corpora.list() if one.name != NEWS_CORPUS or asked == one.name
+    ]
     if asked or len(shown) < 2:
         return shown, (await desk.corpus(asked)).name
     configured = desk.settings.search.corpus
@@ -293,11 +301,10 @@ async def _lasting_link(desk: Desk, visitor: Visitor, asked: Asked, corpus: str)
 
 async def _answered(desk: Desk, asked: Asked) -> Prophecy:
     """Answer a headline; asked again, the judge's word comes from the cache."""
-    return await desk.app.prophet.prophesy(
+    return await desk.prophesy(
         await desk.corpus(asked.corpus),
         read_headline(asked.headline, date=asked.date),
         limit=desk.settings.search.limit,
-        now=desk.now(),
     )
 
 

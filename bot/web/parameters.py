@@ -1,13 +1,13 @@
 """The parameters of the API, each with its limits. What is not listed is refused."""
 
-from datetime import datetime, timedelta
-from enum import StrEnum
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.json_schema import WithJsonSchema
 
 from bot.dates import read_date
+from bot.period import Period
 from engine.types import Kind, Mode
 
 LONGEST_TEXT = 2000  # characters of a headline or a question
@@ -23,19 +23,6 @@ Moment = Annotated[
 ]
 
 
-class Period(StrEnum):
-    """How far back a search goes."""
-
-    WEEK = "week"
-    MONTH = "month"
-    ALL = "all"
-
-    def begins(self, now: datetime) -> datetime | None:
-        """Return the moment from which on texts count; None: from the beginning."""
-        days = {Period.WEEK: 7, Period.MONTH: 30}.get(self)
-        return None if days is None else now - timedelta(days=days)
-
-
 class Parameters(BaseModel):
     """What every question may say."""
 
@@ -46,10 +33,9 @@ class Parameters(BaseModel):
     )
 
 
-class SearchParameters(Parameters):
-    """A search by words and, where there are vectors, by meaning."""
+class Narrowed(Parameters):
+    """What narrows a search."""
 
-    q: Text = Field(description="What to look for, in any words.", examples=["coffee prices"])
     kind: Kind | None = Field(None, description="Search the corpus of this kind.")
     category: str | None = Field(
         None,
@@ -63,6 +49,12 @@ class SearchParameters(Parameters):
     mode: Mode | None = Field(
         None, description="By words, by meaning too, or re-ordered by it; left out, as configured."
     )
+
+
+class SearchParameters(Narrowed):
+    """A search by words and, where there are vectors, by meaning."""
+
+    q: Text = Field(description="What to look for, in any words.", examples=["coffee prices"])
     limit: int = Field(10, ge=1, le=100, description="Texts in the answer, at most.")
 
 
@@ -79,17 +71,8 @@ class ProphecyParameters(Parameters):
     limit: int = Field(3, ge=1, le=50, description="Texts in the answer, at most.")
 
 
-class AskParameters(Parameters):
+class AskParameters(Narrowed):
     """A question."""
 
     question: Text = Field(description="The question.", examples=["What was said about coffee?"])
-    kind: Kind | None = Field(None, description="Ask the corpus of this kind.")
-    category: str | None = Field(
-        None,
-        min_length=1,
-        max_length=100,
-        pattern=r"^[^\u0000]*$",
-        description="As in /api/search.",
-    )
-    period: Period = Field(Period.ALL, description="As in /api/search.")
     limit: int = Field(5, ge=1, le=20, description="Sources, at most.")

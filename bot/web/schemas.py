@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from bot.period import Period
+from engine.answer_types import Outcome
 from engine.types import Kind, Mode
 
 
@@ -78,10 +80,62 @@ class SearchAnswer(ProphecyAnswer):
 
     kind: Kind
     category: str | None
-    period: str
+    period: Period
     searched: int = Field(description="Texts of the corpus in the period and category.")
     returned: int
     hits: list[SearchHit]  # type: ignore[assignment]  # each has one name more
+
+
+class AnswerSentence(_Answer):
+    """One sentence of an answer, with the numbers of its sources."""
+
+    text: str
+    sources: list[int]
+    quoted: bool = Field(description="Taken from a source as it stands.")
+
+
+class AnswerSource(_Answer):
+    """A text that the answer cites."""
+
+    number: int = Field(description="What stands in the brackets.")
+    corpus: str
+    id: str
+    created_at: str
+    text: str
+    url: str | None
+    author: str | None
+    relevance: float = Field(ge=0, le=1)
+    matched: list[str]
+    flags: list[str]
+
+
+class AskAnswer(_Answer):
+    """What `presagio ask --json` prints."""
+
+    question: str
+    earlier: list[str]
+    corpora: list[str]
+    outcome: Outcome = Field(
+        description="answered by a model; silent: it says that the sources do not say; extracted:"
+        " sentences of the sources, without a model; nothing was found."
+    )
+    answer: str | None = Field(
+        description="Each claim ends with the numbers of its sources.", examples=["So it is. [1]"]
+    )
+    sentences: list[AnswerSentence]
+    passages: int = Field(description="Texts that were found, cited or not.")
+    model: str | None
+    prompt_version: str | None
+    cached: bool
+    mode: Mode
+    embedding_model: str | None
+    elapsed_ms: int
+    usage: Usage | None
+    notice: str | None
+    sources: list[AnswerSource]
+    kind: Kind
+    category: str | None
+    period: Period
 
 
 class CorpusAnswer(_Answer):

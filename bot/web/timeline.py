@@ -58,7 +58,7 @@ async def timeline(desk: Desk, query: str, corpus: str, words: Words) -> Timelin
     """
     known = await desk.corpus(corpus)
     found = await find(desk.app, query, corpus=known.name, limit=MOST)
-    if found.corpus != known.name:  # the query names another
+    if found.hits and found.corpus != known.name:  # the query names another
         known = await desk.corpus(found.corpus)
     lexemes = {one for hit in found.hits for match in hit.matched for one in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]

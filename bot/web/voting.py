@@ -64,7 +64,7 @@ class Ballots:
         chats = Chats(self.desk.app.database)
         places = [(_PLATFORM, _PAGE)]
         places += [(p, i) for p, _, i in (n.partition(":") for n in self.desk.settings.web.wall)]
-        shown = {one.name for one in await self.desk.corpora()}
+        shown = {one.name for one in await self.desk.app.corpora.list()}
         found = []
         for platform, external_id in places:
             if chat := await chats.known(platform, external_id):

@@ -45,7 +45,6 @@ class WebFace:
         return WebService(
             Desk(
                 app=self.app,
-                settings=settings,
                 now=now,
                 metrics=self.metrics,
                 read_headline=read_headline,

@@ -1,0 +1,29 @@
+"""Web faces on the bundled corpus, which tests only read, and on databases of their own."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.bot.web.stage import WebStage, web_stage
+from tests.scenarios.stage import TWEETS, load_tweets
+
+
+@pytest.fixture
+async def demo_web(demo: str) -> AsyncIterator[WebStage]:
+    """The bundled corpus."""
+    async with web_stage({"DATABASE_URL": demo}) as stage:
+        yield stage
+
+
+@pytest.fixture
+async def coffee_url(database_url: str) -> str:
+    """URL of a database whose corpus "demo" holds eight tweets about coffee."""
+    await load_tweets(database_url, TWEETS)
+    return database_url
+
+
+@pytest.fixture
+async def coffee_web(coffee_url: str) -> AsyncIterator[WebStage]:
+    """Eight tweets about coffee."""
+    async with web_stage({"DATABASE_URL": coffee_url}) as stage:
+        yield stage

@@ -1,0 +1,88 @@
+"""The web face on a database, asked without a network in between."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+
+from bot.app import App, open_app
+from bot.face import Status
+from bot.settings import Settings, load_settings
+from bot.web.application import create_application
+from bot.web.desk import Desk
+from bot.web.wiring import WebFace
+from engine.headline import read_headline
+from engine.types import Headline
+
+NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+ADDRESS = "http://testserver"
+
+
+@dataclass(kw_only=True)
+class WebStage:
+    """What answers, and a client that asks."""
+
+    app: App
+    desk: Desk
+    client: httpx.AsyncClient
+    settings: Settings  # what is read when they are reloaded
+
+    async def get(self, path: str, **parameters: object) -> httpx.Response:
+        given = {name: str(value) for name, value in parameters.items()}
+        return await self.client.get(path, params=given or None)
+
+    async def json(self, path: str, **parameters: object) -> Any:
+        """Return the answer to a question that is answered."""
+        answered = await self.get(path, **parameters)
+        assert answered.status_code == 200, answered.text
+        return answered.json()
+
+    async def problem(self, path: str, status: int, **parameters: object) -> str:
+        """Return what is said about a question that is not answered."""
+        answered = await self.get(path, **parameters)
+        assert answered.status_code == status, answered.text
+        told = answered.json()
+        assert set(told) == {"status", "message", "fix"}
+        assert told["status"] == status
+        return " ".join(filter(None, (told["message"], told["fix"])))
+
+
+def speaking(key: str) -> dict[str, str]:
+    """Headers that hold a key."""
+    return {"Authorization": f"Bearer {key}"}
+
+
+async def read(text: str, *, now: datetime) -> Headline:
+    """Read a headline; a link is one of the page of example.org."""
+    return read_headline("Coffee is dear" if "example.org" in text else text)
+
+
+@asynccontextmanager
+async def web_stage(
+    environ: Mapping[str, str],
+    *,
+    now: Callable[[], datetime] = lambda: NOW,
+    client: tuple[str, int] = ("192.0.2.7", 4321),
+) -> AsyncIterator[WebStage]:
+    """Lend the web face of an app with these variables."""
+    settings = load_settings(environ=environ)
+    async with open_app(settings, progress=print) as opened:
+        face = WebFace.of(opened)
+        desk = Desk(
+            app=face.app,
+            now=now,
+            metrics=face.metrics,
+            read_headline=read,
+            reload_settings=lambda: stage.settings,
+            faces=lambda: {"slack": Status(listening=False, way="HTTP")},
+            clock=lambda: 0.0,
+        )
+        transport = httpx.ASGITransport(
+            create_application(desk), raise_app_exceptions=False, client=client
+        )
+        async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as asking:
+            stage = WebStage(app=face.app, desk=desk, client=asking, settings=settings)
+            yield stage

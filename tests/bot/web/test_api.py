@@ -1,0 +1,387 @@
+"""What the API answers."""
+
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from bot.console.answer_json import answer_json
+from bot.console.as_json import prophecy_json
+from bot.console.find import found_json
+from bot.finding import find
+from bot.web.schemas import (
+    AskAnswer,
+    DocumentAnswer,
+    ProphecyAnswer,
+    ProphecyHit,
+    SearchAnswer,
+    SearchHit,
+)
+from db.pool import Database
+from engine.answer_types import CitedAnswer, Outcome, Question
+from engine.types import Kind
+from tests.bot.prophecies import NOW as ASKED_AT
+from tests.bot.prophecies import make_hit, make_prophecy
+from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
+from tests.db.corpus import document, load, load_texts
+from tests.fakes.model import ModelServer, failure, scoring
+from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
+
+
+class TestNames:
+    """They are those of the command line."""
+
+    def test_of_a_prophecy(self) -> None:
+        printed = prophecy_json(make_prophecy(make_hit()), now=ASKED_AT, elapsed_ms=1)
+        assert set(printed) == set(ProphecyAnswer.model_fields)
+        hits = printed["hits"]
+        assert isinstance(hits, list)
+        assert set(hits[0]) == set(ProphecyHit.model_fields)
+
+    def test_of_a_search(self) -> None:
+        counted = {"kind", "category", "period", "searched", "returned"}
+        assert set(SearchAnswer.model_fields) - set(ProphecyAnswer.model_fields) == counted
+        assert set(SearchHit.model_fields) - set(ProphecyHit.model_fields) == {"similarity"}
+
+    def test_of_an_answer(self) -> None:
+        answer = CitedAnswer(question=Question(text="Why?"), outcome=Outcome.NOTHING)
+        printed = {*answer_json(answer, elapsed_ms=1), "kind", "period"}
+        assert set(AskAnswer.model_fields) - printed == {"category"}
+        assert printed <= set(AskAnswer.model_fields)
+
+    async def test_of_a_document(self, coffee_web: WebStage) -> None:
+        found = await find(coffee_web.app, "harvest moon", corpus="demo")
+        hit = found_json("harvest moon", found, elapsed_ms=1)["hits"][0]  # type: ignore[index]  # a list
+        told = await coffee_web.json(f"/api/documents/demo/{hit['id']}")
+        assert set(told) == set(DocumentAnswer.model_fields)
+        corpus = told.pop("corpus")
+        assert (corpus, told) == ("demo", {name: hit[name] for name in told})
+
+
+class TestSearch:
+    async def test_finds_and_counts(self, coffee_web: WebStage) -> None:
+        answer = await coffee_web.json("/api/search", q="coffee harvest", limit=2)
+        assert [hit["rank"] for hit in answer["hits"]] == [1, 2]
+        assert "coffee" in answer["hits"][0]["text"].lower()
+        asked = ("corpus", "kind", "category", "period", "mode")
+        assert [answer[name] for name in asked] == ["demo", "tweets", None, "all", "lexical"]
+        assert (answer["searched"], answer["returned"]) == (len(TWEETS), 2)
+        assert all(hit["similarity"] is None for hit in answer["hits"])
+
+    async def test_a_period_ends_now(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        days = {"today": 0.5, "this week": 6, "this month": 29, "long ago": 300}
+        texts = [
+            document(name, f"coffee {name}", day=(NOW - timedelta(days=ago) - _START).days)
+            for name, ago in days.items()
+        ]
+        await load(database, "demo", texts)
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            for period, expected in {"week": 2, "month": 3, "all": 4}.items():
+                answer = await stage.json("/api/search", q="coffee", period=period)
+                assert (answer["searched"], answer["returned"]) == (expected, expected), period
+
+    async def test_an_old_text_is_no_better_than_a_new_one(self, coffee_web: WebStage) -> None:
+        hits = (await coffee_web.json("/api/search", q="coffee"))["hits"]
+        first = max(hits, key=lambda hit: hit["parts"]["lexical"])
+        assert hits[0]["score"] == first["score"] == first["parts"]["lexical"]
+
+    async def test_a_category_is_that_of_the_news(self, database_url: str) -> None:
+        await _news(database_url)
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            answer = await stage.json("/api/search", q="coffee", category="Tech")
+            assert (answer["corpus"], answer["kind"]) == ("news", "published")
+            assert (answer["searched"], answer["category"]) == (1, "Tech")
+            assert [hit["id"] for hit in answer["hits"]] == ["machine"]
+            everything = await stage.json("/api/search", q="coffee", corpus="news")
+            assert everything["searched"] == 2
+
+    async def test_a_kind_finds_its_corpus(self, database_url: str) -> None:
+        await _news(database_url)
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            assert (await stage.json("/api/search", q="coffee", kind="published"))["returned"] == 2
+            said = await stage.problem("/api/search", 404, q="coffee", kind="library")
+            assert said == "There is no corpus of the kind library."
+            said = await stage.problem(
+                "/api/search", 400, q="coffee", kind="library", corpus="news"
+            )
+            assert said == "Corpus news holds published. Leave kind=library out."
+
+    async def test_every_mode_answers_and_says_how(self, coffee_web: WebStage) -> None:
+        lexical = await coffee_web.json("/api/search", q="coffee", mode="lexical")
+        hybrid = await coffee_web.json("/api/search", q="coffee", mode="hybrid")
+        assert lexical["mode"] == "lexical"
+        assert "Searched by words alone" in hybrid["notice"]
+
+
+class TestProphecy:
+    async def test_is_what_the_model_says(self, coffee_url: str) -> None:
+        async with ModelServer([scoring(judged_by_words)]) as model:
+            environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+            async with web_stage(environ) as stage:
+                answer = await stage.json("/api/prophecy", headline=HEADLINE, date="2023-05-04")
+                again = await stage.json("/api/prophecy", headline=HEADLINE, date="2023-05-04")
+        assert answer["judged"]
+        assert answer["date"] == "2023-05-04T00:00:00+00:00"
+        assert answer["hits"][0]["text"] == TWEETS[0]
+        assert answer["hits"][0]["age"] == "12 years before"
+        assert (answer["cached"], again["cached"], model.calls) == (False, True, 1)
+
+    async def test_holds_nothing_newer_than_its_headline(self, coffee_web: WebStage) -> None:
+        answer = await coffee_web.json("/api/prophecy", headline=HEADLINE, date="2011", limit=50)
+        assert [hit["id"] for hit in answer["hits"]] == ["1"]
+
+    async def test_a_model_that_fails_is_a_notice(self, coffee_url: str) -> None:
+        async with ModelServer([failure(500)]) as model:
+            environ = {
+                "DATABASE_URL": coffee_url,
+                "PRESAGIO_LLM__BASE_URL": model.base_url,
+                "PRESAGIO_LLM__RETRIES": "0",
+            }
+            async with web_stage(environ) as stage:
+                answer = await stage.json("/api/prophecy", headline=HEADLINE)
+        assert not answer["judged"]
+        assert answer["notice"].startswith("Not judged")
+        assert answer["hits"]
+
+
+class TestAsk:
+    async def test_without_a_model_sources_answer_in_their_words(
+        self, coffee_web: WebStage
+    ) -> None:
+        answer = await coffee_web.json("/api/ask", question="What about coffee prices?", limit=2)
+        assert answer["outcome"] == "extracted"
+        assert all(sentence["quoted"] for sentence in answer["sentences"])
+        cited = {number for sentence in answer["sentences"] for number in sentence["sources"]}
+        assert cited == {source["number"] for source in answer["sources"]}
+        assert answer["passages"] == 2
+        assert (answer["kind"], answer["period"], answer["corpora"]) == ("tweets", "all", ["demo"])
+
+    async def test_nothing_is_answered_from_nothing(self, coffee_web: WebStage) -> None:
+        answer = await coffee_web.json("/api/ask", question="zebra?", period="week")
+        assert (answer["outcome"], answer["answer"], answer["sources"]) == ("nothing", None, [])
+
+    async def test_a_category_narrows_the_sources(self, database_url: str) -> None:
+        await _news(database_url)
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            answer = await stage.json("/api/ask", question="coffee machine?", category="tech")
+        assert {source["id"] for source in answer["sources"]} == {"machine"}
+
+
+class TestCorpora:
+    async def test_are_listed(self, coffee_web: WebStage) -> None:
+        assert await coffee_web.json("/api/corpora") == {
+            "corpora": [
+                {
+                    "name": "demo",
+                    "kind": "tweets",
+                    "language": "english",
+                    "documents": len(TWEETS),
+                    "author": None,
+                }
+            ]
+        }
+
+    async def test_what_is_private_is_not_there_unless_it_is_named(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        await load_texts(database, "open", ["coffee for all"])
+        await load_texts(database, "diary", ["coffee in secret"])
+        async with database.connection() as connection:
+            await connection.execute("UPDATE corpus SET kind = 'personal' WHERE name = 'diary'")
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            assert [c["name"] for c in (await stage.json("/api/corpora"))["corpora"]] == ["open"]
+            for path in ("/api/search?q=coffee&corpus=diary", "/api/documents/diary/0",
+                         "/api/prophecy?headline=coffee&corpus=diary",
+                         "/api/ask?question=coffee&corpus=diary"):  # fmt: skip
+                said = await stage.problem(path, 404)
+                assert said == "There is no corpus 'diary'. There are: open."
+            page = await stage.get("/timeline", q="coffee in:diary")
+            assert "secret" not in page.text
+            assert await stage.problem("/api/search", 404, q="coffee", kind="personal")
+        environ = {"DATABASE_URL": database_url, "PRESAGIO_WEB__CORPORA": '["diary"]'}
+        async with web_stage(environ) as stage:
+            assert (await stage.json("/api/search", q="coffee"))["corpus"] == "diary"
+            assert await stage.problem("/api/search", 404, q="coffee", corpus="open")
+
+
+class TestDocuments:
+    async def test_an_id_may_hold_anything(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        ids = ["https://example.org/a?b=c#d", "a b/c", "9007199254740993", "ñ%2F"]
+        await load(database, "demo", [document(one, f"text of {one}") for one in ids])
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            for one in ids:
+                path = httpx.URL("http://x/").join(f"/api/documents/demo/{_quoted(one)}").raw_path
+                answered = await stage.client.get(path.decode())
+                assert answered.json()["id"] == one
+
+    async def test_an_unknown_one_is_said_to_be(self, coffee_web: WebStage) -> None:
+        said = await coffee_web.problem("/api/documents/demo/999", 404)
+        assert said == "Corpus demo holds no text with this id."
+        await coffee_web.problem("/api/documents/demo/%00", 404)
+        await coffee_web.problem("/api/documents/nowhere/1", 404)
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("path", "said"),
+        [
+            ("/api/search", "The parameter q is missing."),
+            ("/api/search?q=", "The parameter q is wrong"),
+            ("/api/search?q=%20%00", "The parameter q is wrong"),
+            ("/api/search?q=a&limit=0", "The parameter limit is wrong"),
+            ("/api/search?q=a&limit=101", "The parameter limit is wrong"),
+            ("/api/search?q=a&limit=x", "The parameter limit is wrong"),
+            ("/api/search?q=a&period=year", "The parameter period is wrong"),
+            ("/api/search?q=a&mode=psychic", "The parameter mode is wrong"),
+            ("/api/search?q=a&corpus=A", "The parameter corpus is wrong"),
+            ("/api/search?q=a&Limit=3", "There is no parameter 'Limit'."),
+            ("/api/prophecy", "The parameter headline is missing."),
+            ("/api/prophecy?headline=a&date=yesterday", "'yesterday' is not a date."),
+            ("/api/prophecy?headline=a&q=b", "There is no parameter 'q'."),
+            ("/api/ask?question=a&limit=21", "The parameter limit is wrong"),
+        ],
+    )
+    async def test_what_cannot_be_read_is_told(
+        self, coffee_web: WebStage, path: str, said: str
+    ) -> None:
+        assert (await coffee_web.problem(path, 400)).startswith(said)
+
+    async def test_of_several_corpora_one_must_be_named(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        for name in ("one", "two"):
+            await load_texts(database, name, ["coffee"])
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            said = await stage.problem("/api/search", 400, q="coffee")
+            assert said == "There are several corpora: one, two. Name one with corpus=NAME."
+
+    async def test_without_a_corpus_that_is_said(self, database_url: str) -> None:
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            assert "no corpus yet" in await stage.problem("/api/search", 404, q="coffee")
+
+    async def test_unknown_paths_and_methods_are_told_as_json(self, coffee_web: WebStage) -> None:
+        assert await coffee_web.problem("/api/nothing", 404) == "Not Found."
+        answered = await coffee_web.client.post("/api/search")
+        assert (answered.status_code, answered.json()["message"]) == (405, "Method Not Allowed.")
+
+    async def test_a_database_that_is_away_is_503(self, coffee_web: WebStage) -> None:
+        await coffee_web.app.database.close()
+        answered = await coffee_web.get("/api/corpora")
+        assert answered.status_code == 503
+        assert int(answered.headers["Retry-After"]) > 0
+
+
+class TestKeys:
+    @pytest.fixture
+    def environ(self, coffee_url: str) -> dict[str, str]:
+        return {"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k1,k2", "WEB_ADMIN_KEYS": "boss"}
+
+    async def test_nothing_of_the_api_is_told_without_one(self, environ: dict[str, str]) -> None:
+        async with web_stage(environ) as stage:
+            for path in ("/api/search?q=a", "/api/corpora", "/api/prophecy?headline=a", "/metrics",
+                         "/api/ask?question=a", "/api/documents/demo/1"):  # fmt: skip
+                answered = await stage.client.get(path)
+                assert answered.status_code == 401, path
+                assert answered.headers["WWW-Authenticate"] == "Bearer"
+                wrong = await stage.client.get(path, headers=speaking("k3"))
+                assert (wrong.status_code, wrong.json()["message"]) == (
+                    401,
+                    "There is no such key.",
+                )
+                for key in ("k1", "k2", "boss"):
+                    right = await stage.client.get(path, headers=speaking(key))
+                    assert right.status_code == 200, right.text
+
+    async def test_signs_of_life_need_none(self, environ: dict[str, str]) -> None:
+        async with web_stage(environ) as stage:
+            assert (await stage.client.get("/healthz")).status_code == 200
+            assert (await stage.client.get("/readyz")).status_code == 200
+
+    async def test_they_are_in_no_answer_and_no_log(
+        self, environ: dict[str, str], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level("DEBUG")
+        async with web_stage({**environ, "WEB_API_KEYS": "s3cr3t"}) as stage:
+            answered = [
+                await stage.client.get(path, headers=speaking("s3cr3t"))
+                for path in ("/api/corpora", "/metrics", "/healthz", "/openapi.json", "/api/none")
+            ]
+            assert "s3cr3t" not in repr(stage.desk)
+        assert not [one for one in answered if "s3cr3t" in one.text]
+        assert "s3cr3t" not in caplog.text
+
+
+class TestRates:
+    async def test_whoever_asks_too_often_is_told_to_wait(self, coffee_url: str) -> None:
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__REQUESTS_PER_MINUTE": "3"}
+        async with web_stage(environ) as stage:
+            statuses = [(await stage.get("/api/corpora")).status_code for _ in range(4)]
+            assert statuses == [200, 200, 200, 429]
+            answered = await stage.get("/api/corpora")
+            assert answered.headers["Retry-After"] == "20"
+            assert answered.json()["fix"] == "Wait 20 s."
+            assert (await stage.get("/")).status_code == 429
+            assert (await stage.get("/healthz")).status_code == 200
+
+    async def test_what_is_dear_has_a_rate_of_its_own(self, coffee_url: str) -> None:
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__ANSWERS_PER_MINUTE": "2"}
+        async with web_stage(environ) as stage:
+            assert (await stage.get("/api/prophecy", headline="a")).status_code == 200
+            assert (await stage.get("/api/ask", question="a")).status_code == 200
+            assert (await stage.get("/prophecy", headline="a")).status_code == 429
+            assert (await stage.get("/api/search", q="a")).status_code == 200
+
+
+async def test_other_pages_may_not_use_it_from_a_browser_unless_they_are_named(
+    coffee_url: str,
+) -> None:
+    origin = {"Origin": "https://example.org"}
+    async with web_stage({"DATABASE_URL": coffee_url}) as stage:
+        answered = await stage.client.get("/api/corpora", headers=origin)
+        assert "access-control-allow-origin" not in answered.headers
+    environ = {
+        "DATABASE_URL": coffee_url,
+        "PRESAGIO_WEB__ALLOW_ORIGINS": '["https://example.org"]',
+    }
+    async with web_stage(environ) as stage:
+        answered = await stage.client.get("/api/corpora", headers=origin)
+        assert answered.headers["access-control-allow-origin"] == "https://example.org"
+        other = await stage.client.get("/api/corpora", headers={"Origin": "https://evil.example"})
+        assert "access-control-allow-origin" not in other.headers
+
+
+async def test_what_visitors_ask_is_logged_by_its_hash_alone(coffee_web: WebStage) -> None:
+    await coffee_web.json("/api/prophecy", headline="coffee for Zacharias")
+    await coffee_web.get("/timeline", q="Zacharias")
+    async with coffee_web.app.database.connection() as connection:
+        rows = await connection.fetch("SELECT * FROM search_log")
+    assert len(rows) == 2
+    assert "Zacharias" not in repr(rows)
+
+
+async def _news(database_url: str) -> None:
+    database = await Database.open(database_url)
+    corpus = await load(
+        database,
+        "news",
+        [document("machine", "A coffee machine that thinks"), document("cup", "Coffee cup won")],
+    )
+    async with database.connection() as connection:
+        await connection.execute(
+            "UPDATE corpus SET kind = $2 WHERE id = $1", corpus.id, Kind.PUBLISHED.value
+        )
+        await connection.execute("UPDATE document SET tags = '{tech}' WHERE external_id='machine'")
+    await database.close()
+
+
+def _quoted(text: str) -> str:
+    from urllib.parse import quote
+
+    return quote(text, safe="")
+
+
+_START = document("x", "x").created_at

@@ -1,0 +1,42 @@
+"""Texts in pieces."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.web.views import Piece, card_view, pieces_of
+from bot.words import words_for
+from tests.bot.prophecies import NOW, make_hit
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("plain", [("plain", False)]),
+        ("a \x02big\x03 ship", [("a ", False), ("big", True), (" ship", False)]),
+        ("\x02big\x03\x02ship\x03", [("big", True), ("ship", True)]),
+        ("a \x02big ship", [("a ", False), ("big ship", False)]),
+        ("a big\x03 ship", [("a big ship", False)]),
+        ("", []),
+    ],
+)
+def test_marks_become_pieces(text: str, pieces: list[tuple[str, bool]]) -> None:
+    assert pieces_of(text) == [Piece(said, marked) for said, marked in pieces]
+
+
+@given(st.text(alphabet="ab <&\x02\x03"))
+def test_nothing_but_the_marks_is_lost(text: str) -> None:
+    said = "".join(piece.text for piece in pieces_of(text))
+    assert said == text.replace("\x02", "").replace("\x03", "")
+
+
+def test_bars_are_the_parts_that_there_are() -> None:
+    hit = make_hit(parts={"judgment": None, "lexical": 0.424, "age": 1.2, "semantic": 0.5})
+    card = card_view(hit, corpus="c", until=NOW, words=words_for("en"), marked={})
+    assert [(bar.name, bar.percent) for bar in card.bars] == [
+        ("semantic", 50),
+        ("lexical", 42),
+        ("age", 100),
+    ]
+    assert card.percent == 83
+    assert "not judged" in card.marks

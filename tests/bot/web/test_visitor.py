@@ -1,0 +1,45 @@
+"""Languages and links of the page."""
+
+import pytest
+
+from bot.web.visitor import Visitor, preferred
+from bot.words import words_for
+
+
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        ("", "en"),
+        ("es", "es"),
+        ("es-AR,es;q=0.9,en;q=0.8", "es"),
+        ("en-GB,en;q=0.9,es;q=0.8", "en"),
+        ("fr-FR,fr;q=0.9,es;q=0.5,en;q=0.4", "es"),
+        ("de", "en"),
+        ("es;q=0", "en"),
+        ("es;q=nonsense,,;;", "en"),
+        ("*", "en"),
+    ],
+)
+def test_the_language_is_what_the_browser_likes_best(header: str, language: str) -> None:
+    assert preferred(header) == language
+
+
+def visitor(chosen: str | None = None) -> Visitor:
+    return Visitor(
+        words=words_for(chosen),
+        chosen=chosen,
+        path="/timeline",
+        query=(("q", "a & b"), ("lang", "en")),
+    )
+
+
+def test_links_keep_a_language_that_was_chosen() -> None:
+    assert visitor("es").link("/wall") == "/wall?lang=es"
+    assert visitor("es").link("/prophecy", headline="a & b", corpus="") == (
+        "/prophecy?headline=a+%26+b&lang=es"
+    )
+    assert visitor().link("/wall") == "/wall"
+
+
+def test_the_same_page_in_another_language() -> None:
+    assert visitor().in_language("es") == "/timeline?q=a+%26+b&lang=es"
