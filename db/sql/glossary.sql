@@ -63,9 +63,10 @@ DELETE FROM alias_group g
    AND ($1::integer IS NULL OR g.corpus_id = $1)
 
 -- name: lift
+-- A word about all corpora is one about each.
 DELETE FROM rejected_alias r
  USING unnest($2::text[], $3::text[]) AS p (first, second)
- WHERE r.corpus_id IS NOT DISTINCT FROM $1 AND (r.first, r.second) = (p.first, p.second)
+ WHERE ($1::integer IS NULL OR r.corpus_id = $1) AND (r.first, r.second) = (p.first, p.second)
 
 -- name: sample
 SELECT text FROM document

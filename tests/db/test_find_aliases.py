@@ -11,7 +11,8 @@ from db.find import DialectIndex
 from db.glossaries import Glossaries
 from db.glossary import Groups
 from db.pool import Database
-from engine.find import Finder, Found
+from engine.find import Finder
+from engine.find_types import Found
 from engine.glossary import widened
 from engine.query_reader import parse_query
 from engine.types import Corpus

@@ -133,9 +133,10 @@ async def test_a_rejection_in_one_corpus_leaves_another_alone(
 ) -> None:
     other = await load_texts(database, "two", TEXTS, "english")
     groups = Groups(database)
-    await groups.bar(corpus, ("fed", "federal reserve"), now=NOW)
-    assert await groups.propose(other, ("Fed", "Federal Reserve"), sure=True, now=NOW)
     await groups.add(None, ("Fed", "Federal Reserve"), now=NOW)
+    await groups.bar(corpus, ("fed", "federal reserve"), now=NOW)
+    await groups.bar(corpus, ("auth", "login"), now=NOW)
+    assert await groups.propose(other, ("auth", "login"), sure=True, now=NOW)
     assert await aliases(database, "fed") == ()
     assert await aliases(database, "fed", "two") == ("Federal Reserve",)
 
@@ -143,7 +144,19 @@ async def test_a_rejection_in_one_corpus_leaves_another_alone(
 async def test_a_person_may_change_their_mind(database: Database, corpus: Corpus) -> None:
     groups = Groups(database)
     await groups.bar(corpus, ("auth", "login"), now=NOW)
+    await groups.bar(None, ("auth", "signin"), now=NOW)
     assert await groups.add(corpus, ("auth", "login"), now=NOW)
+    assert await groups.add(corpus, ("auth", "signin"), now=NOW)
+    assert await aliases(database, "auth") == ("login", "signin")
+    assert [one.pair for one in await groups.rejected()] == [("auth", "signin")]
+
+
+async def test_a_word_about_all_corpora_goes_before_a_rejection_in_one(
+    database: Database, corpus: Corpus
+) -> None:
+    groups = Groups(database)
+    await groups.bar(corpus, ("auth", "login"), now=NOW)
+    await groups.add(None, ("auth", "login"), now=NOW)
     assert await aliases(database, "auth") == ("login",)
     assert await groups.rejected() == []
 
