@@ -24,12 +24,13 @@ from bench.tweets import DATA
 from engine.ingest import Defaults, normalise, open_source
 from engine.ingest.records import Reject
 from engine.judged_headlines import JudgedHeadline, read_headlines, read_qrels
-from engine.posting.types import FindState
+from engine.posting.gate import PROMISING
 from tests.fakes.model import scoring
 from tests.scenarios.newsroom import HOUR, Newsroom, Process, newsroom
 
 _GOOD = 5  # the judgment from which a chat is told by default
 _SEED = 4
+_OTHERS = (0.28, 0.30, 0.32, 0.34, 0.36)  # what other thresholds would do
 _CORPUS = "archive"
 _QUICK_TWEETS = 5_000
 
@@ -64,18 +65,19 @@ def judged(data: Path, code: str) -> tuple[list[JudgedHeadline], list[JudgedHead
     return good, [one for one in headlines if not one.matchable]
 
 
-async def promising(room: Newsroom, process: Process, titles: Sequence[str]) -> set[str]:
-    """Let the feed bring headlines; return those that went to the model."""
+async def promised(room: Newsroom, process: Process, titles: Sequence[str]) -> list[float]:
+    """Let the feed bring headlines, have them searched, and return what each promised."""
     await room.news(process, *titles)
     while await process.works.search():
         pass
     async with process.app.database.connection() as connection:
         rows = await connection.fetch(
-            "SELECT s.title FROM find f JOIN story s ON s.id = f.story_id"
-            " WHERE f.corpus = $1 AND f.state = $2",
-            *(_CORPUS, FindState.JUDGED.value),
+            "SELECT h.title, f.coverage FROM find f JOIN headline h USING (story_id)"
+            " WHERE f.corpus = $1",
+            _CORPUS,
         )
-    return {row["title"] for row in rows} & set(titles)
+    found = {row["title"]: float(row["coverage"]) for row in rows}
+    return [found[title] for title in titles]
 
 
 async def measure(
@@ -85,7 +87,7 @@ async def measure(
     await load(url, archive, arguments)
     lines = (arguments.data / "headlines" / f"{archive.code}.jsonl").read_bytes().splitlines()
     sample = random.Random(_SEED).sample(lines, arguments.headlines)
-    titles = [str(json.loads(line)["title"]) for line in sample]
+    titles = [" ".join(str(json.loads(line)["title"]).split()) for line in sample]
     good, impossible = judged(arguments.data, archive.code)
     unlimited = {"PRESAGIO_LLM__DAILY_TOKENS": "-1", "PRESAGIO_LLM__DAILY_USD": "-1"}
     async with newsroom(
@@ -94,23 +96,24 @@ async def measure(
         room.model.script = [scoring(lambda _headline, _candidate: 0)]
         process = await room.process()
         await room.subscribe(process, "telegram")
-        await promising(room, process, titles)
+        sampled = await promised(room, process, titles)
         calls = room.model.calls
         room.clock.wind(HOUR)
-        asked = await promising(room, process, [one.headline for one in [*good, *impossible]])
-    lost = [one.headline for one in good if one.headline not in asked]
-    output.row(
-        language=archive.language,
-        headlines=len(titles),
-        model_calls=calls,
-        share=round(calls / len(titles), 3),
-        foretold=len(good),
-        foretold_lost=len(lost),
-        nothing_foretold=len(impossible),
-        of_these_asked=sum(one.headline in asked for one in impossible),
-    )
-    for headline in lost:
-        progress(f"lost: {headline}")
+        foretold = await promised(room, process, [one.headline for one in good])
+        nothing = await promised(room, process, [one.headline for one in impossible])
+    output.row(language=archive.language, headlines=len(titles), model_calls=calls)
+    for threshold in sorted({PROMISING, *_OTHERS}):
+        output.row(
+            language=archive.language,
+            promise=threshold,
+            share=round(sum(one >= threshold for one in sampled) / len(sampled), 3),
+            foretold=len(foretold),
+            of_these_asked=sum(one >= threshold for one in foretold),
+            nothing_foretold=len(nothing),
+            of_those_asked=sum(one >= threshold for one in nothing),
+        )
+    for one, promise in zip(good, foretold, strict=True):
+        progress(f"  {promise:.3f}  {one.headline}")
     return calls / len(titles)
 
 

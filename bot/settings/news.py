@@ -46,7 +46,7 @@ class PostingSettings(Section):
         6, ge=0, le=23, description="Hours by which a daily post may be late after a standstill."
     )
     promising: float = Field(
-        0.3,
+        0.33,
         ge=0,
         le=1,
         description="Share of a headline that a tweet must cover for the model to be asked.",

@@ -6,7 +6,7 @@ texts that share three words count. docs/decisions/0011-posting.md has the measu
 
 from engine.types import Hit, Prophecy
 
-PROMISING = 0.30  # from this promise (0..1) on a story goes to the model
+PROMISING = 0.33  # from this promise (0..1) on a story goes to the model
 HITS = 12  # of an unjudged prophecy that the promise is read from
 _WORDS = 3
 
