@@ -66,9 +66,9 @@ async def test_the_pool_is_the_union_of_the_three_best(database: Database, text:
     assert found.passing == len(everything) > 20
 
 
-async def find(database: Database, profile: KindProfile, text: str, **settings: int) -> Found:
+async def find(database: Database, profile: KindProfile, text: str, pool: int = 200) -> Found:
     corpus = await Corpora(database).get("c")
-    chosen = FindSettings(profiles={Kind.SOCIAL: profile}, duplicate_similarity=100, **settings)
+    chosen = FindSettings(profiles={Kind.SOCIAL: profile}, duplicate_similarity=100, pool=pool)
     return await Finder(DialectIndex(database), chosen).find(corpus, parse_query(text), limit=7)
 
 
