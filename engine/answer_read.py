@@ -32,11 +32,11 @@ def read_claims(content: str, given: int, damage: Counter[str]) -> tuple[Claim, 
     Empty when it says that the passages do not say; None when it holds no answer. Faults are
     counted in `damage` by kind. Never raises.
     """
-    text = content[:_LONGEST].rpartition("</think>")[2]
+    text = content[:_LONGEST].rpartition("</think>")[2].partition("<think>")[0]
     entries = _entries(text)
     if entries is not None:
         found = [_claim(one, sources, given, damage) for one, sources in entries]
-    elif "{" in text and '"' in text:  # JSON that is beyond reading is nothing to show
+    elif "{" in text:  # JSON that is beyond reading is nothing to show
         return None
     else:
         damage["prose"] += 1

@@ -47,6 +47,8 @@ def bare(text: str) -> str:
 def _numbers(mark: str, given: int) -> Iterator[int]:
     for found in _NUMBERS.finditer(mark):
         first = int(found[1])
-        last = int(found[2]) if found[2] else first
-        # What no range of passages can be is two numbers that somebody wrote a dash between.
-        yield from range(first, last + 1) if first <= last <= given else (first, last)
+        last = int(found[2]) if found[2] else None
+        if last is None:
+            yield first
+        else:  # what can be no range of passages is two numbers with a dash between them
+            yield from range(first, last + 1) if first <= last <= given else (first, last)

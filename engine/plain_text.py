@@ -15,9 +15,9 @@ _BLOCK = re.compile(r"^[ \t]*(?:```.*|~~~.*|#{1,6} |>+ ?|[-*+•] |[-*_=]{3,}[ \
 _TAG = re.compile(r"<[^\s\d<>=][^<>]*>")
 _LINKED = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\))")
 _EMPHASIS = re.compile(r"`+|~~|\*+(?=\S)|(?<=\S)\*+|_{2,}|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)")
-_NAME = re.compile(r"(?<!\w)[@＠](?=\w)")
-_MAILBOX = re.compile(r"(?<=\w)[@＠](?=\w)")
-_COMMAND = re.compile(r"(?<![\w/])/+(?=[^\W\d_])")
+# @name and /command, which are runs of both characters where somebody tries.
+_CALL = re.compile(r"(?<![\w/@＠])[/@＠]+(?=\w)")
+_MAILBOX = re.compile(r"(?<=\w)/*[@＠][/@＠]*(?=\w)")
 _ADDRESS = re.compile(
     r"(?<!\S)\S*:/+\S*"
     r"|(?<!\w)(?:mailto|tel|sms|javascript|vbscript|data|file|tg|slack|magnet):\S+"
@@ -46,8 +46,8 @@ def without_links(text: str) -> str:
     same, and nobody can be called or sent anywhere. To be done last: what takes characters away
     may join others.
     """
-    text = _NAME.sub("", _MAILBOX.sub(" at ", _ADDRESS.sub(" ", text)))
-    text = _HOST.sub(r"\1 ", _ADDRESS.sub(" ", _COMMAND.sub("", text)))
+    text = _CALL.sub("", _MAILBOX.sub(" at ", _ADDRESS.sub(" ", text)))
+    text = _HOST.sub(r"\1 ", _ADDRESS.sub(" ", text))
     return _BEFORE_STOP.sub(r"\1", " ".join(text.split()))
 
 

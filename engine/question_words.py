@@ -6,22 +6,21 @@ is as good as any word: rare in most corpora, and therefore dear.
 
 import re
 
-_FRAME = frozenset(
-    """
+_FRAME = """
     what who whom whose which when where why how
     did does do has have had was were is are been being
     say says said saying tell tells told telling talk talks talked talking speak speaks spoke
-    mention mentions mentioned write writes wrote written writing post posts posted tweet tweets
-    tweeted claim claims claimed think thinks thought opinion opinions view views feel feels felt
+    mention mentions mentioned write writes wrote written writing posted tweeted claimed think
+    thinks thought opinion opinions feel feels felt
     about regarding concerning ever anything something someone anyone somebody anybody
     qué que quién quiénes quien cuándo cuando dónde donde cómo como cuál cuáles por
     dice dicen decir decía dijo dijeron dicho habla hablan habló hablaron hablar menciona mencionó
     escribe escribió escribieron escrito publicó publicaron tuiteó piensa piensan pensaba pensó
     opina opinan opinaba opinó opinión opiniones cree creen creía sobre acerca respecto alguna vez
     algo alguien
-    """.split()
-)
-_WORD = re.compile(r"(?<![\w@#'’])[^\W\d_]+(?![\w'’])")
+"""
+_FRAME_WORDS = frozenset(_FRAME.split())
+_WORD = re.compile(r"(?<![\w@#'’-])[^\W\d_]+(?![\w'’-])")
 _BEGINNING = 1  # after an inverted question mark
 _LEFT = re.compile(r"\w")
 
@@ -34,7 +33,9 @@ def subject(question: str) -> str:
 
     def kept(found: re.Match[str]) -> str:
         word = found[0]
-        framing = word.casefold() in _FRAME and (word.islower() or found.start() <= _BEGINNING)
+        framing = word.casefold() in _FRAME_WORDS and (
+            word.islower() or found.start() <= _BEGINNING
+        )
         return "" if framing else word
 
     rest = _WORD.sub(kept, question)

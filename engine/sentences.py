@@ -8,7 +8,7 @@ _END = re.compile(
 )
 _LONGEST_ABBREVIATION = 6  # with the character before it and its stop
 _ABBREVIATED = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Jr|St|vs|No|Gen|Gov|Sen|Rep|Lt|Inc|art|pág|EE)|\b\w)\.$",
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Jr|St|vs|Gen|Gov|Sen|Rep|Lt|Inc|art|pág|EE)|\b\w)\.$",
     re.IGNORECASE,
 )
 
