@@ -47,7 +47,7 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
 
 def _not_here(request: Request) -> str:
     said = admins_only("glossary", request.words)
-    return f"{said} {request.words.say('In private, only those whom chat.admins names.')}"
+    return " ".join((said, request.words.say("In private, only those whom chat.admins names.")))
 
 
 async def _corpus(request: Request, services: Services) -> Corpus:
