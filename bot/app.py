@@ -30,6 +30,7 @@ from db.server import EmbeddedServer
 from engine.answer import Answerer, AnswerSettings
 from engine.bm25 import Bm25
 from engine.budget import Budget
+from engine.chat import Chat
 from engine.errors import CorpusNotFound, StorageError
 from engine.headline import read_headline
 from engine.judge import Judge
@@ -78,6 +79,11 @@ class App:
         """The same for those who may not see what people wrote in private."""
         kinds = frozenset(Kind) - {Kind.PERSONAL}
         return replace(self, corpora=Corpora(self.database, kinds=kinds))
+
+    def shown_to(self, chat: Chat) -> "App":
+        """The same with what this chat may see."""
+        trusted = f"{chat.platform}:{chat.external_id}" in self.settings.chat.private
+        return self if trusted else self.public
 
     async def corpus(self, name: str, *, without: Collection[str] = ()) -> Corpus:
         """Return the corpus called `name`; "" means the configured one, else the only one.

@@ -108,7 +108,7 @@ def _left_out(left_out: Sequence[LeftOut], wish: Subscription, words: Words) -> 
 async def _unfound(desk: NewsDesk, wish: Subscription, request: Request) -> list[str]:
     """Return lines that count the stories for which there is nothing to choose from."""
     words, deciding = request.words, desk.deciding
-    corpus = wish.chat.corpus or await deciding.corpus()
+    corpus = await deciding.corpus(wish.chat)
     if corpus is None:
         return []
     since = request.now - deciding.window

@@ -104,7 +104,7 @@ class _Preview:
 async def _preview(
     app: App, deciding: Deciding, wish: Subscription, since: datetime, now: datetime
 ) -> _Preview:
-    corpus = wish.chat.corpus or await deciding.corpus()
+    corpus = await deciding.corpus(wish.chat)
     tally = (
         await Finds(app.database).tally(wish.chat, corpus, since=since)
         if corpus is not None

@@ -11,6 +11,7 @@ from db.digests import Digests
 from db.finds import Finds
 from db.outbox import Outbox
 from db.subscriptions import Subscriptions
+from engine.chat import Chat
 from engine.posting.choose import AGAIN_AFTER, Choice, choose
 from engine.posting.times import GRACE, due, instant_allowed
 from engine.posting.types import Chosen, Mode, OwedNotice, Subscription
@@ -24,13 +25,13 @@ _REMEMBERED = timedelta(days=2 * 365)  # a story is posted once for ever
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deciding:
-    """What deciding needs. `corpus` returns the name of the corpus of chats that name none."""
+    """What deciding needs. `corpus` returns the name of the corpus that a chat may be told of."""
 
     subscriptions: Subscriptions
     finds: Finds
     digests: Digests
     outbox: Outbox
-    corpus: Callable[[], Awaitable[str | None]]
+    corpus: Callable[[Chat], Awaitable[str | None]]
     grace: timedelta = GRACE
     again_after: timedelta = AGAIN_AFTER
     window: timedelta = WINDOW  # that a post looks back
@@ -65,13 +66,21 @@ async def _decide(
 
 
 async def choice_for(
-    work: Deciding, subscription: Subscription, *, since: datetime, now: datetime
+    work: Deciding,
+    subscription: Subscription,
+    *,
+    since: datetime,
+    now: datetime,
+    reasons: bool = True,
 ) -> Choice:
-    """Return what the chat would be told of what was found since then, and why not the rest."""
-    corpus = subscription.chat.corpus or await work.corpus()
+    """Return what the chat would be told of what was found since then, and why not the rest.
+
+    Without `reasons` most of the rest is not even read.
+    """
+    corpus = await work.corpus(subscription.chat)
     if corpus is None:
         return Choice(chosen=(), left_out=())
-    finds = await work.finds.for_chat(subscription, corpus, since=since)
+    finds = await work.finds.for_chat(subscription, corpus, since=since, postable=not reasons)
     # Most often there is nothing, and then what was posted need not be read.
     posted = (
         await work.subscriptions.posted(subscription.chat, since=now - _REMEMBERED) if finds else ()
@@ -80,7 +89,7 @@ async def choice_for(
 
 
 async def _daily(work: Deciding, subscription: Subscription, day: date, now: datetime) -> int:
-    choice = await choice_for(work, subscription, since=now - work.window, now=now)
+    choice = await choice_for(work, subscription, since=now - work.window, now=now, reasons=False)
     content = None
     if choice.chosen:
         content = to_json(post_of(choice.chosen, day))
@@ -105,7 +114,7 @@ async def _daily(work: Deciding, subscription: Subscription, day: date, now: dat
 async def _at_once(work: Deciding, subscription: Subscription, now: datetime) -> int:
     if not instant_allowed(subscription, now):
         return 0
-    choice = await choice_for(work, subscription, since=now - work.window, now=now)
+    choice = await choice_for(work, subscription, since=now - work.window, now=now, reasons=False)
     posts = 0
     for chosen in choice.chosen:
         content = to_json(post_of((chosen,), None))

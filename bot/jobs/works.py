@@ -29,6 +29,7 @@ from db.retention import Retention
 from db.stories import Stories
 from db.subscriptions import Subscriptions
 from engine.budget import require_budget
+from engine.chat import Chat
 from engine.errors import BudgetExhausted, CorpusNotFound
 from engine.feeds.fetch import Fetcher, FetchLimits
 from engine.feeds.parsing import FeedParser
@@ -128,7 +129,7 @@ async def open_works(
         posting = settings.posting
 
         async def corpus(name: str | None) -> Corpus:
-            return await app.corpus(name or "")
+            return await (app.corpus(name) if name else app.public.corpus(""))
 
         yield Works(
             polling=_polling(app, fetcher, parser),
@@ -163,9 +164,11 @@ def deciding_of(app: App) -> Deciding:
     """Return what deciding needs."""
     database, posting = app.database, app.settings.posting
 
-    async def default_corpus() -> str | None:
+    async def corpus_of(chat: Chat) -> str | None:
+        # A chat that is trusted may choose a private corpus, but none gets it by chance.
+        shown = app.shown_to(chat) if chat.corpus else app.public
         try:
-            return (await app.corpus("")).name
+            return (await shown.corpus(chat.corpus or "")).name
         except CorpusNotFound:
             return None
 
@@ -174,7 +177,7 @@ def deciding_of(app: App) -> Deciding:
         finds=Finds(database),
         digests=Digests(database),
         outbox=Outbox(database),
-        corpus=default_corpus,
+        corpus=corpus_of,
         grace=timedelta(hours=posting.grace_hours),
         again_after=timedelta(days=posting.repeat_after_days),
     )

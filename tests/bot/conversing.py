@@ -178,8 +178,8 @@ def news_desk(database: Database, **changes: object) -> NewsDesk:
     async def nothing(address: str) -> NoReturn:
         raise FetchFailed(f"No connection to {address}.")
 
-    async def corpus_name() -> str:
-        return "demo"
+    async def corpus_name(chat: Chat) -> str:
+        return chat.corpus or "demo"
 
     subscriptions, finds, outbox = Subscriptions(database), Finds(database), Outbox(database)
     values: dict[str, object] = {
