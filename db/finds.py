@@ -62,16 +62,25 @@ class Finds:
         return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
 
     async def for_chat(
-        self, subscription: Subscription, corpus: str, *, since: datetime
+        self,
+        subscription: Subscription,
+        corpus: str,
+        *,
+        since: datetime,
+        postable: bool = False,
     ) -> list[Find]:
         """Return what was found since then for stories the chat can see, oldest first.
 
         Judged and unjudged, posted or not. A story is told as the chat's own feeds tell it,
-        with the categories by which the chat knows them.
+        with the categories by which the chat knows them. With `postable`, stories that were
+        posted in the chat and judgments below its threshold stay where they are: a day holds
+        hundreds, and deciding looks at them again and again.
         """
-        chat = subscription.chat.id
+        chat, threshold = subscription.chat.id, subscription.threshold
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["finds_for_chat"], chat, corpus, since)
+            rows = await connection.fetch(
+                self._sql["finds_for_chat"], chat, corpus, since, postable, threshold
+            )
         return [_find(row) for row in rows]
 
     async def tally(

@@ -14,7 +14,7 @@ from db.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.posting.choose import AGAIN_AFTER, Choice, choose
 from engine.posting.times import GRACE, due, instant_allowed
-from engine.posting.types import Chosen, Mode, OwedNotice, Subscription
+from engine.posting.types import Chosen, Mode, Subscription
 
 logger = logging.getLogger("presagio.digest")
 
@@ -100,13 +100,12 @@ async def _daily(work: Deciding, subscription: Subscription, day: date, now: dat
         day,
         content=content,
         chosen=choice.chosen,
+        picture=picture_for(subscription, choice.chosen),
         now=now,
         repeated_after=work.again_after,
     )
     if not decided:
         return 0  # decided elsewhere, or something came in between: the next tick will see
-    if choice.chosen:
-        await _picture(work, subscription, choice.chosen, f"daily:{day}", now)
     logger.info("chat %d: %d for %s", subscription.chat.id, len(choice.chosen), day)
     return int(content is not None)
 
@@ -119,25 +118,18 @@ async def _at_once(work: Deciding, subscription: Subscription, now: datetime) ->
     for chosen in choice.chosen:
         content = to_json(post_of((chosen,), None))
         if await work.outbox.decide_instant(
-            subscription, chosen, content=content, now=now, repeated_after=work.again_after
+            subscription,
+            chosen,
+            content=content,
+            picture=picture_for(subscription, (chosen,)),
+            now=now,
+            repeated_after=work.again_after,
         ):
-            await _picture(work, subscription, (chosen,), f"story:{chosen.find.story.id}", now)
             posts += 1
     return posts
 
 
-async def _picture(
-    work: Deciding, subscription: Subscription, chosen: Sequence[Chosen], what: str, now: datetime
-) -> None:
-    """Owe the picture of the best find, behind its post: neither can bring the other twice."""
-    chat = subscription.chat
-    if chat.picture:
-        await work.outbox.owe_notice(
-            OwedNotice(
-                chat=chat,
-                thread=subscription.thread,
-                key=f"picture:{chat.id}:{what}",
-                content=to_json(picture_of(chosen[0])),
-            ),
-            now=now,
-        )
+def picture_for(subscription: Subscription, chosen: Sequence[Chosen]) -> str | None:
+    """Return the content of the best find's picture, where the chat wants one."""
+    wanted = subscription.chat.picture and chosen
+    return to_json(picture_of(chosen[0])) if wanted else None

@@ -224,6 +224,9 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
        HAVING count(*) > 0) v
  WHERE f.corpus = $2 AND f.found_at >= $3 AND f.state IN ('judged', 'unjudged')
    AND f.prophecy IS NOT NULL
+   AND (NOT $4
+        OR (f.state = 'unjudged' OR f.best >= $5)
+           AND NOT EXISTS (SELECT FROM posted WHERE chat_id = $1 AND story_id = s.id))
  ORDER BY f.found_at, f.id
 
 -- name: tally

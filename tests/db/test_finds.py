@@ -5,9 +5,10 @@ from datetime import datetime
 
 from db.feeds import Feeds
 from db.finds import Finds
+from db.outbox import Outbox
 from db.pool import Database
 from engine.feeds.types import ConfiguredFeed
-from engine.posting.types import Find, FindState, Subscription
+from engine.posting.types import Chosen, Find, FindState, Subscription
 from tests.bot.prophecies import UNJUDGED, make_prophecy
 from tests.db.news import (
     DAY,
@@ -33,6 +34,31 @@ async def seen(
     database: Database, subscription: Subscription, *, since: datetime = NOW, corpus: str = "demo"
 ) -> list[Find]:
     return await Finds(database).for_chat(subscription, corpus, since=since)
+
+
+async def test_deciding_reads_what_may_be_posted_alone(database: Database) -> None:
+    """Not what a model judged too low for the chat, and not what was posted in it."""
+    subscription = await subscribed(database)
+    high, low, posted, unjudged = await some_stories(database, 4)
+    good = await found(database, high, [tweet(1)])
+    await found(database, low, [tweet(2)])
+    told = await found(database, posted, [tweet(3)])
+    async with database.connection() as connection:
+        await connection.execute("UPDATE find SET best = 5")
+        await connection.execute("UPDATE find SET best = 4 WHERE story_id = $1", low.id)
+    prophecy = make_prophecy(tweet(4), verdict=UNJUDGED)
+    finds = Finds(database)
+    await finds.keep(unjudged, "demo", FindState.UNJUDGED, coverage=0.9, prophecy=prophecy, now=NOW)
+    chosen = Chosen(find=told, hit=told.prophecy.hits[0])
+    assert await Outbox(database).decide_instant(subscription, chosen, content="{}", now=NOW)
+    everything = await finds.for_chat(subscription, "demo", since=NOW)
+    some = await finds.for_chat(subscription, "demo", since=NOW, postable=True)
+    assert [one.story.id for one in everything] == [high.id, low.id, posted.id, unjudged.id]
+    assert [one.story.id for one in some] == [high.id, unjudged.id]
+    assert some[0] == good
+    demanding = replace(subscription, threshold=6)
+    fewer = await finds.for_chat(demanding, "demo", since=NOW, postable=True)
+    assert [one.story.id for one in fewer] == [unjudged.id]
 
 
 async def test_a_find_comes_back_as_it_was_kept(database: Database) -> None:
