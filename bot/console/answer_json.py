@@ -2,20 +2,25 @@
 
 from datetime import UTC
 
-from engine.answer_types import CitedAnswer, Source
+from engine.answer_types import CitedAnswer, Outcome, Source
 
 _DIGITS = 4
+_SILENCE = "The sources do not say."
 
 
 def answer_json(answer: CitedAnswer, *, elapsed_ms: float) -> dict[str, object]:
-    """Return the object. `answer` is null where there is none; else each claim ends with [n]."""
+    """Return the object.
+
+    Each sentence of `answer` ends with [n]; that the sources do not say is an answer, and null
+    means that there is no source.
+    """
     usage = answer.usage
     return {
         "question": answer.question.text,
         "earlier": list(answer.question.earlier),
         "corpora": list(answer.corpora),
         "outcome": answer.outcome.value,
-        "answer": answer.text or None,
+        "answer": _SILENCE if answer.outcome is Outcome.SILENT else answer.text or None,
         "sentences": [
             {"text": one.text, "sources": list(one.sources), "quoted": one.quoted}
             for one in answer.sentences

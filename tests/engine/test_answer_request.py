@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ def request(*passages: Passage, question: Question = QUESTION, length: int = 200
     return build_request(question, passages, model="m", length=length)
 
 
-def lines(built: AnswerRequest) -> list[dict[str, str]]:
+def lines(built: AnswerRequest) -> list[dict[str, Any]]:
     """Read a request as a stranger does: one JSON object a line."""
     return [json.loads(line) for line in built.content.split("\n")]
 
