@@ -25,7 +25,7 @@ from bot.web.failures import Problem, Refusal
 from bot.web.parameters import LONGEST_TEXT
 from bot.web.rendering import STATIC, render
 from bot.web.timeline import MOST, timeline
-from bot.web.views import CardView, card_view, day_of, pieces_of
+from bot.web.views import CardView, card_view, day_of, pieces_of, web_address
 from bot.web.visitor import Visitor, visitor_of
 from bot.web.voting import Ballots, voter_of
 from bot.words import Words
@@ -255,6 +255,7 @@ async def _document(
         corpus=known.name,
         document=document,
         found=found,
+        url=web_address(found.url),
         day=day_of(found.created_at),
         date_text=visitor.words.date(found.created_at),
         pieces=pieces_of(found.text),

@@ -11,7 +11,8 @@ from bot.face import FaceFailed, Status
 from bot.web.application import create_application
 from bot.web.desk import Desk
 
-_CLOSE_SECONDS = 2.0
+_FINISH_SECONDS = 2  # for what is under way when it stops
+_CLOSE_SECONDS = 3.0
 _IDLE_SECONDS = 20  # after which a silent connection is closed
 _WAITING = 256  # connections that the system keeps until they are taken
 
@@ -42,6 +43,7 @@ class WebService:
                 forwarded_allow_ips=list(web.trusted_proxies),
                 server_header=False,
                 timeout_keep_alive=_IDLE_SECONDS,
+                timeout_graceful_shutdown=_FINISH_SECONDS,
             )
         )
         self._serving: asyncio.Task[None] | None = None
@@ -69,7 +71,7 @@ class WebService:
             opened.close()
 
     async def stop(self, seconds: float) -> None:
-        """Take nothing new, and cut off after `seconds` what is not answered by then."""
+        """Take nothing new; what is not answered within two seconds is cut off."""
         self._server.should_exit = True
         if self._serving is None or self._serving.done():
             return

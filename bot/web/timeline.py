@@ -6,7 +6,7 @@ from datetime import UTC
 
 from bot.finding import find
 from bot.web.desk import Desk
-from bot.web.views import Piece, day_of, pieces_of
+from bot.web.views import Piece, day_of, pieces_of, web_address
 from bot.words import Words
 from db.shown import Shown
 from engine.find_types import FindHit, Found
@@ -85,7 +85,7 @@ def _entry(hit: FindHit, text: str, words: Words) -> Entry:
         day=day_of(found.created_at),
         date_text=words.date(found.created_at.astimezone(UTC)),
         author=found.author,
-        url=found.url,
+        url=web_address(found.url),
         lang=found.lang,
         pieces=pieces_of(text),
     )

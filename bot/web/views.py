@@ -35,6 +35,7 @@ class CardView:
     """A hit as its card shows it."""
 
     hit: HitView
+    url: str | None
     id: str
     corpus: str
     lang: str | None
@@ -60,6 +61,7 @@ def card_view(
     view, found = hit_view(hit, until, words), hit.candidate
     return CardView(
         hit=view,
+        url=web_address(found.url),
         id=found.external_id,
         corpus=corpus,
         lang=found.lang,
@@ -85,6 +87,11 @@ def pieces_of(text: str) -> list[Piece]:
         said, ended, after = part.partition(MARK_ENDS)
         pieces += [Piece(_plain(said), marked=bool(ended)), Piece(_plain(after), marked=False)]
     return [piece for piece in pieces if piece.text]
+
+
+def web_address(url: str | None) -> str | None:
+    """Return an address that a page may link to: one of the web, whatever a text came with."""
+    return url if url and url.startswith(("https://", "http://")) else None
 
 
 def day_of(moment: datetime) -> str:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.bot.web.stage import WebStage, web_stage
-from tests.scenarios.stage import TWEETS, load_tweets
+from tests.scenarios.stage import TWEETS, Stage, load_tweets, staged
 
 
 @pytest.fixture
@@ -26,4 +26,11 @@ async def coffee_url(database_url: str) -> str:
 async def coffee_web(coffee_url: str) -> AsyncIterator[WebStage]:
     """Eight tweets about coffee."""
     async with web_stage({"DATABASE_URL": coffee_url}) as stage:
+        yield stage
+
+
+@pytest.fixture
+async def stage(database_url: str) -> AsyncIterator[Stage]:
+    """Telegram around a bot that does not run yet."""
+    async with staged(database_url) as stage:
         yield stage

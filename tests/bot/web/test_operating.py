@@ -1,0 +1,172 @@
+"""Health, figures, and what admins may do."""
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from bot.settings import Settings, load_settings
+from engine.errors import SettingsError
+from tests.bot.web.stage import WebStage, speaking, web_stage
+from tests.fakes.model import ModelServer, answer, failure, scoring
+from tests.scenarios.stage import HEADLINE, judged_by_words
+
+
+class TestHealth:
+    async def test_tells_which_faces_hear(self, coffee_web: WebStage) -> None:
+        assert await coffee_web.json("/healthz") == {
+            "status": "ok",
+            "faces": {"slack": {"listening": False, "way": "HTTP"}},
+        }
+
+    async def test_without_a_database_it_is_well_but_not_ready(self, coffee_web: WebStage) -> None:
+        assert await coffee_web.json("/readyz") == {"status": "ready"}
+        await coffee_web.app.database.close()
+        assert (await coffee_web.get("/healthz")).status_code == 200
+        answered = await coffee_web.get("/readyz")
+        assert (answered.status_code, answered.headers["Retry-After"]) == (503, "5")
+        assert answered.json()["message"] == "The database does not answer."
+
+
+class TestMetrics:
+    async def test_count_what_was_asked_and_judged(self, coffee_url: str) -> None:
+        steps = [scoring(judged_by_words), answer("no JSON at all"), failure(500)]
+        async with ModelServer(steps) as model:
+            environ = {
+                "DATABASE_URL": coffee_url,
+                "PRESAGIO_LLM__BASE_URL": model.base_url,
+                "PRESAGIO_LLM__RETRIES": "0",
+            }
+            async with web_stage(environ) as stage:
+                for headline in (HEADLINE, HEADLINE, "coffee harvest", "coffee moon", "zebra"):
+                    await stage.json("/api/prophecy", headline=headline)
+                await stage.problem("/api/nowhere/secret", 404)
+                figures = await _figures(stage)
+        assert figures["presagio_searches_total", "found=something,mode=lexical"] == 4
+        assert figures["presagio_searches_total", "found=nothing,mode=lexical"] == 1
+        assert figures["presagio_judgments_total", "outcome=judged"] == 1
+        assert figures["presagio_judgments_total", "outcome=cached"] == 1
+        assert figures["presagio_judgments_total", "outcome=unjudged"] == 2
+        for stage_name, times in {"terms": 5, "retrieve": 5, "judge": 4, "whole": 5}.items():
+            assert figures["presagio_stage_seconds_count", f"stage={stage_name}"] == times
+        assert figures["presagio_model_tokens_today", "kind=prompt"] >= 7000
+        assert figures["presagio_model_cost_usd_today", ""] > 0
+        asked = "route=/api/prophecy,status=200"
+        assert figures["presagio_http_requests_total", asked] == 5
+        assert figures["presagio_http_requests_total", "route=other,status=404"] == 1
+        assert not [name for name in figures if "secret" in str(name)]
+
+    async def test_tell_of_feeds_jobs_and_deliveries(self, coffee_web: WebStage) -> None:
+        figures = await _figures(coffee_web)
+        assert figures["presagio_feeds", "state=failing"] == 0
+        assert figures["presagio_deliveries", "state=owed"] == 0
+        async with coffee_web.app.database.connection() as connection:
+            await connection.execute(
+                "INSERT INTO feed (url, configured_url, next_poll_at, created_at, failures)"
+                " VALUES ('http://a/', 'http://a/', now(), now(), 3)"
+            )
+            await connection.execute(
+                "INSERT INTO job_outcome VALUES ('poll', '2024-06-01', 'failed', 7, now(), 'x')"
+            )
+        figures = await _figures(coffee_web)
+        assert figures["presagio_feeds", "state=failing"] == 1
+        assert figures["presagio_job_runs_today", "job=poll,outcome=failed"] == 7
+
+
+class TestAdmin:
+    @pytest.fixture
+    def environ(self, coffee_url: str) -> dict[str, str]:
+        return {"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k1", "WEB_ADMIN_KEYS": "boss"}
+
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [("POST", "/api/admin/reload"), ("DELETE", "/api/admin/vectors?model=m")],
+    )
+    async def test_only_an_admin_s_key_opens_it(
+        self, environ: dict[str, str], method: str, path: str
+    ) -> None:
+        async with web_stage(environ) as stage:
+            for headers, status in (({}, 401), (speaking("k2"), 401), (speaking("k1"), 403)):
+                answered = await stage.client.request(method, path, headers=headers)
+                assert answered.status_code == status
+
+    async def test_without_admin_keys_it_opens_to_nobody(self, coffee_web: WebStage) -> None:
+        for headers in ({}, speaking(""), speaking("boss")):
+            answered = await coffee_web.client.post("/api/admin/reload", headers=headers)
+            assert answered.status_code == 401
+
+    async def test_vectors_of_a_model_go(self, environ: dict[str, str]) -> None:
+        async with web_stage(environ) as stage:
+            async with stage.app.database.connection() as connection:
+                number = await connection.fetchval(
+                    "INSERT INTO embedding_model (name, dimensions) VALUES ('old one', 3)"
+                    " RETURNING id"
+                )
+                await connection.execute(f"CREATE TABLE embedding_{number} (vector text)")
+            assert await _clear(stage, "old one") == (200, {"cleared": "old one"})
+            status, told = await _clear(stage, "old one")
+            assert (status, told["message"]) == (400, "No vectors of a model 'old one' are kept.")
+            async with stage.app.database.connection() as connection:
+                table = await connection.fetchval("SELECT to_regclass($1)", f"embedding_{number}")
+            assert table is None
+
+    async def test_settings_are_followed_as_far_as_that_needs_no_restart(
+        self, environ: dict[str, str]
+    ) -> None:
+        async with web_stage(environ) as stage:
+            hits = (await stage.client.get(_ASKED, headers=speaking("k1"))).json()["hits"]
+            assert len(hits) == 3
+            stage.settings = _with(
+                environ,
+                PRESAGIO_SEARCH__MINIMUM_LEXICAL="0.9",
+                PRESAGIO_WEB__REQUESTS_PER_MINUTE="2",
+                PRESAGIO_SLACK__HTTP_PORT="1234",
+            )
+            reloaded = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
+            assert reloaded.json() == {
+                "applied": ["search.minimum_lexical", "web.requests_per_minute"],
+                "needs_restart": ["slack.http_port"],
+            }
+            fewer = await stage.client.get(_ASKED, headers=speaking("k1"))
+            assert len(fewer.json()["hits"]) < 3
+            statuses = [
+                (await stage.client.get("/api/corpora", headers=speaking("k1"))).status_code
+                for _ in range(2)
+            ]
+            assert statuses == [200, 429]
+
+    async def test_a_mistake_in_the_file_changes_nothing(self, environ: dict[str, str]) -> None:
+        def broken() -> Settings:
+            raise SettingsError("config.toml: [search] limit must be a number.")
+
+        async with web_stage(environ) as stage:
+            stage.desk.reload_settings = broken
+            answered = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
+            assert answered.status_code == 400
+            assert "limit must be a number" in answered.json()["message"]
+            again = await stage.client.get(_ASKED, headers=speaking("k1"))
+            assert again.status_code == 200
+
+
+_ASKED = f"/api/prophecy?headline={HEADLINE}"
+
+
+def _with(environ: dict[str, str], **changes: str) -> Settings:
+    return load_settings(environ=environ | changes)
+
+
+async def _clear(stage: WebStage, model: str) -> tuple[int, dict[str, object]]:
+    answered: httpx.Response = await stage.client.delete(
+        "/api/admin/vectors", params={"model": model}, headers=speaking("boss")
+    )
+    return answered.status_code, answered.json()
+
+
+async def _figures(stage: WebStage) -> dict[tuple[str, str], float]:
+    """Return the figures by name and labels, as Prometheus reads them."""
+    answered = await stage.get("/metrics")
+    assert answered.headers["content-type"].startswith("text/plain; version=0.0.4")
+    return {
+        (sample.name, ",".join(f"{k}={v}" for k, v in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(answered.text)
+        for sample in family.samples
+    }

@@ -1,0 +1,330 @@
+"""The page, read as a browser without scripts reads it."""
+
+import itertools
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from db.pool import Database
+from tests.bot.web.stage import ADDRESS, WebStage, web_stage
+from tests.db.corpus import document, load
+from tests.scenarios.stage import HEADLINE, TWEETS
+
+HEADLINE_AND_DATE = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
+OWN = {"sec-fetch-site": "same-origin", "origin": ADDRESS}
+
+
+def read(answered: httpx.Response) -> LexborHTMLParser:
+    assert answered.status_code == 200, answered.text
+    return LexborHTMLParser(answered.text)
+
+
+def one(page: LexborHTMLParser, selector: str) -> LexborNode:
+    """Return the first node of a kind, which there must be."""
+    found = page.css_first(selector)
+    assert found is not None, selector
+    return found
+
+
+def texts(page: LexborHTMLParser, selector: str) -> list[str]:
+    return [" ".join(node.text().split()) for node in page.css(selector)]
+
+
+class TestProphecy:
+    async def test_cards_show_date_lead_time_words_and_bars(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
+        assert texts(page, "h1") == [HEADLINE]
+        assert len(page.css(".card")) == 3
+        assert TWEETS[0] in texts(page, "blockquote")
+        assert "12 years before" in texts(page, ".lead")
+        assert one(page, "#hit-1 time").attributes["datetime"] == "2010-10-28"
+        marked = texts(page, "#hit-1 mark")
+        assert {"Coffee", "prices", "record"} <= set(marked)
+        assert "my" not in marked
+        assert len(page.css("#hit-1 .bars li")) == 3
+        (whole,) = page.css("#hit-1 .bars .whole rect.fill")
+        assert 0 < int(str(whole.attributes["width"])) <= 100
+
+    async def test_endings_of_words_are_marked_too(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        await load(
+            database, "demo", [document("1", "Ships, shipping and the ship's cat")], "english"
+        )
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            page = read(await stage.get("/prophecy", headline="ship", date="2020", corpus="demo"))
+        assert texts(page, "mark") == ["Ships", "shipping", "ship"]
+
+    async def test_what_a_form_asks_gets_an_address_that_lasts(self, coffee_web: WebStage) -> None:
+        answered = await coffee_web.get("/prophecy", headline=f"  {HEADLINE}\n", date="", lang="es")
+        assert answered.status_code == 303
+        lasting = parse_qs(urlsplit(answered.headers["location"]).query)
+        assert lasting == {
+            "headline": [HEADLINE],
+            "date": ["2024-06-01"],
+            "corpus": ["demo"],
+            "lang": ["es"],
+        }
+        page = read(await coffee_web.client.get(answered.headers["location"]))
+        link = one(page, "a[rel~=bookmark]").attributes["href"]
+        assert parse_qs(urlsplit(str(link)).query) == lasting
+
+    async def test_a_link_becomes_the_headline_of_its_page(self, coffee_web: WebStage) -> None:
+        answered = await coffee_web.get("/prophecy", headline="https://example.org/news/1")
+        assert "headline=Coffee+is+dear" in answered.headers["location"]
+
+    async def test_nothing_found_is_said(self, coffee_web: WebStage) -> None:
+        asked = {**HEADLINE_AND_DATE, "headline": "Zebras"}
+        page = read(await coffee_web.get("/prophecy", **asked))
+        assert texts(page, ".nothing") == [
+            "No results, nothing spooky: no old tweet shares a word with this."
+        ]
+
+    async def test_without_a_headline_the_page_begins_anew(self, coffee_web: WebStage) -> None:
+        answered = await coffee_web.get("/prophecy", headline="  ")
+        assert (answered.status_code, answered.headers["location"]) == (303, "/")
+
+    async def test_the_picture_of_the_first_card_is_drawn(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
+        image = str(one(page, "meta[property='og:image']").attributes["content"])
+        answered = await coffee_web.client.get(image)
+        assert answered.headers["content-type"] == "image/png"
+        assert answered.content.startswith(b"\x89PNG")
+
+
+class TestEscaping:
+    HOSTILE = '<script>alert(1)</script> & "coffee" \'><img src=x onerror=alert(1)> \x02coffee'
+
+    async def test_nothing_that_was_written_becomes_markup(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        await load(database, "demo", [document("<b>", self.HOSTILE, author="<i>x</i>")], "english")
+        await database.close()
+        asked = {"headline": self.HOSTILE, "date": "2024", "corpus": "demo"}
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            prophecy = read(await stage.get("/prophecy", **asked))
+            timeline = read(await stage.get("/timeline", q="coffee", corpus="demo"))
+            strange = read(await stage.get("/timeline", q='"><script>alert(1)</script>'))
+        for page in (prophecy, timeline, strange):
+            assert [str(node.attributes.get("src"))[:8] for node in page.css("script")] == [
+                "/static/"
+            ]
+            assert not page.css("img, i")
+        assert "<script>alert(1)</script>" in texts(prophecy, "blockquote")[0]
+        assert texts(timeline, "mark") == ["coffee", "coffee"]
+
+    async def test_a_hostile_address_of_a_text_is_no_link(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        await load(database, "demo", [document("1", "coffee")], "english")
+        async with database.connection() as connection:
+            await connection.execute("UPDATE document SET url = 'javascript:alert(1)'")
+        await database.close()
+        asked = {"headline": "coffee", "date": "2024", "corpus": "demo"}
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            for path, values in (
+                ("/prophecy", asked),
+                ("/timeline", {"q": "coffee"}),
+                ("/documents/demo/1", {}),
+            ):
+                assert "javascript:" not in (await stage.get(path, **values)).text
+
+
+class TestTimeline:
+    async def test_texts_stand_in_their_years(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/timeline", q="coffee"))
+        years = texts(page, ".spans li")
+        assert years == ["2010 1", "2011 1", "2012 1", "2013 1", "2014 2"]
+        assert texts(page, "h3") == ["2010", "2011", "2012", "2013", "2014"]
+        assert all("coffee" in text.lower() for text in texts(page, ".entries blockquote"))
+        assert set(texts(page, "mark")) == {"Coffee", "coffee"}
+
+    async def test_a_short_time_is_told_by_months(self, database_url: str) -> None:
+        database = await Database.open(database_url)
+        said = {0: "coffee", 40: "more coffee please", 130: "is there no coffee"}
+        days = [document(str(day), text, day=day) for day, text in said.items()]
+        await load(database, "demo", days)
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            page = read(await stage.get("/timeline", q="coffee"))
+        assert texts(page, ".spans li") == [
+            "2010-01 1", "2010-02 1", "2010-03 0", "2010-04 0", "2010-05 1"
+        ]  # fmt: skip
+
+    async def test_the_dialect_is_understood(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/timeline", q='"harvest moon" -coffee'))
+        assert texts(page, "blockquote") == ["The harvest moon is high."]
+        page = read(await coffee_web.get("/timeline", q="coffee ghost:yes"))
+        assert '"ghost:" is no filter' in texts(page, ".notice")[0]
+
+    async def test_nothing_found_is_said(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/timeline", q="zebra"))
+        assert texts(page, ".nothing") == ["No text says that."]
+
+
+class TestVotes:
+    async def test_a_vote_counts_once_a_visitor_and_shows_on_the_wall(
+        self, coffee_web: WebStage
+    ) -> None:
+        page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
+        form = {
+            str(field.attributes["name"]): str(field.attributes["value"])
+            for field in page.css("#hit-1 .vote input")
+        }
+        voted = await _vote(coffee_web, form, "up")
+        assert voted.status_code == 303
+        cookie = voted.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+        await _vote(coffee_web, form, "up")
+        page = read(await coffee_web.client.get(voted.headers["location"]))
+        assert texts(page, "#hit-1 .vote b") == ["1", "0"]
+        wall = read(await coffee_web.get("/wall"))
+        assert texts(wall, ".headline a") == [HEADLINE]
+        assert TWEETS[0] in texts(wall, "blockquote")
+        await _vote(coffee_web, form, "down")  # the same visitor thinks again
+        assert texts(read(await coffee_web.get("/wall")), ".card") == []
+        coffee_web.client.cookies.clear()
+        await _vote(coffee_web, form, "down")  # another visitor
+        page = read(await coffee_web.client.get(voted.headers["location"]))
+        assert texts(page, "#hit-1 .vote b") == ["0", "2"]
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"sec-fetch-site": "cross-site"},
+            {"sec-fetch-site": "same-site"},
+            {"origin": "https://evil.example"},
+            {"origin": "null"},
+        ],
+    )
+    async def test_another_site_cannot_vote_in_a_visitor_s_name(
+        self, coffee_web: WebStage, headers: dict[str, str]
+    ) -> None:
+        form = {**HEADLINE_AND_DATE, "id": "1"}
+        answered = await _vote(coffee_web, form, "up", headers=headers)
+        assert answered.status_code == 403
+        assert await _votes(coffee_web) == 0
+
+    @pytest.mark.parametrize(
+        ("change", "status"),
+        [
+            ({"id": "999"}, 400),
+            ({"vote": "sideways"}, 400),
+            ({"date": ""}, 400),
+            ({"corpus": "nowhere"}, 404),
+            ({"headline": "x" * 3000}, 400),
+            ({"headline": "x" * 30_000}, 413),
+        ],
+    )
+    async def test_what_is_no_vote_is_not_counted(
+        self, coffee_web: WebStage, change: dict[str, str], status: int
+    ) -> None:
+        form = {**HEADLINE_AND_DATE, "id": "1", "vote": "up", **change}
+        answered = await coffee_web.client.post("/vote", data=form, headers=OWN)
+        assert answered.status_code == status
+        assert await _votes(coffee_web) == 0
+
+    async def test_the_wall_shows_chats_that_the_settings_name(self, coffee_url: str) -> None:
+        async with web_stage({"DATABASE_URL": coffee_url}) as stage:
+            await _vote(stage, {**HEADLINE_AND_DATE, "id": "1"}, "up")
+            async with stage.app.database.connection() as connection:
+                await connection.execute("UPDATE chat SET platform='slack', external_id='C:1'")
+            assert not read(await stage.get("/wall")).css(".card")
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__WALL": '["slack:C:1", "slack:C2"]'}
+        async with web_stage(environ) as stage:
+            assert len(read(await stage.get("/wall")).css(".card")) == 1
+
+
+class TestEveryPage:
+    PATHS = ("/", "/prophecy?headline=coffee&date=2024-01-01&corpus=demo", "/timeline",
+             "/timeline?q=coffee", "/wall", "/documents/demo/1")  # fmt: skip
+
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_asks_no_other_server_and_holds_no_script_or_style(
+        self, coffee_web: WebStage, path: str
+    ) -> None:
+        answered = await coffee_web.get(path)
+        page = read(answered)
+        loaded = [
+            str(node.attributes.get("src") or node.attributes.get("href"))
+            for node in page.css("script, link, img, iframe, source, video, audio")
+        ]
+        assert loaded
+        assert all(one.startswith("/static/") for one in loaded)
+        assert not page.css("style, [style], [onclick], script:not([src])")
+        policy = answered.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answered.headers["x-content-type-options"] == "nosniff"
+        for one in loaded:
+            assert (await coffee_web.client.get(one)).status_code == 200
+
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_speaks_both_languages(self, coffee_web: WebStage, path: str) -> None:
+        spanish = await coffee_web.client.get(path, headers={"accept-language": "es-AR,es;q=0.9"})
+        page = read(spanish)
+        assert one(page, "html").attributes["lang"] == "es"
+        assert texts(page, "nav a") == ["Profecía", "Cronología", "Muro"]
+        english = next(a for a in page.css("footer a") if a.attributes.get("hreflang") == "en")
+        other = read(await coffee_web.client.get(str(english.attributes["href"])))
+        assert one(other, "html").attributes["lang"] == "en"
+        links = [str(a.attributes["href"]) for a in other.css("nav a")]
+        assert all(link.endswith("?lang=en") for link in links)
+
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_has_what_a_screen_reader_needs(self, coffee_web: WebStage, path: str) -> None:
+        page = read(await coffee_web.get(path))
+        assert len(page.css("h1")) == 1
+        assert len(page.css("main")) == 1
+        levels = [int(str(node.tag)[1]) for node in page.css("h1, h2, h3, h4")]
+        assert all(b - a <= 1 for a, b in itertools.pairwise(levels)), levels
+        labelled = {label.attributes.get("for") for label in page.css("label")}
+        fields = page.css("textarea, select, input:not([type=hidden])")
+        assert {field.attributes.get("id") for field in fields} <= labelled
+        ids = [node.attributes["id"] for node in page.css("[id]")]
+        assert len(ids) == len(set(ids))
+
+    async def test_what_fails_is_told_on_a_page(self, coffee_web: WebStage) -> None:
+        answered = await coffee_web.get("/nowhere")
+        assert answered.status_code == 404
+        assert texts(LexborHTMLParser(answered.text), "h1") == ["That did not work"]
+        answered = await coffee_web.get("/documents/nowhere/1", lang="es")
+        assert answered.status_code == 404
+        assert texts(LexborHTMLParser(answered.text), "h1") == ["No ha funcionado"]
+
+    async def test_crawlers_are_kept_from_what_is_dear(self, coffee_web: WebStage) -> None:
+        robots = (await coffee_web.get("/robots.txt")).text.splitlines()
+        assert "Disallow: /prophecy" in robots
+
+    async def test_there_is_none_where_it_is_switched_off(self, coffee_url: str) -> None:
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__PAGE": "false"}
+        async with web_stage(environ) as stage:
+            for path in ("/", "/wall", "/static/page.css"):
+                assert await stage.problem(path, 404) == "Not Found."
+            assert (await stage.get("/api/corpora")).status_code == 200
+
+
+async def test_of_several_corpora_one_is_chosen(database_url: str) -> None:
+    database = await Database.open(database_url)
+    await load(database, "small", [document("1", "coffee")])
+    await load(database, "large", [document("1", "coffee"), document("2", "tea")])
+    await load(database, "news", [document(str(n), "coffee") for n in range(3)])
+    await database.close()
+    async with web_stage({"DATABASE_URL": database_url}) as stage:
+        page = read(await stage.get("/"))
+        assert texts(page, "option") == ["large", "small"]
+        assert texts(page, "option[selected]") == ["large"]
+        page = read(await stage.get("/timeline", q="coffee", corpus="news"))
+        assert texts(page, "option[selected]") == ["news"]
+
+
+async def _vote(
+    stage: WebStage, form: dict[str, str], value: str, *, headers: dict[str, str] | None = None
+) -> httpx.Response:
+    return await stage.client.post("/vote", data={**form, "vote": value}, headers=headers or OWN)
+
+
+async def _votes(stage: WebStage) -> int:
+    async with stage.app.database.connection() as connection:
+        return int(await connection.fetchval("SELECT count(*) FROM vote"))

@@ -1,0 +1,128 @@
+"""The web face as `presagio serve` runs it: real sockets, beside the other faces."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+
+from bot.face import FaceFailed
+from bot.web.service import WebService
+from tests.bot.web.stage import web_stage
+from tests.fakes.model import ModelServer, scoring, slow
+from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
+
+_SECONDS = 20
+
+
+@dataclass
+class Served:
+    """A service that runs, and what it said."""
+
+    service: WebService
+    running: asyncio.Task[None]
+    said: list[str] = field(default_factory=list)
+
+
+@asynccontextmanager
+async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
+    """Lend a service that listens on a free port of 127.0.0.1."""
+    settings = {f"PRESAGIO_WEB__{name.upper()}": value for name, value in web.items()}
+    async with web_stage({"PRESAGIO_WEB__PORT": "0", **environ, **settings}) as stage:
+        said: list[str] = []
+        service = WebService(stage.desk, said=said.append)
+        running = asyncio.create_task(service.run())
+        async with asyncio.timeout(_SECONDS):
+            while not service.status().listening and not running.done():  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0.01)
+        try:
+            yield Served(service, running, said)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            assert not service.status().listening
+
+
+async def test_it_says_where_it_is_and_answers_there(coffee_url: str) -> None:
+    async with served({"DATABASE_URL": coffee_url}) as one, httpx.AsyncClient() as client:
+        assert one.said == [f"The web page is at {one.service.address}"]
+        answered = await client.get(one.service.address)
+        assert answered.status_code == 200
+        assert "server" not in answered.headers
+        # Over a socket too, hostile bytes are an answer and no breakdown.
+        strange = await client.get(f"{one.service.address}api/documents/demo/%ff%00%2e%2e")
+        assert strange.status_code == 404
+
+
+async def test_a_port_that_is_taken_is_said(coffee_url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        async with served({"DATABASE_URL": coffee_url}, port=port) as one:
+            with pytest.raises(FaceFailed, match=f"cannot listen on 127.0.0.1 port {port}"):
+                await one.running
+
+
+async def test_what_is_under_way_is_answered_when_it_ends(coffee_url: str) -> None:
+    async with ModelServer([slow(1.0, scoring(judged_by_words))]) as model:
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+        async with served(environ) as one, httpx.AsyncClient() as client:
+            asking = asyncio.create_task(
+                client.get(f"{one.service.address}api/prophecy", params={"headline": HEADLINE})
+            )
+            await model.until_asked(1)
+            one.running.cancel()
+            assert (await asking).json()["judged"]
+            with pytest.raises(httpx.ConnectError):
+                await client.get(one.service.address)
+
+
+async def test_what_hangs_is_cut_off(coffee_url: str) -> None:
+    async with ModelServer([slow(60.0, scoring(judged_by_words))]) as model:
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+        async with served(environ) as one, httpx.AsyncClient(timeout=60) as client:
+            asking = asyncio.create_task(
+                client.get(f"{one.service.address}api/prophecy", params={"headline": HEADLINE})
+            )
+            await model.until_asked(1)
+            started = asyncio.get_running_loop().time()
+            one.running.cancel()
+            await asyncio.gather(one.running, return_exceptions=True)
+            assert asyncio.get_running_loop().time() - started < 8
+            async with asyncio.timeout(5):
+                answered = (await asyncio.gather(asking, return_exceptions=True))[0]
+            assert isinstance(answered, httpx.HTTPError) or answered.status_code >= 500
+
+
+async def test_only_a_trusted_proxy_is_believed(coffee_url: str) -> None:
+    limits = {"requests_per_minute": "1"}
+    for proxies, statuses in (("[]", [200, 429]), ('["127.0.0.1"]', [200, 200])):
+        async with (
+            served({"DATABASE_URL": coffee_url}, trusted_proxies=proxies, **limits) as one,
+            httpx.AsyncClient() as client,
+        ):
+            answered = [
+                await client.get(
+                    f"{one.service.address}api/corpora",
+                    headers={"X-Forwarded-For": f"192.0.2.{number}"},
+                )
+                for number in range(2)
+            ]
+            assert [each.status_code for each in answered] == statuses
+
+
+async def test_it_serves_beside_a_chat_and_counts_what_is_asked_there(stage: Stage) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    stage.environment |= {"PRESAGIO_WEB__ENABLED": "true", "PRESAGIO_WEB__PORT": str(port)}
+    async with stage.serving(), httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        alice = stage.telegram.user("Alice")
+        asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
+        await asked.answer()
+        faces = (await client.get("/healthz")).json()["faces"]
+        assert faces["telegram"]["listening"]
+        assert faces["web"]["listening"]
+        figures = (await client.get("/metrics")).text
+        assert 'presagio_searches_total{found="something",mode="lexical"} 1.0' in figures
