@@ -22,6 +22,7 @@ class Post:
     key: str
     content: str
     chosen: Sequence[Chosen]
+    picture: str | None = None  # content of a second message, which follows this one
 
 
 async def lock(
@@ -84,6 +85,9 @@ async def owe(
             for one, answer in zip(post.chosen, answers, strict=True)
         ],
     )  # fmt: skip
+    if post.picture is not None:
+        key = f"picture:{post.key}"
+        await connection.execute(sql["owe"], key, chat, subscription.thread, post.picture, now)
 
 
 def _answer(subscription: Subscription, chosen: Chosen, now: datetime) -> tuple[object, ...]:

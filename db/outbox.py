@@ -52,12 +52,14 @@ class Outbox:
         *,
         content: str | None,
         chosen: Sequence[Chosen] = (),
+        picture: str | None = None,
         now: datetime,
         repeated_after: timedelta = _REPEATED_AFTER,
     ) -> bool:
         """Decide the daily post of a chat: in one transaction the date, the delivery, its answers.
 
-        `content` is JSON; None decides that nothing is posted that day. False, and nothing is
+        `content` is JSON; None decides that nothing is posted that day. `picture` is that of a
+        second delivery, which follows: neither can bring the other twice. False, and nothing is
         stored, when the date was decided elsewhere, when the chat is gone or wants something
         else by now, or when a story or tweet among `chosen` was posted in it meanwhile: what is
         still due then is chosen again at the next tick.
@@ -71,7 +73,8 @@ class Outbox:
                 if not await connection.fetchval(self._sql["close_date"], chat, local_date, now):
                     raise Undecided  # noqa: TRY301 - it has to leave the transaction
                 if content is not None:
-                    post = Post(key=f"daily:{chat}:{local_date}", content=content, chosen=chosen)
+                    key = f"daily:{chat}:{local_date}"
+                    post = Post(key=key, content=content, chosen=chosen, picture=picture)
                     await deciding.owe(connection, subscription, post, now=now)
         except Undecided:
             return False
@@ -83,12 +86,13 @@ class Outbox:
         chosen: Chosen,
         *,
         content: str,
+        picture: str | None = None,
         now: datetime,
         repeated_after: timedelta = _REPEATED_AFTER,
     ) -> bool:
         """Decide the post of one story, in one transaction; False as with `decide_daily`."""
         key = f"story:{subscription.chat.id}:{chosen.find.story.id}"
-        post = Post(key=key, content=content, chosen=[chosen])
+        post = Post(key=key, content=content, chosen=[chosen], picture=picture)
         try:
             async with self._database.transaction() as connection:
                 await deciding.lock(
@@ -106,6 +110,7 @@ class Outbox:
         *,
         content: str,
         chosen: Sequence[Chosen],
+        picture: str | None = None,
         now: datetime,
         repeated_after: timedelta = _REPEATED_AFTER,
     ) -> bool:
@@ -119,7 +124,7 @@ class Outbox:
                 await deciding.lock_chat(
                     connection, subscription.chat, chosen, repeated_since=now - repeated_after
                 )
-                post = Post(key=key, content=content, chosen=chosen)
+                post = Post(key=key, content=content, chosen=chosen, picture=picture)
                 await deciding.owe(connection, subscription, post, now=now)
         except Undecided:
             return False

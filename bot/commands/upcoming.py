@@ -10,7 +10,7 @@ from bot.commands.registry import Command, Services, admins_only
 from bot.commands.subscribe import said_next
 from bot.cut import cut
 from bot.jobs.content import post_of, to_json
-from bot.jobs.digest import choice_for
+from bot.jobs.digest import choice_for, picture_for
 from bot.post import PostItem, post_reply
 from bot.prophecy_reply import hit_view
 from bot.reply import Reply, aside
@@ -44,6 +44,7 @@ async def _today(request: Request, services: Services) -> Reply | None:
         f"today:{wish.chat.id}:{request.event_id}",
         content=to_json(post_of(choice.chosen, day)),
         chosen=choice.chosen,
+        picture=picture_for(wish, choice.chosen),
         now=request.now,
         repeated_after=desk.deciding.again_after,
     )

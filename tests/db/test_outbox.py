@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -131,6 +131,26 @@ async def test_a_post_that_was_asked_for_is_stored_once_and_closes_no_date(
     assert not await ask("today:1:b"), "the story was posted"
     assert await decided(database) == {"digest": 0, "delivery": 1, "posted": 1, "answer": 1}
     assert (await lease_one(outbox)).delivery.thread == "9"
+
+
+async def test_a_picture_is_owed_with_its_post_and_follows_it(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    [chosen] = await some_chosen(database, 1)
+    instant = replace(subscription, mode=Mode.INSTANT)
+    assert not await outbox.decide_instant(instant, chosen, content="1", picture="2", now=NOW)
+    assert await decided(database) == dict.fromkeys(DECIDED, 0)  # the chat wants daily posts
+    assert await outbox.decide_daily(
+        subscription, TODAY, content='"post"', chosen=[chosen], picture='"picture"', now=NOW
+    )
+    said = []
+    for minute in range(2):
+        leased = await lease_one(outbox, now=NOW + timedelta(minutes=minute))
+        said.append((leased.delivery.key, leased.delivery.content))
+        assert await outbox.sent(leased, "m", now=NOW)
+    key = f"daily:{subscription.chat.id}:{TODAY}"
+    assert said == [(key, '"post"'), (f"picture:{key}", '"picture"')]
 
 
 async def test_a_chat_that_is_gone_is_decided_nothing_for_that_it_asked(
