@@ -32,7 +32,8 @@ class WebSettings(Section):
         True, description="Whether there is a page; it asks for no key. Without it, the API alone."
     )
     corpora: tuple[str, ...] = Field(
-        (), description="The only corpora that are shown; empty = all."
+        (),
+        description="The only corpora that are shown; empty = all but those of kind personal.",
     )
     wall: tuple[str, ...] = Field(
         (),
