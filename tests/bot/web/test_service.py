@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 import httpx
@@ -92,8 +92,8 @@ async def test_what_hangs_is_cut_off(coffee_url: str) -> None:
             await asyncio.gather(one.running, return_exceptions=True)
             assert asyncio.get_running_loop().time() - started < 8
             async with asyncio.timeout(5):
-                answered = (await asyncio.gather(asking, return_exceptions=True))[0]
-            assert isinstance(answered, httpx.HTTPError) or answered.status_code >= 500
+                with suppress(httpx.HTTPError):
+                    assert (await asking).status_code >= 500
 
 
 async def test_only_a_trusted_proxy_is_believed(coffee_url: str) -> None:

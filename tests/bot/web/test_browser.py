@@ -1,0 +1,138 @@
+"""The page in a real browser: with and without scripts, by keyboard, on a phone, at night."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.bot.web.browser import Browser, browsing, chromium
+from tests.bot.web.test_service import served
+from tests.scenarios.stage import HEADLINE, TWEETS
+
+PHONE, DESKTOP = (360, 740), (1280, 900)
+PATHS = (
+    "",
+    "prophecy?headline=Coffee+prices&date=2024-01-01&corpus=demo",
+    "timeline?q=coffee",
+    "wall",
+    "documents/demo/1",
+    "nowhere",
+)
+CARDS = "document.querySelectorAll('.card').length"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A browser, and where the page is."""
+
+    browser: Browser
+    address: str
+
+    async def open(self, path: str) -> None:
+        await self.browser.open(self.address + path)
+
+    async def read(self, expression: str) -> object:
+        return await self.browser.read(expression)
+
+
+@pytest.fixture
+async def visit(coffee_url: str) -> AsyncIterator[Visit]:
+    """A visit that ends without a complaint of the browser, and without another server asked."""
+    program = chromium()
+    if program is None:
+        pytest.skip("there is no chromium")
+    async with served({"DATABASE_URL": coffee_url}) as one, browsing(program) as browser:
+        await browser.look_like(width=DESKTOP[0], height=DESKTOP[1])
+        yield Visit(browser, one.service.address)
+        own = (one.service.address, "data:", "about:")
+        foreign = [url for url in browser.asked if not url.startswith(own)]
+        assert foreign == []
+        assert browser.complaints == []
+
+
+async def ask(visit: Visit) -> None:
+    await visit.open("")
+    await visit.browser.click("#headline")
+    await visit.browser.write(HEADLINE)
+
+
+async def require_answer(visit: Visit) -> None:
+    assert await visit.read("document.querySelector('h1').innerText") == HEADLINE
+    assert await visit.read(CARDS) == 3
+    assert await visit.read("document.querySelector('blockquote').innerText") == TWEETS[0]
+    assert await visit.read("document.querySelector('mark').innerText") == "Coffee"
+    assert "date=" in str(await visit.read("location.search"))
+
+
+async def test_a_headline_is_asked_voted_for_and_found_on_the_wall(visit: Visit) -> None:
+    await ask(visit)
+    await visit.browser.press("Enter", "\r")
+    await visit.browser.load()
+    await require_answer(visit)
+    await visit.browser.click("#hit-1 .vote button")
+    await visit.browser.load()
+    assert await visit.read("document.querySelector('#hit-1 .vote b').innerText") == "1"
+    await visit.browser.click("nav a:last-child")
+    await visit.browser.load()
+    await visit.browser.click(".headline a")
+    await visit.browser.load()
+    await require_answer(visit)
+
+
+async def test_the_same_without_scripts(visit: Visit) -> None:
+    await visit.browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    await ask(visit)
+    await visit.browser.click("form.ask button")
+    await visit.browser.load()
+    await require_answer(visit)
+    await visit.browser.click("#hit-1 .vote button")
+    await visit.browser.load()
+    assert await visit.read("document.querySelector('#hit-1 .vote b').innerText") == "1"
+
+
+async def test_the_keyboard_reaches_everything_and_is_seen(visit: Visit) -> None:
+    await visit.open(PATHS[1])
+    reached: list[object] = []
+    for _ in range(60):
+        await visit.browser.press("Tab")
+        if await visit.read("document.activeElement === document.body"):
+            break
+        reached.append(await visit.read("document.activeElement.outerHTML"))
+        outlined = "getComputedStyle(document.activeElement).outlineStyle !== 'none'"
+        assert await visit.read(outlined), reached[-1]
+    assert "skip" in str(reached[0])
+    wanted = "a[href], button:not([hidden]), textarea, summary, input:not([type=hidden]), select"
+    for name in ("a", "button", "textarea", "summary", "input"):
+        there = await visit.read(f"[...document.querySelectorAll({wanted!r})]"
+                                 f".filter(one => one.matches({name!r})).length")  # fmt: skip
+        assert len({one for one in reached if str(one).startswith(f"<{name}")}) > 0
+        assert there
+    await visit.open(PATHS[1])
+    await visit.browser.press("Tab")
+    await visit.browser.press("Enter", "\r")
+    assert await visit.read("document.activeElement.id") == "content"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+async def test_every_page_fits_every_screen_by_day_and_by_night(visit: Visit, dark: bool) -> None:
+    colours = set()
+    for width, height in (PHONE, DESKTOP):
+        await visit.browser.look_like(width=width, height=height, dark=dark)
+        for path in PATHS:
+            await visit.open(path)
+            fits = "{0}.scrollWidth <= {0}.clientWidth".format("document.documentElement")
+            assert await visit.read(fits), (path, width)
+            colours.add(await visit.read("getComputedStyle(document.body).backgroundColor"))
+    assert colours == {"rgb(24, 22, 19)" if dark else "rgb(244, 239, 230)"}
+    visit.browser.complaints[:] = [one for one in visit.browser.complaints if "404" not in one]
+
+
+async def test_what_a_thumb_meets_is_large_enough(visit: Visit) -> None:
+    await visit.browser.look_like(width=PHONE[0], height=PHONE[1])
+    await visit.open(PATHS[1])
+    small = await visit.read(
+        "[...document.querySelectorAll('button:not(.copy), input:not([type=hidden]), textarea,"
+        " select, nav a')].filter(one => one.getBoundingClientRect().height < 40)"
+        ".map(one => one.outerHTML)"
+    )
+    assert small == []

@@ -1,0 +1,70 @@
+"""The OpenAPI document holds: whatever is sent, nothing is answered that it does not describe."""
+
+import asyncio
+import os
+import sysconfig
+from pathlib import Path
+
+import httpx
+
+from bot.web.application import create_application
+from tests.bot.web.stage import WebStage
+from tests.bot.web.test_service import served
+
+PROGRAM = Path(sysconfig.get_path("scripts")) / "schemathesis"
+CHECKS = (
+    "not_a_server_error,status_code_conformance,content_type_conformance,"
+    "response_schema_conformance,negative_data_rejection,unsupported_method,ignored_auth"
+)
+OPERATIONS = {
+    ("/api/search", "get"): {200, 400, 401, 404, 429, 503},
+    ("/api/prophecy", "get"): {200, 400, 401, 404, 429, 503},
+    ("/api/ask", "get"): {200, 400, 401, 404, 429, 503},
+    ("/api/corpora", "get"): {200, 401, 429, 503},
+    ("/api/documents/{corpus}/{id}", "get"): {200, 400, 401, 404, 429, 503},
+    ("/api/admin/vectors", "delete"): {200, 400, 401, 403, 429, 503},
+    ("/api/admin/reload", "post"): {200, 400, 401, 403, 429, 503},
+    ("/healthz", "get"): {200},
+    ("/readyz", "get"): {200, 503},
+    ("/metrics", "get"): {200, 401, 429, 503},
+}
+
+
+async def test_every_status_is_described_with_an_example(coffee_web: WebStage) -> None:
+    written = create_application(coffee_web.desk).openapi()
+    told = {
+        (path, method): operation["responses"]
+        for path, operations in written["paths"].items()
+        for method, operation in operations.items()
+    }
+    statuses = {key: {int(status) for status in responses} for key, responses in told.items()}
+    assert statuses == OPERATIONS
+    for responses in told.values():
+        for status, response in responses.items():
+            if status != "200":
+                example = response["content"]["application/json"]["example"]
+                assert example["status"] == int(status)
+                assert example["message"]
+            if status in {"429", "503"}:
+                assert "Retry-After" in response["headers"]
+
+
+async def test_nothing_is_answered_that_the_document_does_not_describe(
+    coffee_url: str, tmp_path: Path
+) -> None:
+    environ = {"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k", "WEB_ADMIN_KEYS": "boss"}
+    rates = {"requests_per_minute": "-1", "answers_per_minute": "-1"}
+    async with served(environ, **rates) as one:
+        running = await asyncio.create_subprocess_exec(
+            PROGRAM, "run", f"{one.service.address}openapi.json",
+            "--header", "Authorization: Bearer boss", "--checks", CHECKS,
+            "--max-examples", "8", "--seed", "1", "--no-color",
+            cwd=tmp_path, env=dict(os.environ), stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        async with asyncio.timeout(180):
+            said, _ = await running.communicate()
+        assert running.returncode == 0, said.decode()[-4000:]
+        assert b"Tested: 10" in said
+        async with httpx.AsyncClient() as client:  # nothing that was sent has broken it
+            assert (await client.get(f"{one.service.address}readyz")).status_code == 200
