@@ -16,8 +16,8 @@ SMALL = Size(
     kills=5,
     restarts=1,
     pause=0.7,
-    rate=20,
-    daily_after=timedelta(minutes=6),
+    rate=10,  # faster, and a busy machine takes longer than the time for one delivery
+    daily_after=timedelta(minutes=4),
 )
 
 
