@@ -70,7 +70,7 @@ class Answerer:
             return self._extracted(question, gathered, said)
         claims = said.answer.claims
         kept = [one for one in claims if one.passages or self._settings.uncited == "mark"]
-        if claims and not any(one.passages for one in claims) and not kept:
+        if claims and not kept:
             notice = "Not answered by the model: what it wrote cites no source."
             return self._extracted(question, gathered, replace(said, notice=notice))
         outcome = Outcome.ANSWERED if kept else Outcome.SILENT

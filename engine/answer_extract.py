@@ -10,7 +10,7 @@ from engine.plain_text import without_links
 from engine.sentences import sentences
 from engine.wording import Wording
 
-_LONGEST_READ = 20_000  # characters of a passage
+_LONGEST_READ = 6000  # characters of a passage: many short sentences take long to weigh
 _LONGEST_QUOTE = 300
 _FEWEST_LETTERS = 3
 

@@ -29,34 +29,44 @@ async def gather(
     searched alone and together with the last of them, and the rankings are joined: "and in
     2015?" needs the words before it, a new subject does not. Raises the errors of the search index.
     """
-    rankings: list[list[_Key]] = []
-    known: dict[_Key, Passage] = {}
-    found: list[Prophecy] = []
-    for text in _texts(question):
-        passages: list[Passage] = []
-        for corpus in corpora:
-            prophecy = await prophet.prophesy(
-                corpus,
-                read_headline(text),
-                limit=limit,
-                now=now,
-                filters=filters,
-                judged=False,
-                mode=mode,
-            )
-            found.append(prophecy)
-            passages += [Passage(corpus=corpus.name, hit=hit) for hit in prophecy.hits]
-        passages.sort(key=lambda one: -round(one.hit.score, 9))  # stable: corpora as they are named
-        rankings.append([_key(one) for one in passages])
-        for one in passages:
-            known[_key(one)] = _better(one, known)
+    asked = [
+        await prophet.prophesy(
+            corpus,
+            read_headline(text),
+            limit=limit,
+            now=now,
+            filters=filters,
+            judged=False,
+            mode=mode,
+        )
+        for text in _texts(question)
+        for corpus in corpora
+    ]
+    by_meaning = [one for one in asked if one.embedding_model]
     return Gathered(
         corpora=tuple(corpus.name for corpus in corpora),
-        passages=[known[key] for key in fused(rankings)[:limit]],
-        mode=next((one.mode for one in found if one.mode is not Mode.LEXICAL), Mode.LEXICAL),
-        embedding_model=next((one.embedding_model for one in found if one.embedding_model), None),
-        notice=_notice(found),
+        passages=_best(asked, len(corpora))[:limit],
+        mode=by_meaning[0].mode if by_meaning else Mode.LEXICAL,
+        embedding_model=by_meaning[0].embedding_model if by_meaning else None,
+        notice=_notice(asked),
     )
+
+
+def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
+    """Join what `corpora` answered to the first text, to the next, and so on."""
+    rankings: list[list[_Key]] = []
+    known: dict[_Key, Passage] = {}
+    for start in range(0, len(asked), corpora):
+        found = [
+            Passage(corpus=one.corpus, hit=hit)
+            for one in asked[start : start + corpora]
+            for hit in one.hits
+        ]
+        found.sort(key=lambda one: -round(one.hit.score, 9))  # stable: corpora as they are named
+        rankings.append([_key(one) for one in found])
+        for one in found:
+            known[_key(one)] = _better(one, known)
+    return [known[key] for key in fused(rankings)]
 
 
 def _texts(question: Question) -> list[str]:
