@@ -10,6 +10,8 @@ from engine.types import Candidate, Flag
 _REPOST = re.compile(r"^\W*rt @\w+:?\s*", re.IGNORECASE)
 _LINK = re.compile(r"https?://\S+")
 _NOT_WORD = re.compile(r"\W+")
+# Characters by which texts are told apart: articles would be compared for seconds.
+_COMPARED = 5_000
 
 
 def distinct(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[Candidate]:
@@ -29,7 +31,8 @@ def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[li
     groups: list[list[Candidate]] = []
     for candidate in candidates:
         # Texts without a word are the same only as they stand.
-        key = bare(candidate.text) or candidate.text
+        text = candidate.text[:_COMPARED]
+        key = bare(text) or text
         found = process.extractOne(key, keys, scorer=fuzz.ratio, score_cutoff=similarity)
         if found is None:
             keys.append(key)

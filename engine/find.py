@@ -105,8 +105,9 @@ class Finder:
         languages = corpus.languages or (corpus.language,)
         plan = wanted(looked_for, languages, readings, corpus.documents)
         required = conditions(query.filters)
-        profile = self._settings.profiles.get(corpus.kind)
-        if profile is None or plan.plan is not Plan.RANKED:
+        ranks = plan.plan is Plan.RANKED
+        profile = self._settings.profiles.get(corpus.kind) if ranks else None
+        if profile is None:
             stages = await self._retrieved(corpus, plan, required, limit)
         else:
             asked = Question(

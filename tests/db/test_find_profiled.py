@@ -152,3 +152,13 @@ async def test_a_domain_that_is_excluded_leaves_pages_of_no_domain_in(database: 
     assert set(ids(await finder.find(corpus, asked))) == {"a", "n"}
     both = parse_query("domain:example.org")
     assert set(ids(await finder.find(corpus, both))) == {"a", "b"}
+
+
+async def test_without_a_word_the_newest_come_first_and_no_profile_ranks(
+    database: Database,
+) -> None:
+    await fill(database, "c", Kind.SOCIAL, documents())
+    found = await find(database, LIKED, "platform:mastodon")
+    moments = [hit.created_at for hit in found.hits]
+    assert moments == sorted(moments, reverse=True)
+    assert (found.counts.candidates, found.hits[0].score, found.hits[0].parts) == (None, None, {})
