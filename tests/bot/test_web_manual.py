@@ -1,0 +1,75 @@
+"""docs/web.md: its examples answer, its tables are what there is."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.settings.web import WebSettings
+from bot.web.application import create_application
+from bot.web.parameters import AskParameters, ProphecyParameters, SearchParameters
+from bot.web.timeline import MOST
+from tests.bot.web.stage import WebStage, web_stage
+
+MANUAL = (Path(__file__).parents[2] / "docs" / "web.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r'^curl "http://127\.0\.0\.1:8080(/[^"]+)"$', MANUAL, re.MULTILINE)
+ROWS = dict(re.findall(r"^\| `\w+ (/\S+)` \| (.*) \|$", MANUAL, re.MULTILINE))
+
+
+@pytest.fixture
+async def web(demo: str) -> AsyncIterator[WebStage]:
+    async with web_stage({"DATABASE_URL": demo}) as stage:
+        yield stage
+
+
+def test_the_manual_holds_what_is_read_from_it() -> None:
+    assert (len(EXAMPLES), len(ROWS)) == (6, 10)
+    web = WebSettings()
+    assert f"http://{web.host}:{web.port}/" in MANUAL
+    assert f"ask {web.requests_per_minute} times a minute, and {web.answers_per_minute}" in MANUAL
+    assert f"Of more than {MOST} the best {MOST} are shown." in MANUAL
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+async def test_the_examples_find_something(web: WebStage, example: str) -> None:
+    answer = await web.json(example)
+    for found in ("hits", "sources", "corpora"):
+        assert answer.get(found, True)
+
+
+async def test_every_path_and_status_is_in_the_tables(web: WebStage) -> None:
+    written = create_application(web.desk).openapi()["paths"]
+    assert set(ROWS) == set(written)
+    statuses = {
+        status
+        for operations in written.values()
+        for operation in operations.values()
+        for status in operation["responses"]
+    }
+    assert set(re.findall(r"^\| (\d{3}) \|", MANUAL, re.MULTILINE)) == statuses - {"200"}
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters"),
+    [
+        ("/api/search", SearchParameters),
+        ("/api/prophecy", ProphecyParameters),
+        ("/api/ask", AskParameters),
+    ],
+)
+def test_every_parameter_is_in_the_table(
+    path: str, parameters: type[SearchParameters | ProphecyParameters | AskParameters]
+) -> None:
+    named = set(re.findall(r"`(\w+)`", ROWS[path]))
+    assert named == set(parameters.model_fields)
+    limit = parameters.model_fields["limit"]
+    low, high = (getattr(one, name) for one, name in zip(limit.metadata, ("ge", "le"), strict=True))
+    assert f"`limit` ({limit.default}; {low}-{high})" in ROWS[path]
+
+
+async def test_the_figures_are_those_there_are(web: WebStage) -> None:
+    told = set(re.findall(r"`(presagio_\w+)`", MANUAL))
+    text = (await web.get("/metrics")).text
+    there = set(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE))
+    assert told == {name for name in there if not name.endswith("_created")}
