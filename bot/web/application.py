@@ -14,7 +14,7 @@ from bot.web import admin, api, health
 from bot.web.desk import Desk
 from bot.web.documented import describe
 from bot.web.failures import failure_of
-from bot.web.headers import Counted, SafeHeaders
+from bot.web.headers import Counted, LocalNames, SafeHeaders, is_local
 from bot.web.pages import add_pages, failure_page
 from engine.errors import PresagioError
 
@@ -45,6 +45,9 @@ def create_application(desk: Desk) -> FastAPI:
             allow_methods=["GET"],
             allow_headers=["Authorization"],
         )
+    web = desk.settings.web
+    if is_local(web.host) and not web.trusted_proxies:
+        app.add_middleware(LocalNames)
     app.add_middleware(SafeHeaders)
     app.add_middleware(Counted, metrics=desk.metrics)
     described: Any = partial(describe, app)

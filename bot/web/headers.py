@@ -2,11 +2,15 @@
 
 import time
 import uuid
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.askers import asked_by
+from bot.web.failures import Problem
 from bot.web.metrics import Metrics
 from engine.search_log import Asker, Origin
 
@@ -41,6 +45,38 @@ class SafeHeaders:
             await send(message)
 
         await self._app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+
+class LocalNames:
+    """Answers those alone who came by a name of this machine.
+
+    Another site may let its own name lead to 127.0.0.1 and then read, in a visitor's browser,
+    whatever is said there: to the browser it is that site.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or is_local(Headers(scope=scope).get("host", "")):
+            await self._app(scope, receive, send)
+            return
+        problem = Problem(
+            status=400,
+            message="This name does not lead here.",
+            fix="Use localhost; behind a proxy, set web.trusted_proxies.",
+        )
+        await JSONResponse(problem.model_dump(), problem.status)(scope, receive, send)
+
+
+def is_local(host: str) -> bool:
+    """Tell whether a name with or without a port means this machine and no other."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 class Counted:

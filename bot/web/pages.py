@@ -2,27 +2,24 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
-from urllib.parse import parse_qs, urlsplit
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from bot.app import DEMO_CORPUS, NEWS_CORPUS
 from bot.card import draw_card
 from bot.commands.picture import hit_card
-from bot.dates import read_date
 from bot.engine_sentences import in_language
 from bot.prophecy_reply import prophecy_reply
 from bot.web.api import read_document
-from bot.web.desk import Desk
 from bot.web.doors import DeskOf, paced, paced_answers
 from bot.web.failures import Problem, Refusal
+from bot.web.forms import Asked, read_asked, read_form, require_same_site
 from bot.web.parameters import LONGEST_TEXT
+from bot.web.prophecies import answered, corpora_to_choose, lasting_link
 from bot.web.rendering import STATIC, render
 from bot.web.timeline import MOST, timeline
 from bot.web.views import CardView, card_view, day_of, pieces_of, web_address
@@ -32,12 +29,9 @@ from bot.words import Words
 from db.shown import Shown
 from engine.address import addressed
 from engine.errors import UsageError
-from engine.headline import read_headline
-from engine.types import Corpus, Prophecy
 
 _COOKIE = "presagio_voter"
 _COOKIE_SECONDS = 365 * 24 * 3600
-_LONGEST_FORM = 20_000  # bytes
 _PICTURE_SECONDS = 3600
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
@@ -71,36 +65,9 @@ def failure_page(request: Request, problem: Problem, headers: Mapping[str, str])
     return page
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What the form of a prophecy says; its address is the link to the answer."""
-
-    headline: str
-    date: datetime | None
-    corpus: str
-
-    @property
-    def day(self) -> str:
-        """The date as the form writes it; "" without one."""
-        return day_of(self.date) if self.date else ""
-
-
-def read_asked(values: Mapping[str, str]) -> Asked:
-    """Read the form. Raises UsageError."""
-    headline = " ".join(values.get("headline", "").split())
-    if len(headline) > LONGEST_TEXT:
-        raise UsageError(f"A headline has no more than {LONGEST_TEXT} characters.")
-    date = values.get("date", "").strip()
-    return Asked(
-        headline=headline,
-        date=read_date(date) if date else None,
-        corpus=values.get("corpus", "").strip(),
-    )
-
-
 @router.get("/")
 async def _home(request: Request, desk: DeskOf) -> Response:
-    corpora, chosen = await _corpora(desk, "")
+    corpora, chosen = await corpora_to_choose(desk, "")
     asked = Asked(headline="", date=None, corpus=chosen)
     return render(request, "home.html", asked=asked, corpora=corpora)
 
@@ -108,12 +75,12 @@ async def _home(request: Request, desk: DeskOf) -> Response:
 @router.get("/prophecy", dependencies=_DEAR)
 async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
     asked = read_asked(request.query_params)
-    corpora, chosen = await _corpora(desk, asked.corpus)
+    corpora, chosen = await corpora_to_choose(desk, asked.corpus)
     if not asked.headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
     if asked.date is None or asked.corpus != chosen or "://" in asked.headline:
-        return RedirectResponse(await _lasting_link(desk, visitor, asked, chosen), 303)
-    prophecy = await _answered(desk, asked)
+        return RedirectResponse(await lasting_link(desk, visitor, asked, chosen), 303)
+    prophecy = await answered(desk, asked)
     words, until = visitor.words, asked.date
     known = await desk.corpus(asked.corpus)
     lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
@@ -146,7 +113,7 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
 @router.get("/picture.png", dependencies=_DEAR)
 async def _picture(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
     asked = read_asked(request.query_params)
-    prophecy = await _answered(desk, asked)
+    prophecy = await answered(desk, asked)
     if not prophecy.hits:
         raise Refusal(HTTPStatus.NOT_FOUND, "Nothing foretold this.")
     card = hit_card(prophecy.hits[0], prophecy.headline.text, asked.date, desk.now(), visitor.words)
@@ -157,14 +124,14 @@ async def _picture(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respon
 
 @router.post("/vote", dependencies=_DEAR)
 async def _vote(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
-    _require_same_site(request)
-    form = await _form(request)
+    require_same_site(request)
+    form = await read_form(request)
     asked = read_asked(form)
     value = {"up": 1, "down": -1}.get(form.get("vote", ""))
     if value is None or asked.date is None:
         raise UsageError("This is no vote.")
     voter = voter_of(request.cookies.get(_COOKIE))
-    prophecy = await _answered(desk, asked)
+    prophecy = await answered(desk, asked)
     await Ballots(desk).vote(prophecy, form.get("id", ""), voter, value, now=desk.now())
     back = visitor.link(
         "/prophecy",
@@ -189,7 +156,7 @@ async def _vote(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
 @router.get("/timeline")
 async def _timeline(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
     values = request.query_params
-    corpora, chosen = await _corpora(desk, values.get("corpus", "").strip())
+    corpora, chosen = await corpora_to_choose(desk, values.get("corpus", "").strip())
     query = values.get("q", "").strip()[:LONGEST_TEXT]
     words = visitor.words
     found = await timeline(desk, query, chosen, words) if query else None
@@ -268,64 +235,3 @@ async def _robots() -> Response:
     lines = ("User-agent: *", "Disallow: /api/", "Disallow: /prophecy", "Disallow: /timeline",
              "Disallow: /picture.png", "Disallow: /documents/", "")  # fmt: skip
     return PlainTextResponse("\n".join(lines))
-
-
-async def _corpora(desk: Desk, asked: str) -> tuple[list[Corpus], str]:
-    """Return what may be chosen, and what is: of several corpora, the largest of one's own.
-
-    Raises CorpusNotFound.
-    """
-    shown = [
-        one for one in await desk.app.corpora.list() if one.name != NEWS_CORPUS or asked == one.name
-    ]
-    if asked or len(shown) < 2:
-        return shown, (await desk.corpus(asked)).name
-    configured = desk.settings.search.corpus
-    best = max(
-        shown,
-        key=lambda one: (one.name == configured, one.name != DEMO_CORPUS, one.documents, one.name),
-    )
-    return shown, best.name
-
-
-async def _lasting_link(desk: Desk, visitor: Visitor, asked: Asked, corpus: str) -> str:
-    """Return the address under which the same answer stands tomorrow."""
-    now = desk.now()
-    headline, date = asked.headline, asked.date or now
-    if "://" in headline:
-        read = await desk.read_headline(headline, now=now)
-        headline, date = read.text, asked.date or read.date or now
-    return visitor.link(
-        "/prophecy", headline=headline, date=day_of(date.astimezone(UTC)), corpus=corpus
-    )
-
-
-async def _answered(desk: Desk, asked: Asked) -> Prophecy:
-    """Answer a headline; asked again, the judge's word comes from the cache."""
-    return await desk.prophesy(
-        await desk.corpus(asked.corpus),
-        read_headline(asked.headline, date=asked.date),
-        limit=desk.settings.search.limit,
-    )
-
-
-def _require_same_site(request: Request) -> None:
-    """Refuse a vote that another site's page sends in a visitor's name."""
-    site = request.headers.get("sec-fetch-site")
-    origin = request.headers.get("origin")
-    foreign = (site not in (None, "same-origin", "none")) or (
-        origin is not None and urlsplit(origin).netloc != request.url.netloc
-    )
-    if foreign:
-        raise Refusal(HTTPStatus.FORBIDDEN, "A vote has to come from this page.")
-
-
-async def _form(request: Request) -> dict[str, str]:
-    """Read a short form. Raises Refusal."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _LONGEST_FORM:
-            raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The form is too long.")
-    read = parse_qs(body.decode("utf-8", "replace"))
-    return {name: values[-1] for name, values in read.items()}

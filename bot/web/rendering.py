@@ -56,6 +56,6 @@ def render(request: Request, template: str, *, status: int = 200, **values: obje
     return HTMLResponse(
         html,
         status,
-        {"Vary": "Accept-Language, Cookie", "Content-Language": words.language,
+        {"Vary": "Accept-Language", "Content-Language": words.language,
          "Cache-Control": "private, no-cache"},
     )  # fmt: skip

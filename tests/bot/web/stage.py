@@ -18,7 +18,7 @@ from engine.headline import read_headline
 from engine.types import Headline
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
-ADDRESS = "http://testserver"
+ADDRESS = "http://localhost:8080"
 
 
 @dataclass(kw_only=True)

@@ -328,3 +328,49 @@ async def _vote(
 async def _votes(stage: WebStage) -> int:
     async with stage.app.database.connection() as connection:
         return int(await connection.fetchval("SELECT count(*) FROM vote"))
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("localhost:8080", 200),
+        ("127.0.0.1:8080", 200),
+        ("[::1]:8080", 200),
+        ("evil.example", 400),
+        ("evil.example:8080", 400),
+        ("localhost.evil.example", 400),
+        ("192.168.0.7:8080", 400),
+        ("[::1", 400),
+        ("", 400),
+    ],
+)
+async def test_no_other_site_s_name_leads_to_this_machine(
+    coffee_web: WebStage, host: str, status: int
+) -> None:
+    for path in ("/", "/api/corpora", "/healthz"):
+        answered = await coffee_web.client.get(path, headers={"host": host})
+        assert answered.status_code == status
+
+
+async def test_behind_a_proxy_or_on_an_open_address_any_name_does(coffee_url: str) -> None:
+    for name, value in (("TRUSTED_PROXIES", '["127.0.0.1"]'), ("HOST", "0.0.0.0")):
+        async with web_stage({"DATABASE_URL": coffee_url, f"PRESAGIO_WEB__{name}": value}) as stage:
+            answered = await stage.client.get("/", headers={"host": "presagio.example"})
+            assert answered.status_code == 200
+
+
+async def test_what_nobody_foresaw_is_told_without_details(
+    coffee_web: WebStage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a secret")
+
+    monkeypatch.setattr(type(coffee_web.app.prophet), "prophesy", broken)
+    for path in ("/api/prophecy", "/prophecy"):
+        answered = await coffee_web.get(path, **HEADLINE_AND_DATE)
+        assert answered.status_code == 500
+        assert "the log describes it" in answered.text
+        assert "secret" not in answered.text
+    assert "RuntimeError" in caplog.text
+    assert "secret" not in caplog.text

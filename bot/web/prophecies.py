@@ -1,0 +1,50 @@
+"""A headline that was asked on the page: where it is looked for, and the address of its answer."""
+
+from datetime import UTC
+
+from bot.app import DEMO_CORPUS, NEWS_CORPUS
+from bot.web.desk import Desk
+from bot.web.forms import Asked
+from bot.web.views import day_of
+from bot.web.visitor import Visitor
+from engine.headline import read_headline
+from engine.types import Corpus, Prophecy
+
+
+async def corpora_to_choose(desk: Desk, asked: str) -> tuple[list[Corpus], str]:
+    """Return what may be chosen, and what is: of several corpora, the largest of one's own.
+
+    Raises CorpusNotFound.
+    """
+    shown = [
+        one for one in await desk.app.corpora.list() if one.name != NEWS_CORPUS or asked == one.name
+    ]
+    if asked or len(shown) < 2:
+        return shown, (await desk.corpus(asked)).name
+    configured = desk.settings.search.corpus
+    best = max(
+        shown,
+        key=lambda one: (one.name == configured, one.name != DEMO_CORPUS, one.documents, one.name),
+    )
+    return shown, best.name
+
+
+async def lasting_link(desk: Desk, visitor: Visitor, asked: Asked, corpus: str) -> str:
+    """Return the address under which the same answer stands tomorrow."""
+    now = desk.now()
+    headline, date = asked.headline, asked.date or now
+    if "://" in headline:
+        read = await desk.read_headline(headline, now=now)
+        headline, date = read.text, asked.date or read.date or now
+    return visitor.link(
+        "/prophecy", headline=headline, date=day_of(date.astimezone(UTC)), corpus=corpus
+    )
+
+
+async def answered(desk: Desk, asked: Asked) -> Prophecy:
+    """Answer a headline; asked again, the judge's word comes from the cache."""
+    return await desk.prophesy(
+        await desk.corpus(asked.corpus),
+        read_headline(asked.headline, date=asked.date),
+        limit=desk.settings.search.limit,
+    )

@@ -1,0 +1,39 @@
+"""What is read can be read, by day and by night."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.web.rendering import STATIC
+
+SHEET = (Path(STATIC) / "page.css").read_text(encoding="utf-8")
+LIGHT, DARK = (
+    dict(re.findall(r"--([\w-]+): (#\w+)", block))
+    for block in SHEET.split("color-scheme: light;")[:2]
+)
+READ = (
+    ("ink", "paper"), ("ink", "card"), ("ink", "tag"), ("ink", "mark"), ("quiet", "paper"),
+    ("quiet", "card"), ("quiet", "tag"), ("accent", "paper"), ("accent", "card"),
+    ("on-accent", "accent"),
+)  # fmt: skip
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of WCAG 2."""
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+    parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize(("text", "ground"), READ)
+def test_the_contrast_is_enough(colours: dict[str, str], text: str, ground: str) -> None:
+    low, high = sorted(luminance(colours[name]) for name in (text, ground))
+    assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_both_palettes_are_whole() -> None:
+    assert set(LIGHT) - {"shadow"} == set(DARK) - {"shadow"}
+    assert set(re.findall(r"var\(--([\w-]+)\)", SHEET)) - {"shadow"} <= set(LIGHT)
