@@ -52,7 +52,8 @@ def messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     """Return the HTML of the messages that show a reply; answers with hits are one message."""
     if reply.hits or reply.headline or reply.items:
         return [_answer(reply, limit)]
-    return [escaped(piece) for piece in split(unnamed(reply.text or ""), limit, utf16_length)]
+    said = "\n\n".join(part for part in (reply.text, reply.notice) if part)
+    return [escaped(piece) for piece in split(unnamed(said), limit, utf16_length)]
 
 
 def keyboard(buttons: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup | None:

@@ -99,6 +99,14 @@ def test_a_link_stays_within_its_quotes() -> None:
     assert 'href="https://x.com/&quot;onclick=&quot;alert(1)&amp;a=&lt;b&gt;"' in html
 
 
+def test_a_notice_follows_text_that_has_no_hits() -> None:
+    reply = Reply(
+        words=words_for("en"), text="Two texts say so.", notice="One filter was read as words."
+    )
+    assert messages(reply) == ["Two texts say so.\n\nOne filter was read as words."]
+    assert messages(Reply(words=words_for("en"), notice="<b>")) == ["&lt;b&gt;"]
+
+
 def test_without_buttons_there_is_no_keyboard() -> None:
     assert keyboard(()) is None
     assert keyboard(((),)) is None
