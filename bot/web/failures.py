@@ -86,6 +86,8 @@ def failure_of(error: Exception) -> Failure:
         return _failure(error.status, error.message, error.fix, error.headers)
     if isinstance(error, RequestValidationError):
         return _failure(HTTPStatus.BAD_REQUEST, *_misused(error.errors()[0]))
+    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
+        return _failure(HTTPStatus.NOT_FOUND, "There is nothing at this address.", None)
     if isinstance(error, HTTPException):
         return _failure(HTTPStatus(error.status_code), f"{error.detail}.", None, error.headers)
     for kind, status in _STATUS:

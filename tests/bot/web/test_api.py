@@ -264,7 +264,7 @@ class TestRefusals:
             assert "no corpus yet" in await stage.problem("/api/search", 404, q="coffee")
 
     async def test_unknown_paths_and_methods_are_told_as_json(self, coffee_web: WebStage) -> None:
-        assert await coffee_web.problem("/api/nothing", 404) == "Not Found."
+        assert await coffee_web.problem("/api/nothing", 404) == "There is nothing at this address."
         answered = await coffee_web.client.post("/api/search")
         assert (answered.status_code, answered.json()["message"]) == (405, "Method Not Allowed.")
 

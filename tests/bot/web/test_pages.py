@@ -301,7 +301,7 @@ class TestEveryPage:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__PAGE": "false"}
         async with web_stage(environ) as stage:
             for path in ("/", "/wall", "/static/page.css"):
-                assert await stage.problem(path, 404) == "Not Found."
+                assert await stage.problem(path, 404) == "There is nothing at this address."
             assert (await stage.get("/api/corpora")).status_code == 200
 
 
