@@ -100,9 +100,10 @@ async def test_one_of_many_leads(database: Database, hasty: None) -> None:
     for left in range(5, 0, -1):  # each that leaves is followed by one
         (leading,) = [leader for leader in leaders if leader.leads]
         leaders.remove(leading)
+        waits = {asyncio.create_task(leader.changed()) for leader in leaders}
+        await asyncio.sleep(0)  # all of them wait before there is anything to see
         await leading.__aexit__(None, None, None)
         assert not leading.leads
-        waits = {asyncio.create_task(leader.changed()) for leader in leaders}
         done, pending = await asyncio.wait(
             waits, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED
         )

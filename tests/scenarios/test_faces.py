@@ -1,6 +1,7 @@
 """What every face must do, in the same words on each: one answer to whatever a person does."""
 
 import io
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
@@ -16,6 +17,7 @@ from tests.scenarios.slack.stage import slack_staged
 from tests.scenarios.stage import HEADLINE, TWEETS, Surroundings, load_tweets, staged, surroundings
 
 COMMANDS = [command.example for command in standard_commands().commands]
+ADDRESS = re.compile(r"https?://\S+")
 
 
 @pytest.fixture(params=["telegram", "slack", "console"])
@@ -79,10 +81,16 @@ async def test_a_command_finds_as_plain_text_does(face: Talk, command: str) -> N
 
 async def test_every_command_gets_its_answer(face: Talk) -> None:
     await face.says(HEADLINE)
-    for command in COMMANDS:
+    item = f"<item><title>{HEADLINE}</title><guid>1</guid></item>"
+    face.stage.web.pages["/rss"] = page(
+        f'<rss version="2.0"><channel><title>News</title>{item}</channel></rss>'
+    )
+    for example in COMMANDS:
+        command = ADDRESS.sub(face.stage.web.url("/rss"), example)
         shown = await face.commands(command)
         assert shown.text or shown.picture, command
         assert "I know no command" not in shown.text
+    assert "/rss" in face.stage.web.asked
 
 
 async def test_help_names_every_command(face: Talk) -> None:
