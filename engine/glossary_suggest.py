@@ -6,12 +6,13 @@ It gets numbered terms and gives back pairs of numbers: no word of its own gets 
 import json
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.errors import ModelAnswerCut, ModelAnswerInvalid
+from engine.json_objects import objects
 from engine.judge_request import one_line
 from engine.llm_wire import ChatAnswer, Message, add_usage
 from engine.prompts import GLOSSARY_REPAIR, GLOSSARY_SCHEMA, GLOSSARY_SYSTEM, GLOSSARY_VERSION
@@ -25,7 +26,6 @@ logger = logging.getLogger("presagio.glossary")
 PURPOSE = "glossary"
 _LONGEST_TERM = 60  # characters
 _LONGEST_ANSWER = 64_000
-_MOST_STARTS = 64  # of JSON objects that are tried
 # What is said to mean the same as more others than this is no synonym but a topic.
 _MOST_PAIRS = 3
 
@@ -135,22 +135,8 @@ def read_pairs(
 
 def _answer(text: str) -> list[object] | None:
     """Return the entries of the last JSON object in `text` that has "pairs"."""
-    found = [one["pairs"] for one in _objects(text) if isinstance(one.get("pairs"), list)]
+    found = [pairs for one in objects(text) if isinstance(pairs := one.get("pairs"), list)]
     return found[-1] if found else None
-
-
-def _objects(text: str) -> Iterator[dict[str, list[object]]]:
-    decoder, at = json.JSONDecoder(), text.find("{")
-    for _ in range(_MOST_STARTS):
-        if at < 0:
-            return
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            end = at + 1
-        else:
-            yield value
-        at = text.find("{", end)
 
 
 def _entry(entry: object, sent: int) -> tuple[int, int, bool] | None:

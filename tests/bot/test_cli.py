@@ -463,8 +463,10 @@ class TestExamples:
         # Those that ask the web (test_cli_feeds.py), and those about groups of words that
         # somebody or a model proposed before (console/test_glossary.py).
         groups = ("approve", "reject", "remove", "suggest")
-        elsewhere = ("feeds add", "feeds remove", "feeds test")
-        elsewhere += tuple(f"glossary {name}" for name in groups)
+        elsewhere = (
+            *(f"feeds {name}" for name in ("add", "remove", "test")),
+            *(f"glossary {name}" for name in groups),
+        )
         lines = [line for line in lines if not line.startswith(elsewhere)]
         unreachable = OpmlFeed(url="http://127.0.0.1:9/feed")
         (tmp_path / "feeds.opml").write_bytes(write_opml([unreachable], title="x"))

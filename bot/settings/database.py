@@ -1,0 +1,50 @@
+"""Where the documents are kept, and addresses that may hold a password."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, SecretStr
+
+from bot.settings.section import Section
+
+_USER_PASSWORD = re.compile(r"^(\w+://[^:/?@]*:).*@", re.DOTALL)
+_QUERY_PASSWORD = re.compile(r"([?&]\w*password=)[^&]*", re.IGNORECASE)
+_DATABASE_SCHEME = re.compile(r"postgres(ql)?://")
+
+
+def masked_url(url: str) -> str:
+    """Return a database URL that may be shown: passwords become ****.
+
+    The password is taken to reach to the last @, so one that holds an unescaped @ is hidden whole.
+    """
+    if not _DATABASE_SCHEME.match(url):
+        return "****" if url else ""
+    return _QUERY_PASSWORD.sub(r"\1****", _USER_PASSWORD.sub(r"\1****@", url))
+
+
+def _database_url(url: SecretStr) -> SecretStr:
+    text = url.get_secret_value()
+    if text and not _DATABASE_SCHEME.match(text):
+        raise ValueError('must begin with "postgresql://", or be empty for the embedded server')
+    return url
+
+
+DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
+
+
+class DatabaseSettings(Section):
+    """Where the documents are kept."""
+
+    url: DatabaseUrl = Field(
+        SecretStr(""),
+        description="postgresql://user:password@host:port/name; empty starts the embedded server."
+        " The environment variable DATABASE_URL goes before it.",
+    )
+    pool_size: int = Field(4, ge=1, le=100, description="Connections that one process may open.")
+    connect_timeout: float = Field(10, gt=0, description="Seconds to wait for a connection.")
+    command_timeout: float = Field(
+        30, gt=0, description="Seconds after which this program gives a statement up."
+    )
+    statement_timeout: float = Field(
+        30, gt=0, description="Seconds after which the server stops a statement."
+    )

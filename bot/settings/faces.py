@@ -1,0 +1,69 @@
+"""What can be set about chats and the platforms they are on."""
+
+from pydantic import Field
+
+from bot.settings.section import UNLIMITED, HttpUrl, Section
+
+
+class ChatSettings(Section):
+    """Who may ask the bot, and how often. Chats and people are named "platform:id"."""
+
+    allow: tuple[str, ...] = Field((), description="The only chats that are answered; empty = all.")
+    block: tuple[str, ...] = Field((), description="Chats that are never answered.")
+    admins: tuple[str, ...] = Field(
+        (), description='People who may steer every chat, such as "telegram:42".'
+    )
+    private: tuple[str, ...] = Field(
+        (),
+        description="Chats that may also search corpora of kind personal: whoever is in such a"
+        " chat can read what is there.",
+    )
+    user_daily: int = Field(
+        100, ge=UNLIMITED, description="Requests of one person a day (UTC); -1 = no limit."
+    )
+    chat_daily: int = Field(
+        500, ge=UNLIMITED, description="Requests in one chat a day (UTC); -1 = no limit."
+    )
+    queue: int = Field(
+        500,
+        ge=1,
+        description="Requests that may be under way or wait; more are told to come later.",
+    )
+    queue_per_chat: int = Field(
+        50,
+        ge=1,
+        description="The same for one chat, so that no chat fills the queue for all others.",
+    )
+    unjudged_coverage: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Share of a headline that an unjudged tweet must cover to be said unasked.",
+    )
+
+
+class TelegramSettings(Section):
+    """The Telegram face. Its token is TELEGRAM_BOT_TOKEN."""
+
+    api_base: HttpUrl = Field(
+        "https://api.telegram.org", description="Address of the Bot API server."
+    )
+    webhook_url: str = Field(
+        "", description="Public address that Telegram pushes updates to; empty polls for them."
+    )
+    webhook_host: str = Field("127.0.0.1", description="Address to listen on for the webhook.")
+    webhook_port: int = Field(
+        8443, ge=0, le=65535, description="Port to listen on for the webhook."
+    )
+
+
+class SlackSettings(Section):
+    """The Slack face. Its tokens are SLACK_BOT_TOKEN and, for Socket Mode, SLACK_APP_TOKEN."""
+
+    api_base: HttpUrl = Field("https://slack.com/api/", description="Address of the Web API.")
+    http_host: str = Field(
+        "127.0.0.1", description="Address to listen on for events when there is no app token."
+    )
+    http_port: int = Field(
+        3000, ge=0, le=65535, description="Port to listen on for events when there is no app token."
+    )

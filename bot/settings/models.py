@@ -1,0 +1,111 @@
+"""What can be set about language models and embeddings."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from bot.settings.section import UNLIMITED, HttpUrl, Section
+
+
+def _unlimited_or_not_negative(amount: float) -> float:
+    if amount < 0 and amount != UNLIMITED:
+        raise ValueError("must be 0 or more, or -1 for no limit")
+    return amount
+
+
+Money = Annotated[float, AfterValidator(_unlimited_or_not_negative)]
+
+
+class LlmSettings(Section):
+    """The language model that judges: OpenRouter or any server that speaks the same protocol."""
+
+    base_url: HttpUrl = Field(
+        "https://openrouter.ai/api/v1",
+        description="Address of the endpoint, without /chat/completions.",
+    )
+    model: str = Field("openai/gpt-5-mini", min_length=1, description="Model that is asked first.")
+    fallback_models: tuple[str, ...] = Field(
+        (), description="Models that answer in its place when it cannot, in this order."
+    )
+    reasoning_effort: Literal["", "minimal", "low", "medium", "high"] = Field(
+        "minimal", description="How long the model may think; empty leaves it to the model."
+    )
+    connect_timeout: float = Field(5, gt=0, description="Seconds to wait for a connection.")
+    read_timeout: float = Field(
+        30, gt=0, description="Seconds to wait for the next part of an answer."
+    )
+    total_timeout: float = Field(
+        45, gt=0, description="Seconds for one question, its retries included."
+    )
+    max_completion_tokens: int = Field(
+        4000, ge=1, description="Longest answer; tokens spent on thinking count."
+    )
+    retries: int = Field(2, ge=0, le=10, description="Times that a failed call is repeated.")
+    breaker_failures: int = Field(
+        5, ge=1, description="Failures in a row after which the endpoint is left alone."
+    )
+    breaker_pause: float = Field(60, gt=0, description="Seconds for which it is left alone.")
+    daily_tokens: int = Field(
+        2_000_000,
+        ge=UNLIMITED,
+        description="Tokens a day (UTC) that may be used; 0 makes no calls, -1 has no limit.",
+    )
+    daily_usd: Money = Field(
+        1.0, description="US dollars a day (UTC) that may be spent; 0 makes no calls, -1 no limit."
+    )
+
+
+class EmbeddingSettings(Section):
+    """Where vectors come from, by which texts of like meaning are found. presagio embed makes
+    them; those of several models may be kept side by side."""
+
+    backend: Literal["auto", "null", "tfidf", "local", "remote"] = Field(
+        "auto",
+        description="null makes none; tfidf counts words; local runs a model on this machine;"
+        " remote asks an endpoint like OpenAI's. auto is local where presagio[local] is"
+        " installed, else null.",
+    )
+    model: str = Field(
+        "",
+        description="local: empty for the model of presagio[local], model2vec:NAME or"
+        " sentence-transformers:NAME. remote: the endpoint's name for it.",
+    )
+    base_url: HttpUrl = Field(
+        "https://api.openai.com/v1",
+        description="remote: address of the endpoint, without /embeddings.",
+    )
+    dimensions: int = Field(
+        0, ge=0, le=4000, description="remote: length of a vector; 0 leaves it to the model."
+    )
+    query_prefix: str = Field("", description='What the model wants before a question ("query: ").')
+    document_prefix: str = Field("", description='The same before a document ("passage: ").')
+    batch: int = Field(128, ge=1, le=2048, description="remote: texts in one request.")
+    timeout: float = Field(30, gt=0, description="remote: seconds for one request.")
+    retries: int = Field(4, ge=0, le=10, description="remote: times that a request is repeated.")
+    usd_per_million_tokens: float = Field(
+        0, ge=0, description="remote: what it costs, where the endpoint does not say."
+    )
+    exact_up_to: int = Field(
+        100_000,
+        ge=0,
+        description="Vectors of a corpus that are all compared; beyond, an index is built.",
+    )
+    at_ingest: bool = Field(False, description="Whether presagio ingest makes vectors at its end.")
+
+
+class GlossarySettings(Section):
+    """Groups of words that mean the same; presagio glossary manages them."""
+
+    weight: float = Field(
+        0.7, ge=0, le=1, description="find: what an alias weighs beside a word as typed."
+    )
+    headline_weight: float = Field(
+        0.4, ge=0, le=1, description="Headlines: the same; 0 looks for no aliases."
+    )
+    suggest_terms: int = Field(
+        200, ge=2, le=1000, description="Terms that the model is asked about at a time."
+    )
+    approve_sure: bool = Field(
+        False, description="Whether pairs that the model is sure of hold without a person's word."
+    )
+    approve_unsure: bool = Field(False, description="The same for pairs it is not sure of.")
