@@ -22,7 +22,8 @@ import httpx
 from bench.feed_server import kind_of
 from bench.store import folder, server
 from bench.timing import Output
-from bot.app import App, fetch_settings, open_app
+from bot.app import App, open_app
+from bot.engine_settings import fetch_settings
 from bot.jobs.poll import poll
 from bot.jobs.works import Works, open_works
 from bot.settings import load_settings

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from bot.app import DEMO_CORPUS, App, prophecy_settings
+from bot.app import DEMO_CORPUS, App
+from bot.engine_settings import prophecy_settings
 from engine.answer_types import CitedAnswer, Question
 from engine.errors import CorpusNotFound, UsageError
 from engine.passages import gather

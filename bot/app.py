@@ -7,14 +7,19 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from bot.engine_settings import (
+    answer_settings,
+    budget_of,
+    has_model,
+    llm_settings,
+    prophecy_settings,
+)
 from bot.logged import log_of, logged
-from bot.meaning import Embedders, mode_of, no_embedder, open_embedders
+from bot.meaning import Embedders, no_embedder, open_embedders
 from bot.settings import Settings
-from bot.settings.section import UNLIMITED
 from db.aliased_search import AliasedSearch
 from db.corpora import Corpora
 from db.described import Described
@@ -27,20 +32,17 @@ from db.model import Judgments, Ledger
 from db.pool import Database, PoolSettings
 from db.questions import ModelAnswers
 from db.server import EmbeddedServer
-from engine.answer import Answerer, AnswerSettings
+from engine.answer import Answerer
 from engine.bm25 import Bm25
-from engine.budget import Budget
 from engine.chat import Chat
 from engine.errors import CorpusNotFound, StorageError
 from engine.headline import read_headline
 from engine.judge import Judge
-from engine.llm_settings import LlmSettings
 from engine.ports import SearchIndex
-from engine.prophecy import ProphecySettings, Prophet
+from engine.prophecy import Prophet
 from engine.retrieve import Meaning
-from engine.score import Profile
 from engine.search_log import SearchJob, search_logged
-from engine.types import Corpus, Filters, Flag, Headline, Kind, Mode, Prophecy
+from engine.types import Corpus, Filters, Headline, Kind, Mode, Prophecy
 
 # The corpus that `presagio demo` makes, which nobody asks for by chance.
 DEMO_CORPUS = "demo"
@@ -51,7 +53,6 @@ _PREFERRED = (Kind.TWEETS, Kind.SOCIAL, Kind.PUBLISHED, Kind.LIBRARY, Kind.PERSO
 
 if TYPE_CHECKING:
     from bot.glossary import GlossaryDesk
-    from engine.feeds.fetch import FetchSettings
     from engine.llm import ChatClient
 
 _Number = TypeVar("_Number", int, float)
@@ -256,79 +257,6 @@ async def open_app(
         )
 
 
-def prophecy_settings(settings: Settings) -> ProphecySettings:
-    """Translate [search] and [score]."""
-    score = settings.score
-    return ProphecySettings(
-        mode=mode_of(settings.search.mode),
-        candidates=settings.search.candidates,
-        candidates_of_both=settings.search.candidates_of_both,
-        duplicate_similarity=score.duplicate_similarity,
-        exclude_recent_months=settings.search.exclude_recent_months,
-        profile=Profile(
-            judgment=score.judgment,
-            lexical=score.lexical,
-            age=score.age,
-            semantic=score.semantic,
-            age_full_years=score.age_full_years,
-            factors={
-                Flag.REPOST: score.repost,
-                Flag.QUOTE: score.quote,
-                Flag.TRUNCATED: score.truncated,
-            },
-            short=score.short,
-            minimum_judgment=settings.search.minimum_judgment,
-            minimum_lexical=settings.search.minimum_lexical,
-            minimum_semantic=settings.search.minimum_semantic,
-        ),
-    )
-
-
-def answer_settings(settings: Settings) -> AnswerSettings:
-    """Translate [answer]."""
-    chosen = settings.answer
-    return AnswerSettings(
-        uncited=chosen.uncited,
-        passage_length=chosen.passage_length,
-        quotes=chosen.quotes,
-    )
-
-
-def llm_settings(settings: Settings) -> LlmSettings:
-    """Translate [llm] and its key. Raises SettingsError."""
-    llm, key = settings.llm, settings.secrets.openrouter_api_key
-    return LlmSettings(
-        api_key=key.get_secret_value() if key else None,
-        base_url=llm.base_url,
-        model=llm.model,
-        fallback_models=llm.fallback_models,
-        reasoning_effort=llm.reasoning_effort or None,
-        connect_timeout=llm.connect_timeout,
-        read_timeout=llm.read_timeout,
-        total_timeout=llm.total_timeout,
-        max_completion_tokens=llm.max_completion_tokens,
-        retries=llm.retries,
-        breaker_failures=llm.breaker_failures,
-        breaker_pause=llm.breaker_pause,
-    )
-
-
-def fetch_settings(settings: Settings) -> "FetchSettings":
-    """Translate [fetch]."""
-    from engine.feeds.fetch import FetchSettings  # noqa: PLC0415 - brings the HTTP client
-
-    return FetchSettings(
-        version=version("presagio"),
-        contact=settings.fetch.user_agent_contact,
-        allow_networks=tuple(str(network) for network in settings.fetch.allow_networks),
-    )
-
-
-def has_model(settings: LlmSettings) -> bool:
-    """Tell whether a model can be asked: OpenRouter needs a key, a local server does not."""
-    return settings.api_key is not None or not settings.is_openrouter
-
-
 def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
     """Return who asks the model, to be closed after use; None where there is no model."""
     chosen = llm_settings(settings)
@@ -357,13 +285,3 @@ def glossary_desk(app: App) -> "GlossaryDesk":
         approve_sure=chosen.approve_sure,
         approve_unsure=chosen.approve_unsure,
     )
-
-
-def budget_of(settings: Settings) -> Budget:
-    """Translate the daily limits of [llm]."""
-    llm = settings.llm
-    return Budget(tokens=_limit(llm.daily_tokens), cost_usd=_limit(llm.daily_usd))
-
-
-def _limit(amount: _Number) -> _Number | None:
-    return None if amount == UNLIMITED else amount

@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-from bot.app import App, has_model, llm_settings
+from bot.app import App
 from bot.commands.newsdesk import NewsDesk
+from bot.engine_settings import has_model, llm_settings
 from bot.jobs.works import deciding_of
 from db.feeds import Feeds
 from db.finds import Finds

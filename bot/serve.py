@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Protocol
 from pydantic import SecretStr
 
 from bot.answering import ask_one
-from bot.app import App, fetch_settings, glossary_desk
+from bot.app import App, glossary_desk
 from bot.collecting import leave_out_what_stays
 from bot.commands import Registry, Services, standard_commands
 from bot.commands.newsdesk import NewsDesk
 from bot.conversation import Conversation
+from bot.engine_settings import fetch_settings
 from bot.face import FaceFailed, Poster, Status
 from bot.finding import find
 from bot.gates import Gates, Limits

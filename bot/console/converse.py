@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from functools import partial
 
 from bot.answering import ask_one
-from bot.app import App, fetch_settings, glossary_desk
+from bot.app import App, glossary_desk
 from bot.commands import Services, standard_commands
 from bot.console.chat import Terminal, chat
 from bot.console.face import PLATFORM
 from bot.console.lines import read_lines
 from bot.console.screen import Screen
 from bot.conversation import Conversation
+from bot.engine_settings import fetch_settings
 from bot.finding import find
 from bot.gates import Gates, Limits
 from bot.newsdesk import open_newsdesk

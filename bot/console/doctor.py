@@ -6,10 +6,11 @@ from datetime import datetime
 
 from pydantic import SecretStr
 
-from bot.app import has_model, llm_settings, open_database
+from bot.app import open_database
 from bot.console.check import Check
 from bot.console.news_checks import news_checks
 from bot.console.output import Output
+from bot.engine_settings import has_model, llm_settings
 from bot.settings import Settings, masked_url
 from db import migrate
 from db.corpora import Corpora

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from bot.app import App, fetch_settings
+from bot.app import App
 from bot.console.output import Output
+from bot.engine_settings import fetch_settings
 from bot.jobs.works import configured_feeds
 from bot.newsdesk import open_newsdesk
 from db.chats import Chats

@@ -7,9 +7,10 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.app import App, fetch_settings
+from bot.app import App
 from bot.console.output import Output
 from bot.console.progress import progress_bar
+from bot.engine_settings import fetch_settings
 from bot.incident import reason
 from bot.jobs.scheduler import Job
 from bot.jobs.works import Works, open_works

@@ -8,7 +8,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from bot.app import App, budget_of, has_model, llm_settings
+from bot.app import App
+from bot.engine_settings import budget_of, has_model, llm_settings
 from bot.face import Poster
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
 from bot.jobs.digest import Deciding, digest

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from bot.app import prophecy_settings
+from bot.engine_settings import prophecy_settings
 from bot.settings import Settings
 from bot.settings.section import Section
 from bot.web.documented import problems

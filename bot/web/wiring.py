@@ -6,7 +6,8 @@ from datetime import datetime
 from functools import partial
 from typing import Self
 
-from bot.app import App, prophecy_settings
+from bot.app import App
+from bot.engine_settings import prophecy_settings
 from bot.face import Status
 from bot.settings import load_settings
 from bot.web.desk import Desk, ReadHeadline

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from html import escape
 from typing import Any
 
-from bot.app import App, fetch_settings, open_app
+from bot.app import App, open_app
+from bot.engine_settings import fetch_settings
 from bot.face import Poster
 from bot.jobs.works import Works, open_works
 from bot.serve import posters_of
