@@ -4,21 +4,18 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
-
-from pydantic import SecretStr
+from typing import TYPE_CHECKING
 
 from bot.answering import ask_one
 from bot.app import App, glossary_desk
 from bot.collecting import leave_out_what_stays
-from bot.commands import Registry, Services, standard_commands
+from bot.commands import Services, standard_commands
 from bot.commands.newsdesk import NewsDesk
 from bot.conversation import Conversation
 from bot.engine_settings import fetch_settings
-from bot.face import FaceFailed, Poster, Status
+from bot.face import FaceFailed, Poster
 from bot.finding import find
 from bot.gates import Gates, Limits
 from bot.incident import reason
@@ -26,13 +23,11 @@ from bot.jobs.scheduler import Scheduler
 from bot.jobs.works import open_works
 from bot.newsdesk import open_newsdesk
 from bot.pasted import read_pasted
+from bot.platforms import Hall, Service, platforms_of, posters_of, services_of
 from bot.reply import MOST_HITS
-from bot.settings import Settings
 from db.answers import Answers
 from db.chats import Chats
-from db.inbox import Inbox
 from db.leader import Leader
-from db.pool import Database
 from db.questions import Questions
 from db.quotas import Quotas
 from db.turns import Turns
@@ -49,30 +44,6 @@ _FINISH_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
 _TIDY_SECONDS = 3600.0
 _LOOK_SECONDS = 1.0
-
-
-class Service(Protocol):
-    """A face that listens."""
-
-    async def run(self) -> None:
-        """Listen until cancelled. Raises FaceFailed when it cannot start."""
-
-    async def stop(self, seconds: float) -> None:
-        """Let go of what is still under way after `seconds`, and close."""
-
-    def status(self) -> Status:
-        """Tell whether it hears anything just now."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hall:
-    """What all faces share."""
-
-    conversation: Conversation
-    commands: Registry
-    chats: Chats
-    database: Database
-    now: Callable[[], datetime]
 
 
 async def serve(
@@ -99,7 +70,7 @@ async def serve(
             open_newsdesk(app, fetcher, delivers=platforms_of(app.settings))
         )
         hall = _hall(app, turns, fetcher, news, now)
-        services = _services(app.settings, hall)
+        services = services_of(app.settings, hall)
         if page:
             services["web"] = page.service(
                 now=now,
@@ -256,82 +227,7 @@ def _chat_services(app: App, fetcher: Fetcher, news: NewsDesk) -> Services:
     )
 
 
-def _services(settings: Settings, hall: Hall) -> dict[str, Service]:
-    """Return the faces whose tokens are set."""
-    services: dict[str, Service] = {}
-    if token := settings.secrets.telegram_bot_token:
-        services["telegram"] = _telegram(settings, token.get_secret_value(), hall)
-    if token := settings.secrets.slack_bot_token:
-        services["slack"] = _slack(settings, token.get_secret_value(), hall)
-    return services
-
-
 def _web(app: App) -> "WebFace":
     from bot.web.wiring import WebFace  # noqa: PLC0415
 
     return WebFace.of(app)
-
-
-def platforms_of(settings: Settings) -> list[str]:
-    """Return the platforms whose tokens are set."""
-    secrets = settings.secrets
-    tokens = {"telegram": secrets.telegram_bot_token, "slack": secrets.slack_bot_token}
-    return [platform for platform, token in tokens.items() if token]
-
-
-def posters_of(settings: Settings, chats: Chats) -> list[Poster]:
-    """Return who can post unasked, on the platforms whose tokens are set."""
-    posters: list[Poster] = []
-    if token := settings.secrets.telegram_bot_token:
-        from bot.telegram.poster import TelegramPoster  # noqa: PLC0415
-
-        api_base = settings.telegram.api_base
-        posters.append(TelegramPoster(token.get_secret_value(), api_base=api_base, chats=chats))
-    if token := settings.secrets.slack_bot_token:
-        from bot.slack.poster import SlackPoster  # noqa: PLC0415
-
-        posters.append(SlackPoster(token.get_secret_value(), api_base=settings.slack.api_base))
-    return posters
-
-
-def _plain(secret: SecretStr | None) -> str:
-    return secret.get_secret_value() if secret else ""
-
-
-def _telegram(settings: Settings, token: str, hall: Hall) -> Service:
-    from bot.telegram.service import TelegramService, TelegramSettings  # noqa: PLC0415
-
-    chosen = settings.telegram
-    return TelegramService(
-        TelegramSettings(
-            token=token,
-            api_base=chosen.api_base,
-            webhook_url=chosen.webhook_url,
-            webhook_secret=_plain(settings.secrets.telegram_webhook_secret),
-            webhook_host=chosen.webhook_host,
-            webhook_port=chosen.webhook_port,
-        ),
-        conversation=hall.conversation,
-        chats=hall.chats,
-        inbox=Inbox(hall.database, "telegram"),
-        commands=hall.commands.commands,
-        now=hall.now,
-    )
-
-
-def _slack(settings: Settings, token: str, hall: Hall) -> Service:
-    from bot.slack.service import SlackService, SlackSettings  # noqa: PLC0415
-
-    chosen, secrets = settings.slack, settings.secrets
-    return SlackService(
-        SlackSettings(
-            bot_token=token,
-            app_token=_plain(secrets.slack_app_token),
-            signing_secret=_plain(secrets.slack_signing_secret),
-            api_base=chosen.api_base,
-            http_host=chosen.http_host,
-            http_port=chosen.http_port,
-        ),
-        conversation=hall.conversation,
-        now=hall.now,
-    )

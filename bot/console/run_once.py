@@ -14,7 +14,7 @@ from bot.engine_settings import fetch_settings
 from bot.incident import reason
 from bot.jobs.scheduler import Job
 from bot.jobs.works import Works, open_works
-from bot.serve import posters_of
+from bot.platforms import posters_of
 from db.chats import Chats
 from db.job_outcomes import Outcome
 from engine.errors import PresagioError, StorageError

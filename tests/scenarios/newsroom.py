@@ -11,7 +11,7 @@ from bot.app import App, open_app
 from bot.engine_settings import fetch_settings
 from bot.face import Poster
 from bot.jobs.works import Works, open_works
-from bot.serve import posters_of
+from bot.platforms import posters_of
 from bot.settings import load_settings
 from bot.settings.news import FeedSettings
 from db.chats import Chats

@@ -1,0 +1,115 @@
+"""The platforms that the settings open: who listens on them, and who posts on them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from pydantic import SecretStr
+
+from bot.commands import Registry
+from bot.conversation import Conversation
+from bot.face import Poster, Status
+from bot.settings import Settings
+from db.chats import Chats
+from db.inbox import Inbox
+from db.pool import Database
+
+
+class Service(Protocol):
+    """A face that listens."""
+
+    async def run(self) -> None:
+        """Listen until cancelled. Raises FaceFailed when it cannot start."""
+
+    async def stop(self, seconds: float) -> None:
+        """Let go of what is still under way after `seconds`, and close."""
+
+    def status(self) -> Status:
+        """Tell whether it hears anything just now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hall:
+    """What all faces share."""
+
+    conversation: Conversation
+    commands: Registry
+    chats: Chats
+    database: Database
+    now: Callable[[], datetime]
+
+
+def services_of(settings: Settings, hall: Hall) -> dict[str, Service]:
+    """Return the faces whose tokens are set."""
+    services: dict[str, Service] = {}
+    if token := settings.secrets.telegram_bot_token:
+        services["telegram"] = _telegram(settings, token.get_secret_value(), hall)
+    if token := settings.secrets.slack_bot_token:
+        services["slack"] = _slack(settings, token.get_secret_value(), hall)
+    return services
+
+
+def platforms_of(settings: Settings) -> list[str]:
+    """Return the platforms whose tokens are set."""
+    secrets = settings.secrets
+    tokens = {"telegram": secrets.telegram_bot_token, "slack": secrets.slack_bot_token}
+    return [platform for platform, token in tokens.items() if token]
+
+
+def posters_of(settings: Settings, chats: Chats) -> list[Poster]:
+    """Return who can post unasked, on the platforms whose tokens are set."""
+    posters: list[Poster] = []
+    if token := settings.secrets.telegram_bot_token:
+        from bot.telegram.poster import TelegramPoster  # noqa: PLC0415
+
+        api_base = settings.telegram.api_base
+        posters.append(TelegramPoster(token.get_secret_value(), api_base=api_base, chats=chats))
+    if token := settings.secrets.slack_bot_token:
+        from bot.slack.poster import SlackPoster  # noqa: PLC0415
+
+        posters.append(SlackPoster(token.get_secret_value(), api_base=settings.slack.api_base))
+    return posters
+
+
+def _plain(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret else ""
+
+
+def _telegram(settings: Settings, token: str, hall: Hall) -> Service:
+    from bot.telegram.service import TelegramService, TelegramSettings  # noqa: PLC0415
+
+    chosen = settings.telegram
+    return TelegramService(
+        TelegramSettings(
+            token=token,
+            api_base=chosen.api_base,
+            webhook_url=chosen.webhook_url,
+            webhook_secret=_plain(settings.secrets.telegram_webhook_secret),
+            webhook_host=chosen.webhook_host,
+            webhook_port=chosen.webhook_port,
+        ),
+        conversation=hall.conversation,
+        chats=hall.chats,
+        inbox=Inbox(hall.database, "telegram"),
+        commands=hall.commands.commands,
+        now=hall.now,
+    )
+
+
+def _slack(settings: Settings, token: str, hall: Hall) -> Service:
+    from bot.slack.service import SlackService, SlackSettings  # noqa: PLC0415
+
+    chosen, secrets = settings.slack, settings.secrets
+    return SlackService(
+        SlackSettings(
+            bot_token=token,
+            app_token=_plain(secrets.slack_app_token),
+            signing_secret=_plain(secrets.slack_signing_secret),
+            api_base=chosen.api_base,
+            http_host=chosen.http_host,
+            http_port=chosen.http_port,
+        ),
+        conversation=hall.conversation,
+        now=hall.now,
+    )
