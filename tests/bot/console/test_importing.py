@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from bot.cli import FORMATS
+from bot.cli_ingest import FORMATS
 from engine.ingest import READERS
 from engine.types import Kind
 from tests.bot.command_line import ROOT, ask, write_chat, write_tweets
