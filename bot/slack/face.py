@@ -30,17 +30,19 @@ class SlackFace:
 
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
+        self._signs: set[asyncio.Task[None]] = set()
 
     async def show_busy(self, request: Request) -> None:
-        """Put a crystal ball on the message that is being answered."""
-        message = _message_ts(request)
-        if message is None:
-            return
+        """Put a crystal ball on the message that is being answered; nobody waits for it."""
+        if message := _message_ts(request):
+            sign = asyncio.create_task(self._react(request.place.chat_id, message))
+            self._signs.add(sign)
+            sign.add_done_callback(self._signs.discard)
+
+    async def _react(self, channel: str, message: str) -> None:
         try:
             async with asyncio.timeout(_SIGN_SECONDS):
-                await self._client.reactions_add(
-                    channel=request.place.chat_id, name=_REACTION, timestamp=message
-                )
+                await self._client.reactions_add(channel=channel, name=_REACTION, timestamp=message)
         except FAILURES as error:
             logger.info("Slack: no sign of life: %s", said(error))
 

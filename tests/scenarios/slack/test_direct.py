@@ -18,5 +18,5 @@ async def test_a_pasted_headline_is_answered_with_three_tweets(slack_bot: SlackS
     labels = [button["text"]["text"] for button in answer.buttons.values()]
     assert labels[:2] == ["1. 👍 0", "1. 👎 0"]
     assert labels[-3:] == ["More", "Why?", "Picture"]
-    assert asked.reactions == {"crystal_ball": [slack.bot.id]}
+    await slack.until(lambda: asked.reactions == {"crystal_ball": [slack.bot.id]})
     assert slack_bot.model.calls == 1
