@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         os.environ[_RUN_FOLDER] = str(_new_run_folder())
     config.stash[_RUN] = Path(os.environ[_RUN_FOLDER])
+    # A shell that starts the tests in the background has them, and all they start, ignore Ctrl-C.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

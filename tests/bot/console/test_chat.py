@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -45,6 +46,9 @@ SCRIPT = textwrap.dedent(
         print("interrupted")
     """
 )
+
+
+SECONDS = 30
 
 
 async def typed(*lines: str) -> AsyncIterator[str]:
@@ -151,6 +155,8 @@ def test_piped_lines_are_answered_until_their_end(
 def read_until(descriptor: int, wanted: bytes) -> bytes:
     seen = b""
     while wanted not in seen:
+        ready, _, _ = select.select([descriptor], [], [], SECONDS)
+        assert ready, seen
         seen += os.read(descriptor, 1024)
     return seen
 
