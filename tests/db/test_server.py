@@ -315,11 +315,13 @@ class TestCrashes:
             assert postmaster_pid(data_dir) != hanging
         server.release()
 
-    def test_a_server_that_is_stopping_is_waited_for(self, data_dir: Path) -> None:
+    async def test_a_server_that_is_stopping_is_waited_for(self, data_dir: Path) -> None:
         server = careless(data_dir)
         server.acquire()
         pid = postmaster_pid(data_dir)
         os.kill(pid, signal.SIGTERM)
+        # Until the server has taken notice, nobody can tell that it will stop.
+        await until(lambda: state(data_dir) is not State.READY)
         with careless(data_dir):
             assert state(data_dir) is State.READY
         server.release()
