@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from engine.answer_read import read_claims
 from engine.answer_request import AnswerRequest
 from engine.answer_types import Claim, ModelAnswer
-from engine.errors import ModelAnswerCut, ModelAnswerInvalid, ModelError
-from engine.llm_wire import ChatAnswer, Message, add_usage
+from engine.errors import ModelError
+from engine.llm_wire import ChatAnswer, add_usage
+from engine.model_question import Question, ask
 from engine.prompts import ANSWER_REPAIR, ANSWER_SCHEMA, ANSWER_SYSTEM, ANSWER_VERSION
 from engine.types import Usage
 
@@ -35,21 +36,14 @@ class Said:
 async def hear(client: "ChatClient", request: AnswerRequest, now: datetime) -> "Hearing":
     """Ask, and ask once more when nothing usable came back."""
     hearing = Hearing(request)
-    for system in (ANSWER_SYSTEM, ANSWER_SYSTEM + ANSWER_REPAIR):
-        try:
-            answer = await client.complete(
-                [Message("system", system), Message("user", request.content)],
-                purpose=PURPOSE,
-                now=now,
-                schema=ANSWER_SCHEMA,
-            )
-        except ModelError as error:
-            hearing.error = error
-            if isinstance(error, ModelAnswerInvalid) and not isinstance(error, ModelAnswerCut):
-                continue
-            break
-        if hearing.hear(answer):
-            break
+    question = Question(
+        system=ANSWER_SYSTEM,
+        repair=ANSWER_REPAIR,
+        content=request.content,
+        purpose=PURPOSE,
+        schema=ANSWER_SCHEMA,
+    )
+    hearing.error = await ask(client, question, hearing.hear, now=now)
     return hearing
 
 
@@ -66,7 +60,6 @@ class Hearing:
     def hear(self, answer: ChatAnswer) -> bool:
         """Read an answer; True when it is one, though it be that the passages do not say."""
         self.answers.append(answer)
-        self.error = None
         self.claims = read_claims(answer.content, self.request.given, self.damage)
         if not answer.finished:
             self.damage["unfinished"] += 1

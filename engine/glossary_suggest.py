@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.errors import ModelAnswerCut, ModelAnswerInvalid
+from engine.errors import ModelAnswerInvalid
 from engine.json_objects import objects
 from engine.judge_request import one_line
-from engine.llm_wire import ChatAnswer, Message, add_usage
+from engine.llm_wire import ChatAnswer, add_usage
+from engine.model_question import Question, ask, is_unreadable
 from engine.prompts import GLOSSARY_REPAIR, GLOSSARY_SCHEMA, GLOSSARY_SYSTEM, GLOSSARY_VERSION
 from engine.types import Usage
 
@@ -67,28 +68,32 @@ class Suggester:
         """Return pairs of `terms`, often none. Raises ModelError and what the ledger raises."""
         if len(terms) < 2:
             return Suggestions()
-        content, answers = request(terms), list[ChatAnswer]()
-        for system in (GLOSSARY_SYSTEM, GLOSSARY_SYSTEM + GLOSSARY_REPAIR):
-            try:
-                answer = await self._client.complete(
-                    [Message("system", system), Message("user", content)],
-                    purpose=PURPOSE,
-                    now=now,
-                    schema=GLOSSARY_SCHEMA,
-                )
-            except ModelAnswerCut:
-                raise
-            except ModelAnswerInvalid:
-                continue
+        answers, heard = list[ChatAnswer](), list[Suggestions]()
+
+        def hear(answer: ChatAnswer) -> bool:
             answers.append(answer)
             damage: Counter[str] = Counter()
-            if (pairs := read_pairs(answer.content, terms, damage)) is not None:
-                return Suggestions(
-                    pairs=pairs,
-                    model=answer.model,
-                    usage=add_usage(one.usage for one in answers),
-                    damage=dict(+damage),
-                )
+            pairs = read_pairs(answer.content, terms, damage)
+            if pairs is None:
+                return False
+            usage = add_usage(one.usage for one in answers)
+            heard.append(
+                Suggestions(pairs=pairs, model=answer.model, usage=usage, damage=dict(+damage))
+            )
+            return True
+
+        question = Question(
+            system=GLOSSARY_SYSTEM,
+            repair=GLOSSARY_REPAIR,
+            content=request(terms),
+            purpose=PURPOSE,
+            schema=GLOSSARY_SCHEMA,
+        )
+        error = await ask(self._client, question, hear, now=now)
+        if heard:
+            return heard[0]
+        if error and not is_unreadable(error):
+            raise error
         raise ModelAnswerInvalid("The model answered nothing that can be read.", fix="Try again.")
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.errors import ModelAnswerCut, ModelAnswerInvalid, ModelError
+from engine.errors import ModelError
 from engine.judge_answer import JudgeAnswer, read_answer
 from engine.judge_request import JudgeRequest, build_request
-from engine.llm_wire import ChatAnswer, Message, add_usage
+from engine.llm_wire import ChatAnswer, add_usage
+from engine.model_question import Question, ask
 from engine.ports import JudgmentCache
 from engine.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, JUDGE_SYSTEM, JUDGE_VERSION
 from engine.single_flight import SingleFlight
@@ -55,23 +56,15 @@ class Judge:
         return verdict
 
     async def _ask(self, request: JudgeRequest, now: datetime) -> Verdict:
-        """Ask, and ask once more when nothing usable came back."""
         hearing = _Hearing(request)
-        for system in (JUDGE_SYSTEM, JUDGE_SYSTEM + JUDGE_REPAIR):
-            try:
-                answer = await self._client.complete(
-                    [Message("system", system), Message("user", request.content)],
-                    purpose=PURPOSE,
-                    now=now,
-                    schema=JUDGE_SCHEMA,
-                )
-            except ModelError as error:
-                hearing.error = error
-                if isinstance(error, ModelAnswerInvalid) and not isinstance(error, ModelAnswerCut):
-                    continue
-                break
-            if hearing.hear(answer):
-                break
+        question = Question(
+            system=JUDGE_SYSTEM,
+            repair=JUDGE_REPAIR,
+            content=request.content,
+            purpose=PURPOSE,
+            schema=JUDGE_SCHEMA,
+        )
+        hearing.error = await ask(self._client, question, hearing.hear, now=now)
         return hearing.verdict()
 
 
@@ -91,7 +84,6 @@ class _Hearing:
         read: JudgeAnswer = read_answer(answer.content, sent=sent, finished=answer.finished)
         self.answers.append(answer)
         self.damage.update(read.damage)
-        self.error = None
         self.scores = {self.request.ids[number - 1]: s for number, s in read.scores.items()}
         if read.damage:
             logger.warning("%s answered with damage: %s", answer.model, dict(read.damage))

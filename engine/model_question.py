@@ -1,0 +1,60 @@
+"""One question to the model, asked again with a word of repair when nothing usable came back."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.errors import ModelAnswerCut, ModelAnswerInvalid, ModelError
+from engine.llm_wire import ChatAnswer, Message
+
+if TYPE_CHECKING:  # who only reads answers need not pay for importing an HTTP client
+    from engine.llm import ChatClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked: instructions, what is said more of them the second time, and the content."""
+
+    system: str
+    repair: str
+    content: str
+    purpose: str  # in the ledger
+    schema: Mapping[str, object]
+
+
+async def ask(
+    client: "ChatClient",
+    question: Question,
+    hear: Callable[[ChatAnswer], bool],
+    *,
+    now: datetime,
+) -> ModelError | None:
+    """Ask until `hear` finds an answer usable, at most twice.
+
+    Returns the failure of the last call, None where it was answered, usable or not. An answer
+    that was cut off would be cut off again. Raises what the ledger raises.
+    """
+    error: ModelError | None = None
+    for system in (question.system, question.system + question.repair):
+        try:
+            answer = await client.complete(
+                [Message("system", system), Message("user", question.content)],
+                purpose=question.purpose,
+                now=now,
+                schema=question.schema,
+            )
+        except ModelError as failure:
+            error = failure
+            if is_unreadable(failure):
+                continue
+            return error
+        error = None
+        if hear(answer):
+            break
+    return error
+
+
+def is_unreadable(failure: ModelError) -> bool:
+    """Tell whether the model answered, and might answer better when it is asked again."""
+    return isinstance(failure, ModelAnswerInvalid) and not isinstance(failure, ModelAnswerCut)
