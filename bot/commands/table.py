@@ -46,13 +46,10 @@ def rights_table() -> str:
 
 def acts_table(commands: Sequence[Command]) -> str:
     """Return a row for each act of each command and button: its effect, whether it is counted."""
-    acts = [*_plain(), *(row for command in commands for row in _acts(command))]
+    plain = ("text that is no command", SEARCHES)
+    acts = [plain, *(row for command in commands for row in _acts(command))]
     rows = [_row(name, act.effect, "yes" if act.counted else "no") for name, act in acts]
     return "\n".join([_row("command or button", "what", "counted"), _row(*["---"] * 3), *rows])
-
-
-def _plain() -> Iterator[tuple[str, Act]]:
-    yield "text that is no command", SEARCHES
 
 
 def _acts(command: Command) -> Iterator[tuple[str, Act]]:
