@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime
 
 import pytest
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup
 
 from db.corpora import Corpora
 from db.glossary import Groups
@@ -72,6 +73,29 @@ async def test_a_suggestion_is_decided_by_nobody_who_gets_hold_of_its_button(
         await (await root.presses(shown, "Approve 1")).answered()
         await stage.telegram.until_acknowledged()
     assert await stage.rows("SELECT status FROM alias_group") == [("approved",)]
+
+
+async def test_in_a_channel_its_admins_press_what_steers_it_and_readers_do_not(
+    stage: Stage, root: User, eve: User
+) -> None:
+    owner = stage.telegram.user("Owner")
+    channel = stage.telegram.channel("News")
+    channel.members |= {owner.id: "creator", eve.id: "member"}
+    async with stage.serving():
+        row = [InlineKeyboardButton("threshold 6", callback_data="set::threshold=6")]
+        row.append(InlineKeyboardButton("Approve 1", callback_data="alias::yes=1"))
+        async with Bot(stage.telegram.token, base_url=stage.telegram.base_url) as bot:
+            markup = InlineKeyboardMarkup([row])
+            await bot.send_message(channel.id, "Settings", reply_markup=markup)
+        (shown,) = channel.bot_messages
+        refused = await (await eve.presses(shown, "threshold 6")).answered()
+        assert refused.text == "Only admins of this chat may use /settings. Ask one of them."
+        refused = await (await owner.presses(shown, "Approve 1")).answered()
+        assert refused.text.startswith(OPERATORS_ONLY)
+        assert (await (await owner.presses(shown, "threshold 6")).answered()).text == "Noted."
+        await stage.telegram.until_acknowledged()
+    rows = await stage.rows("SELECT external_id, private, threshold FROM chat")
+    assert rows == [(str(channel.id), False, 6)]
 
 
 async def test_who_has_spent_the_quota_can_still_unsubscribe(stage: Stage, eve: User) -> None:
