@@ -177,7 +177,7 @@ class Conversation:
             self._apologised.popitem(last=False)
         request = replace(request, words=words_for(request.person.language))
         apology = _apology(request, error)
-        if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request.place):
+        if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
             await self._deliver(request, apology, face)
 
 

@@ -1,6 +1,6 @@
 """Ordered checks before any work. The first that stops a request ends it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
@@ -29,8 +29,8 @@ class Stop:
 class Limits:
     """Who may ask, and how often a day; -1 = without limit.
 
-    Chats are named "platform:id". An empty `allow` lets everybody in. Buttons are not counted:
-    they ask about what was answered already. What the bot overheard counts for the chat alone.
+    Chats are named "platform:id". An empty `allow` lets everybody in. What the bot overheard
+    counts for the chat alone.
     """
 
     allow: Sequence[str] = ()
@@ -42,11 +42,21 @@ class Limits:
 class Gates:
     """Duplicate, allowed chat, listening, quota, busy: in this order, behind `not_meant`."""
 
-    def __init__(self, *, turns: Turns, chats: Chats, quotas: Quotas, limits: Limits) -> None:
+    def __init__(
+        self,
+        *,
+        turns: Turns,
+        chats: Chats,
+        quotas: Quotas,
+        limits: Limits,
+        counts: Callable[[Request], bool],
+    ) -> None:
+        """`counts` tells whether a request is of those that quotas limit."""
         self._turns = turns
         self._chats = chats
         self._quotas = quotas
         self._limits = limits
+        self._counts = counts
         self._notices = Notices()
 
     async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
@@ -59,21 +69,22 @@ class Gates:
         async with self._turns.held(*request.event):
             return await self._examined(request, crowded=crowded)
 
-    def allows(self, place: Place) -> bool:
-        """Tell whether the chat is let in by the lists."""
-        name = f"{place.platform}:{place.chat_id}"
+    def allows(self, request: Request) -> bool:
+        """Tell whether the lists let in the chat, or where there is none, the person."""
+        place = request.place
+        name = f"{place.platform}:{place.chat_id}" if place.kept else request.who
         if name in self._limits.block:
             return False
         return not self._limits.allow or name in self._limits.allow
 
     def turned_away(self, request: Request) -> Reply | None:
         """Return what is said, without a look at the database, when there is no room at all."""
-        if not self.allows(request.place):
+        if not self.allows(request):
             return None
         return self._busy(replace(request, words=words_for(request.person.language)))
 
     async def _examined(self, request: Request, *, crowded: bool) -> Request | Stop:
-        if not self.allows(request.place):
+        if not self.allows(request):
             return Stop("chat not allowed", taken=True)
         admitted = await self._with_chat(request)
         if not listens(admitted):
@@ -108,8 +119,8 @@ class Gates:
         )
 
     async def _over_quota(self, request: Request) -> bool:
-        """Count the request; True when it is one too many."""
-        if request.trigger is Trigger.BUTTON:
+        """Count the request, if it is to be counted; True when it is one too many."""
+        if not self._counts(request):
             return False
         scopes = []
         if request.place.kept:

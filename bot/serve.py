@@ -188,6 +188,7 @@ def _hall(
             user_daily=settings.user_daily,
             chat_daily=settings.chat_daily,
         ),
+        counts=commands.counts,
     )
     conversation = Conversation(
         gates=gates,

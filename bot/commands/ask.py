@@ -5,6 +5,7 @@ from bot.commands.registry import Command, Services
 from bot.cut import cut
 from bot.reply import Reply, aside
 from bot.request import Request
+from bot.rights import SEARCHES
 from bot.words import marked
 from engine.errors import CorpusNotFound
 
@@ -39,4 +40,5 @@ ASK = Command(
     usage=marked("/ask QUESTION"),
     example=_EXAMPLE,
     handler=_ask,
+    act=SEARCHES,
 )

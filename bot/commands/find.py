@@ -4,6 +4,7 @@ from bot.commands.registry import Command, Services
 from bot.find_reply import find_reply
 from bot.reply import Reply, aside
 from bot.request import Request
+from bot.rights import SEARCHES
 from bot.words import marked
 from engine.contracts.receipts import Receipt
 from engine.errors import CorpusNotFound
@@ -36,4 +37,5 @@ FIND = Command(
     usage=marked("/find QUERY"),
     example=_EXAMPLE,
     handler=_find,
+    act=SEARCHES,
 )

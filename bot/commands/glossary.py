@@ -3,10 +3,11 @@
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 
-from bot.commands.registry import Command, Services, admins_only
+from bot.commands.registry import Command, Services
 from bot.cut import cut
-from bot.reply import Action, Button, Reply, aside
+from bot.reply import Action, Button, Reply
 from bot.request import Request
+from bot.rights import LOOKS, Act, Effect
 from bot.words import marked
 from engine.errors import InputError, UsageError
 from engine.glossary import AliasGroup, Status
@@ -20,8 +21,6 @@ _Verb = Callable[[Request, Services, Corpus, str], Awaitable[Reply]]
 
 
 async def _glossary(request: Request, services: Services) -> Reply:
-    if request.place.private and request.who not in services.admins:
-        return aside(request, _not_here(request))
     verb, rest = (*request.text.split(maxsplit=1), "", "")[:2]
     handler = _VERBS.get((verb or "pending").lower())
     if handler is None:
@@ -36,18 +35,11 @@ async def _glossary(request: Request, services: Services) -> Reply:
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
-    if request.place.private and request.who not in services.admins:
-        return aside(request, _not_here(request))
     corpus, verb = await _corpus(request, services), action.value.partition("=")[0]
     handler = _approve if verb == "yes" else _reject
     done = await handler(request, services, corpus, action.value.partition("=")[2])
     left = await _pending(request, services, corpus)
     return replace(left, replaces=True, toast=done.text)
-
-
-def _not_here(request: Request) -> str:
-    said = admins_only("glossary", request.words)
-    return " ".join((said, request.words.say("In private, only those whom chat.admins names.")))
 
 
 async def _corpus(request: Request, services: Services) -> Corpus:
@@ -124,24 +116,15 @@ def _said(request: Request, said: str, shown: str) -> Reply:
 
 
 async def _ids(request: Request, services: Services, corpus: Corpus, rest: str) -> Sequence[int]:
-    """Return the numbers of groups that this person may decide about here.
-
-    Raises UsageError, InputError.
-    """
+    """Return the numbers of groups that hold in the corpus. Raises UsageError, InputError."""
     numbers = rest.replace(",", " ").split()
     if not numbers or not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers):
         raise UsageError(request.words.say("Give the numbers of groups, as listed."))
-    known = {group.id: group for group in await services.glossary.listed(corpus.name)}
+    known = {group.id for group in await services.glossary.listed(corpus.name)}
     ids = [int(number) for number in numbers]
     for one in ids:
         if one not in known:
             raise InputError(f"There is no group {one}.")
-        if known[one].corpus is None and request.who not in services.admins:
-            raise UsageError(
-                request.words.say(
-                    "Group {number} is of all corpora: not for this chat.", number=one
-                )
-            )
     return ids
 
 
@@ -159,6 +142,8 @@ GLOSSARY = Command(
     usage=marked("/glossary [add TERM = TERM]"),
     example=_EXAMPLE,
     handler=_glossary,
-    admin=True,
+    # A corpus has one glossary for all chats. What waits may come from searches in any of them.
+    act=Act(Effect.STEERS_ALL),
+    acts={"list": LOOKS},
     actions={"alias": _pressed},
 )

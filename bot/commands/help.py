@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bot.commands.registry import Command, Services
 from bot.reply import Reply
 from bot.request import Request
+from bot.rights import LOOKS
 from bot.words import marked
 from engine.chat import Listening
 
@@ -26,6 +27,7 @@ def help_command(others: Sequence[Command]) -> Command:
         usage=marked("/help [COMMAND]"),
         example="/help why",
         handler=answer,
+        act=LOOKS,
         # Slack keeps /help for itself and has no start that it would tell a bot of.
         elsewhere={"slack": "/presagio help"},
     )

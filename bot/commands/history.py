@@ -8,6 +8,7 @@ from bot.jobs.content import FeedNotice, NothingFound, Picture, Post, from_json
 from bot.post import spoken
 from bot.reply import Reply, aside
 from bot.request import Request
+from bot.rights import LOOKS
 from bot.words import Words, marked
 from engine.posting.types import DeliveryState, PastDelivery
 
@@ -60,4 +61,5 @@ HISTORY = Command(
     usage="/history",
     example="/history",
     handler=_history,
+    act=LOOKS,
 )

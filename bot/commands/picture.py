@@ -8,6 +8,7 @@ from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.prophecy_reply import hit_view
 from bot.reply import Action, Reply
 from bot.request import Request
+from bot.rights import Act, Effect
 from bot.words import Words, marked
 from engine.chat import Answer
 from engine.types import Hit
@@ -59,5 +60,6 @@ PICTURE = Command(
     usage="/picture",
     example="/picture",
     handler=_picture,
+    act=Act(Effect.ANSWERS, counted=True),
     actions={"picture": _pressed},
 )

@@ -7,6 +7,7 @@ from bot.overheard import worth_saying
 from bot.prophecy_reply import EXAMPLE, answer_buttons, prophecy_reply
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request, Trigger
+from bot.rights import LOOKS, SEARCHES
 from bot.words import marked
 from engine.chat import Answer
 from engine.errors import CorpusNotFound
@@ -96,6 +97,7 @@ PROPHECY = Command(
     usage=marked("/prophecy HEADLINE"),
     example=marked("/prophecy Coffee prices hit a record high"),
     handler=_prophesy,
+    act=SEARCHES,
 )
 MORE = Command(
     name="more",
@@ -103,5 +105,6 @@ MORE = Command(
     usage="/more",
     example="/more",
     handler=_more,
+    act=LOOKS,  # in what was searched already
     actions={"more": _more_pressed},
 )

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.commands.newsdesk import NewsDesk
+from bot.commands.permission import refusal
 from bot.cut import cut
 from bot.glossary import GlossaryDesk
 from bot.reply import Action, Reply, aside
 from bot.request import Request, Trigger
-from bot.words import Words
+from bot.rights import SEARCHES, Act
 from db.answers import Answers
 from db.chats import Chats
 from db.questions import Questions
@@ -71,7 +72,7 @@ class Services:
     corpus: str  # the configured one; "" = the only one there is
     limit: int  # hits in one answer
     unjudged_coverage: float = 0.5  # lexical share from which an unjudged hit is said unasked
-    admins: frozenset[str] = frozenset()  # "platform:user", beside the platform's own admins
+    admins: frozenset[str] = frozenset()  # operators, as "platform:user"
 
 
 Handler = Callable[[Request, Services], Awaitable[Reply | None]]
@@ -92,14 +93,28 @@ class Command:
     usage: str
     example: str
     handler: Handler
-    admin: bool = False  # in groups, for admins only
-    actions: Mapping[str, ActionHandler] | None = None  # its buttons, by action name
+    act: Act  # what it does, and so who may and whether it is counted
+    acts: Mapping[str, Act] = field(default_factory=dict)  # of its first words; "": nothing follows
+    actions: Mapping[str, ActionHandler] = field(default_factory=dict)  # its buttons
+    pressed: Mapping[str, Act] = field(default_factory=dict)  # of buttons that do something else
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The name and the aliases, all of which are understood everywhere."""
         return (self.name, *self.aliases)
+
+    def act_on(self, text: str) -> Act:
+        """Return what the command does when `text` follows it."""
+        return self.acts.get(_first(text), self.act)
+
+    def as_called(self, text: str) -> str:
+        """Return the name, and the first word of `text` where the command knows it."""
+        return f"{self.name} {_first(text)}".strip() if _first(text) in self.acts else self.name
+
+    def act_of(self, action: str) -> Act:
+        """Return what a button of the command does."""
+        return self.pressed.get(action, self.act)
 
     def names_on(self, platform: str) -> tuple[str, ...]:
         """The names that the platform can offer."""
@@ -123,7 +138,7 @@ class Registry:
         self._actions: dict[str, tuple[Command, ActionHandler]] = {
             name: (command, handler)
             for command in commands
-            for name, handler in (command.actions or {}).items()
+            for name, handler in command.actions.items()
         }
 
     async def answer(self, request: Request, services: Services) -> Reply | None:
@@ -137,17 +152,36 @@ class Registry:
         command = self._by_name.get(name)
         if command is None:
             return aside(request, self._unknown(name, request))
-        if command.admin and not await may_steer(request, services):
-            return aside(request, admins_only(command.name, request.words))
+        effect = command.act_on(text).effect
+        if said := await refusal(command.as_called(text), effect, request, services.admins):
+            return aside(request, said)
         return await command.handler(replace(request, text=text), services)
+
+    def counts(self, request: Request) -> bool:
+        """Tell whether an event is one of those that quotas limit."""
+        act = self._act(request)
+        return act is not None and act.counted
+
+    def _act(self, request: Request) -> Act | None:
+        """Return what an event asks for; None where there is no such command or button."""
+        if request.trigger is Trigger.BUTTON:
+            action = Action.parse(request.text)
+            known = self._actions.get(action.name) if action else None
+            return known[0].act_of(action.name) if action and known else None
+        if request.called is None:
+            return SEARCHES
+        name, text = request.called
+        command = self._by_name.get(name)
+        return command.act_on(text) if command else None
 
     async def _pressed(self, request: Request, services: Services) -> Reply | None:
         action = Action.parse(request.text)
         if action is None or action.name not in self._actions:
             return too_old(request)
         command, handler = self._actions[action.name]
-        if command.admin and not await may_steer(request, services):
-            return aside(request, admins_only(command.name, request.words))
+        effect = command.act_of(action.name).effect
+        if said := await refusal(command.name, effect, request, services.admins):
+            return aside(request, said)
         return await handler(request, action, services)
 
     def _unknown(self, name: str, request: Request) -> str:
@@ -164,16 +198,9 @@ class Registry:
         return command.written_for(request.place.platform, typed) if command else typed
 
 
-async def may_steer(request: Request, services: Services) -> bool:
-    """Tell whether a person may change how the bot behaves: in private anybody, else admins."""
-    if request.place.private or request.who in services.admins:
-        return True
-    return await request.is_admin()
-
-
-def admins_only(name: str, words: Words) -> str:
-    """Say that a command is not for everybody."""
-    return words.say("Only admins of this chat may use /{name}.", name=name)
+def _first(text: str) -> str:
+    """Return the first word in lower case, "" of an empty text."""
+    return next(iter(text.lower().split(maxsplit=1)), "")
 
 
 def too_old(request: Request) -> Reply:

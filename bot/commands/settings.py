@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.commands.chat_settings import CHOICES, SETTINGS_BY_NAME, shown_value
-from bot.commands.registry import Command, Services, admins_only, may_steer
+from bot.commands.registry import Command, Services
 from bot.cut import cut
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request
+from bot.rights import LOOKS, Act, Effect
 from bot.words import marked, words_for
 from engine.chat import Chat
 from engine.errors import UsageError
@@ -51,10 +52,8 @@ async def _set(request: Request, services: Services, key: str, value: str) -> Re
 
 
 async def _corpus(request: Request, services: Services) -> Reply:
-    """List the corpora to anybody; only those who may steer choose one."""
+    """List the corpora, or choose one."""
     if request.text:
-        if not await may_steer(request, services):
-            return aside(request, admins_only(_CORPUS, request.words))
         return await _set(request, services, _CORPUS, request.text)
     words, corpora = request.words, await services.corpora()
     if not corpora:
@@ -123,7 +122,7 @@ SETTINGS = Command(
     usage=marked("/settings [NAME VALUE]"),
     example="/settings language es",
     handler=_settings,
-    admin=True,
+    act=Act(Effect.STEERS_CHAT),
     actions={"set": _pressed},
 )
 CORPUS = Command(
@@ -132,4 +131,6 @@ CORPUS = Command(
     usage=marked("/corpus [NAME]"),
     example="/corpus demo",
     handler=_corpus,
+    act=Act(Effect.STEERS_CHAT),
+    acts={"": LOOKS},
 )

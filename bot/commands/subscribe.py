@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from bot.commands.newsdesk import NewsDesk
-from bot.commands.registry import Command, Services, admins_only
+from bot.commands.registry import Command, Services
 from bot.commands.wish import read_wish, written
 from bot.engine_sentences import in_language
 from bot.post import spoken
-from bot.reply import Action, Button, Reply, aside
+from bot.reply import Action, Button, Reply
 from bot.request import Request
+from bot.rights import Act, Effect
 from bot.words import Words, marked
 from engine.posting.times import next_planned
 from engine.posting.types import Mode, Subscription
@@ -39,8 +40,6 @@ _BUTTONS = (
 
 async def _subscribe(request: Request, services: Services) -> Reply:
     desk = services.news
-    if not request.place.kept:
-        return aside(request, admins_only(_NAME, request.words))
     if request.text and request.text.lower() != "help":
         return await _set(request, request.text, desk)
     wish = await desk.subscriptions.get(request.known_chat)
@@ -53,8 +52,6 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
 
 
 async def _unsubscribe(request: Request, services: Services) -> Reply:
-    if not request.place.kept:
-        return aside(request, admins_only("unsubscribe", request.words))
     return await _set(request, "off", services.news)
 
 
@@ -160,7 +157,7 @@ SUBSCRIBE = Command(
     usage=marked("/subscribe [daily HH:MM, instant, off] [OPTIONS]"),
     example=_EXAMPLES[0],
     handler=_subscribe,
-    admin=True,
+    act=Act(Effect.STEERS_CHAT),
     actions={_NAME: _pressed},
 )
 UNSUBSCRIBE = Command(
@@ -169,5 +166,5 @@ UNSUBSCRIBE = Command(
     usage="/unsubscribe",
     example="/unsubscribe",
     handler=_unsubscribe,
-    admin=True,
+    act=Act(Effect.STEERS_CHAT),
 )

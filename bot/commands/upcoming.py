@@ -6,7 +6,7 @@ from datetime import datetime
 
 from bot.commands.newsdesk import NewsDesk
 from bot.commands.reasons import reason_of
-from bot.commands.registry import Command, Services, admins_only
+from bot.commands.registry import Command, Services
 from bot.commands.subscribe import said_next
 from bot.cut import cut
 from bot.jobs.content import post_of, to_json
@@ -15,6 +15,7 @@ from bot.post import PostItem, post_reply
 from bot.prophecy_reply import hit_view
 from bot.reply import Reply, aside
 from bot.request import Request
+from bot.rights import LOOKS, Act, Effect
 from bot.words import Words, marked
 from db.answers import Answers
 from engine.chat import Answer
@@ -29,8 +30,6 @@ _LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280
 async def _today(request: Request, services: Services) -> Reply | None:
     """Post what the chat would be told, through the outbox, so that it is not told again."""
     desk, words = services.news, request.words
-    if not request.place.kept:
-        return aside(request, admins_only("today", words))
     wish = replace(await _wish(request, desk), since=None, thread=request.place.thread)
     choice = await _choice(desk, wish, request.now)
     if not choice.chosen:
@@ -152,6 +151,7 @@ TODAY = Command(
     usage="/today",
     example="/today",
     handler=_today,
+    act=Act(Effect.POSTS),
 )
 PREVIEW = Command(
     name="preview",
@@ -159,4 +159,5 @@ PREVIEW = Command(
     usage="/preview",
     example="/preview",
     handler=_preview,
+    act=LOOKS,
 )

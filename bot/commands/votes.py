@@ -6,6 +6,7 @@ from bot.post import post_buttons
 from bot.prophecy_reply import answer_buttons, hit_view
 from bot.reply import Action, Button, Reply, aside
 from bot.request import Request
+from bot.rights import LOOKS, Act, Effect
 from bot.words import LANGUAGES, Words, marked, words_for
 from engine.chat import Answer, Favourite
 
@@ -83,5 +84,7 @@ TOP = Command(
     usage="/top",
     example="/top",
     handler=_top,
+    act=LOOKS,
     actions={"up": _up, "down": _down},
+    pressed={"up": Act(Effect.POSTS), "down": Act(Effect.POSTS)},
 )

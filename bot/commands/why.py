@@ -8,6 +8,7 @@ from bot.find_receipt import find_receipt
 from bot.prophecy_reply import notice_of
 from bot.reply import Action, Reply, aside
 from bot.request import Request
+from bot.rights import LOOKS
 from bot.words import Words, marked
 from engine.contracts.receipts import Receipt
 from engine.types import Hit, Mode, Prophecy, Usage, Verdict
@@ -181,5 +182,6 @@ WHY = Command(
     usage=marked("/why [NUMBER]"),
     example="/why 2",
     handler=_why,
+    act=LOOKS,
     actions={"why": _pressed},
 )

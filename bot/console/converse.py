@@ -45,7 +45,14 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
     async with AsyncExitStack() as stack:
         turns = await stack.enter_async_context(Turns(app.database))
         fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
-        gates = Gates(turns=turns, chats=chats, quotas=Quotas(app.database), limits=_LIMITS)
+        commands = standard_commands()
+        gates = Gates(
+            turns=turns,
+            chats=chats,
+            quotas=Quotas(app.database),
+            limits=_LIMITS,
+            counts=commands.counts,
+        )
         news = await stack.enter_async_context(open_newsdesk(app, fetcher))
         services = Services(
             prophesy=app.answer,
@@ -66,7 +73,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             gates=gates,
             turns=turns,
             chats=chats,
-            commands=standard_commands(),
+            commands=commands,
             services=services,
         )
         terminal = Terminal(

@@ -8,10 +8,18 @@ from bot.settings.section import UNLIMITED, HttpUrl, Section
 class ChatSettings(Section):
     """Who may ask the bot, and how often. Chats and people are named "platform:id"."""
 
-    allow: tuple[str, ...] = Field((), description="The only chats that are answered; empty = all.")
-    block: tuple[str, ...] = Field((), description="Chats that are never answered.")
+    allow: tuple[str, ...] = Field(
+        (),
+        description="The only chats that are answered; empty = all. A person's covers what that"
+        " person asks inline.",
+    )
+    block: tuple[str, ...] = Field(
+        (), description="Chats that are never answered, and people who are not inline."
+    )
     admins: tuple[str, ...] = Field(
-        (), description='People who may steer every chat, such as "telegram:42".'
+        (),
+        description='People who may change what every chat is told, such as "telegram:42", and'
+        " steer each chat.",
     )
     private: tuple[str, ...] = Field(
         (),
@@ -19,10 +27,14 @@ class ChatSettings(Section):
         " chat can read what is there.",
     )
     user_daily: int = Field(
-        100, ge=UNLIMITED, description="Requests of one person a day (UTC); -1 = no limit."
+        100,
+        ge=UNLIMITED,
+        description="Searches and questions of one person a day (UTC); -1 = no limit.",
     )
     chat_daily: int = Field(
-        500, ge=UNLIMITED, description="Requests in one chat a day (UTC); -1 = no limit."
+        500,
+        ge=UNLIMITED,
+        description="Searches and questions in one chat a day (UTC); -1 = no limit.",
     )
     queue: int = Field(
         500,

@@ -58,7 +58,7 @@ async def read_message(
         return None
     mention = f"<@{myself.user_id}>"
     text = event.get("text") or ""
-    private = event.get("channel_type") == "im"
+    private = _is_private(event["channel"])
     addressed = private or mention in text or event["type"] == "app_mention"
     return Request(
         # A message has one timestamp, however often and as whatever it is delivered.
@@ -90,7 +90,7 @@ async def read_command(body: Payload, myself: Myself, *, now: datetime) -> Reque
         place=Place(
             platform=PLATFORM,
             chat_id=body["channel_id"],
-            private=body.get("channel_name") == "directmessage",
+            private=_is_private(body["channel_id"]),
         ),
         person=await _person(body["user_id"], myself),
         trigger=Trigger.COMMAND,
@@ -112,7 +112,7 @@ async def read_press(body: Payload, myself: Myself, *, now: datetime) -> Request
         place=Place(
             platform=PLATFORM,
             chat_id=channel,
-            private=channel.startswith("D"),
+            private=_is_private(channel),
             # An ephemeral message is not sent along; what contains it is.
             thread=(body.get("container") or {}).get("thread_ts"),
         ),
@@ -135,7 +135,7 @@ async def read_shortcut(body: Payload, myself: Myself, *, now: datetime) -> Requ
         place=Place(
             platform=PLATFORM,
             chat_id=channel,
-            private=channel.startswith("D"),
+            private=_is_private(channel),
             thread=message.get("thread_ts") or message.get("ts"),
         ),
         person=await _person(body["user"]["id"], myself),
@@ -146,6 +146,11 @@ async def read_shortcut(body: Payload, myself: Myself, *, now: datetime) -> Requ
         is_admin=lambda: myself.is_admin(body["user"]["id"]),
         origin=body,
     )
+
+
+def _is_private(channel: str) -> bool:
+    """Tell a direct message from a channel, which may bear any name, by Slack's own prefix."""
+    return channel.startswith("D")
 
 
 def _written(message: Payload) -> str:

@@ -39,15 +39,19 @@ class People:
             language=str(user.get("locale") or "en").split("-")[0], time_zone=user.get("tz")
         )
 
-    async def is_admin(self, user_id: str) -> bool:
-        """Tell whether the user administers the workspace. Raises DeliveryError."""
+    async def is_admin(self, user_id: str, *, team: str) -> bool:
+        """Tell whether the user administers the workspace `team`. Raises DeliveryError.
+
+        In a shared channel, admins of other workspaces write too.
+        """
         try:
             user = await self._user(user_id)
         except FAILURES as error:
             raise DeliveryError(
                 "Slack does not say who is an admin.", fix="Try again later."
             ) from error
-        return bool(user.get("is_admin") or user.get("is_owner"))
+        teams = (user.get("team_id"), *(user.get("enterprise_user") or {}).get("teams", ()))
+        return team in teams and bool(user.get("is_admin") or user.get("is_owner"))
 
     async def _user(self, user_id: str) -> Mapping[str, Any]:
         asked, user = self._known.get(user_id, (0.0, {}))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -134,7 +135,7 @@ class SlackService:
             Myself(
                 user_id=str(who["user_id"]),
                 profile=self._people.profile,
-                is_admin=self._people.is_admin,
+                is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
             ),
         )
         if self._settings.app_token:

@@ -246,12 +246,19 @@ async def bot_on(
     }
     chosen = Services(**{**wired, **services})  # type: ignore[arg-type]  # the table above has the types
     async with Turns(database) as turns:
-        gates = Gates(turns=turns, chats=chats, quotas=Quotas(database), limits=limits or Limits())
+        registry = commands or standard_commands()
+        gates = Gates(
+            turns=turns,
+            chats=chats,
+            quotas=Quotas(database),
+            limits=limits or Limits(),
+            counts=registry.counts,
+        )
         conversation = Conversation(
             gates=gates,
             turns=turns,
             chats=chats,
-            commands=commands or standard_commands(),
+            commands=registry,
             services=chosen,
             trusted={
                 chat: replace(chosen, **changes)  # type: ignore[arg-type]  # as above

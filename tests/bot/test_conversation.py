@@ -12,6 +12,7 @@ from bot.commands.registry import Command, Registry
 from bot.face import ChatGone, DeliveryError
 from bot.reply import Reply
 from bot.request import Person, Place, Request, Trigger
+from bot.rights import LOOKS
 from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, StorageUnreachable
@@ -449,7 +450,7 @@ async def test_silence_is_an_answer(storage: Database) -> None:
     async def silent(_request: Request, _services: object) -> None:
         return None
 
-    command = Command(name="x", summary="", usage="", example="", handler=silent)
+    command = Command(name="x", summary="", usage="", example="", handler=silent, act=LOOKS)
     async with bot_on(storage, commands=Registry((command,), plain=silent)) as bot:
         request = event("/x")
         assert await bot.hear(request) is None

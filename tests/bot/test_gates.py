@@ -6,6 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
+from bot.commands import standard_commands
 from bot.gates import Gates, Limits, Stop, not_meant
 from bot.request import Person, Place, Request, Trigger
 from db.chats import Chats
@@ -27,7 +28,13 @@ async def turns(storage: Database) -> AsyncIterator[Turns]:
 
 def gates(storage: Database, turns: Turns, **limits: object) -> Gates:
     chosen = Limits(**limits)  # type: ignore[arg-type]  # the fields of Limits
-    return Gates(turns=turns, chats=Chats(storage), quotas=Quotas(storage), limits=chosen)
+    return Gates(
+        turns=turns,
+        chats=Chats(storage),
+        quotas=Quotas(storage),
+        limits=chosen,
+        counts=standard_commands().counts,
+    )
 
 
 async def why(gates: Gates, request: Request, *, crowded: bool = False) -> str:
@@ -116,6 +123,34 @@ class TestAllowedChats:
     ) -> None:
         chosen = gates(storage, turns, allow=allow, block=block)
         assert await why(chosen, event("Coffee"), crowded=False) == expected
+
+    @pytest.mark.parametrize(
+        ("allow", "block", "expected"),
+        [
+            ((), (), ""),
+            (("test:ana",), (), ""),
+            (("test:g", "other:ana"), (), "chat not allowed"),
+            (("test:ana",), ("test:ana",), "chat not allowed"),
+            ((), ("test:ben",), ""),
+        ],
+    )
+    async def test_where_there_is_no_chat_the_person_is_looked_up(
+        self,
+        storage: Database,
+        turns: Turns,
+        allow: tuple[str, ...],
+        block: tuple[str, ...],
+        expected: str,
+    ) -> None:
+        inline = Place(platform="test", chat_id="inline:ana", private=True, kept=False)
+        chosen = gates(storage, turns, allow=allow, block=block)
+        assert await why(chosen, event("Coffee", place=inline)) == expected
+
+    async def test_who_is_allowed_is_so_in_no_other_chat(
+        self, storage: Database, turns: Turns
+    ) -> None:
+        chosen = gates(storage, turns, allow=("test:ana",))
+        assert await why(chosen, event("Coffee", place=GROUP)) == "chat not allowed"
 
     async def test_who_is_kept_out_is_told_nothing_and_not_remembered(
         self, storage: Database, turns: Turns
@@ -217,9 +252,42 @@ class TestQuotas:
         assert [await why(chosen, event("Coffee")) for _ in range(5)] == [""] * 5
         assert await used(storage) == {}
 
-    async def test_buttons_are_not_counted(self, storage: Database, turns: Turns) -> None:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            *("/unsubscribe", "/subscribe off", "/help", "/settings language es", "/history"),
+            *("/feeds", "/feeds remove 1", "/corpus demo", "/top", "/why", "/preview", "/today"),
+            *("/more", "/glossary list", "/nonsense"),
+        ],
+    )
+    async def test_who_has_spent_it_can_still_do_what_costs_nothing(
+        self, storage: Database, turns: Turns, text: str
+    ) -> None:
         chosen = gates(storage, turns, user_daily=0, chat_daily=0)
-        assert await why(chosen, event("up:1:1", trigger=Trigger.BUTTON)) == ""
+        assert await why(chosen, event(text, trigger=Trigger.COMMAND)) == ""
+        assert await used(storage) == {}
+
+    @pytest.mark.parametrize(
+        "text", ["Coffee", "/p Coffee", "/Prophecy\nCoffee", "/find x", "/ask x", "/feeds add x"]
+    )
+    async def test_what_costs_is_limited(self, storage: Database, turns: Turns, text: str) -> None:
+        chosen = gates(storage, turns, user_daily=0, chat_daily=0)
+        assert await why(chosen, event(text)) == "over quota"
+
+    @pytest.mark.parametrize("text", ["up:1:1", "more:1:3", "why:1:", "set::threshold=5", "x"])
+    async def test_buttons_that_cost_nothing_are_not_counted(
+        self, storage: Database, turns: Turns, text: str
+    ) -> None:
+        chosen = gates(storage, turns, user_daily=0, chat_daily=0)
+        assert await why(chosen, event(text, trigger=Trigger.BUTTON)) == ""
+
+    async def test_a_button_counts_as_what_it_does(self, storage: Database, turns: Turns) -> None:
+        chosen = gates(storage, turns, user_daily=0)
+        stopped = await chosen.admit(event("picture:1:", trigger=Trigger.BUTTON), crowded=False)
+        assert isinstance(stopped, Stop)
+        assert stopped.why == "over quota"
+        assert stopped.reply
+        assert (stopped.reply.toast or "").startswith("That was enough for today.")
 
     async def test_what_is_overheard_counts_for_the_chat_and_is_stopped_in_silence(
         self, storage: Database, turns: Turns

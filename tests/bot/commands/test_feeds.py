@@ -198,7 +198,7 @@ async def test_in_groups_only_admins_change_anything_and_everybody_looks(
 ) -> None:
     verb = typed.split(maxsplit=1)[0]
     refused = await news.bot.say(f"/feeds {typed}", place=GROUP)
-    assert refused.text == f"Only admins of this chat may use /feeds {verb}."
+    assert refused.text == f"Only admins of this chat may use /feeds {verb}. Ask one of them."
     assert "no feed yet" in ((await news.bot.say("/feeds", place=GROUP)).text or "")
     allowed = await news.bot.say(f"/feeds {typed}", place=GROUP, is_admin=yes)
     assert "Only admins" not in (allowed.text or "")
@@ -208,7 +208,7 @@ async def test_in_groups_only_admins_press_the_offered_buttons(news: News) -> No
     news.web.pages["/"] = page(PAGE)
     offer = await news.bot.say(f"/feeds add {news.web.url('/')}", place=GROUP, is_admin=yes)
     refused = await news.bot.press(offer, "feed", place=GROUP)
-    assert refused.toast == "Only admins of this chat may use /feeds add."
+    assert refused.toast == "Only admins of this chat may use /feeds. Ask one of them."
 
 
 async def test_what_is_not_understood_is_told(news: News) -> None:

@@ -11,7 +11,7 @@ from db.pool import Database
 from engine.chat import Chat, Listening
 from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event
 
-ADMINS_ONLY = "Only admins of this chat may use /"
+ADMINS_ONLY = "Only admins of this chat may use /{}. Ask one of them."
 
 
 async def yes() -> bool:
@@ -142,14 +142,14 @@ class TestAdmins:
 
     @pytest.mark.parametrize("text", ["/settings", "/settings threshold 0"])
     async def test_settings_are_theirs(self, bot: Bot, text: str) -> None:
-        assert (await self.refused(bot, text)).text == f"{ADMINS_ONLY}settings."
+        assert (await self.refused(bot, text)).text == ADMINS_ONLY.format("settings")
 
     async def test_so_are_its_buttons(self, bot: Bot) -> None:
         reply = await self.refused(bot, "set::threshold=0", trigger=Trigger.BUTTON)
-        assert (reply.toast, reply.text) == (f"{ADMINS_ONLY}settings.", None)
+        assert (reply.toast, reply.text) == (ADMINS_ONLY.format("settings"), None)
 
     async def test_so_is_the_choice_of_a_corpus_but_not_the_list(self, bot: Bot) -> None:
-        assert (await self.refused(bot, "/corpus larga")).text == f"{ADMINS_ONLY}corpus."
+        assert (await self.refused(bot, "/corpus larga")).text == ADMINS_ONLY.format("corpus")
         assert "larga" in ((await self.refused(bot, "/corpus")).text or "")
 
     async def test_an_admin_of_the_platform_may(self, bot: Bot) -> None:
@@ -166,7 +166,7 @@ class TestAdmins:
             assert (await bot.chat(GROUP)).threshold == 0
             other = Person(id="root2")
             reply = await bot.say("/settings threshold 1", place=GROUP, person=other)
-            assert reply.text == f"{ADMINS_ONLY}settings."
+            assert reply.text == ADMINS_ONLY.format("settings")
 
 
 class TestCorpus:

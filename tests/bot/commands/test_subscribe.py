@@ -100,11 +100,11 @@ async def test_what_cannot_be_is_told_and_changes_nothing(bot: Bot) -> None:
 @pytest.mark.parametrize("name", ["subscribe", "unsubscribe"])
 async def test_in_groups_only_admins_subscribe(bot: Bot, name: str) -> None:
     refused = await bot.say(f"/{name}", place=GROUP)
-    assert refused.text == f"Only admins of this chat may use /{name}."
+    assert refused.text == f"Only admins of this chat may use /{name}. Ask one of them."
     assert "Only" not in ((await bot.say(f"/{name}", place=GROUP, is_admin=yes)).text or "")
     shown = await bot.say("/subscribe daily", place=GROUP, is_admin=yes)
     assert (await bot.press(shown, "subscribe", place=GROUP)).toast == (
-        "Only admins of this chat may use /subscribe."
+        "Only admins of this chat may use /subscribe. Ask one of them."
     )
 
 

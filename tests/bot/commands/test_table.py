@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.table import command_table
+from bot.commands.table import acts_table, command_table, rights_table
 
 ROOT = Path(__file__).resolve().parents[3]
 BEGIN, END = "<!-- commands -->\n", "\n<!-- /commands -->"
@@ -16,6 +16,20 @@ def test_a_page_holds_the_table(page: str, platform: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     table = text.partition(BEGIN)[2].partition(END)[0]
     assert table == command_table(standard_commands().commands, platform)
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [("rights", rights_table()), ("acts", acts_table(standard_commands().commands))],
+)
+def test_the_page_of_rights_holds_what_the_code_does(name: str, table: str) -> None:
+    text = (ROOT / "docs/rights.md").read_text(encoding="utf-8")
+    assert text.partition(f"<!-- {name} -->\n")[2].partition(f"\n<!-- /{name} -->")[0] == table
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/telegram.md", "docs/slack.md"])
+def test_the_page_of_rights_is_found(page: str) -> None:
+    assert "rights.md)" in (ROOT / page).read_text(encoding="utf-8")
 
 
 def test_slack_is_told_no_name_that_it_keeps_for_itself() -> None:

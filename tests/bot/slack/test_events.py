@@ -58,8 +58,9 @@ def test_markup_is_read_as_it_was_shown(wire: str, plain: str) -> None:
         ({"text": "<@UBOT> Coffee"}, Trigger.ADDRESSED, "1.1", False),
         ({"type": "app_mention", "text": "<@UBOT> Coffee"}, Trigger.ADDRESSED, "1.1", False),
         ({"thread_ts": "0.9"}, Trigger.OVERHEARD, "0.9", False),
-        ({"channel_type": "im"}, Trigger.ADDRESSED, None, True),
-        ({"channel_type": "im", "thread_ts": "0.9"}, Trigger.ADDRESSED, "0.9", True),
+        ({"channel": "D1"}, Trigger.ADDRESSED, None, True),
+        ({"channel": "D1", "thread_ts": "0.9"}, Trigger.ADDRESSED, "0.9", True),
+        ({"channel": "G1", "channel_type": "mpim"}, Trigger.OVERHEARD, "1.1", False),
     ],
 )
 async def test_a_message_is_placed(
@@ -72,7 +73,8 @@ async def test_a_message_is_placed(
         thread,
         private,
     )
-    assert (request.text, request.event_id, request.person.language) == ("Coffee", "C1:1.1", "es")
+    assert (request.text, request.person.language) == ("Coffee", "es")
+    assert request.event_id == f"{request.place.chat_id}:1.1"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,28 @@ async def test_a_subcommand_is_a_command(command: str, text: str, expected: str)
     request = await read_command(body, MYSELF, now=NOW)
     assert (request.text, request.trigger) == (expected, Trigger.COMMAND)
     assert await request.is_admin()
+
+
+@pytest.mark.parametrize(
+    ("channel", "name", "private"),
+    [
+        ("D1", "directmessage", True),
+        ("C1", "directmessage", False),
+        ("C1", "general", False),
+        ("G1", "privategroup", False),
+    ],
+)
+async def test_a_channel_is_no_direct_message_whatever_its_name(
+    channel: str, name: str, private: bool
+) -> None:
+    body = {
+        "command": "/why",
+        "trigger_id": "t",
+        "user_id": "U1",
+        "channel_id": channel,
+        "channel_name": name,
+    }
+    assert (await read_command(body, MYSELF, now=NOW)).place.private is private
 
 
 async def test_a_button_of_another_app_is_no_request() -> None:

@@ -24,6 +24,7 @@ class Person:
     bot_id: str = ""
     app_id: str = ""
     is_webhook: bool = False
+    team: str = ""  # of somebody from another workspace, in a shared channel
 
     @property
     def mention(self) -> str:

@@ -55,7 +55,7 @@ class Conversations:
         offset = now.utcoffset() or dt.timedelta()
         user = {
             "id": person.id,
-            "team_id": TEAM,
+            "team_id": person.team or TEAM,
             "name": person.name,
             "real_name": person.name.title(),
             "deleted": False,

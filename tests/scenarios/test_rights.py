@@ -1,0 +1,151 @@
+"""Who may do what on Telegram, and what works when the quotas are spent."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup
+
+from db.corpora import Corpora
+from db.glossary import Groups
+from db.pool import Database
+from tests.fakes.telegram import User
+from tests.scenarios.stage import HEADLINE, Stage
+
+OPERATORS_ONLY = "Only those named in chat.admins may use /glossary"
+
+
+@pytest.fixture
+def root(stage: Stage) -> User:
+    """Who runs the bot."""
+    person = stage.telegram.user("Root")
+    stage.environment["PRESAGIO_CHAT__ADMINS"] = json.dumps([f"telegram:{person.id}"])
+    return person
+
+
+@pytest.fixture
+def eve(stage: Stage) -> User:
+    return stage.telegram.user("Eve")
+
+
+async def groups(stage: Stage) -> list[list[str]]:
+    return [terms for (terms,) in await stage.rows("SELECT terms FROM alias_group")]
+
+
+async def suggested(stage: Stage, *terms: str) -> None:
+    """Let a pair wait for somebody's decision."""
+    database = await Database.open(stage.database_url)
+    demo = await Corpora(database).get("demo")
+    await Groups(database).propose(demo, terms, sure=True, now=datetime.now(UTC))
+    await database.close()
+
+
+async def test_the_admin_of_a_group_of_his_own_changes_what_nobody_else_is_told(
+    stage: Stage, root: User, eve: User
+) -> None:
+    own = stage.telegram.group("Eve's", admins=[eve], members=[root], privacy_mode=False)
+    private = stage.telegram.private_chat(eve)
+    async with stage.serving():
+        for chat in (own, private):
+            refused = await (await eve.says(chat, "/glossary add president = clown")).answer()
+            assert refused.text.startswith(OPERATORS_ONLY)
+            assert refused.text.endswith(f"you are telegram:{eve.id}.")
+        assert await groups(stage) == []
+        added = await (await root.says(own, "/glossary add coffee = java")).answer()
+        assert added.text == "Added for demo. coffee = java"
+        refused = await (await eve.says(own, "/glossary remove 1")).answer()
+        assert refused.text.startswith(OPERATORS_ONLY)
+        listed = await (await eve.says(private, "/glossary list")).answer()
+        assert listed.text == "1. coffee = java"
+    assert await groups(stage) == [["coffee", "java"]]
+
+
+async def test_a_suggestion_is_decided_by_nobody_who_gets_hold_of_its_button(
+    stage: Stage, root: User, eve: User
+) -> None:
+    group = stage.telegram.group("Eve's", admins=[eve], members=[root], privacy_mode=False)
+    async with stage.serving():
+        await suggested(stage, "coffee", "java")
+        shown = await (await root.says(group, "/glossary")).answer()
+        press = await eve.presses(shown, "Approve 1")
+        assert (await press.answered()).text.startswith(OPERATORS_ONLY)
+        assert await stage.rows("SELECT status FROM alias_group") == [("pending",)]
+        await (await root.presses(shown, "Approve 1")).answered()
+        await stage.telegram.until_acknowledged()
+    assert await stage.rows("SELECT status FROM alias_group") == [("approved",)]
+
+
+async def test_in_a_channel_its_admins_press_what_steers_it_and_readers_do_not(
+    stage: Stage, root: User, eve: User
+) -> None:
+    owner = stage.telegram.user("Owner")
+    channel = stage.telegram.channel("News")
+    channel.members |= {owner.id: "creator", eve.id: "member"}
+    async with stage.serving():
+        row = [InlineKeyboardButton("threshold 6", callback_data="set::threshold=6")]
+        row.append(InlineKeyboardButton("Approve 1", callback_data="alias::yes=1"))
+        async with Bot(stage.telegram.token, base_url=stage.telegram.base_url) as bot:
+            markup = InlineKeyboardMarkup([row])
+            await bot.send_message(channel.id, "Settings", reply_markup=markup)
+        (shown,) = channel.bot_messages
+        refused = await (await eve.presses(shown, "threshold 6")).answered()
+        assert refused.text == "Only admins of this chat may use /settings. Ask one of them."
+        refused = await (await owner.presses(shown, "Approve 1")).answered()
+        assert refused.text.startswith(OPERATORS_ONLY)
+        assert (await (await owner.presses(shown, "threshold 6")).answered()).text == "Noted."
+        await stage.telegram.until_acknowledged()
+    rows = await stage.rows("SELECT external_id, private, threshold FROM chat")
+    assert rows == [(str(channel.id), False, 6)]
+
+
+async def test_who_has_spent_the_quota_can_still_unsubscribe(stage: Stage, eve: User) -> None:
+    stage.environment["PRESAGIO_CHAT__USER_DAILY"] = "1"
+    chat = stage.telegram.private_chat(eve)
+    async with stage.serving():
+        answer = await (await eve.says(chat, HEADLINE)).answer()
+        await (await eve.says(chat, "/subscribe daily 8:30")).answer()
+        for text in (HEADLINE, f"/p {HEADLINE}", "/find coffee", "/ask What of coffee?"):
+            stopped = await (await eve.says(chat, text)).answer()
+            assert stopped.text.startswith("That was enough for today.")
+        for text, said in {
+            "/help": "There is always a tweet.",
+            "/settings threshold 6": "Settings of this chat",
+            "/history": "Nothing was posted here unasked yet.",
+            "/unsubscribe": "This chat is told nothing unasked.",
+        }.items():
+            assert (await (await eve.says(chat, text)).answer()).text.startswith(said)
+        vote = await eve.presses(answer, "1. 👍 0")
+        assert (await vote.answered()).text == "Noted."
+    assert await stage.rows("SELECT mode FROM subscription") == [("off",)]
+    assert await stage.rows("SELECT used FROM quota WHERE scope LIKE 'user:%'") == [(5,)]
+    assert stage.model.calls == 1
+
+
+async def test_an_entry_of_a_person_covers_what_the_person_asks_inline(
+    stage: Stage, eve: User
+) -> None:
+    bob = stage.telegram.user("Bob")
+    stage.environment["PRESAGIO_CHAT__ALLOW"] = json.dumps([f"telegram:{eve.id}"])
+    async with stage.serving():
+        other = await bob.asks_inline("Coffee prices")
+        found = await (await eve.asks_inline("Coffee prices")).answered()
+        assert len(found.results) >= 3
+        await stage.telegram.until_acknowledged()
+    assert other.answers == []
+
+
+async def test_a_blocked_person_is_not_answered_inline(stage: Stage, eve: User) -> None:
+    bob = stage.telegram.user("Bob")
+    stage.environment["PRESAGIO_CHAT__BLOCK"] = json.dumps([f"telegram:{eve.id}"])
+    async with stage.serving():
+        blocked = await eve.asks_inline("Coffee prices")
+        await (await bob.asks_inline("Coffee prices")).answered()
+        await stage.telegram.until_acknowledged()
+    assert blocked.answers == []
+
+
+async def test_nothing_is_changed_inline(stage: Stage, root: User) -> None:
+    async with stage.serving():
+        for text in ("/glossary add coffee = java", "/settings threshold 6"):
+            await (await root.asks_inline(text)).answered()
+    assert await groups(stage) == []
