@@ -21,6 +21,7 @@ from bot.request import Request, Trigger
 from bot.words import words_for
 from db.chats import Chats
 from db.turns import Turns
+from engine.budget import Source
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, Origin
 
@@ -130,7 +131,8 @@ class Conversation:
             await face.show_busy(request)
         try:
             services = self._trusted.get(_chat_name(request), self._services)
-            with asked_by(Asker(origin=Origin.CHAT, task=":".join(request.event))):
+            task = ":".join(request.event)
+            with asked_by(Asker(origin=Origin.CHAT, task=task, source=Source.CHATS)):
                 return await self._commands.answer(request, services)
         except StorageError:
             raise

@@ -31,6 +31,11 @@ class WebSettings(Section):
     page: bool = Field(
         True, description="Whether there is a page; it asks for no key. Without it, the API alone."
     )
+    judge: bool = Field(
+        False,
+        description="Whether a model judges and answers for those who give no key: anybody on the"
+        " page, and in the API unless there are WEB_API_KEYS. llm.web_share bounds what it costs.",
+    )
     corpora: tuple[str, ...] = Field(
         (),
         description="The only corpora that are shown; empty = all but those of kind personal.",
