@@ -66,6 +66,11 @@ async def test_it_says_where_it_is_and_answers_there(coffee_url: str) -> None:
         assert strange.status_code == 404
 
 
+async def test_what_stands_open_is_said_at_the_start(coffee_url: str) -> None:
+    async with served({"DATABASE_URL": coffee_url, "WEB_API_KEYS": "sesame"}) as one:
+        assert one.said[1].startswith("The API asks for a key of WEB_API_KEYS; the page asks for")
+
+
 async def test_a_port_that_is_taken_is_said(coffee_url: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
