@@ -36,7 +36,7 @@ class Conversation:
     `most` events may be under way or waiting, `most_in_chat` of them in one chat. As many again
     are taken and end there, what comes beyond that is not even taken; people are told that the bot
     is busy, each once a minute. `trusted` are the services of chats ("platform:id") that may do
-    more than all others.
+    more than all others. Models are asked for `source`.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Conversation:
         trusted: Mapping[str, Services] | None = None,
         most: int = 500,
         most_in_chat: int = 50,
+        source: Source = Source.CHATS,
     ) -> None:
         self._gates = gates
         self._turns = turns
@@ -58,6 +59,7 @@ class Conversation:
         self._services = services
         self._trusted = trusted or {}
         self._crowd = Crowd(most=most, most_in_chat=most_in_chat)
+        self._source = source
         self._expected = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -132,7 +134,7 @@ class Conversation:
         try:
             services = self._trusted.get(_chat_name(request), self._services)
             task = ":".join(request.event)
-            with asked_by(Asker(origin=Origin.CHAT, task=task, source=Source.CHATS)):
+            with asked_by(Asker(origin=Origin.CHAT, task=task, source=self._source)):
                 return await self._commands.answer(request, services)
         except StorageError:
             raise

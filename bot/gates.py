@@ -1,12 +1,14 @@
 """Ordered checks before any work. The first that stops a request ends it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
+from time import monotonic
 
 from bot.crowd import Notices
 from bot.overheard import listens, looks_like_headline
-from bot.reply import Reply, aside
+from bot.pace import RateLimit
+from bot.reply import Action, Reply, aside
 from bot.request import Place, Request, Trigger
 from bot.words import words_for
 from db.chats import Chats
@@ -29,25 +31,40 @@ class Stop:
 class Limits:
     """Who may ask, and how often a day; -1 = without limit.
 
-    Chats are named "platform:id". An empty `allow` lets everybody in. Buttons are not counted:
-    they ask about what was answered already. What the bot overheard counts for the chat alone.
+    Chats are named "platform:id". An empty `allow` lets everybody in. Of buttons those that draw
+    are counted; the others ask about what was answered already, and are free at a human pace. What
+    the bot overheard counts for the chat alone.
     """
 
     allow: Sequence[str] = ()
     block: Sequence[str] = ()
     user_daily: int = 100
     chat_daily: int = 500
+    buttons_per_minute: int = 60  # of one person
 
 
 class Gates:
-    """Duplicate, allowed chat, listening, quota, busy: in this order, behind `not_meant`."""
+    """Duplicate, allowed chat, pace, listening, quota, busy: in this order, behind `not_meant`.
 
-    def __init__(self, *, turns: Turns, chats: Chats, quotas: Quotas, limits: Limits) -> None:
+    `clock` returns monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        turns: Turns,
+        chats: Chats,
+        quotas: Quotas,
+        limits: Limits,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._turns = turns
         self._chats = chats
         self._quotas = quotas
         self._limits = limits
         self._notices = Notices()
+        self._clock = clock
+        self._presses = RateLimit(limits.buttons_per_minute)
 
     async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
         """Return the request with its chat and language, or why it ends.
@@ -75,6 +92,8 @@ class Gates:
     async def _examined(self, request: Request, *, crowded: bool) -> Request | Stop:
         if not self.allows(request.place):
             return Stop("chat not allowed", taken=True)
+        if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
+            return Stop("too many buttons", self._slower(request), taken=True)
         admitted = await self._with_chat(request)
         if not listens(admitted):
             return Stop("not listening", taken=True)
@@ -86,11 +105,20 @@ class Gates:
 
     def _busy(self, request: Request) -> Reply | None:
         """Ask for patience, each person once a minute in a chat: others may not see it."""
-        whom = (request.place.platform, request.place.chat_id, request.person.id)
-        if request.trigger is Trigger.OVERHEARD or not self._notices.due(whom, request.now):
+        if request.trigger is Trigger.OVERHEARD or not self._due(request):
             return None
         text = request.words.say("I have too much to do just now. Try again in a minute.")
         return aside(request, text)
+
+    def _slower(self, request: Request) -> Reply | None:
+        """Say, as seldom, that buttons are pressed too fast."""
+        words = words_for(request.person.language)
+        text = words.say("That is too fast for me. Try again in a minute.")
+        return aside(replace(request, words=words), text) if self._due(request) else None
+
+    def _due(self, request: Request) -> bool:
+        whom = (request.place.platform, request.place.chat_id, request.person.id)
+        return self._notices.due(whom, request.now)
 
     async def _with_chat(self, request: Request) -> Request:
         chat = await self._met(request) if request.place.kept else _passing(request.place)
@@ -109,13 +137,13 @@ class Gates:
 
     async def _over_quota(self, request: Request) -> bool:
         """Count the request; True when it is one too many."""
-        if request.trigger is Trigger.BUTTON:
+        if request.trigger is Trigger.BUTTON and not _draws(request):
             return False
         scopes = []
         if request.place.kept:
             scopes.append((f"chat:{request.known_chat.id}", self._limits.chat_daily))
         if request.trigger is not Trigger.OVERHEARD:
-            scopes.append((f"user:{request.who}", self._limits.user_daily))
+            scopes.append((f"user:{request.payer}", self._limits.user_daily))
         for scope, limit in scopes:
             if limit >= 0 and await self._quotas.use(scope, now=request.now) > limit:
                 return True
@@ -134,6 +162,12 @@ def not_meant(request: Request) -> str | None:
     if overheard and (request.called or not looks_like_headline(request.text)):
         return "overheard, no headline"
     return None
+
+
+def _draws(request: Request) -> bool:
+    """Tell whether a button asks for a picture, which takes as long as a search."""
+    action = Action.parse(request.text)
+    return action is not None and action.name == "picture"
 
 
 def _passing(place: Place) -> Chat:

@@ -195,6 +195,7 @@ def _hall(
             block=settings.block,
             user_daily=settings.user_daily,
             chat_daily=settings.chat_daily,
+            buttons_per_minute=settings.buttons_per_minute,
         ),
     )
     conversation = Conversation(

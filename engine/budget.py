@@ -20,9 +20,9 @@ class Source(StrEnum):
 
 
 _SHARES = {
-    Source.CHATS: ("The chats' share of the daily model budget is spent.", "chat_share"),
-    Source.API: ("The API's share of the daily model budget is spent.", "api_share"),
-    Source.WEB: ("The web page's share of the daily model budget is spent.", "web_share"),
+    Source.CHATS: ("The chats' share of the daily model budget is spent.", "llm.chat_share"),
+    Source.API: ("The API's share of the daily model budget is spent.", "llm.api_share"),
+    Source.WEB: ("The web page's share of the daily model budget is spent.", "llm.web_share"),
 }
 
 
@@ -79,11 +79,11 @@ def require_budget(
     require_open(budget, source)
     if budget.tokens is not None:
         used = {one: _tokens(usage) for one, usage in spent.items()}
-        limit = _Limit(budget.tokens, f"{budget.tokens:,} tokens", "daily_tokens")
+        limit = _Limit(budget.tokens, f"{budget.tokens:,} tokens", "llm.daily_tokens")
         _require(budget, limit, used, source, now)
     if budget.cost_usd is not None:
         cost = {one: usage.cost_usd or 0.0 for one, usage in spent.items()}
-        limit = _Limit(budget.cost_usd, f"${budget.cost_usd:.2f}", "daily_usd")
+        limit = _Limit(budget.cost_usd, f"${budget.cost_usd:.2f}", "llm.daily_usd")
         _require(budget, limit, cost, source, now)
 
 
@@ -97,28 +97,31 @@ class _Limit:
 def _require(
     budget: Budget, limit: _Limit, used: Mapping[Source, float], source: Source, now: datetime
 ) -> None:
-    total = sum(used.values())
+    total, again = sum(used.values()), _tomorrow(now)
     if total >= limit.amount:
-        said = f"The daily model budget of {limit.written} is spent."
-        raise _exhausted(said, f"raise llm.{limit.setting}", now)
+        raise BudgetExhausted(
+            f"The daily model budget of {limit.written} is spent.",
+            fix=f"It starts anew at 00:00 UTC on {again}; or raise {limit.setting}.",
+        )
     share = budget.shares.get(source)
     if share is not None and used.get(source, 0) >= share * limit.amount:
         said, setting = _SHARES[source]
-        raise _exhausted(said, f"raise llm.{setting}", now)
+        raise BudgetExhausted(
+            said, fix=f"It starts anew at 00:00 UTC on {again}; or raise {setting}."
+        )
     if source in (Source.POSTS, Source.CONSOLE):
         return
     kept = max(0.0, budget.reserve * limit.amount - used.get(Source.POSTS, 0))
     if total + kept >= limit.amount:
-        said = "The rest of the daily model budget is kept for the daily posts."
-        raise _exhausted(said, "lower llm.posts_reserve", now)
+        raise BudgetExhausted(
+            "The rest of the daily model budget is kept for the daily posts.",
+            fix=f"It starts anew at 00:00 UTC on {again}; or lower llm.posts_reserve.",
+        )
 
 
 def _tokens(usage: Usage) -> int:
     return (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
 
 
-def _exhausted(said: str, change: str, now: datetime) -> BudgetExhausted:
-    tomorrow = now.astimezone(UTC).date() + timedelta(days=1)
-    return BudgetExhausted(
-        said, fix=f"It starts anew at 00:00 UTC on {tomorrow.isoformat()}; or {change}."
-    )
+def _tomorrow(now: datetime) -> str:
+    return (now.astimezone(UTC).date() + timedelta(days=1)).isoformat()

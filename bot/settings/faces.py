@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from bot.settings.section import UNLIMITED, HttpUrl, Section
+from bot.settings.section import UNLIMITED, HttpUrl, Rate, Section
 
 
 class ChatSettings(Section):
@@ -23,6 +23,9 @@ class ChatSettings(Section):
     )
     chat_daily: int = Field(
         500, ge=UNLIMITED, description="Requests in one chat a day (UTC); -1 = no limit."
+    )
+    buttons_per_minute: Rate = Field(
+        60, description="Buttons that one person may press a minute; -1 = no limit."
     )
     queue: int = Field(
         500,

@@ -1,19 +1,8 @@
 """What can be set about the web page and the HTTP API."""
 
-from typing import Annotated
+from pydantic import Field
 
-from pydantic import AfterValidator, Field
-
-from bot.settings.section import UNLIMITED, Section
-
-
-def _rate(amount: int) -> int:
-    if amount < 1 and amount != UNLIMITED:
-        raise ValueError("must be 1 or more, or -1 for no limit")
-    return amount
-
-
-Rate = Annotated[int, AfterValidator(_rate)]
+from bot.settings.section import Rate, Section
 
 
 class WebSettings(Section):

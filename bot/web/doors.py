@@ -12,6 +12,7 @@ from bot.askers import asked_by, asker
 from bot.web.desk import Desk
 from bot.web.failures import Refusal, too_many
 from bot.web.keys import Right
+from bot.web.limits import network_of
 from engine.budget import Source
 
 _bearer = HTTPBearer(
@@ -32,13 +33,13 @@ DeskOf = Annotated[Desk, Depends(desk_of)]
 
 async def paced(request: Request, desk: DeskOf) -> None:
     """Refuse whoever asks too often."""
-    if wait := desk.limits.requests.wait(address_of(request), desk.clock()):
+    if wait := desk.limits.requests.wait(network_of(address_of(request)), desk.clock()):
         raise too_many(wait)
 
 
 async def paced_answers(request: Request, desk: DeskOf) -> None:
     """Refuse whoever asks too often for what is dear."""
-    if wait := desk.limits.answers.wait(address_of(request), desk.clock()):
+    if wait := desk.limits.answers.wait(network_of(address_of(request)), desk.clock()):
         raise too_many(wait)
 
 
