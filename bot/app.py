@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from bot.askers import source
+from bot.budgets import budget_of
 from bot.engine_settings import (
     answer_settings,
-    budget_of,
     has_model,
     llm_settings,
     prophecy_settings,
@@ -266,7 +267,11 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
     from engine.llm import ChatClient  # noqa: PLC0415
 
     return ChatClient(
-        chosen, ledger=Ledger(database), clock=time.monotonic, budget=budget_of(settings)
+        chosen,
+        ledger=Ledger(database),
+        clock=time.monotonic,
+        budget=budget_of(settings),
+        source=source,
     )
 
 

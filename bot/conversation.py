@@ -21,6 +21,7 @@ from bot.request import Request, Trigger
 from bot.words import words_for
 from db.chats import Chats
 from db.turns import Turns
+from engine.budget import Source
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, Origin
 
@@ -35,7 +36,7 @@ class Conversation:
     `most` events may be under way or waiting, `most_in_chat` of them in one chat. As many again
     are taken and end there, what comes beyond that is not even taken; people are told that the bot
     is busy, each once a minute. `trusted` are the services of chats ("platform:id") that may do
-    more than all others.
+    more than all others. Models are asked for `source`.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Conversation:
         trusted: Mapping[str, Services] | None = None,
         most: int = 500,
         most_in_chat: int = 50,
+        source: Source = Source.CHATS,
     ) -> None:
         self._gates = gates
         self._turns = turns
@@ -57,6 +59,7 @@ class Conversation:
         self._services = services
         self._trusted = trusted or {}
         self._crowd = Crowd(most=most, most_in_chat=most_in_chat)
+        self._source = source
         self._expected = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -130,7 +133,8 @@ class Conversation:
             await face.show_busy(request)
         try:
             services = self._trusted.get(_chat_name(request), self._services)
-            with asked_by(Asker(origin=Origin.CHAT, task=":".join(request.event))):
+            task = ":".join(request.event)
+            with asked_by(Asker(origin=Origin.CHAT, task=task, source=self._source)):
                 return await self._commands.answer(request, services)
         except StorageError:
             raise

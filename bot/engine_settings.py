@@ -1,13 +1,11 @@
 """What the parts of the engine are told by the settings."""
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from bot.meaning import mode_of
 from bot.settings import Settings
-from bot.settings.section import UNLIMITED
 from engine.answer import AnswerSettings
-from engine.budget import Budget
 from engine.llm_settings import LlmSettings
 from engine.prophecy import ProphecySettings
 from engine.score import Profile
@@ -15,8 +13,6 @@ from engine.types import Flag
 
 if TYPE_CHECKING:
     from engine.feeds.fetch import FetchSettings
-
-_Number = TypeVar("_Number", int, float)
 
 
 def prophecy_settings(settings: Settings) -> ProphecySettings:
@@ -90,13 +86,3 @@ def fetch_settings(settings: Settings) -> "FetchSettings":
 def has_model(settings: LlmSettings) -> bool:
     """Tell whether a model can be asked: OpenRouter needs a key, a local server does not."""
     return settings.api_key is not None or not settings.is_openrouter
-
-
-def budget_of(settings: Settings) -> Budget:
-    """Translate the daily limits of [llm]."""
-    llm = settings.llm
-    return Budget(tokens=_limit(llm.daily_tokens), cost_usd=_limit(llm.daily_usd))
-
-
-def _limit(amount: _Number) -> _Number | None:
-    return None if amount == UNLIMITED else amount

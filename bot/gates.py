@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
+from time import monotonic
 
 from bot.crowd import Notices
 from bot.overheard import listens, looks_like_headline
+from bot.pace import RateLimit
 from bot.reply import Reply, aside
 from bot.request import Place, Request, Trigger
 from bot.words import words_for
@@ -29,18 +31,23 @@ class Stop:
 class Limits:
     """Who may ask, and how often a day; -1 = without limit.
 
-    Chats are named "platform:id". An empty `allow` lets everybody in. What the bot overheard
-    counts for the chat alone.
+    Chats are named "platform:id". An empty `allow` lets everybody in. Buttons that cost little are
+    free at a human pace. What the bot overheard counts for the chat alone.
     """
 
     allow: Sequence[str] = ()
     block: Sequence[str] = ()
     user_daily: int = 100
     chat_daily: int = 500
+    buttons_per_minute: int = 60  # of one person
 
 
 class Gates:
-    """Duplicate, allowed chat, listening, quota, busy: in this order, behind `not_meant`."""
+    """Duplicate, allowed chat, pace, listening, quota, busy: in this order, behind `not_meant`.
+
+    `counts` tells whether a request is of those that quotas limit; `clock` returns monotonic
+    seconds.
+    """
 
     def __init__(
         self,
@@ -50,14 +57,16 @@ class Gates:
         quotas: Quotas,
         limits: Limits,
         counts: Callable[[Request], bool],
+        clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`counts` tells whether a request is of those that quotas limit."""
         self._turns = turns
         self._chats = chats
         self._quotas = quotas
         self._limits = limits
         self._counts = counts
         self._notices = Notices()
+        self._clock = clock
+        self._presses = RateLimit(limits.buttons_per_minute)
 
     async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
         """Return the request with its chat and language, or why it ends.
@@ -86,6 +95,8 @@ class Gates:
     async def _examined(self, request: Request, *, crowded: bool) -> Request | Stop:
         if not self.allows(request):
             return Stop("chat not allowed", taken=True)
+        if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
+            return Stop("too many buttons", self._slower(request), taken=True)
         admitted = await self._with_chat(request)
         if not listens(admitted):
             return Stop("not listening", taken=True)
@@ -97,11 +108,20 @@ class Gates:
 
     def _busy(self, request: Request) -> Reply | None:
         """Ask for patience, each person once a minute in a chat: others may not see it."""
-        whom = (request.place.platform, request.place.chat_id, request.person.id)
-        if request.trigger is Trigger.OVERHEARD or not self._notices.due(whom, request.now):
+        if request.trigger is Trigger.OVERHEARD or not self._due(request):
             return None
         text = request.words.say("I have too much to do just now. Try again in a minute.")
         return aside(request, text)
+
+    def _slower(self, request: Request) -> Reply | None:
+        """Say, as seldom, that buttons are pressed too fast."""
+        words = words_for(request.person.language)
+        text = words.say("That is too fast for me. Try again in a minute.")
+        return aside(replace(request, words=words), text) if self._due(request) else None
+
+    def _due(self, request: Request) -> bool:
+        whom = (request.place.platform, request.place.chat_id, request.person.id)
+        return self._notices.due(whom, request.now)
 
     async def _with_chat(self, request: Request) -> Request:
         chat = await self._met(request) if request.place.kept else _passing(request.place)
@@ -126,7 +146,7 @@ class Gates:
         if request.place.kept:
             scopes.append((f"chat:{request.known_chat.id}", self._limits.chat_daily))
         if request.trigger is not Trigger.OVERHEARD:
-            scopes.append((f"user:{request.who}", self._limits.user_daily))
+            scopes.append((f"user:{request.payer}", self._limits.user_daily))
         for scope, limit in scopes:
             if limit >= 0 and await self._quotas.use(scope, now=request.now) > limit:
                 return True

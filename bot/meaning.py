@@ -5,8 +5,9 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from bot.askers import source
+from bot.budgets import embedding_budget
 from bot.settings import Settings
-from bot.settings.section import UNLIMITED
 from db.model import Ledger
 from db.pool import Database
 from db.vocabulary import Vocabulary
@@ -61,11 +62,9 @@ def no_embedder(_: Corpus) -> Embedder:
 def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
     """Return the client of the endpoint, to be closed. Raises SettingsError."""
     # Imported here: it brings the HTTP client.
-    from engine.budget import Budget  # noqa: PLC0415
     from engine.embed.remote import RemoteEmbedder, RemoteSettings  # noqa: PLC0415
 
     chosen, key = settings.embeddings, settings.secrets.embeddings_api_key
-    limit = settings.llm.daily_usd
     return RemoteEmbedder(
         RemoteSettings(
             model=_named(settings),
@@ -80,7 +79,8 @@ def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
         ),
         ledger=Ledger(database),
         clock=lambda: datetime.now(UTC),
-        budget=Budget(cost_usd=None if limit == UNLIMITED else limit),
+        budget=embedding_budget(settings),
+        source=source,
     )
 
 

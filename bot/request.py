@@ -51,6 +51,7 @@ class Person:
     time_zone: str | None = None
     bot: bool = False
     myself: bool = False  # the bot's own message
+    as_chat: bool = False  # speaks in the name of a chat: `id` is the chat's, and who it is unknown
 
 
 async def _nobody() -> bool:
@@ -103,6 +104,14 @@ class Request:
     def event(self) -> tuple[str, str]:
         """What tells this event from all others."""
         return self.place.platform, self.event_id
+
+    @property
+    def payer(self) -> str:
+        """Whose quota this is: the person's. Those who speak in the name of chats, of which
+        anybody may make many, share one in each place.
+        """
+        name = self.place.chat_id if self.person.as_chat else self.person.id
+        return f"{self.place.platform}:{name}"
 
     @property
     def who(self) -> str:

@@ -31,6 +31,7 @@ from db.leader import Leader
 from db.questions import Questions
 from db.quotas import Quotas
 from db.turns import Turns
+from db.voters import VotingKeys
 from engine.errors import PresagioError, SettingsError
 from engine.feeds.fetch import Fetcher
 
@@ -163,7 +164,14 @@ async def _closed(one: Service | Poster) -> None:
 
 async def _tidy(app: App, turns: Turns, now: Callable[[], datetime]) -> None:
     """Forget, every hour, what is no longer needed."""
-    tables = (turns, Quotas(app.database), Answers(app.database), Questions(app.database))
+    database = app.database
+    tables = (
+        turns,
+        Quotas(database),
+        Answers(database),
+        Questions(database),
+        VotingKeys(database),
+    )
     while True:
         try:
             for table in tables:
@@ -187,6 +195,7 @@ def _hall(
             block=settings.block,
             user_daily=settings.user_daily,
             chat_daily=settings.chat_daily,
+            buttons_per_minute=settings.buttons_per_minute,
         ),
         counts=commands.counts,
     )

@@ -1,11 +1,14 @@
 """What a language model was paid for; implements JudgmentCache and UsageLedger of engine.ports."""
 
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 
+import asyncpg
 import orjson
 
 from db.pool import Database
 from db.statements import statements
+from engine.budget import Planned, Source
 from engine.types import Usage, Verdict
 
 # A judgment is asked for again while its news is fresh, and never after.
@@ -47,20 +50,20 @@ class Judgments:
 
 
 class Ledger:
-    """One row a call, failed ones included."""
+    """One row a call, failed ones included, and one for each that is under way."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._sql = statements("model")
 
-    async def spent(self, day: date) -> Usage:
+    async def spent(self, day: date) -> dict[Source, Usage]:
         """Return the sums of that day (UTC); unknown figures count as 0."""
-        start = datetime.combine(day, time(), tzinfo=UTC)
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["spent"], start, start + timedelta(days=1))
-        return Usage(**dict(row)) if row else Usage()
+            return _sums(await connection.fetch(self._sql["spent"], *_bounds(day), None))
 
-    async def record(self, usage: Usage, *, model: str, purpose: str, now: datetime) -> None:
+    async def record(
+        self, usage: Usage, *, model: str, purpose: str, source: Source, now: datetime
+    ) -> None:
         """Add one call."""
         async with self._database.connection() as connection:
             await connection.execute(
@@ -71,4 +74,49 @@ class Ledger:
                 usage.prompt_tokens,
                 usage.completion_tokens,
                 usage.cost_usd,
+                source.value,
             )
+
+    async def reserve(
+        self,
+        planned: Planned,
+        check: Callable[[Mapping[Source, Usage]], None],
+        *,
+        now: datetime,
+    ) -> int:
+        """Count a call as under way, if `check` lets it, one process after the other."""
+        bounds = _bounds(now.astimezone(UTC).date())
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["lock_ledger"])
+            check(_sums(await connection.fetch(self._sql["spent"], *bounds, now)))
+            return int(
+                await connection.fetchval(
+                    self._sql["reserve"],
+                    planned.source.value,
+                    planned.tokens,
+                    planned.cost_usd,
+                    planned.until,
+                    now,
+                )
+            )
+
+    async def release(self, place: int) -> None:
+        """Count a call as under way no longer."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["release"], place)
+
+
+def _bounds(day: date) -> tuple[datetime, datetime]:
+    start = datetime.combine(day, time(), tzinfo=UTC)
+    return start, start + timedelta(days=1)
+
+
+def _sums(rows: Iterable[asyncpg.Record]) -> dict[Source, Usage]:
+    return {
+        Source(row["source"]): Usage(
+            prompt_tokens=row["prompt_tokens"],
+            completion_tokens=row["completion_tokens"],
+            cost_usd=row["cost_usd"],
+        )
+        for row in rows
+    }

@@ -1,40 +1,127 @@
-"""The daily limit on what the language model may consume."""
+"""The daily limits on what language models may consume, and the parts of them by who asks."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 
 from engine.errors import BudgetExhausted
 from engine.types import Usage
 
 
+class Source(StrEnum):
+    """For whom a model is asked."""
+
+    CONSOLE = "console"  # whoever runs the program: the whole day's budget is his
+    POSTS = "posts"  # the daily posts
+    CHATS = "chats"
+    API = "api"  # programs that give a key
+    WEB = "web"  # the page, and the API without a key
+
+
+_SHARES = {
+    Source.CHATS: ("The chats' share of the daily model budget is spent.", "llm.chat_share"),
+    Source.API: ("The API's share of the daily model budget is spent.", "llm.api_share"),
+    Source.WEB: ("The web page's share of the daily model budget is spent.", "llm.web_share"),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Limits for one day (UTC); None = no limit, 0 = nothing allowed."""
+    """Limits for one day (UTC); None = no limit, 0 = nothing allowed.
+
+    `shares` (0..1) are the most that a source may use of each limit, `reserve` is what all but
+    POSTS and CONSOLE leave to POSTS. `closed` are sources for which no model is asked at all.
+    """
 
     tokens: int | None = None
     cost_usd: float | None = None
+    shares: Mapping[Source, float] = field(default_factory=dict)
+    reserve: float = 0.0
+    closed: frozenset[Source] = frozenset()
 
     @property
     def limited(self) -> bool:
-        """False when there is nothing to check."""
+        """False when there is nothing to count."""
         return self.tokens is not None or self.cost_usd is not None
 
 
-def require_budget(budget: Budget, spent: Usage, *, now: datetime) -> None:
-    """Raise BudgetExhausted when what was `spent` today has reached a limit.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A call that is about to be made, with what it may come to.
 
-    Calls under way are not counted, so concurrent ones may pass the limit by their own cost.
+    It counts until `until` at the latest, should its process be gone by then.
     """
-    tokens = (spent.prompt_tokens or 0) + (spent.completion_tokens or 0)
-    if budget.tokens is not None and tokens >= budget.tokens:
-        raise _exhausted(f"{budget.tokens:,} tokens", "daily_tokens", now)
-    if budget.cost_usd is not None and (spent.cost_usd or 0.0) >= budget.cost_usd:
-        raise _exhausted(f"${budget.cost_usd:.2f}", "daily_usd", now)
+
+    source: Source
+    tokens: int = 0
+    cost_usd: float = 0.0
+    until: datetime
 
 
-def _exhausted(limit: str, setting: str, now: datetime) -> BudgetExhausted:
-    tomorrow = now.astimezone(UTC).date() + timedelta(days=1)
-    return BudgetExhausted(
-        f"The daily model budget of {limit} is spent.",
-        fix=f"It starts anew at 00:00 UTC on {tomorrow.isoformat()}; or raise llm.{setting}.",
-    )
+def require_open(budget: Budget, source: Source) -> None:
+    """Raise BudgetExhausted when no model is asked for this source."""
+    if source in budget.closed:
+        raise BudgetExhausted(
+            "Without a key no model is asked here.",
+            fix="Whoever runs this can set web.judge = true.",
+        )
+
+
+def require_budget(
+    budget: Budget, spent: Mapping[Source, Usage], source: Source, *, now: datetime
+) -> None:
+    """Raise BudgetExhausted when a call for `source` is not within the budget.
+
+    `spent` is what was used today, and what calls under way may come to. The call itself is not
+    counted: the last one may pass a limit.
+    """
+    require_open(budget, source)
+    if budget.tokens is not None:
+        used = {one: _tokens(usage) for one, usage in spent.items()}
+        limit = _Limit(budget.tokens, f"{budget.tokens:,} tokens", "llm.daily_tokens")
+        _require(budget, limit, used, source, now)
+    if budget.cost_usd is not None:
+        cost = {one: usage.cost_usd or 0.0 for one, usage in spent.items()}
+        limit = _Limit(budget.cost_usd, f"${budget.cost_usd:.2f}", "llm.daily_usd")
+        _require(budget, limit, cost, source, now)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    amount: float
+    written: str
+    setting: str
+
+
+def _require(
+    budget: Budget, limit: _Limit, used: Mapping[Source, float], source: Source, now: datetime
+) -> None:
+    total, again = sum(used.values()), _tomorrow(now)
+    if total >= limit.amount:
+        raise BudgetExhausted(
+            f"The daily model budget of {limit.written} is spent.",
+            fix=f"It starts anew at 00:00 UTC on {again}; or raise {limit.setting}.",
+        )
+    share = budget.shares.get(source)
+    if share is not None and used.get(source, 0) >= share * limit.amount:
+        said, setting = _SHARES[source]
+        raise BudgetExhausted(
+            said, fix=f"It starts anew at 00:00 UTC on {again}; or raise {setting}."
+        )
+    if source in (Source.POSTS, Source.CONSOLE):
+        return
+    kept = max(0.0, budget.reserve * limit.amount - used.get(Source.POSTS, 0))
+    if total + kept >= limit.amount:
+        raise BudgetExhausted(
+            "The rest of the daily model budget is kept for the daily posts.",
+            fix=f"It starts anew at 00:00 UTC on {again}; or lower llm.posts_reserve.",
+        )
+
+
+def _tokens(usage: Usage) -> int:
+    return (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+
+
+def _tomorrow(now: datetime) -> str:
+    return (now.astimezone(UTC).date() + timedelta(days=1)).isoformat()

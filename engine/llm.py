@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
 
@@ -12,7 +12,7 @@ import httpx
 import stamina
 
 from engine.breaker import Breaker
-from engine.budget import Budget, require_budget
+from engine.budget import Budget, Planned, Source
 from engine.errors import ModelRefused
 from engine.llm_faults import (
     Fault,
@@ -36,6 +36,7 @@ from engine.llm_wire import (
     said_by,
 )
 from engine.ports import UsageLedger
+from engine.spending import within_budget
 from engine.types import Usage
 
 __all__ = ["ChatAnswer", "ChatClient", "LlmSettings", "Message"]
@@ -43,6 +44,10 @@ __all__ = ["ChatAnswer", "ChatClient", "LlmSettings", "Message"]
 logger = logging.getLogger("presagio.llm")
 
 MAX_ANSWER_BYTES = 1 << 20
+# What a call may come to is guessed before it is made: characters a token, and what a process takes
+# to write down what it was.
+_CHARACTERS_A_TOKEN = 4
+_MARGIN = 60.0  # seconds
 FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
 
 
@@ -63,7 +68,8 @@ class ChatClient:
     """Asks one endpoint, patiently and within limits.
 
     Every answer that names its usage is recorded in `ledger`, failed ones included. `clock`
-    returns monotonic seconds. The client holds connections: close it, or use `async with`.
+    returns monotonic seconds, `source` for whom it is asked just now. The client holds
+    connections: close it, or use `async with`.
     """
 
     def __init__(
@@ -73,9 +79,12 @@ class ChatClient:
         ledger: UsageLedger,
         clock: Callable[[], float],
         budget: Budget = Budget(),  # noqa: B008 - frozen
+        source: Callable[[], Source] = lambda: Source.CONSOLE,
     ) -> None:
         self._settings = settings
         self._ledger = ledger
+        self._source = source
+        self._price = 0.0  # US dollars a token, as the last bill said
         self._clock = clock
         self._budget = budget
         self._breaker = Breaker(
@@ -125,18 +134,35 @@ class ChatClient:
         ModelAnswerInvalid, ModelAnswerCut, and whatever the ledger raises.
         """
         self._require_key()
-        if self._budget.limited:
-            spent = await self._ledger.spent(now.astimezone(UTC).date())
-            require_budget(self._budget, spent, now=now)
         call = _Call(messages, schema, purpose, asked_at=now, started=self._clock())
-        try:
-            with self._breaker.guard():
-                answer = await self._within_total(call)
-        finally:
-            for model, usage in call.bills:
-                await self._ledger.record(usage, model=model, purpose=purpose, now=now)
+        planned = self._planned(call)
+        async with within_budget(self._budget, planned, self._ledger, now=now):
+            try:
+                with self._breaker.guard():
+                    answer = await self._within_total(call)
+            finally:
+                await self._record(call, planned.source)
         self._log(call, answer)
         return replace(answer, usage=add_usage(usage for _, usage in call.bills))
+
+    def _planned(self, call: _Call) -> Planned:
+        asked = sum(len(message.content) for message in call.messages) // _CHARACTERS_A_TOKEN
+        tokens = asked + self._settings.max_completion_tokens
+        return Planned(
+            source=self._source(),
+            tokens=tokens,
+            cost_usd=tokens * self._price,
+            until=call.asked_at + timedelta(seconds=self._settings.total_timeout + _MARGIN),
+        )
+
+    async def _record(self, call: _Call, source: Source) -> None:
+        for model, usage in call.bills:
+            tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+            if usage.cost_usd is not None and tokens:
+                self._price = usage.cost_usd / tokens
+            await self._ledger.record(
+                usage, model=model, purpose=call.purpose, source=source, now=call.asked_at
+            )
 
     def _require_key(self) -> None:
         if self._settings.is_openrouter and not self._settings.api_key:

@@ -4,10 +4,11 @@ Any method of a storage port may also raise StorageUnreachable, StorageInterrupt
 StorageFull, StorageRights or StorageOutdated.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Protocol
 
+from engine.budget import Planned, Source
 from engine.embed.vectors import Vector, VectorSpace
 from engine.types import Candidate, Corpus, Document, Filters, Kind, Term, Usage, Verdict
 
@@ -135,10 +136,28 @@ class JudgmentCache(Protocol):
 
 
 class UsageLedger(Protocol):
-    """What model calls cost, summed by day (UTC)."""
+    """What model calls cost, by day (UTC) and by who had the model asked."""
 
-    async def spent(self, day: date) -> Usage:
+    async def spent(self, day: date) -> Mapping[Source, Usage]:
         """Return the sums of that day; unknown figures count as 0."""
 
-    async def record(self, usage: Usage, *, model: str, purpose: str, now: datetime) -> None:
+    async def record(
+        self, usage: Usage, *, model: str, purpose: str, source: Source, now: datetime
+    ) -> None:
         """Add one call, failed ones included."""
+
+    async def reserve(
+        self,
+        planned: Planned,
+        check: Callable[[Mapping[Source, Usage]], None],
+        *,
+        now: datetime,
+    ) -> int:
+        """Count a call as under way, and return its place.
+
+        `check` gets the sums of today, calls under way included; between its look and the
+        counting nobody else is counted. Raises what `check` raises, and then counts nothing.
+        """
+
+    async def release(self, place: int) -> None:
+        """Count a call as under way no longer."""

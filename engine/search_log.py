@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from engine.budget import Source
 from engine.find_types import Found
 from engine.types import Prophecy, Usage
 
@@ -31,10 +32,11 @@ class SearchJob(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Who asks, and the task for which."""
+    """Who asks, the task for which, and out of whose part of the day's budget."""
 
     origin: Origin
     task: str
+    source: Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
 from bot.app import App
 from bot.askers import asked_by
 from bot.kind_search import personal_search, published_search, social_search
+from engine.budget import Source
 from engine.contracts.requests import PersonalSearch, PublishedSearch, Search, SocialSearch
 from engine.contracts.results import PersonalResult, PublishedResult, SocialResult
 from engine.errors import CorpusNotFound
@@ -57,7 +58,8 @@ async def _answered(
     search: _Search,
     work: Callable[[App, _Search], Awaitable[_Result]],
 ) -> _Result:
-    with asked_by(Asker(origin=Origin.AGENT, task=context.run_id or "agent")):
+    task = context.run_id or "agent"
+    with asked_by(Asker(origin=Origin.AGENT, task=task, source=Source.CONSOLE)):
         try:
             return await work(app, search)
         except CorpusNotFound as error:

@@ -27,10 +27,11 @@ from db.chats import Chats
 from db.questions import Questions
 from db.quotas import Quotas
 from db.turns import Turns
+from engine.budget import Source
 from engine.feeds.fetch import Fetcher
 
 # Whoever sits at the terminal owns the machine: nothing is counted.
-_LIMITS = Limits(user_daily=-1, chat_daily=-1)
+_LIMITS = Limits(user_daily=-1, chat_daily=-1, buttons_per_minute=-1)
 
 
 async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
@@ -75,6 +76,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             chats=chats,
             commands=commands,
             services=services,
+            source=Source.CONSOLE,
         )
         terminal = Terminal(
             session=uuid.uuid4().hex,

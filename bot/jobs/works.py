@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.app import App
-from bot.engine_settings import budget_of, has_model, llm_settings
+from bot.askers import asked_by
+from bot.budgets import budget_of
+from bot.engine_settings import has_model, llm_settings
 from bot.face import Poster
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
 from bot.jobs.digest import Deciding, digest
@@ -29,12 +31,13 @@ from db.outbox import Outbox
 from db.retention import Retention
 from db.stories import Stories
 from db.subscriptions import Subscriptions
-from engine.budget import require_budget
+from engine.budget import Source, require_budget
 from engine.chat import Chat
 from engine.errors import BudgetExhausted, CorpusNotFound
 from engine.feeds.fetch import Fetcher, FetchLimits
 from engine.feeds.parsing import FeedParser
 from engine.feeds.types import ConfiguredFeed, PollSettings
+from engine.search_log import Asker, Origin
 from engine.types import Corpus
 
 logger = logging.getLogger("presagio.jobs")
@@ -68,7 +71,8 @@ class Works:
 
     async def search(self) -> int:
         """Search new stories and judge promising ones; return how many."""
-        return await search(self.searching, now=self.now())
+        with asked_by(Asker(origin=Origin.CONSOLE, task="search", source=Source.POSTS)):
+            return await search(self.searching, now=self.now())
 
     async def digest(self) -> int:
         """Decide what is due; return how many posts are owed now."""
@@ -220,7 +224,7 @@ class _MayAsk:
             return "Not judged: no language model is set up."
         try:
             spent = await self.ledger.spent(now.astimezone(UTC).date())
-            require_budget(budget_of(self.settings), spent, now=now)
+            require_budget(budget_of(self.settings), spent, Source.POSTS, now=now)
         except BudgetExhausted as error:
             return f"Not judged: {error}"
         return None

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from bot.settings.section import UNLIMITED, HttpUrl, Section
+from bot.settings.section import UNLIMITED, HttpUrl, Rate, Section
 
 
 class ChatSettings(Section):
@@ -35,6 +35,9 @@ class ChatSettings(Section):
         500,
         ge=UNLIMITED,
         description="Searches and questions in one chat a day (UTC); -1 = no limit.",
+    )
+    buttons_per_minute: Rate = Field(
+        60, description="Buttons that one person may press a minute; -1 = no limit."
     )
     queue: int = Field(
         500,

@@ -13,6 +13,7 @@ def _unlimited_or_not_negative(amount: float) -> float:
     return amount
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
 Money = Annotated[float, AfterValidator(_unlimited_or_not_negative)]
 
 
@@ -52,6 +53,16 @@ class LlmSettings(Section):
     )
     daily_usd: Money = Field(
         1.0, description="US dollars a day (UTC) that may be spent; 0 makes no calls, -1 no limit."
+    )
+    web_share: Share = Field(
+        0.2,
+        description="The most of a day's tokens and dollars (0 to 1) that visitors of the web page,"
+        " and of the API without a key, may use. They are judged only where web.judge is true.",
+    )
+    api_share: Share = Field(0.5, description="The same of programs that give the API a key.")
+    chat_share: Share = Field(0.7, description="The same of all chats together.")
+    posts_reserve: Share = Field(
+        0.3, description="What these three leave of it to the daily posts; 0 where there are none."
     )
 
 

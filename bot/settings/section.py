@@ -14,6 +14,13 @@ def _http_url(url: str) -> str:
     return url
 
 
+def _rate(amount: int) -> int:
+    if amount < 1 and amount != UNLIMITED:
+        raise ValueError("must be 1 or more, or -1 for no limit")
+    return amount
+
+
+Rate = Annotated[int, AfterValidator(_rate)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 
 

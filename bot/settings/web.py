@@ -1,19 +1,8 @@
 """What can be set about the web page and the HTTP API."""
 
-from typing import Annotated
+from pydantic import Field
 
-from pydantic import AfterValidator, Field
-
-from bot.settings.section import UNLIMITED, Section
-
-
-def _rate(amount: int) -> int:
-    if amount < 1 and amount != UNLIMITED:
-        raise ValueError("must be 1 or more, or -1 for no limit")
-    return amount
-
-
-Rate = Annotated[int, AfterValidator(_rate)]
+from bot.settings.section import Rate, Section
 
 
 class WebSettings(Section):
@@ -30,6 +19,11 @@ class WebSettings(Section):
     port: int = Field(8080, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     page: bool = Field(
         True, description="Whether there is a page; it asks for no key. Without it, the API alone."
+    )
+    judge: bool = Field(
+        False,
+        description="Whether a model judges and answers for those who give no key: anybody on the"
+        " page, and in the API unless there are WEB_API_KEYS. llm.web_share bounds what it costs.",
     )
     corpora: tuple[str, ...] = Field(
         (),

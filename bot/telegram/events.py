@@ -150,7 +150,7 @@ def _person(user: User | None, myself: Myself, *, speaks_as: Chat | None = None)
     """
     language = (user.language_code if user else None) or "en"
     if speaks_as:
-        return Person(id=str(speaks_as.id), language=language)
+        return Person(id=str(speaks_as.id), language=language, as_chat=True)
     if user is None:
         return Person(id="nobody", language=language)
     return Person(id=str(user.id), language=language, bot=user.is_bot, myself=user.id == myself.id)

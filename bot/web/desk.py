@@ -9,9 +9,9 @@ from typing import Protocol
 from bot.app import App
 from bot.face import Status
 from bot.logged import log_of, logged
+from bot.pace import RateLimit
 from bot.settings import Settings
 from bot.web.keys import Keys
-from bot.web.limits import RateLimit
 from bot.web.metrics import Metrics
 from bot.web.shown_corpora import ShownCorpora
 from engine.errors import CorpusNotFound, UsageError

@@ -1,14 +1,19 @@
 """What a request has to pass before any work: the rate of its address, its key."""
 
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from bot.askers import asked_by, asker
 from bot.web.desk import Desk
 from bot.web.failures import Refusal, too_many
 from bot.web.keys import Right
+from bot.web.limits import network_of
+from engine.budget import Source
 
 _bearer = HTTPBearer(
     auto_error=False, description="A key of WEB_API_KEYS or WEB_ADMIN_KEYS, where they are set."
@@ -28,20 +33,22 @@ DeskOf = Annotated[Desk, Depends(desk_of)]
 
 async def paced(request: Request, desk: DeskOf) -> None:
     """Refuse whoever asks too often."""
-    if wait := desk.limits.requests.wait(_address(request), desk.clock()):
+    if wait := desk.limits.requests.wait(network_of(address_of(request)), desk.clock()):
         raise too_many(wait)
 
 
 async def paced_answers(request: Request, desk: DeskOf) -> None:
     """Refuse whoever asks too often for what is dear."""
-    if wait := desk.limits.answers.wait(_address(request), desk.clock()):
+    if wait := desk.limits.answers.wait(network_of(address_of(request)), desk.clock()):
         raise too_many(wait)
 
 
-async def may_ask(desk: DeskOf, given: Credentials) -> None:
-    """Let through whoever may use the API."""
+async def may_ask(desk: DeskOf, given: Credentials) -> AsyncIterator[None]:
+    """Let through whoever may use the API; a key is paid for out of the API's share."""
     if desk.keys.right_of(given.credentials if given else None) < Right.ASK:
         raise _no_key(given)
+    with asked_by(replace(asker(), source=Source.API if given else Source.WEB)):
+        yield
 
 
 async def may_steer(desk: DeskOf, given: Credentials) -> None:
@@ -68,5 +75,6 @@ def _no_key(given: HTTPAuthorizationCredentials | None) -> Refusal:
     )
 
 
-def _address(request: Request) -> str:
+def address_of(request: Request) -> str:
+    """Return whence a request comes, as far as proxies that are trusted say so."""
     return request.client.host if request.client else ""

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bot.askers import asked_by
 from bot.web.failures import Problem
 from bot.web.metrics import Metrics
+from engine.budget import Source
 from engine.search_log import Asker, Origin
 
 # Nothing but what this server sends: no other host, no script or style within a page.
@@ -100,7 +101,7 @@ class Counted:
             await send(message)
 
         # A visitor's words are logged as those of a chat are.
-        asking = Asker(origin=Origin.CHAT, task=f"web-{uuid.uuid4().hex}")
+        asking = Asker(origin=Origin.CHAT, task=f"web-{uuid.uuid4().hex}", source=Source.WEB)
         try:
             with asked_by(asking):
                 await self._app(scope, receive, noting)

@@ -12,6 +12,7 @@ from db.job_outcomes import JobOutcomes
 from db.model import Ledger
 from db.outbox import Outbox
 from db.pool import Database
+from engine.llm_wire import add_usage
 from engine.ports import SearchIndex
 from engine.prophecy import Judges, ProphecySettings, Prophet
 from engine.retrieve import Meaning
@@ -151,7 +152,7 @@ async def exposition(metrics: Metrics, database: Database, *, now: datetime) -> 
     """
     registry = CollectorRegistry()
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    spent = await Ledger(database).spent(today.date())
+    spent = add_usage((await Ledger(database).spent(today.date())).values())
     tokens = Gauge(
         "presagio_model_tokens_today", "Tokens since midnight UTC.", ["kind"], registry=registry
     )

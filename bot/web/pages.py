@@ -15,7 +15,7 @@ from bot.commands.picture import hit_card
 from bot.engine_sentences import in_language
 from bot.prophecy_reply import prophecy_reply
 from bot.web.api import read_document
-from bot.web.doors import DeskOf, paced, paced_answers
+from bot.web.doors import DeskOf, address_of, paced, paced_answers
 from bot.web.failures import Problem, Refusal
 from bot.web.forms import Asked, read_asked, read_form, require_same_site
 from bot.web.parameters import LONGEST_TEXT
@@ -30,8 +30,6 @@ from db.shown import Shown
 from engine.address import addressed
 from engine.errors import UsageError
 
-_COOKIE = "presagio_voter"
-_COOKIE_SECONDS = 365 * 24 * 3600
 _PICTURE_SECONDS = 3600
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
@@ -130,7 +128,7 @@ async def _vote(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
     value = {"up": 1, "down": -1}.get(form.get("vote", ""))
     if value is None or asked.date is None:
         raise UsageError("This is no vote.")
-    voter = voter_of(request.cookies.get(_COOKIE))
+    voter = await voter_of(desk, address_of(request))
     prophecy = await answered(desk, asked)
     await Ballots(desk).vote(prophecy, form.get("id", ""), voter, value, now=desk.now())
     back = visitor.link(
@@ -140,17 +138,7 @@ async def _vote(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
         corpus=asked.corpus,
         lang=form.get("lang"),
     )
-    response = RedirectResponse(back, HTTPStatus.SEE_OTHER)
-    response.set_cookie(
-        _COOKIE,
-        voter,
-        max_age=_COOKIE_SECONDS,
-        path="/vote",
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
-    return response
+    return RedirectResponse(back, HTTPStatus.SEE_OTHER)
 
 
 @router.get("/timeline")

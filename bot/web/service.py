@@ -10,6 +10,7 @@ import uvicorn
 from bot.face import FaceFailed, Status
 from bot.web.application import create_application
 from bot.web.desk import Desk
+from bot.web.opening import open_doors
 
 _FINISH_SECONDS = 2  # for what is under way when it stops
 _CLOSE_SECONDS = 3.0
@@ -31,6 +32,7 @@ class WebService:
 
     def __init__(self, desk: Desk, *, said: Callable[[str], None]) -> None:
         self._said = said
+        self._settings = desk.settings
         web = desk.settings.web
         self._host, self._port = web.host, web.port
         self._server = _Server(
@@ -63,6 +65,8 @@ class WebService:
         """Answer until cancelled. Raises FaceFailed when the address cannot be had."""
         opened = self._open()
         self._said(f"The web page is at {self.address}")
+        for sentence in open_doors(self._settings):
+            self._said(sentence)
         self._serving = asyncio.create_task(self._server.serve([opened]))
         try:
             await asyncio.shield(self._serving)

@@ -1,22 +1,22 @@
 """Votes of the page's visitors, and the wall of what was voted for."""
 
 import hashlib
+import hmac
 import json
-import re
-import secrets
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.web.desk import Desk
+from bot.web.limits import network_of
 from db.answers import Answers
 from db.chats import Chats
+from db.voters import VotingKeys
 from engine.chat import Answer, Chat, Favourite, Tally
 from engine.errors import UsageError
 from engine.types import Prophecy
 
 # The page is a chat like any other: one that everybody is in.
 _PLATFORM, _PAGE = "web", "page"
-_VOTER = re.compile(r"[A-Za-z0-9_-]{22}")
 SHOWN_ON_WALL = 30
 
 
@@ -77,9 +77,13 @@ class Ballots:
         return await chats.meet(_PLATFORM, _PAGE, private=False, title=None)
 
 
-def voter_of(cookie: str | None) -> str:
-    """Return who votes: what the cookie says, else somebody new."""
-    return cookie if cookie and _VOTER.fullmatch(cookie) else secrets.token_urlsafe(16)
+async def voter_of(desk: Desk, address: str) -> str:
+    """Return who votes: one address (a /64 of IPv6) is one voter a day, whatever it sends.
+
+    From the name nobody learns the address: its key is gone when the day is over.
+    """
+    key = await VotingKeys(desk.app.database).today(now=desk.now())
+    return hmac.new(key, network_of(address).encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def name_of(prophecy: Prophecy) -> str:

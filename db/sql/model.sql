@@ -10,15 +10,43 @@ SELECT $1, $2::text::jsonb, $3, $4, $5::timestamptz
   FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (key) DO NOTHING
 
--- Tokens of embeddings cost a hundredth of others and are many: they count in money alone.
+-- Tokens of embeddings cost a hundredth of others and are many: they count in money alone. A call
+-- under way at $3 counts as what it may come to; NULL leaves those out.
 -- name: spent
-SELECT coalesce(sum(prompt_tokens) FILTER (WHERE purpose <> 'embed'), 0)::bigint AS prompt_tokens,
-       coalesce(sum(completion_tokens), 0)::bigint AS completion_tokens,
-       coalesce(sum(cost_usd), 0)::float8 AS cost_usd
-  FROM model_call
- WHERE called_at >= $1 AND called_at < $2
+SELECT source,
+       sum(prompt_tokens)::bigint AS prompt_tokens,
+       sum(completion_tokens)::bigint AS completion_tokens,
+       sum(cost_usd)::float8 AS cost_usd
+  FROM (SELECT source,
+               CASE WHEN purpose = 'embed' THEN 0 ELSE coalesce(prompt_tokens, 0) END
+                 AS prompt_tokens,
+               coalesce(completion_tokens, 0) AS completion_tokens,
+               coalesce(cost_usd, 0) AS cost_usd
+          FROM model_call
+         WHERE called_at >= $1 AND called_at < $2
+        UNION ALL
+        SELECT source, tokens, 0, cost_usd
+          FROM model_call_under_way
+         WHERE expires_at > $3::timestamptz) AS call
+ GROUP BY source
 
 -- name: record
-INSERT INTO model_call (called_at, purpose, model, prompt_tokens, completion_tokens, cost_usd)
-SELECT $1::timestamptz, $2, $3, $4::integer, $5::integer, $6::float8
+INSERT INTO model_call
+       (called_at, purpose, model, prompt_tokens, completion_tokens, cost_usd, source)
+SELECT $1::timestamptz, $2, $3, $4::integer, $5::integer, $6::float8, $7
   FROM set_config('synchronous_commit', 'off', true)
+
+-- Whoever waits here sees, in his next statement, what was counted before him.
+-- name: lock_ledger
+SELECT pg_advisory_xact_lock(7426190519)
+
+-- name: reserve
+WITH gone AS (DELETE FROM model_call_under_way WHERE expires_at <= $5::timestamptz)
+INSERT INTO model_call_under_way (source, tokens, cost_usd, expires_at)
+SELECT $1, $2::integer, $3::float8, $4::timestamptz
+  FROM set_config('synchronous_commit', 'off', true)
+RETURNING id
+
+-- name: release
+WITH hurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+DELETE FROM model_call_under_way USING hurried WHERE id = $1

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 import stamina
 
-from engine.budget import Budget, require_budget
+from engine.budget import Budget, Planned, Source
 from engine.embed.remote_answer import read_payload, read_vectors
 from engine.embed.vectors import Prefixes, Vector
 from engine.errors import (
@@ -24,10 +24,12 @@ from engine.errors import (
 from engine.llm_faults import quote, retry_after
 from engine.llm_wire import read_usage, said_by
 from engine.ports import UsageLedger
+from engine.spending import within_budget
 from engine.types import Usage
 
 PURPOSE = "embed"
 MAX_ANSWER_BYTES = 64 << 20
+_CHARACTERS_A_TOKEN = 4
 _FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.5, 30.0, 0.5  # seconds between attempts
 
 
@@ -61,9 +63,11 @@ class _Fault(Exception):
 
 
 class RemoteEmbedder:
-    """Asks one endpoint, in batches, patiently. `clock` returns the time.
+    """Asks one endpoint, in batches, patiently. `clock` returns the time, `source` for whom it is
+    asked just now.
 
-    What an answer cost goes into the ledger. It holds connections: close it, or use `async with`.
+    What an answer cost goes into the ledger. Tokens of embeddings cost next to
+    nothing: let `budget` limit money alone. It holds connections: close it, or use `async with`.
     """
 
     def __init__(
@@ -73,11 +77,13 @@ class RemoteEmbedder:
         ledger: UsageLedger,
         clock: Callable[[], datetime],
         budget: Budget = Budget(),  # noqa: B008 - frozen
+        source: Callable[[], Source] = lambda: Source.CONSOLE,
     ) -> None:
         self._settings = settings
         self._ledger = ledger
         self._clock = clock
         self._budget = budget
+        self._source = source
         self.dimensions = settings.dimensions
         wanted = f":{settings.dimensions}" if settings.dimensions else ""
         self.name = settings.prefixes.naming(f"{settings.host}/{settings.model}{wanted}")
@@ -119,7 +125,21 @@ class RemoteEmbedder:
         return (await self._batch([self._settings.prefixes.query + text]))[0]
 
     async def _batch(self, texts: list[str]) -> list[Vector]:
-        await self._require_budget()
+        planned = self._planned(texts)
+        async with within_budget(self._budget, planned, self._ledger, now=self._clock()):
+            return await self._with_retries(texts, planned.source)
+
+    def _planned(self, texts: list[str]) -> Planned:
+        settings = self._settings
+        tokens = sum(map(len, texts)) // _CHARACTERS_A_TOKEN
+        longest = settings.timeout + (settings.timeout + _LONGEST_WAIT) * settings.retries
+        return Planned(
+            source=self._source(),
+            cost_usd=tokens * settings.usd_per_million_tokens / 1e6,
+            until=self._clock() + timedelta(seconds=longest),
+        )
+
+    async def _with_retries(self, texts: list[str], source: Source) -> list[Vector]:
         try:
             async for attempt in stamina.retry_context(
                 on=_again,
@@ -130,19 +150,12 @@ class RemoteEmbedder:
                 wait_jitter=_JITTER,
             ):
                 with attempt:
-                    return await self._attempt(texts)
+                    return await self._attempt(texts, source)
         except _Fault as fault:
             raise fault.error from fault.__cause__
         raise AssertionError("the retry context ends by returning or raising")
 
-    async def _require_budget(self) -> None:
-        """Money is limited here; tokens are not, for those of embeddings cost next to nothing."""
-        if self._budget.cost_usd is not None:
-            now = self._clock()
-            spent = await self._ledger.spent(now.astimezone(UTC).date())
-            require_budget(Budget(cost_usd=self._budget.cost_usd), spent, now=now)
-
-    async def _attempt(self, texts: list[str]) -> list[Vector]:
+    async def _attempt(self, texts: list[str], source: Source) -> list[Vector]:
         body: dict[str, object] = {"model": self._settings.model, "input": texts}
         if self._settings.dimensions:
             body["dimensions"] = self._settings.dimensions
@@ -150,7 +163,7 @@ class RemoteEmbedder:
         if status != httpx.codes.OK:
             raise self._status_fault(status, headers, content)
         payload = read_payload(content)
-        await self._bill(payload)
+        await self._bill(payload, source)
         vectors = read_vectors(payload, len(texts))
         if vectors is None:
             raise _Fault(self._invalid())
@@ -200,7 +213,7 @@ class RemoteEmbedder:
             fix="Check embeddings.base_url and embeddings.model.",
         )
 
-    async def _bill(self, payload: Mapping[str, object]) -> None:
+    async def _bill(self, payload: Mapping[str, object], source: Source) -> None:
         usage = read_usage(payload) or Usage()
         if usage.cost_usd is None and usage.prompt_tokens is not None:
             price = self._settings.usd_per_million_tokens
@@ -211,7 +224,11 @@ class RemoteEmbedder:
             )
         if usage != Usage():
             await self._ledger.record(
-                usage, model=self._settings.model, purpose=PURPOSE, now=self._clock()
+                usage,
+                model=self._settings.model,
+                purpose=PURPOSE,
+                source=source,
+                now=self._clock(),
             )
 
 

@@ -108,3 +108,14 @@ def test_braces_in_a_value_stay() -> None:
 
 def test_an_error_that_is_translated_already_stays() -> None:
     assert error_in(SPANISH, UsageError("No existe el ajuste x.")) == "No existe el ajuste x."
+
+
+def test_a_share_that_is_used_is_said_with_what_would_change_it() -> None:
+    said = (
+        "Not judged: The web page's share of the daily model budget is spent. It starts anew at"
+        " 00:00 UTC on 2024-06-02; or raise llm.web_share."
+    )
+    assert in_language(said, SPANISH) == (
+        "Sin evaluar: La parte de la página web en el presupuesto diario del modelo está gastada."
+        " Vuelve a empezar a las 00:00 UTC del 2024-06-02; o sube llm.web_share."
+    )

@@ -10,6 +10,7 @@ import pytest
 
 from db.log import Log, LogEntry
 from db.pool import Database
+from engine.budget import Source
 from engine.search_log import Asker, LoggedSearch, Origin, SearchJob
 from engine.types import Usage
 from tests.db.corpus import load_texts
@@ -21,7 +22,7 @@ MONTH = timedelta(days=30)
 def search(text: str = "coffee", **changes: object) -> LoggedSearch:
     """A quotable find of just now that found one text; `changes` are of LoggedSearch."""
     made = LoggedSearch(
-        asker=Asker(origin=Origin.CONSOLE, task="run-1"),
+        asker=Asker(origin=Origin.CONSOLE, task="run-1", source=Source.CONSOLE),
         job=SearchJob.FIND,
         asked_at=NOW,
         milliseconds=12.5,

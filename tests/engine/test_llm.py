@@ -13,7 +13,7 @@ import pytest
 import stamina
 from stamina.instrumentation import RetryDetails, set_on_retry_hooks
 
-from engine.budget import Budget
+from engine.budget import Budget, Source
 from engine.errors import (
     BudgetExhausted,
     ModelAnswerCut,
@@ -521,6 +521,40 @@ async def test_past_the_budget_nothing_is_sent_until_midnight(
         if before:
             await client.complete(QUESTION, purpose="test", now=NOW + timedelta(hours=1))
             assert server.calls == before + 1
+
+
+@pytest.mark.parametrize("budget", [Budget(tokens=9000), Budget(cost_usd=0.0025)])
+async def test_calls_under_way_count_so_that_many_at_once_pass_no_limit(
+    server: ModelServer, budget: Budget
+) -> None:
+    ledger = MemoryLedger()
+    server.script = [answer("yes"), slow(0.2, answer("yes"))]
+    async with client_for(server, ledger=ledger, budget=budget) as client:
+        await ask(client)  # what a token costs is known from here on
+        outcomes = await asyncio.gather(*(ask(client) for _ in range(5)), return_exceptions=True)
+    refused = [isinstance(one, BudgetExhausted) for one in outcomes]
+    assert sorted(refused) == [False, True, True, True, True]
+    assert server.calls == 2
+    assert ledger.under_way == {}
+
+
+async def test_a_call_that_fails_holds_its_place_no_longer(server: ModelServer) -> None:
+    ledger = MemoryLedger()
+    error = await error_of(server, failure(401), ledger=ledger, budget=Budget(tokens=1))
+    assert not isinstance(error, BudgetExhausted)
+    assert ledger.under_way == {}
+
+
+async def test_each_call_is_recorded_for_whom_it_was_made(server: ModelServer) -> None:
+    ledger, asking = MemoryLedger(), iter([Source.WEB, Source.POSTS])
+    server.script = [answer("yes")]
+    settings = LlmSettings(api_key=KEY, base_url=server.base_url)
+    async with ChatClient(
+        settings, ledger=ledger, clock=time.monotonic, source=lambda: next(asking)
+    ) as client:
+        await ask(client)
+        await ask(client)
+    assert ledger.sources == [Source.WEB, Source.POSTS]
 
 
 async def test_an_unknown_cost_counts_tokens_only(server: ModelServer) -> None:

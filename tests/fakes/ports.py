@@ -1,9 +1,11 @@
 """The storage ports of the model, kept in memory, for tests that are not about storage."""
 
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
+from engine.budget import Planned, Source
 from engine.llm_wire import add_usage
 from engine.types import Usage, Verdict
 
@@ -26,12 +28,37 @@ class MemoryLedger:
     """A UsageLedger that also remembers each call as (day, model, purpose, usage)."""
 
     calls: list[tuple[date, str, str, Usage]] = field(default_factory=list)
-    days: dict[date, list[Usage]] = field(default_factory=lambda: defaultdict(list))
+    sources: list[Source] = field(default_factory=list)  # of each call
+    under_way: dict[int, Planned] = field(default_factory=dict)
 
-    async def spent(self, day: date) -> Usage:
-        return add_usage([Usage(prompt_tokens=0, completion_tokens=0, cost_usd=0), *self.days[day]])
+    async def spent(self, day: date) -> dict[Source, Usage]:
+        found: dict[Source, list[Usage]] = defaultdict(list)
+        for source, (called, _, _, usage) in zip(self.sources, self.calls, strict=True):
+            if called == day:
+                found[source].append(usage)
+        return {source: add_usage(usages) for source, usages in found.items()}
 
-    async def record(self, usage: Usage, *, model: str, purpose: str, now: datetime) -> None:
-        day = now.astimezone(UTC).date()
-        self.calls.append((day, model, purpose, usage))
-        self.days[day].append(usage)
+    async def record(
+        self, usage: Usage, *, model: str, purpose: str, source: Source, now: datetime
+    ) -> None:
+        self.calls.append((now.astimezone(UTC).date(), model, purpose, usage))
+        self.sources.append(source)
+
+    async def reserve(
+        self,
+        planned: Planned,
+        check: Callable[[Mapping[Source, Usage]], None],
+        *,
+        now: datetime,
+    ) -> int:
+        spent = await self.spent(now.astimezone(UTC).date())
+        for one in self.under_way.values():
+            guessed = Usage(prompt_tokens=one.tokens, completion_tokens=0, cost_usd=one.cost_usd)
+            spent[one.source] = add_usage([spent.get(one.source, Usage()), guessed])
+        check(spent)
+        place = max(self.under_way, default=0) + 1
+        self.under_way[place] = planned
+        return place
+
+    async def release(self, place: int) -> None:
+        del self.under_way[place]

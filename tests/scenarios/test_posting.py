@@ -14,6 +14,8 @@ from bot.serve import serve
 from bot.settings import load_settings
 from db.chats import Chats
 from db.job_outcomes import Outcome
+from db.model import Ledger
+from engine.budget import Source
 from engine.chat import Chat
 from engine.errors import StorageError
 from engine.posting.types import Mode
@@ -59,6 +61,8 @@ async def test_a_find_is_told_at_once(database_url: str, platform: str) -> None:
         labels = str(message.buttons)
         assert all(label in labels for label in ("👍 0", "👎 0", "Why?", "Picture"))
         assert room.model.calls == 1, "the dull story did not reach the model"
+        spent = await Ledger(process.app.database).spent(room.clock().date())
+        assert set(spent) == {Source.POSTS}
         room.clock.wind(26 * HOUR)
         assert await process.works.digest() == 0
         assert await process.works.deliver() == 0

@@ -22,6 +22,25 @@ def group(bot: Stage, alice: User, bob: User) -> Chat:
     return bot.telegram.group("Friends", admins=[alice], members=[bob], privacy_mode=False)
 
 
+async def test_three_channels_of_one_person_have_one_quota(stage: Stage) -> None:
+    stage.environment["PRESAGIO_CHAT__USER_DAILY"] = "2"
+    async with stage.serving():
+        telegram = stage.telegram
+        alice = telegram.user("Alice")
+        group = telegram.group("Friends", admins=[alice], privacy_mode=False)
+        answers = [
+            await (
+                await alice.says(group, f"/prophecy {HEADLINE}", channel=telegram.channel(name))
+            ).answer()
+            for name in ("News", "More news", "Still more")
+        ]
+        assert [one.text.startswith(HEADLINE) for one in answers] == [True, True, False]
+        assert answers[2].text.startswith("That was enough for today.")
+        own = await (await alice.says(group, f"/prophecy {HEADLINE}")).answer()
+        assert own.text.startswith(HEADLINE)
+    assert await stage.rows("SELECT DISTINCT source FROM model_call") == [("chats",)]
+
+
 async def silence(bot: Stage, chat: Chat) -> None:
     """Everything was dealt with, and the bot has said nothing."""
     await bot.telegram.until_acknowledged()

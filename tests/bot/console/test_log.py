@@ -14,6 +14,7 @@ from bot.finding import find
 from bot.logged import log_of
 from bot.settings import load_settings
 from db.log import LogEntry
+from engine.budget import Source
 from engine.errors import CorpusNotFound
 from engine.headline import read_headline
 from engine.search_log import Asker, Origin, SearchJob, may_quote
@@ -22,7 +23,7 @@ from tests.bot.kinds import fill_all
 from tests.database import wait_for
 from tests.db.corpus import load_texts
 
-CHAT = Asker(origin=Origin.CHAT, task="telegram:17")
+CHAT = Asker(origin=Origin.CHAT, task="telegram:17", source=Source.CHATS)
 NAMES = {
     "id", "asked_at", "task", "origin", "job", "corpus", "query", "query_hash", "expanded",
     "filters", "plan", "counts", "returned", "milliseconds", "prompt_tokens", "completion_tokens",
@@ -99,7 +100,10 @@ async def test_of_a_chat_only_queries_are_quoted_and_only_if_so_set(
     ],
 )
 def test_what_may_be_quoted(origin: Origin, job: SearchJob, queries: bool, expected: bool) -> None:
-    assert may_quote(Asker(origin=origin, task=""), job, chat_queries=queries) is expected
+    assert (
+        may_quote(Asker(origin=origin, task="", source=Source.CONSOLE), job, chat_queries=queries)
+        is expected
+    )
 
 
 async def test_who_asks_holds_within_its_block_only(app: App) -> None:

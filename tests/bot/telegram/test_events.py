@@ -80,6 +80,18 @@ def test_who_speaks_as_a_channel_is_no_bot_and_no_admin() -> None:
     assert (request.person.id, request.person.bot) == ("-200", False)
 
 
+def test_who_has_many_channels_has_one_quota_for_all_of_them_in_a_group() -> None:
+    channels = [{"id": -200 - n, "type": "channel", "title": "News"} for n in range(3)]
+    said = [read(text="/p x", **{"from": CHANNEL_BOT, "sender_chat": one}) for one in channels]
+    said.append(read(text="/p x", **{"from": ANONYMOUS, "sender_chat": GROUP}))
+    assert {one.payer for one in said if one} == {"telegram:-100"}
+    # Who they are for the lists of the settings, they stay.
+    assert {one.who for one in said if one} == {f"telegram:{n}" for n in (-100, -200, -201, -202)}
+    alice = read(text="/p x")
+    assert alice
+    assert alice.payer == alice.who == "telegram:7"
+
+
 async def test_an_anonymous_admin_is_an_admin_and_nobody_else_is() -> None:
     anonymous = read(text="/p x", **{"from": ANONYMOUS, "sender_chat": GROUP})
     alice = read(text="/p x")

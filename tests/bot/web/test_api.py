@@ -118,7 +118,11 @@ class TestSearch:
 class TestProphecy:
     async def test_is_what_the_model_says(self, coffee_url: str) -> None:
         async with ModelServer([scoring(judged_by_words)]) as model:
-            environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+            environ = {
+                "DATABASE_URL": coffee_url,
+                "PRESAGIO_LLM__BASE_URL": model.base_url,
+                "PRESAGIO_WEB__JUDGE": "true",
+            }
             async with web_stage(environ) as stage:
                 answer = await stage.json("/api/prophecy", headline=HEADLINE, date="2023-05-04")
                 again = await stage.json("/api/prophecy", headline=HEADLINE, date="2023-05-04")
@@ -138,6 +142,7 @@ class TestProphecy:
                 "DATABASE_URL": coffee_url,
                 "PRESAGIO_LLM__BASE_URL": model.base_url,
                 "PRESAGIO_LLM__RETRIES": "0",
+                "PRESAGIO_WEB__JUDGE": "true",
             }
             async with web_stage(environ) as stage:
                 answer = await stage.json("/api/prophecy", headline=HEADLINE)

@@ -1,39 +1,6 @@
-"""How often an address may ask."""
+"""Which addresses are one asker."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from bot.web.limits import RateLimit, network_of
-
-
-def test_a_minute_s_worth_passes_at_once_and_then_one_by_one() -> None:
-    limit = RateLimit(6)
-    assert [limit.wait("192.0.2.1", 0.0) for _ in range(6)] == [0.0] * 6
-    assert limit.wait("192.0.2.1", 0.0) == 10.0
-    assert limit.wait("192.0.2.1", 4.0) == 6.0
-    assert limit.wait("192.0.2.1", 10.0) == 0.0
-    assert limit.wait("192.0.2.1", 10.0) == 10.0
-
-
-def test_one_address_costs_no_other_anything() -> None:
-    limit = RateLimit(1)
-    assert limit.wait("192.0.2.1", 0.0) == 0.0
-    assert limit.wait("192.0.2.1", 0.0) > 0
-    assert limit.wait("192.0.2.2", 0.0) == 0.0
-
-
-def test_minus_one_is_no_limit() -> None:
-    limit = RateLimit(-1)
-    assert not any(limit.wait("192.0.2.1", 0.0) for _ in range(10_000))
-
-
-def test_no_more_addresses_are_kept_than_were_allowed() -> None:
-    limit = RateLimit(1, most=3)
-    for number in range(10):
-        limit.wait(f"192.0.2.{number}", float(number))
-    assert len(limit) == 3
-    assert limit.wait("192.0.2.9", 9.0) > 0  # the last ones are known
-    assert limit.wait("192.0.2.1", 9.0) == 0.0  # the first one is forgotten
+from bot.web.limits import network_of
 
 
 def test_neighbours_in_an_ipv6_network_are_one() -> None:
@@ -41,22 +8,3 @@ def test_neighbours_in_an_ipv6_network_are_one() -> None:
     assert network_of("2001:db8:1:2::1") != network_of("2001:db8:1:3::1")
     assert network_of("::ffff:192.0.2.1") == network_of("192.0.2.1")
     assert network_of("testclient") == "testclient"
-
-
-@given(st.integers(1, 100), st.lists(st.floats(0, 30), max_size=200))
-def test_never_more_pass_than_burst_and_pace_allow(rate: int, pauses: list[float]) -> None:
-    limit, now, passed = RateLimit(rate), 0.0, 0
-    for pause in pauses:
-        now += pause
-        passed += limit.wait("192.0.2.1", now) == 0.0
-    assert passed <= rate + now * rate / 60 + 1e-6
-
-
-@given(st.integers(1, 100), st.lists(st.floats(0, 5), min_size=1, max_size=200))
-def test_whoever_waits_as_told_passes(rate: int, pauses: list[float]) -> None:
-    limit, now = RateLimit(rate), 0.0
-    for pause in pauses:
-        now += pause
-        if wait := limit.wait("192.0.2.1", now):
-            now += wait
-            assert limit.wait("192.0.2.1", now) == 0.0

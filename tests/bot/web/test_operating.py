@@ -35,6 +35,7 @@ class TestMetrics:
                 "DATABASE_URL": coffee_url,
                 "PRESAGIO_LLM__BASE_URL": model.base_url,
                 "PRESAGIO_LLM__RETRIES": "0",
+                "PRESAGIO_WEB__JUDGE": "true",
             }
             async with web_stage(environ) as stage:
                 for headline in (HEADLINE, HEADLINE, "coffee harvest", "coffee moon", "zebra"):

@@ -173,9 +173,7 @@ class TestVotes:
         }
         voted = await _vote(coffee_web, form, "up")
         assert voted.status_code == 303
-        cookie = voted.headers["set-cookie"]
-        assert "HttpOnly" in cookie
-        assert "SameSite=strict" in cookie
+        assert "set-cookie" not in voted.headers
         await _vote(coffee_web, form, "up")
         page = read(await coffee_web.client.get(voted.headers["location"]))
         assert texts(page, "#hit-1 .vote b") == ["1", "0"]
@@ -184,10 +182,8 @@ class TestVotes:
         assert TWEETS[0] in texts(wall, "blockquote")
         await _vote(coffee_web, form, "down")  # the same visitor thinks again
         assert texts(read(await coffee_web.get("/wall")), ".card") == []
-        coffee_web.client.cookies.clear()
-        await _vote(coffee_web, form, "down")  # another visitor
         page = read(await coffee_web.client.get(voted.headers["location"]))
-        assert texts(page, "#hit-1 .vote b") == ["0", "2"]
+        assert texts(page, "#hit-1 .vote b") == ["0", "1"]
 
     @pytest.mark.parametrize(
         "headers",

@@ -27,6 +27,15 @@ class Served:
     said: list[str] = field(default_factory=list)
 
 
+def judging(url: str, model: ModelServer) -> dict[str, str]:
+    """Settings by which everybody is judged for."""
+    return {
+        "DATABASE_URL": url,
+        "PRESAGIO_LLM__BASE_URL": model.base_url,
+        "PRESAGIO_WEB__JUDGE": "true",
+    }
+
+
 @asynccontextmanager
 async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
     """Lend a service that listens on a free port of 127.0.0.1."""
@@ -57,6 +66,11 @@ async def test_it_says_where_it_is_and_answers_there(coffee_url: str) -> None:
         assert strange.status_code == 404
 
 
+async def test_what_stands_open_is_said_at_the_start(coffee_url: str) -> None:
+    async with served({"DATABASE_URL": coffee_url, "WEB_API_KEYS": "sesame"}) as one:
+        assert one.said[1].startswith("The API asks for a key of WEB_API_KEYS; the page asks for")
+
+
 async def test_a_port_that_is_taken_is_said(coffee_url: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -67,7 +81,7 @@ async def test_a_port_that_is_taken_is_said(coffee_url: str) -> None:
 
 async def test_what_is_under_way_is_answered_when_it_ends(coffee_url: str) -> None:
     async with ModelServer([slow(1.0, scoring(judged_by_words))]) as model:
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+        environ = judging(coffee_url, model)
         async with served(environ) as one, httpx.AsyncClient() as client:
             asking = asyncio.create_task(
                 client.get(f"{one.service.address}api/prophecy", params={"headline": HEADLINE})
@@ -81,7 +95,7 @@ async def test_what_is_under_way_is_answered_when_it_ends(coffee_url: str) -> No
 
 async def test_what_hangs_is_cut_off(coffee_url: str) -> None:
     async with ModelServer([slow(60.0, scoring(judged_by_words))]) as model:
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+        environ = judging(coffee_url, model)
         async with served(environ) as one, httpx.AsyncClient(timeout=60) as client:
             asking = asyncio.create_task(
                 client.get(f"{one.service.address}api/prophecy", params={"headline": HEADLINE})

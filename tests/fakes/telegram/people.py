@@ -13,6 +13,7 @@ from tests.fakes.telegram.text import clean, finished
 if TYPE_CHECKING:
     from tests.fakes.telegram.world import World
 
+CHANNEL_BOT = 136817688  # "Channel": who writes in the name of a channel
 ANONYMOUS_ADMIN = 1087968824  # "Group": who anonymous administrators write as
 
 
@@ -41,11 +42,16 @@ class User:
         reply_to: Message | None = None,
         thread: Topic | None = None,
         anonymous: bool = False,
+        channel: Chat | None = None,
     ) -> Message:
-        """Write a message; `anonymous` as an administrator who hides behind the group."""
+        """Write a message; `anonymous` as an administrator who hides behind the group, else in the
+        name of a `channel` of one's own.
+        """
         message = self.world.write(chat, text, sender=self, reply_to=reply_to, thread=thread)
         if anonymous:
             message.sender, message.sender_chat = self.world.users[ANONYMOUS_ADMIN], chat
+        elif channel:
+            message.sender, message.sender_chat = self.world.users[CHANNEL_BOT], channel
         return self.world.tell(message)
 
     async def sends(

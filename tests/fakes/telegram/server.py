@@ -14,7 +14,7 @@ from tests.fakes.telegram.chats import Chat, Status
 from tests.fakes.telegram.endpoint import Call, Endpoint
 from tests.fakes.telegram.faults import Fault, Trouble
 from tests.fakes.telegram.limits import RateLimits
-from tests.fakes.telegram.people import ANONYMOUS_ADMIN, User
+from tests.fakes.telegram.people import ANONYMOUS_ADMIN, CHANNEL_BOT, User
 from tests.fakes.telegram.updates import Update
 from tests.fakes.telegram.world import World
 
@@ -38,6 +38,7 @@ class TelegramServer:
         self.token = token
         self._middlewares = middlewares
         self.world = World(username, privacy_mode=privacy_mode, clock=clock)
+        self.world.add_user("Channel", id=CHANNEL_BOT, username="Channel_Bot", is_bot=True)
         self.world.add_user("Group", id=ANONYMOUS_ADMIN, username="GroupAnonymousBot", is_bot=True)
         self._endpoint = Endpoint(self.world, token, limits)
         self._runner: web.AppRunner | None = None

@@ -1,0 +1,38 @@
+"""What the engine is told of the day's budget by the settings."""
+
+from dataclasses import replace
+from typing import TypeVar
+
+from bot.settings import Settings
+from bot.settings.section import UNLIMITED
+from engine.budget import Budget, Source
+
+_Number = TypeVar("_Number", int, float)
+
+
+def budget_of(settings: Settings) -> Budget:
+    """Translate the limits of [llm] for calls that judge and write: for visitors of the page
+    there are none unless [web] lets them.
+    """
+    closed = frozenset[Source]() if settings.web.judge else frozenset({Source.WEB})
+    return replace(
+        embedding_budget(settings), tokens=_limit(settings.llm.daily_tokens), closed=closed
+    )
+
+
+def embedding_budget(settings: Settings) -> Budget:
+    """Translate the limits of [llm] for calls that embed, which count in money alone."""
+    llm = settings.llm
+    return Budget(
+        cost_usd=_limit(llm.daily_usd),
+        shares={
+            Source.CHATS: llm.chat_share,
+            Source.API: llm.api_share,
+            Source.WEB: llm.web_share,
+        },
+        reserve=llm.posts_reserve,
+    )
+
+
+def _limit(amount: _Number) -> _Number | None:
+    return None if amount == UNLIMITED else amount

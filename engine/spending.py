@@ -1,0 +1,32 @@
+"""A call to a model holds its place in the day's budget while it is under way."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+from engine.budget import Budget, Planned, Source, require_budget, require_open
+from engine.ports import UsageLedger
+from engine.types import Usage
+
+
+@asynccontextmanager
+async def within_budget(
+    budget: Budget, planned: Planned, ledger: UsageLedger, *, now: datetime
+) -> AsyncIterator[None]:
+    """Let the block make the call. What it cost it records itself, before it ends.
+
+    Raises BudgetExhausted before the block begins, and what the ledger raises.
+    """
+    require_open(budget, planned.source)
+    if not budget.limited:
+        yield
+        return
+
+    def check(spent: Mapping[Source, Usage]) -> None:
+        require_budget(budget, spent, planned.source, now=now)
+
+    place = await ledger.reserve(planned, check, now=now)
+    try:
+        yield
+    finally:
+        await ledger.release(place)
