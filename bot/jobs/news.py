@@ -25,8 +25,11 @@ class News:
         self._corpus: Corpus | None = None
 
     async def keep(self, feed: Feed, headlines: Sequence[NewHeadline]) -> None:
-        """Store what is new or has changed. Raises StorageError."""
-        if not headlines:
+        """Store what is new or has changed in a feed that everybody gets. Raises StorageError.
+
+        What a chat added for itself may be private, and everybody searches this corpus.
+        """
+        if not headlines or not feed.configured:
             return
         corpus = await self._known()
         found = {one.external_id: one for one in (document_of(feed, h) for h in headlines)}
