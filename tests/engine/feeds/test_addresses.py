@@ -380,7 +380,7 @@ def test_whatever_is_written_is_an_address_or_refused(written: str) -> None:
 
 
 async def test_a_resolver_that_fails_is_no_error_of_its_own() -> None:
-    """getaddrinfo raises UnicodeError for labels that are too long, and OSError for want of files."""
+    """getaddrinfo raises UnicodeError for long labels, and OSError for want of files."""
 
     def failing(error: Exception) -> Resolver:
         def resolve(*_: object) -> list[Any]:
