@@ -21,6 +21,7 @@ from engine.feeds.faults import shown_host
 from engine.feeds.fetch import Fetcher, FetchLimits
 from engine.feeds.lookup import ACCEPT_FEED
 from engine.feeds.parsing import FeedParser
+from engine.feeds.shown import public_address
 from engine.feeds.types import (
     Decision,
     Failed,
@@ -203,7 +204,7 @@ def _key(chat_id: int, notice: Notice) -> str:
 
 def _content(notice: Notice) -> FeedNotice:
     feed, since = notice.feed, notice.since
-    name = feed.title or feed.url
+    name = feed.title or public_address(feed.url)
     if not isinstance(notice, FeedFailing):
         return FeedNotice(feed=name, state="back", since=since)
     state: Literal["gone", "failing"] = "gone" if notice.gone else "failing"
