@@ -6,9 +6,11 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Literal
 
 from bot.incident import reason
@@ -40,6 +42,8 @@ logger = logging.getLogger("presagio.poll")
 _LEASE = timedelta(minutes=10)
 _CLAIMED = 200  # feeds at once, most of which wait for their host
 _CLAIM_AGAIN = 50  # once so many are done
+# Two thousand long headlines take a second: beside the event loop, and one feed at a time.
+_DECIDING = ThreadPoolExecutor(1, thread_name_prefix="feed")
 _AUTHORITY_ENDS = re.compile(r"[/?#\\]")
 
 
@@ -131,7 +135,11 @@ class _Round:
 
     async def _settle(self, feed: Feed, outcome: Polled) -> None:
         work, now = self._work, self._clock()
-        decision = decide(feed, outcome, now=now, settings=work.settings, jitter=work.jitter())
+        jitter = work.jitter()
+        decision = await asyncio.get_running_loop().run_in_executor(
+            _DECIDING,
+            partial(decide, feed, outcome, now=now, settings=work.settings, jitter=jitter),
+        )
         # Before the feed is settled: if this ends in between, the feed is read again.
         await work.news.keep(decision.feed, decision.headlines)
         notices = await _owed(work.feeds, decision)

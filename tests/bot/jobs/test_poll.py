@@ -1,6 +1,7 @@
 """What goes wrong with one feed stays with it: all others are polled, and the job is done."""
 
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,11 +11,13 @@ import pytest
 
 from bot.app import NEWS_CORPUS, App, open_app
 from bot.engine_settings import fetch_settings
+from bot.jobs.news import documents_of
 from bot.jobs.poll import Polling, poll
 from bot.jobs.works import open_works
 from bot.settings import load_settings
 from db.feeds import Feeds
 from engine.errors import CorpusConflict
+from engine.feeds.decide import decide
 from engine.feeds.fetch import Fetched, Fetcher
 from engine.feeds.parsing import FeedParser
 from engine.feeds.types import ConfiguredFeed, Feed, ParsedFeed
@@ -100,3 +103,23 @@ async def test_what_no_feed_can_help_is_the_failure_of_the_job(
         with pytest.raises(CorpusConflict):
             await poll(work, clock=lambda: NOW)
         assert (await known(work.feeds))["good"].failures == 0
+
+
+async def test_what_takes_long_is_done_beside_the_event_loop(
+    database_url: str, web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def recorded(work: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **named: Any) -> Any:
+            threads.append(threading.current_thread().name.partition("_")[0])
+            return work(*arguments, **named)
+
+        return run
+
+    monkeypatch.setattr("bot.jobs.poll.decide", recorded(decide))
+    monkeypatch.setattr("bot.jobs.news.documents_of", recorded(documents_of))
+    async with polling(database_url) as (work, _):
+        await work.feeds.configured([ConfiguredFeed(url=web.url("/good"))], now=NOW)
+        await poll(work, clock=lambda: NOW)
+    assert threads == ["feed", "news"]
