@@ -107,7 +107,7 @@ def feeds_import(
 
 @feeds.command("export")
 def feeds_export(context: typer.Context, chat: ChatName = "") -> None:
-    """Print all feeds, or those that one chat gets, as OPML.
+    """Print the feeds that everybody gets, or those that one chat gets, as OPML.
 
     Example: presagio feeds export
     """

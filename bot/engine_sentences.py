@@ -73,6 +73,8 @@ TEMPLATES = (
     marked("There is no {host}."),
     marked("The name {host} could not be looked up."),
     marked("{host} took longer than {seconds} s."),
+    marked("{host} sends its answer in too many pieces."),
+    marked("What {host} sent could not be worked with; the log says why."),
     marked("{host} has no such page ({status})."),
     marked("{host} asks to slow down ({status})."),
     marked("{host} does not show this page ({status})."),

@@ -35,7 +35,7 @@ class Finds:
     ) -> int | None:
         """Store what is known now and return its id; what was judged gives way to no less.
 
-        None when the story is no longer known.
+        None when the story is no longer known, or is told in other words now.
         """
         async with self._database.connection() as connection:
             kept = await connection.fetchval(
@@ -48,6 +48,8 @@ class Finds:
                 prophecy and to_json(prophecy),
                 note,
                 now,
+                story.title,
+                story.text,
             )
             if kept is None:
                 kept = await connection.fetchval(self._sql["find_id"], story.id, corpus)

@@ -59,8 +59,8 @@ async def owe_notices(
 async def move_feed(connection: Connection, feed_id: int, url: str) -> int:
     """Let a feed be polled elsewhere, and return the feed that is polled there now.
 
-    Where another is polled there already, it takes over followers and headlines. Two that the
-    settings name are left apart.
+    Where another is polled there already, it takes over followers and headlines. Left apart are
+    two that the settings name, and a feed that chats added: its past is for them alone.
     """
     sql = statements("news")
     rows = {row["id"]: row for row in await connection.fetch(sql["lock_moving"], feed_id, url)}
@@ -68,7 +68,7 @@ async def move_feed(connection: Connection, feed_id: int, url: str) -> int:
     if other is None:
         await connection.execute(sql["move_feed"], feed_id, url)
         return feed_id
-    if rows[feed_id]["configured_url"] and other["configured_url"]:
+    if not rows[feed_id]["configured_url"] or other["configured_url"]:
         return feed_id
     await _merge(connection, feed_id, int(other["id"]))
     return int(other["id"])
@@ -78,6 +78,7 @@ async def _merge(connection: Connection, feed_id: int, into: int) -> None:
     sql = statements("news")
     await connection.execute(sql["merge_followers"], feed_id, into)
     await connection.execute(sql["merge_headlines"], feed_id, into)
+    await connection.execute(sql["merge_stories"], feed_id, into)
     gone = await connection.fetchrow(sql["delete_feed"], feed_id)
     if gone and gone["configured_url"]:
         await connection.execute(
@@ -99,7 +100,8 @@ async def store_headlines(
     stories: list[Story] = []
     if news:
         await connection.execute(statements("news")["join_alone"], _LOCK_CLASS)
-        joined = join(news, await _like(connection, news))
+        joined = join(news, await _like(connection, feed, news))
+        await _retell(connection, feed, news, joined)
         stories, ids = await _store_stories(connection, feed, news, joined, now)
         of_story = {
             headline.identity: ids.get(story.id, story.id)
@@ -133,7 +135,9 @@ async def _unseen(
     ]
 
 
-async def _like(connection: Connection, news: Sequence[NewHeadline]) -> list[StoryWords]:
+async def _like(
+    connection: Connection, feed: Feed, news: Sequence[NewHeadline]
+) -> list[StoryWords]:
     """Return every story that one of `news` may belong to, oldest first."""
     links = [headline.link_key for headline in news if headline.link_key is not None]
     words = {word for headline in news for word in telling(words_of(headline.text))}
@@ -144,9 +148,36 @@ async def _like(connection: Connection, news: Sequence[NewHeadline]) -> list[Sto
         sorted(words),
         min(moments) - SAME_WORDS_WITHIN,
         max(moments) + SAME_WORDS_WITHIN,
+        feed.id,
     )
     # Sorted here: for an order the planner would walk through all of them.
     return [_story_words(row) for row in sorted(rows, key=itemgetter("id"))]
+
+
+async def _retell(
+    connection: Connection,
+    feed: Feed,
+    news: Sequence[NewHeadline],
+    joined: Sequence[StoryWords],
+) -> None:
+    """Tell stories that only some chats may read as `feed` does, if everybody gets it.
+
+    What was found for their old words goes: it would tell these to everybody.
+    """
+    known = [(one, story) for one, story in zip(news, joined, strict=True) if story.id > 0]
+    if not known:
+        return
+    sql = statements("news")
+    rows = await connection.fetchmany(
+        sql["retell_story"],
+        [
+            (story.id, feed.id, one.title, one.text, one.link, one.link_key, words_of(one.text),
+             one.language)
+            for one, story in known
+        ],
+    )  # fmt: skip
+    if rows:
+        await connection.execute(sql["forget_finds_of"], [row["id"] for row in rows])
 
 
 def _story_words(row: asyncpg.Record) -> StoryWords:
@@ -176,7 +207,7 @@ async def _store_stories(
     rows = await connection.fetchmany(
         statements("news")["insert_story"],
         [
-            (one.title, one.text, one.link, one.link_key, story.words, one.language,
+            (feed.id, one.title, one.text, one.link, one.link_key, story.words, one.language,
              one.published, now)
             for one, story in first.values()
         ],

@@ -8,6 +8,7 @@ from bot.reply import Reply
 from bot.request import Request
 from engine.errors import FetchError, InputError, UsageError
 from engine.feeds.opml import OpmlFeed, read_opml, write_opml
+from engine.feeds.shown import public_address
 
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one
 
@@ -39,9 +40,16 @@ async def import_list(request: Request, text: str, desk: NewsDesk) -> Reply:
 
 
 async def export_list(request: Request, desk: NewsDesk) -> Reply:
-    """Return the chat's feeds as an OPML list. Raises UsageError where there is none."""
+    """Return the chat's feeds as an OPML list. Raises UsageError where there is none.
+
+    Of everybody's feeds it names those that carry nothing secret in their address.
+    """
     words, chat = request.words, request.known_chat
-    feeds = await desk.feeds.of_chat(chat)
+    feeds = [
+        feed
+        for feed in await desk.feeds.of_chat(chat)
+        if not feed.configured or public_address(feed.url) == feed.url
+    ]
     if not feeds:
         raise UsageError(words.say("This chat has no feed yet."))
     listed = [

@@ -7,6 +7,7 @@ from bot.cut import cut
 from bot.engine_sentences import in_language
 from bot.words import Words, marked
 from db.job_outcomes import JobOutcome, Outcome
+from engine.feeds.shown import public_address
 from engine.feeds.types import Feed
 from engine.zones import zone_or_utc
 
@@ -25,9 +26,11 @@ def feed_lines(feed: Feed, time_zone: str, words: Words) -> Iterator[str]:
     everybody = words.say("for everybody")
     marks = f" · {everybody}" if feed.configured else ""
     category = shown_category(feed.category)
-    yield f"{feed.id}. {title_of(feed.title, feed.url)}{category}{marks}"
+    # Who runs the bot may have written a token into the address of everybody's feed.
+    url = public_address(feed.url) if feed.configured else feed.url
+    yield f"{feed.id}. {title_of(feed.title, url)}{category}{marks}"
     if feed.title:
-        yield _INDENT + cut(feed.url, _LONGEST_URL)
+        yield _INDENT + cut(url, _LONGEST_URL)
     yield _INDENT + state_of(feed, time_zone, words)
 
 

@@ -22,6 +22,7 @@ from engine.feeds.discover import FoundFeed
 from engine.feeds.fetch import Fetcher
 from engine.feeds.lookup import ReadableFeed, address_of
 from engine.feeds.opml import OpmlFeed, read_opml, write_opml
+from engine.feeds.shown import public_address
 from engine.feeds.types import Feed, FeedHealth
 
 _STDIN = "-"
@@ -43,7 +44,7 @@ class Desk:
 
 async def list_feeds(desk: Desk) -> None:
     """Write a row a feed."""
-    rows = [_row(one) for one in await _healths(desk)]
+    rows = [_row(one, _shown_url(desk, one.feed)) for one in await _healths(desk)]
     if desk.json:
         for row in rows:
             desk.output.json(row)
@@ -106,7 +107,7 @@ async def import_feeds(desk: Desk, file: str) -> None:
     """Add the feeds of an OPML file; "-" is standard input. Raises InputError."""
     chat = await _chat(desk)
     feeds = read_opml(await asyncio.to_thread(_bytes_of, file))
-    known = {one.feed.url for one in await _healths(desk)}
+    known = {feed.url for feed in await _listed(desk)}
     new = [feed for feed in feeds if feed.url not in known]
     for feed in new:
         await _add(desk, chat, feed.url, feed.category)
@@ -118,7 +119,7 @@ async def import_feeds(desk: Desk, file: str) -> None:
 
 async def export_feeds(desk: Desk) -> None:
     """Write the feeds as OPML."""
-    feeds = [one.feed for one in await _healths(desk)]
+    feeds = await _listed(desk)
     listed = [OpmlFeed(url=one.url, title=one.title, category=one.category) for one in feeds]
     desk.output.exact(write_opml(listed, title="Presagio").decode())
 
@@ -132,6 +133,15 @@ async def _healths(desk: Desk) -> list[FeedHealth]:
         return found
     own = {feed.id for feed in await feeds.of_chat(chat)}
     return [one for one in found if one.feed.id in own]
+
+
+async def _listed(desk: Desk) -> list[Feed]:
+    """Return the feeds that everybody gets, or those of the chat.
+
+    A list of the former, imported elsewhere, makes nothing of a chat's own everybody's.
+    """
+    feeds = [one.feed for one in await _healths(desk)]
+    return feeds if desk.chat else [feed for feed in feeds if feed.configured]
 
 
 async def _synchronised(desk: Desk) -> None:
@@ -195,11 +205,16 @@ def _bytes_of(file: str) -> bytes:
         raise InputError(f"{file} cannot be read: {exc.strerror}.") from exc
 
 
-def _row(health: FeedHealth) -> dict[str, object]:
+def _shown_url(desk: Desk, feed: Feed) -> str:
+    """Return the address of a feed, without its secrets where chats alone know them."""
+    return feed.url if feed.configured or desk.chat else public_address(feed.url)
+
+
+def _row(health: FeedHealth, url: str) -> dict[str, object]:
     feed = health.feed
     return {
         "id": feed.id,
-        "url": feed.url,
+        "url": url,
         "title": feed.title,
         "category": feed.category,
         "everybody": feed.configured,

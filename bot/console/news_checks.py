@@ -8,6 +8,7 @@ from db.feeds import Feeds
 from db.job_outcomes import JobOutcome, JobOutcomes, Outcome
 from db.outbox import Outbox
 from db.pool import Database
+from engine.feeds.shown import public_address
 from engine.feeds.types import Feed
 from engine.posting.types import OutboxHealth
 
@@ -31,7 +32,7 @@ def _feeds(feeds: Sequence[Feed]) -> Check:
     failing = [feed for feed in feeds if feed.failing_since is not None or feed.gone]
     detail = f"{len(feeds):,} followed, {len(failing):,} failing"
     for feed in failing[:_NAMED]:
-        detail += f"; {feed.title or feed.url}: {feed.error or 'gone'}"
+        detail += f"; {feed.title or public_address(feed.url)}: {feed.error or 'gone'}"
     told = any(feed.told_failing or feed.gone for feed in failing)
     fix = "See: presagio feeds" if failing else None
     return Check(check="feeds", ok=not told, detail=detail, fix=fix)

@@ -1,7 +1,9 @@
 """What the feeds bring, kept as documents of a corpus of its own, to be searched like any other."""
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 from bot.app import NEWS_CORPUS
@@ -12,6 +14,8 @@ from engine.feeds.types import Feed, NewHeadline
 from engine.text import searchable
 from engine.types import Corpus, Document, Kind
 
+# Beside the event loop: long feeds take a second.
+_WRITING = ThreadPoolExecutor(1, thread_name_prefix="news")
 _LANGUAGE = "simple"  # of what says no language of its own
 
 
@@ -25,11 +29,16 @@ class News:
         self._corpus: Corpus | None = None
 
     async def keep(self, feed: Feed, headlines: Sequence[NewHeadline]) -> None:
-        """Store what is new or has changed. Raises StorageError."""
-        if not headlines:
+        """Store what is new or has changed in a feed that everybody gets. Raises StorageError.
+
+        What a chat added for itself may be private, and everybody searches this corpus.
+        """
+        if not headlines or not feed.configured:
             return
         corpus = await self._known()
-        found = {one.external_id: one for one in (document_of(feed, h) for h in headlines)}
+        found = await asyncio.get_running_loop().run_in_executor(
+            _WRITING, documents_of, feed, headlines
+        )
         digests = {name: document.digest for name, document in found.items()}
         outdated = await self._documents.outdated(corpus, digests)
         if outdated:
@@ -49,6 +58,12 @@ class News:
                 url_template=None,
             )
         return self._corpus
+
+
+def documents_of(feed: Feed, headlines: Sequence[NewHeadline]) -> dict[str, Document]:
+    """Return the documents of headlines by their ids at the source."""
+    documents = (document_of(feed, headline) for headline in headlines)
+    return {document.external_id: document for document in documents}
 
 
 def document_of(feed: Feed, headline: NewHeadline) -> Document:

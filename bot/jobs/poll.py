@@ -3,23 +3,27 @@
 import asyncio
 import logging
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Literal
-from urllib.parse import urlsplit
 
 from bot.incident import reason
 from bot.jobs.content import FeedNotice, to_json
 from bot.jobs.news import News
 from db.feeds import Feeds
-from engine.errors import FetchError
+from engine.errors import FeedUnreadable, FetchError, PresagioError, StorageError
 from engine.feeds.decide import decide
+from engine.feeds.faults import shown_host
 from engine.feeds.fetch import Fetcher, FetchLimits
 from engine.feeds.lookup import ACCEPT_FEED
 from engine.feeds.parsing import FeedParser
+from engine.feeds.shown import public_address
 from engine.feeds.types import (
     Decision,
     Failed,
@@ -38,6 +42,9 @@ logger = logging.getLogger("presagio.poll")
 _LEASE = timedelta(minutes=10)
 _CLAIMED = 200  # feeds at once, most of which wait for their host
 _CLAIM_AGAIN = 50  # once so many are done
+# Two thousand long headlines take a second: beside the event loop, and one feed at a time.
+_DECIDING = ThreadPoolExecutor(1, thread_name_prefix="feed")
+_AUTHORITY_ENDS = re.compile(r"[/?#\\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +65,8 @@ class Polling:
 async def poll(work: Polling, *, clock: Callable[[], datetime]) -> int:
     """Poll every feed that is due, and return how many.
 
-    What a feed does wrong is recorded with the feed. Cancelled, it gives back what it had not
-    settled. Raises StorageError, and PresagioError when nothing can be read at all.
+    What goes wrong with a feed is recorded with the feed, whatever it is. Cancelled, it gives back
+    what it had not settled. Raises StorageError, and PresagioError when nothing can be read at all.
     """
     return await _Round(work, clock).run()
 
@@ -76,7 +83,7 @@ class _Round:
         )
         self._under_way: dict[asyncio.Task[None], Feed] = {}
         self._done = 0
-        self._error: BaseException | None = None
+        self._error: PresagioError | None = None
 
     async def run(self) -> int:
         try:
@@ -105,7 +112,8 @@ class _Round:
             feed = self._under_way.pop(task)
             if error := task.exception():  # its lease runs out, and it is tried again
                 logger.warning("feed %d was not polled: %s", feed.id, reason(error))
-                self._error = self._error or error
+                if isinstance(error, PresagioError):
+                    self._error = self._error or error
             else:
                 self._done += 1
 
@@ -117,9 +125,21 @@ class _Round:
             await asyncio.shield(self._work.feeds.release(list(self._under_way.values())))
 
     async def _poll(self, feed: Feed) -> None:
-        work, outcome = self._work, await self._outcome(feed)
-        now = self._clock()
-        decision = decide(feed, outcome, now=now, settings=work.settings, jitter=work.jitter())
+        outcome = await self._outcome(feed)
+        try:
+            await self._settle(feed, outcome)
+        except Exception as error:
+            if _of_all(error):
+                raise
+            await self._settle(feed, _unforeseen(feed, error))
+
+    async def _settle(self, feed: Feed, outcome: Polled) -> None:
+        work, now = self._work, self._clock()
+        jitter = work.jitter()
+        decision = await asyncio.get_running_loop().run_in_executor(
+            _DECIDING,
+            partial(decide, feed, outcome, now=now, settings=work.settings, jitter=jitter),
+        )
         # Before the feed is settled: if this ends in between, the feed is read again.
         await work.news.keep(decision.feed, decision.headlines)
         notices = await _owed(work.feeds, decision)
@@ -144,11 +164,28 @@ class _Round:
             parsed = await self._work.parser.parse(fetched.body, media_type, fetched.url)
         except FetchError as error:
             return Failed(error=error)
+        except Exception as error:
+            if _of_all(error):
+                raise
+            return _unforeseen(feed, error)
         return Read(parsed=parsed, headers=fetched.headers, moved=moved)
 
 
 def _host(url: str) -> str:
-    return urlsplit(url).netloc.lower()
+    """Return the host and port of a feed; an address that has none is refused when it is asked."""
+    return _AUTHORITY_ENDS.split(url.partition("://")[2], maxsplit=1)[0].lower()
+
+
+def _of_all(error: Exception) -> bool:
+    """Tell whether an error is of everything that is read or stored, and not of one feed."""
+    # A statement that fails for want of a better name fails for what the feed would have stored.
+    return isinstance(error, PresagioError) and type(error) is not StorageError
+
+
+def _unforeseen(feed: Feed, error: Exception) -> Failed:
+    logger.error("feed %d: %s", feed.id, reason(error))
+    said = f"What {shown_host(feed.url)} sent could not be worked with; the log says why."
+    return Failed(error=FeedUnreadable(said))
 
 
 async def _owed(feeds: Feeds, decision: Decision) -> Sequence[OwedNotice]:
@@ -175,7 +212,7 @@ def _key(chat_id: int, notice: Notice) -> str:
 
 def _content(notice: Notice) -> FeedNotice:
     feed, since = notice.feed, notice.since
-    name = feed.title or feed.url
+    name = feed.title or public_address(feed.url)
     if not isinstance(notice, FeedFailing):
         return FeedNotice(feed=name, state="back", since=since)
     state: Literal["gone", "failing"] = "gone" if notice.gone else "failing"

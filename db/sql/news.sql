@@ -60,6 +60,9 @@ UPDATE headline h SET feed_id = $2
    AND NOT EXISTS (SELECT FROM headline known
                     WHERE known.feed_id = $2 AND known.identity_hash = h.identity_hash)
 
+-- name: merge_stories
+UPDATE story SET feed_id = $2 WHERE feed_id = $1
+
 -- name: delete_feed
 DELETE FROM feed WHERE id = $1 RETURNING configured_url, category
 
@@ -84,12 +87,37 @@ SELECT pg_advisory_xact_lock($1, 0)
 SELECT pg_advisory_xact_lock($1, 0), set_config('enable_seqscan', 'off', true)
 
 -- name: like_stories
-SELECT id, link_key, words, published FROM story
- WHERE link_key = ANY ($1::text[]) OR words && $2::text[] AND published BETWEEN $3 AND $4
+-- A feed that everybody gets may join any of them; others only what each of their readers may
+-- read: news of a feed that everybody gets, or that they all added too.
+WITH alike AS MATERIALIZED (
+    SELECT id, feed_id, link_key, words, published FROM story
+     WHERE link_key = ANY ($1::text[]) OR words && $2::text[] AND published BETWEEN $3 AND $4
+)
+SELECT a.id, a.link_key, a.words, a.published
+  FROM alike a JOIN feed f ON f.id = $5 LEFT JOIN feed first ON first.id = a.feed_id
+ WHERE f.configured_url IS NOT NULL OR first.configured_url IS NOT NULL
+    OR NOT EXISTS (SELECT FROM chat_feed reader
+                    WHERE reader.feed_id = f.id
+                      AND NOT EXISTS (SELECT FROM chat_feed known
+                                       WHERE known.feed_id = a.feed_id
+                                         AND known.chat_id = reader.chat_id))
+
+-- name: retell_story
+-- What chats' own feeds told first is told in the words of a feed that everybody gets.
+UPDATE story s
+   SET feed_id = f.id, title = $3, text = $4, link = $5, link_key = coalesce($6, s.link_key),
+       words = $7, language = $8
+  FROM feed f
+ WHERE s.id = $1 AND f.id = $2 AND f.configured_url IS NOT NULL
+   AND NOT EXISTS (SELECT FROM feed WHERE id = s.feed_id AND configured_url IS NOT NULL)
+RETURNING s.id
+
+-- name: forget_finds_of
+DELETE FROM find WHERE story_id = ANY ($1::bigint[])
 
 -- name: insert_story
-INSERT INTO story (title, text, link, link_key, words, language, published, first_seen_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO story (feed_id, title, text, link, link_key, words, language, published, first_seen_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 RETURNING id
 
 -- name: insert_headline
@@ -185,7 +213,8 @@ DELETE FROM story WHERE first_seen_at < $1
 
 -- name: keep_find
 INSERT INTO find (story_id, corpus, state, coverage, best, prophecy, note, found_at)
-SELECT id, $2, $3, $4, $5, $6::text::json, $7, $8 FROM story WHERE id = $1 FOR KEY SHARE
+SELECT id, $2, $3, $4, $5, $6::text::json, $7, $8 FROM story
+ WHERE id = $1 AND title = $9 AND text = $10 FOR SHARE
 ON CONFLICT (story_id, corpus) DO UPDATE
    SET state = excluded.state, coverage = excluded.coverage, best = excluded.best,
        prophecy = excluded.prophecy, note = excluded.note, found_at = excluded.found_at

@@ -37,10 +37,11 @@ def shown_host(url: str) -> str:
 
 @contextmanager
 def translated(host: str) -> Iterator[None]:
-    """Map what httpx and the address guard raise. The only place that does."""
+    """Map what httpx, the address guard and the resolver raise. The only place that does."""
     try:
         yield
-    except (SSRFGuardError, httpx.InvalidURL) as exc:
+    except (SSRFGuardError, httpx.InvalidURL, UnicodeError) as exc:
+        # idna and the resolver's codec raise UnicodeError for names that no server can have.
         raise FetchRefused(
             f"{host} was not opened: it is no address of the public web.",
             fix="Links must begin with http:// or https://; for an intranet see"
@@ -52,6 +53,8 @@ def translated(host: str) -> Iterator[None]:
         raise _no_connection(host, exc) from exc
     except httpx.HTTPError as exc:
         raise FetchFailed(f"The connection to {host} broke.", fix=_LATER) from exc
+    except OSError as exc:
+        raise FetchFailed(f"No connection to {host}.", fix=_LATER) from exc
 
 
 def _no_connection(host: str, error: httpx.ConnectError) -> FetchFailed:

@@ -12,13 +12,16 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Self
 
+import httpcore
 import httpx
-from ssrfguard.httpx import AsyncSafeTransport
+from ssrfguard import Policy
+from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 
 from engine.errors import FetchFailed, FetchTimeout, SettingsError
 from engine.feeds.addresses import Resolver, address_policy
 from engine.feeds.body import ACCEPT_ENCODING, Body
 from engine.feeds.faults import require_type, require_usable, shown_host, translated
+from engine.feeds.frames import Chunks, CountedStream, CountingBackend, Turns
 
 _PERMANENT = frozenset({301, 308})
 # The library's pool looks at all that is under way for each request: a hundred of them hold up
@@ -81,6 +84,22 @@ class _Order:
     limits: FetchLimits
 
 
+class _Transport(AsyncSafeTransport):
+    """The guarded transport, over connections that count what comes and are used once."""
+
+    def __init__(
+        self, policy: Policy, resolver: Resolver | None, at_once: int, turns: Turns
+    ) -> None:
+        super().__init__(policy=policy, trust_env=False)
+        guarded = AsyncSafeBackend(policy=policy, resolver=resolver, resolver_slots=at_once)
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=httpx.create_ssl_context(trust_env=False),
+            max_connections=at_once,
+            max_keepalive_connections=0,
+            network_backend=CountingBackend(guarded, turns),
+        )
+
+
 class Fetcher:
     """Fetches with GET. Holds connections: use `async with`.
 
@@ -95,15 +114,12 @@ class Fetcher:
         resolver: Resolver | None = None,
         at_once: int = _AT_ONCE,
     ) -> None:
-        transport = AsyncSafeTransport(
-            policy=address_policy(settings.allow_networks),
-            resolver=resolver,
-            trust_env=False,
-            limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=0),
-        )
+        self._turns = Turns()
         self._room = asyncio.Semaphore(at_once)
         self._http = httpx.AsyncClient(
-            transport=transport,
+            transport=_Transport(
+                address_policy(settings.allow_networks), resolver, at_once, self._turns
+            ),
             trust_env=False,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
             headers={
@@ -155,7 +171,7 @@ class Fetcher:
         for _ in range(order.limits.redirects + 1):
             async with self._sent(request) as response:
                 if response.next_request is None:
-                    return await _read(response, order, moved)
+                    return await self._read(response, order, moved)
                 request = response.next_request
                 permanent = permanent and response.status_code in _PERMANENT
                 moved = str(request.url) if permanent else moved
@@ -174,19 +190,26 @@ class Fetcher:
             finally:
                 await response.aclose()
 
+    async def _read(self, response: httpx.Response, order: _Order, moved: str | None) -> Fetched:
+        host = shown_host(str(response.url))
+        require_usable(response, host)
+        require_type(response, host, order.accept)
+        encoding = response.headers.get("Content-Encoding", "")
+        body = Body(host=host, encoding=encoding, limit=order.limits.bytes)
+        chunks = Chunks(host, self._turns)
+        _stream_of(response).begin_body()
+        async for piece in response.aiter_raw():
+            body.add(piece)
+            await chunks.add(piece)
+        return Fetched(
+            url=str(response.url),
+            status=response.status_code,
+            headers=response.headers,
+            body=body.content(),
+            moved_permanently_to=moved,
+        )
 
-async def _read(response: httpx.Response, order: _Order, moved: str | None) -> Fetched:
-    host = shown_host(str(response.url))
-    require_usable(response, host)
-    require_type(response, host, order.accept)
-    encoding = response.headers.get("Content-Encoding", "")
-    body = Body(host=host, encoding=encoding, limit=order.limits.bytes)
-    async for piece in response.aiter_raw():
-        body.add(piece)
-    return Fetched(
-        url=str(response.url),
-        status=response.status_code,
-        headers=response.headers,
-        body=body.content(),
-        moved_permanently_to=moved,
-    )
+
+def _stream_of(response: httpx.Response) -> CountedStream:
+    stream: CountedStream = response.extensions["network_stream"]
+    return stream

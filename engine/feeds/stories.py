@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 _ALIKE = 0.75  # share of all their words that two headlines have in common, where one says more
 _ALIKE_OTHERWISE = 0.8  # without numbers, where each says a word that the other does not
 _FEWEST = 4  # words below which only the very same words are one story
+_MOST_PARAMETERS = 50
 _SHORTEST = 12  # letters of those: "Editorial" stands over something new every day
 
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
@@ -42,14 +43,15 @@ def link_key(url: str) -> str | None:
     """Return the address without what only tells readers apart; None for a bare home page.
 
     The scheme, "www.", parameters of trackers and sessions, the fragment and a last slash go.
+    None, too, for a link with more parameters than a page has: to sort them all takes long.
     """
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").removeprefix("www.")
         port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+        asked = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
     except ValueError:
         return None
-    asked = parse_qsl(parts.query, keep_blank_values=True)
     query = urlencode(sorted(one for one in asked if not _TRACKING.fullmatch(one[0])))
     path = _SESSION.sub("", parts.path).rstrip("/")
     if not host or not (path or query):

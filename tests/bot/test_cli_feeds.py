@@ -212,6 +212,35 @@ async def test_feeds_are_added_tried_exported_and_removed(room: Newsroom) -> Non
     assert "none is at" in (await run(room, "feeds", "remove", url)).complaint()
 
 
+async def test_what_one_chat_added_is_listed_without_its_token_and_never_made_everybodys(
+    room: Newsroom, tmp_path: Path
+) -> None:
+    """What a chat's feed brings is searched by nobody else, over any face."""
+    process = await room.process()
+    chat = await room.chat(process, "telegram")
+    room.web.pages[f"{FEED}?token=s3cret"] = room.web.pages[FEED]
+    url = room.web.url(f"{FEED}?token=s3cret")
+    named = ("--chat", f"telegram:{chat.external_id}")
+    await run(room, "feeds", "add", url, *named)
+    assert (await run(room, "run-once", "--json")).json["feeds"] == 1
+    listed = await run(room, "feeds", "--json")
+    assert (listed.json["url"], listed.json["chats"]) == (url.replace("s3cret", "…"), 1)
+    told = [await run(room, *words) for words in (("feeds",), ("feeds", "export"), ("doctor",))]
+    assert "s3cret" not in "".join(one.out + one.err for one in told)
+    exported = await run(room, "feeds", "export", *named)
+    assert [feed.url for feed in read_opml(exported.out.encode())] == [url]
+    found = await run(room, "find", "village", "--corpus", "news", "--json")
+    assert "news.example" not in found.out
+    # What everybody gets is another matter, and what the operator asks for.
+    (tmp_path / "feeds.opml").write_text(exported.out)
+    assert (await run(room, "feeds", "import", str(tmp_path / "feeds.opml"))).code == 0
+    assert (await run(room, "feeds", "--json")).json["everybody"] is True
+    await half_an_hour_later(room)
+    await run(room, "run-once")
+    found = await run(room, "find", "village", "--corpus", "news", "--json")
+    assert "news.example" in found.out
+
+
 async def test_a_page_with_several_feeds_is_told(room: Newsroom) -> None:
     room.web.pages["/"] = page(PAGE)
     done = await run(room, "feeds", "add", room.web.url("/"))

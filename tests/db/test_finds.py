@@ -7,6 +7,7 @@ from db.feeds import Feeds
 from db.finds import Finds
 from db.outbox import Outbox
 from db.pool import Database
+from db.stories import Stories
 from engine.feeds.types import ConfiguredFeed
 from engine.posting.types import Chosen, Find, FindState, Subscription
 from tests.bot.prophecies import UNJUDGED, make_prophecy
@@ -128,7 +129,7 @@ async def test_a_chat_sees_its_feeds_and_those_of_the_settings_alone(database: D
     feed, (own,) = await brought(
         database, feed, make_headline(STORM, link="https://own.test/1?key=secret")
     )
-    find = await found(database, own, [tweet(1)])
+    await found(database, own, [tweet(1)])
     assert [one.story.categories for one in await seen(database, one)] == [("club",)]
     assert await seen(database, two) == []
     # Now a feed of the settings tells the story: the other chat gets it as told there.
@@ -139,6 +140,8 @@ async def test_a_chat_sees_its_feeds_and_those_of_the_settings_alone(database: D
     )
     _, stories = await brought(database, public, headline)
     assert stories == []
+    (told,) = await Stories(database).get([own.id])
+    find = await found(database, told, [tweet(1)])
     (theirs,) = await seen(database, two)
     assert (theirs.id, theirs.story.id) == (find.id, own.id)
     assert (theirs.story.title, theirs.story.link) == ("Storm!", "https://news.test/1")

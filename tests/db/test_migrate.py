@@ -214,3 +214,54 @@ async def test_what_was_stored_before_there_were_platforms_is_of_x(
     }
     assert {row["t"] for row in rows} == {"'storm':1"}
     await assert_exact(empty, await Corpora(empty).get("social"))
+
+
+_PRIVATE_AND_SHARED = """
+INSERT INTO chat (platform, external_id, private) VALUES ('test', '1', true);
+INSERT INTO feed (url, configured_url, etag, next_poll_at, created_at) VALUES
+    ('https://a.test/', 'https://a.test/', '1', now(), now()),
+    ('https://b.test/?token=b', NULL, '1', now(), now());
+INSERT INTO chat_feed (chat_id, feed_id, added_at) SELECT chat.id, 2, now() FROM chat;
+INSERT INTO story (title, text, link, words, published, first_seen_at) VALUES
+    ('Both', 'Both', 'https://b.test/1?token=b', '{both}', now(), now()),
+    ('Shared', 'Shared', NULL, '{shared}', now(), now());
+INSERT INTO headline (feed_id, story_id, title, link, identity_hash, words_hash, published,
+                      seen_at, last_seen_at)
+SELECT feed, story, title, link, sha256(identity::bytea), sha256(identity::bytea), now(), now(),
+       now()
+  FROM (VALUES (2, 1, 'Both', 'https://b.test/1?token=b', '1'),
+               (1, 1, 'Both!', 'https://a.test/1', '2'),
+               (1, 2, 'Shared', NULL, 'urn:3'),
+               (2, NULL, 'Private', NULL, 'urn:4')) said (feed, story, title, link, identity);
+"""
+
+
+async def test_what_chats_added_for_themselves_leaves_the_news_of_everybody(
+    empty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until = [migration for migration in available() if migration.version < 13]
+    monkeypatch.setattr(module, "available", lambda: until)
+    await empty.migrate()
+    monkeypatch.undo()
+    news = await Corpora(empty).ensure(
+        "news", kind=Kind.PUBLISHED, language="simple", author=None, url_template=None
+    )
+    shown = ("https://b.test/1?token=b", "https://a.test/1", "urn:3", "urn:4", "urn:of-no-feed")
+    async with empty.connection() as connection:
+        await connection.execute(_PRIVATE_AND_SHARED)
+        await connection.executemany(
+            "INSERT INTO document (corpus_id, created_at, digest, external_id, language, text,"
+            " search_text) VALUES ($1, now(), 1, $2, 'simple', 'storm', 'storm')",
+            [(news.id, name) for name in shown],
+        )
+    await empty.migrate()
+    async with empty.connection() as connection:
+        kept = await connection.fetch("SELECT external_id FROM document ORDER BY 1")
+        stories = await connection.fetch("SELECT title, feed_id FROM story ORDER BY id")
+        told = await connection.fetch("SELECT feed_id, story_id FROM headline ORDER BY id")
+        tags = await connection.fetch("SELECT etag FROM feed ORDER BY id")
+    assert [row["external_id"] for row in kept] == ["https://a.test/1", "urn:3"]
+    assert [tuple(row) for row in stories] == [("Both", 2), ("Shared", 1)]
+    assert [tuple(row) for row in told] == [(2, 1), (1, None), (1, 2), (2, None)]
+    assert [row["etag"] for row in tags] == [None, "1"]
+    await assert_exact(empty, await Corpora(empty).get("news"))

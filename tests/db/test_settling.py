@@ -6,13 +6,14 @@ from dataclasses import replace
 import pytest
 
 from db.feeds import Feeds
+from db.finds import Finds
 from db.outbox import Outbox
 from db.pool import Database, PoolSettings
 from db.statements import statements
 from db.stories import Stories
 from engine.errors import StorageError
 from engine.feeds.types import ConfiguredFeed, Decision, Feed
-from engine.posting.types import OwedNotice
+from engine.posting.types import FindState, OwedNotice
 from tests.db.news import (
     DAY,
     HOUR,
@@ -22,9 +23,11 @@ from tests.db.news import (
     brought,
     configured,
     count,
+    found,
     make_headline,
     met,
     read,
+    tweet,
 )
 
 OTHER_URL = "https://other.test/feed"
@@ -121,6 +124,55 @@ async def test_headlines_of_two_feeds_are_one_story(database: Database) -> None:
     assert new.id not in (storm.id, vote.id)
 
 
+async def test_news_of_a_private_feed_is_joined_by_no_other_reader(database: Database) -> None:
+    """The words of a story are those of its first headline: all who are told of it may read it."""
+    feeds, one, two = Feeds(database), await met(database, "1"), await met(database, "2")
+    for chat, name in ((one, "a"), (two, "b"), (two, "c")):
+        await feeds.add(chat, f"https://{name}.test/?token={name}", now=NOW - DAY)
+    a, b, c = [await stored(database, f"https://{x}.test/?token={x}") for x in "abc"]
+    _, (of_one,) = await brought(database, a, make_headline(STORM, link="https://p.test/1"))
+    _, (of_two,) = await brought(database, b, make_headline(VOTE, link="https://p.test/1"))
+    assert of_one.id != of_two.id
+    assert (await brought(database, c, make_headline(VOTE)))[1] == []  # the same readers
+
+
+async def test_private_news_that_everybody_gets_is_told_in_public_words(
+    database: Database,
+) -> None:
+    feeds, chat = Feeds(database), await met(database)
+    private = await feeds.add(chat, OTHER_URL, now=NOW - DAY)
+    secret = make_headline(f"{STORM}, says our source", link="https://p.test/1?token=s3cret")
+    private, (story,) = await brought(database, private, secret)
+    await found(database, story, [tweet(1)])
+    (shared,) = await configured(database, URL)
+    shared, stories = await brought(database, shared, make_headline(STORM, link="https://p.test/2"))
+    assert stories == []
+    (told,) = await Stories(database).get([story.id])
+    assert (told.title, told.text, told.link) == (f"{STORM}!", STORM, "https://p.test/2")
+    assert await count(database, "find") == 0  # it holds the private words
+    late = await Finds(database).keep(story, "demo", FindState.DULL, coverage=0.1, now=NOW)
+    assert late is None
+    await found(database, told, [tweet(1)])
+    again = make_headline(STORM_AGAIN, identity="again")
+    assert (await brought(database, shared, again, now=NOW + MINUTE))[1] == []
+    assert await count(database, "find") == 1  # told in public words once, it stays so
+
+
+async def test_a_private_feed_that_moves_to_a_known_one_keeps_its_past_to_itself(
+    database: Database,
+) -> None:
+    feeds, chat = Feeds(database), await met(database)
+    await configured(database, URL)
+    private = await feeds.add(chat, OTHER_URL, now=NOW)
+    private, _ = await brought(database, private, make_headline(STORM, link="https://a.test/?t=1"))
+    moved = replace(read(private, now=NOW + HOUR).feed, url=URL)
+    assert await feeds.settle(private, Decision(feed=moved), now=NOW + HOUR) == []
+    async with database.connection() as connection:
+        of_feed = await connection.fetchval("SELECT feed_id FROM headline")
+    assert of_feed == private.id
+    assert [feed.url for feed in await feeds.of_chat(chat)] == [URL, OTHER_URL]
+
+
 async def test_one_entry_polled_by_two_processes_is_one_headline(
     database: Database, database_url: str
 ) -> None:
@@ -180,7 +232,7 @@ async def test_stories_are_looked_up_by_an_index(database: Database) -> None:
         await connection.execute(sql["join_alone"], 1)
         lookup = f"EXPLAIN {sql['like_stories']}"
         words = [str(number) for number in range(40)]
-        plan = await connection.fetch(lookup, ["a.test/1"], words, NOW - DAY, NOW + DAY)
+        plan = await connection.fetch(lookup, ["a.test/1"], words, NOW - DAY, NOW + DAY, 1)
     told = "\n".join(row[0] for row in plan)
     assert "Bitmap Index Scan on story_words" in told
 

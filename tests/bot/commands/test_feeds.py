@@ -175,6 +175,20 @@ async def test_a_list_is_imported_and_exported(news: News) -> None:
     assert [(feed.url, feed.category) for feed in found] == [(url, "tech") for url in urls]
 
 
+async def test_what_lets_the_operator_in_is_shown_to_no_chat(news: News) -> None:
+    secret, plain = "https://me:s3cret@e.org/feed?token=s3cret", "https://e.org/open"
+    await Feeds(news.database).configured(
+        [ConfiguredFeed(url=secret), ConfiguredFeed(url=plain)], now=NOW
+    )
+    own = "https://own.org/?token=mine"
+    await Feeds(news.database).add(await news.bot.chat(), own, now=NOW)
+    listed = (await news.bot.say("/feeds")).text or ""
+    assert "https://e.org/feed?token=… · for everybody" in listed
+    exported = (await news.bot.say("/feeds export")).text or ""
+    assert {feed.url for feed in read_opml(exported.encode())} == {plain, own}
+    assert "s3cret" not in listed + exported
+
+
 async def test_an_import_ends_where_the_chat_has_enough(storage: Database) -> None:
     async with news_on(storage, feeds_per_chat=2) as news:
         feeds = [OpmlFeed(url=f"https://e.org/{number}") for number in range(5)]

@@ -20,7 +20,12 @@ from tests.db.corpus import assert_exact, load_texts
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 FEED = Feed(
-    id=1, url="https://news.example/feed", title="The Paper", category="Tech", next_poll_at=NOW
+    id=1,
+    url="https://news.example/feed",
+    title="The Paper",
+    category="Tech",
+    configured=True,
+    next_poll_at=NOW,
 )
 
 
@@ -68,6 +73,15 @@ async def test_what_comes_again_is_kept_once_and_what_changes_is_kept_anew(
     async with database.connection() as connection:
         texts = await connection.fetch("SELECT text FROM document ORDER BY external_id")
     assert [row["text"] for row in texts] == ["Headline number 1\n\nMore.", "Headline number 2"]
+
+
+async def test_what_a_chat_added_for_itself_is_no_document_of_everybody(
+    database: Database, news: News
+) -> None:
+    await news.keep(FEED, [headline(1)])
+    private = replace(FEED, id=2, url="https://private.example/?token=s3cret", configured=False)
+    await news.keep(private, [headline(2)])
+    assert (await Corpora(database).get(NEWS_CORPUS)).documents == 1
 
 
 async def test_what_is_old_is_forgotten_and_the_statistics_stay_exact(

@@ -192,6 +192,7 @@ class TestVotes:
             {"sec-fetch-site": "same-site"},
             {"origin": "https://evil.example"},
             {"origin": "null"},
+            {"origin": "http://["},
         ],
     )
     async def test_another_site_cannot_vote_in_a_visitor_s_name(

@@ -4,7 +4,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from unittest.mock import patch
 
@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 
 from engine.errors import FetchError, FetchFailed, FetchRefused, FetchTimeout, SettingsError
 from engine.feeds.addresses import Resolver, address_policy
+from engine.feeds.faults import shown_host
 from engine.feeds.fetch import Fetcher, FetchLimits, FetchSettings
+from engine.feeds.lookup import address_of
+from engine.feeds.stories import link_key
 from tests.fakes.web import WebServer, loopback_resolver, page, redirect
 
 LIMITS = FetchLimits(seconds=5.0, bytes=100_000)
@@ -291,6 +294,7 @@ _HOST = st.one_of(
     st.integers(0, 2**32).map(hex),
     st.from_regex(r"(0?x?[0-9a-f]{1,4}\.){1,3}[0-9]{1,9}\.?", fullmatch=True),
     st.sampled_from(["localhost", "public.example", "nación.example", "a..b", "-", "%31.1.1.1"]),
+    st.from_regex(r"(xn--[a-z0-9-]{0,9}\.?){1,2}", fullmatch=True),
     st.text(max_size=20),
 )
 _PLAIN_URL = st.builds(
@@ -349,6 +353,9 @@ def fetcher(runner: asyncio.Runner, lookup: Lookup) -> Iterator[Fetcher]:
 @given(url=st.one_of(_PLAIN_URL, _ODD_URL), answers=st.lists(_ADDRESS, min_size=1, max_size=3))
 @example(url="http://public.example/", answers=[PUBLIC])
 @example(url="http://[64:ff9b::7f00:1]/", answers=[PUBLIC])
+@example(url="http://xn--.x/", answers=[PUBLIC])
+@example(url="http://xn--a/", answers=[PUBLIC])
+@example(url="http://public.example/\ud800", answers=[PUBLIC])
 def test_no_url_and_no_answer_of_a_name_server_reaches_inside(
     url: str, answers: list[str], runner: asyncio.Runner, lookup: Lookup, fetcher: Fetcher
 ) -> None:
@@ -358,6 +365,36 @@ def test_no_url_and_no_answer_of_a_name_server_reaches_inside(
         runner.run(fetcher.get(url, limits=LIMITS))
     for address, _ in opened:
         assert _is_public(ipaddress.ip_address(address)), address
+
+
+@given(written=st.one_of(_PLAIN_URL, _ODD_URL, st.text(st.characters())))
+@example(written="http://[::1")
+@example(written="http://xn--.x/")
+@example(written="http://a:99999999999/")
+@example(written="http://\ud800/")
+def test_whatever_is_written_is_an_address_or_refused(written: str) -> None:
+    shown_host(written).encode("ascii")
+    link_key(written)
+    with suppress(FetchRefused):
+        assert address_of(written).startswith(("http://", "https://"))
+
+
+async def test_a_resolver_that_fails_is_no_error_of_its_own() -> None:
+    """getaddrinfo raises UnicodeError for long labels, and OSError for want of files."""
+
+    def failing(error: Exception) -> Resolver:
+        def resolve(*_: object) -> list[Any]:
+            raise error
+
+        return resolve
+
+    for error, expected in (
+        (UnicodeError("label too long"), FetchRefused),
+        (OSError(24, "x"), FetchFailed),
+    ):
+        async with Fetcher(FetchSettings(), resolver=failing(error)) as fetcher:
+            with pytest.raises(expected):
+                await fetcher.get("http://public.example/", limits=LIMITS)
 
 
 # Inside 2001::/23, which is reserved, and globally reachable all the same (IANA).

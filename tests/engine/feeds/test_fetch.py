@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import h11
 import pytest
 
 from engine.errors import (
@@ -292,9 +293,7 @@ async def test_looking_a_name_up_counts_and_blocks_nobody(web: WebServer) -> Non
         release.set()
 
 
-@pytest.mark.parametrize(
-    "answer", [reset, cut_in_the_body, huge_headers], ids=["reset", "cut", "huge headers"]
-)
+@pytest.mark.parametrize("answer", [reset, cut_in_the_body], ids=["reset", "cut"])
 async def test_a_broken_connection_is_a_failure(
     answer: Answer, web: WebServer, fetcher: Fetcher
 ) -> None:
@@ -439,3 +438,86 @@ async def test_many_fetches_take_turns_so_that_none_holds_up_the_event_loop(
     waiting = [fetcher.get(web.url(), limits=LIMITS) for _ in range(100)]
     assert {fetched.body for fetched in await asyncio.gather(*waiting)} == {b"here"}
     assert 8 < most <= 16
+
+
+# Work that is no content
+
+
+def _parsed_events(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Count what the HTTP library takes apart from now on, in the only item."""
+    events, next_event = [0], h11.Connection.next_event
+
+    def counted(connection: h11.Connection) -> object:
+        events[0] += 1
+        return next_event(connection)
+
+    monkeypatch.setattr(h11.Connection, "next_event", counted)
+    return events
+
+
+def _without_end(head: bytes, piece: bytes) -> Answer:
+    async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(head)
+        while True:
+            writer.write(piece)
+            await writer.drain()
+
+    return answer
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+SLEEPLESS = {
+    "heads": (_without_end(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 500), 20),
+    "bare heads": (_without_end(b"", b"HTTP/1.1 100\n\n" * 999), 20),
+    "long heads": (_without_end(b"", b"HTTP/1.1 103 x\r\nX: " + b"x" * 60_000 + b"\r\n\r\n"), 40),
+    "headers without end": (huge_headers, 40),
+    "chunks of a byte": (_without_end(CHUNKED, b"1\r\nx\r\n" * 500), 1_200),
+    "chunks of 32 bytes": (_without_end(CHUNKED, b"20\r\n" + b"x" * 32 + b"\r\n"), 4_000),
+}
+
+
+@pytest.mark.parametrize("case", SLEEPLESS)
+async def test_an_answer_that_is_work_and_no_content_is_refused_early(
+    case: str, web: WebServer, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.pages["/"], most = SLEEPLESS[case]
+    events = _parsed_events(monkeypatch)
+    with pytest.raises(FetchFailed, match=r"^127\.0\.0\.1 sends its answer in too many pieces\."):
+        await fetcher.get(web.url(), limits=FetchLimits(seconds=60, bytes=10_000_000))
+    assert events[0] < most
+
+
+async def test_a_page_after_a_hint_and_in_many_lines_is_read(
+    web: WebServer, fetcher: Fetcher
+) -> None:
+    lines = [b"%x\r\n%s\r\n" % (len(line), line) for line in [b"<item>a line of it</item>\n"] * 900]
+    text = b"HTTP/1.1 200 says the log\n" * 40
+
+    async def answer(_: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 103 Early Hints\r\nLink: </x.css>\r\n\r\n" * 2 + CHUNKED)
+        writer.write(b"".join(lines) + b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text))
+
+    web.pages["/"] = answer
+    fetched = await fetcher.get(web.url(), limits=LIMITS)
+    assert fetched.body == b"<item>a line of it</item>\n" * 900 + text
+
+
+async def test_many_busy_servers_get_a_small_part_of_each_turn_of_the_event_loop(
+    web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All fetches together: whoever answers a chat comes between any two portions."""
+    chunks = b"40\r\n" + b"x" * 64 + b"\r\n"
+    web.pages["/"] = _without_end(CHUNKED, chunks * 200)
+    events, largest = _parsed_events(monkeypatch), 0
+    async with Fetcher(SETTINGS, at_once=20) as fetcher:
+        limits = FetchLimits(seconds=60, bytes=200_000)
+        fetches = asyncio.gather(
+            *(fetcher.get(web.url(), limits=limits) for _ in range(20)), return_exceptions=True
+        )
+        while not fetches.done():
+            before = events[0]
+            await asyncio.sleep(0)
+            largest = max(largest, events[0] - before)
+        assert {type(one) for one in await fetches} == {FetchTooLarge}
+    assert events[0] > 20 * 3_000
+    assert largest < 200

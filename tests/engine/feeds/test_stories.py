@@ -61,6 +61,11 @@ def test_home_pages_and_broken_links_have_none(url: str) -> None:
     assert link_key(url) is None
 
 
+def test_links_with_more_parameters_than_a_page_has_are_not_sorted() -> None:
+    assert link_key("https://e.org/1?" + "a=1&" * 49) is not None
+    assert link_key("https://e.org/1?" + "a=1&" * 400) is None
+
+
 def test_words_are_what_a_headline_is_about() -> None:
     assert words_of("The Port of Lima is CLOSED: $1,500 in fines for 3.5 days, says Núñez") == (
         "1,500",

@@ -1,0 +1,125 @@
+"""What goes wrong with one feed stays with it: all others are polled, and the job is done."""
+
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bot.app import NEWS_CORPUS, App, open_app
+from bot.engine_settings import fetch_settings
+from bot.jobs.news import documents_of
+from bot.jobs.poll import Polling, poll
+from bot.jobs.works import open_works
+from bot.settings import load_settings
+from db.feeds import Feeds
+from engine.errors import CorpusConflict
+from engine.feeds.decide import decide
+from engine.feeds.fetch import Fetched, Fetcher
+from engine.feeds.parsing import FeedParser
+from engine.feeds.types import ConfiguredFeed, Feed, ParsedFeed
+from engine.types import Kind
+from tests.engine.feeds.documents import item, rss
+from tests.fakes.web import WebServer, page
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+FEED = page(rss(item("The port is closed")), "application/rss+xml")
+
+
+class FetcherThatFails(Fetcher):
+    """As a library does that nobody expects to."""
+
+    async def get(self, url: str, **wanted: Any) -> Fetched:
+        if "/unforeseen" in url:
+            raise KeyError(url)
+        return await super().get(url, **wanted)
+
+
+class ParserOfTheUnstorable(FeedParser):
+    """Reads more than the database can keep."""
+
+    async def parse(self, body: bytes, content_type: str | None, url: str) -> ParsedFeed:
+        parsed = await super().parse(body, content_type, url)
+        return replace(parsed, title="\0") if "/unstorable" in url else parsed
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[WebServer]:
+    async with WebServer() as server:
+        for path in ("/good", "/unforeseen", "/unstorable"):
+            server.pages[path] = FEED
+        yield server
+
+
+@asynccontextmanager
+async def polling(database_url: str) -> AsyncIterator[tuple[Polling, App]]:
+    environ = {"DATABASE_URL": database_url, "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]'}
+    settings = load_settings(environ=environ)
+    async with (
+        open_app(settings, progress=lambda _: None, set_up=True) as app,
+        FetcherThatFails(fetch_settings(settings)) as fetcher,
+        ParserOfTheUnstorable(workers=1) as parser,
+        open_works(app, fetcher, [], now=lambda: NOW) as works,
+    ):
+        yield replace(works.polling, parser=parser), app
+
+
+async def known(feeds: Feeds) -> dict[str, Feed]:
+    """The feeds by the last part of their address."""
+    health = await feeds.health(now=NOW)
+    return {one.feed.url.rpartition("/")[2]: one.feed for one in health}
+
+
+async def test_the_failure_of_one_feed_is_its_own(database_url: str, web: WebServer) -> None:
+    paths = ("/good", "/unforeseen", "/unstorable")
+    urls = [*map(web.url, paths), "http://xn--.x/idna", "http://127.0.0.1:99999/port"]
+    async with polling(database_url) as (work, _):
+        await work.feeds.configured([ConfiguredFeed(url=url) for url in urls], now=NOW)
+        assert await poll(work, clock=lambda: NOW) == 5
+        feeds = await known(work.feeds)
+    assert {name for name, feed in feeds.items() if feed.succeeded_at} == {"good"}
+    failed = {name: feed.error for name, feed in feeds.items() if feed.failures == 1}
+    unforeseen = "What 127.0.0.1 sent could not be worked with; the log says why."
+    refused = "{} was not opened: it is no address of the public web."
+    assert failed == {
+        "unforeseen": unforeseen,
+        "unstorable": unforeseen,
+        "idna": refused.format("xn--.x"),
+        "port": refused.format("127.0.0.1"),
+    }
+
+
+async def test_what_no_feed_can_help_is_the_failure_of_the_job(
+    database_url: str, web: WebServer
+) -> None:
+    async with polling(database_url) as (work, app):
+        await app.corpora.ensure(
+            NEWS_CORPUS, kind=Kind.TWEETS, language="simple", author=None, url_template=None
+        )
+        await work.feeds.configured([ConfiguredFeed(url=web.url("/good"))], now=NOW)
+        with pytest.raises(CorpusConflict):
+            await poll(work, clock=lambda: NOW)
+        assert (await known(work.feeds))["good"].failures == 0
+
+
+async def test_what_takes_long_is_done_beside_the_event_loop(
+    database_url: str, web: WebServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def recorded(work: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **named: Any) -> Any:
+            threads.append(threading.current_thread().name.partition("_")[0])
+            return work(*arguments, **named)
+
+        return run
+
+    monkeypatch.setattr("bot.jobs.poll.decide", recorded(decide))
+    monkeypatch.setattr("bot.jobs.news.documents_of", recorded(documents_of))
+    async with polling(database_url) as (work, _):
+        await work.feeds.configured([ConfiguredFeed(url=web.url("/good"))], now=NOW)
+        await poll(work, clock=lambda: NOW)
+    assert threads == ["feed", "news"]
