@@ -24,7 +24,7 @@ from engine.errors import (
 
 logger = logging.getLogger("presagio.web")
 
-_AGAIN_SECONDS = 5  # after which a database may be back
+_AGAIN = {"Retry-After": "5"}  # seconds after which a database may be back
 
 # The first that fits holds.
 _STATUS: tuple[tuple[type[PresagioError], HTTPStatus], ...] = (
@@ -32,7 +32,6 @@ _STATUS: tuple[tuple[type[PresagioError], HTTPStatus], ...] = (
     (UsageError, HTTPStatus.BAD_REQUEST),
     (InputError, HTTPStatus.BAD_REQUEST),
     (FetchError, HTTPStatus.BAD_REQUEST),
-    (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
     (ModelError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
 
@@ -88,6 +87,15 @@ def failure_of(error: Exception) -> Failure:
         return _failure(HTTPStatus.BAD_REQUEST, *_misused(error.errors()[0]))
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
         return _failure(HTTPStatus.NOT_FOUND, "There is nothing at this address.", None)
+    if isinstance(error, StorageError):
+        # What the server or its driver says is for those who run it.
+        logger.warning("not answered: %s", reason(error))
+        return _failure(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "The database does not answer.",
+            "Try again in a few minutes.",
+            _AGAIN,
+        )
     if isinstance(error, HTTPException):
         return _failure(HTTPStatus(error.status_code), f"{error.detail}.", None, error.headers)
     for kind, status in _STATUS:
@@ -95,8 +103,7 @@ def failure_of(error: Exception) -> Failure:
             away = status is HTTPStatus.SERVICE_UNAVAILABLE
             if away:
                 logger.warning("not answered: %s", error)
-            headers = {"Retry-After": str(_AGAIN_SECONDS)} if away else {}
-            return _failure(status, error.message, error.fix, headers)
+            return _failure(status, error.message, error.fix, _AGAIN if away else {})
     logger.error("not answered: %s", reason(error))
     return _failure(
         HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong; the log describes it.", None
