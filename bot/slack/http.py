@@ -5,14 +5,16 @@ import logging
 from aiohttp import web
 from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.signature import SignatureVerifier
 
+from bot.incident import reason
 from bot.port import Port, read_body
 
 logger = logging.getLogger("presagio.slack")
 
 _CLOSE_SECONDS = 2.0
+# Bolt believes that whatever stands at a place is of the type it should be.
+_MALFORMED = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 def events_port(app: AsyncApp, signing_secret: str) -> Port:
@@ -24,17 +26,14 @@ def events_port(app: AsyncApp, signing_secret: str) -> Port:
         if not _is_signed(verifier, await read_body(request), request):
             logger.warning("Slack: refused a request without a valid signature")
             raise web.HTTPUnauthorized
-        return await to_aiohttp_response(await app.async_dispatch(await _read(request)))
+        try:
+            answer = await app.async_dispatch(await to_bolt_request(request))
+        except _MALFORMED as error:
+            logger.warning("Slack: an event cannot be read: %s", reason(error))
+            raise web.HTTPBadRequest from None
+        return await to_aiohttp_response(answer)
 
     return Port("/slack/events", pushed, close_seconds=_CLOSE_SECONDS)
-
-
-async def _read(request: web.Request) -> AsyncBoltRequest:
-    """Raises HTTPBadRequest for what Bolt cannot read."""
-    try:
-        return await to_bolt_request(request)
-    except (ValueError, RecursionError, LookupError, AttributeError, TypeError):
-        raise web.HTTPBadRequest from None
 
 
 def _is_signed(verifier: SignatureVerifier, body: bytes, request: web.Request) -> bool:

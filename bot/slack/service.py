@@ -180,6 +180,7 @@ class SlackService:
             authorize=authorize,
             request_verification_enabled=False,  # see http.py: before anything is read
         )
+        app.error(_pass_on)
         # Acknowledged before the work begins: work that fails at once would lose the ack.
         app.event("app_mention")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event("message")(ack=_acknowledge, lazy=[on(_read_event)])
@@ -220,6 +221,11 @@ def _place(body: Payload) -> str:
     inner = body.get("event") or body
     channel = inner.get("channel") or inner.get("channel_id")
     return str(channel["id"] if isinstance(channel, Mapping) else channel)
+
+
+async def _pass_on(error: Exception) -> None:
+    """Leave an error to whoever handed in the event: Bolt would log what it quotes."""
+    raise error
 
 
 async def _acknowledge(ack: Callable[[], Awaitable[None]]) -> None:

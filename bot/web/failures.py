@@ -32,8 +32,10 @@ _STATUS: tuple[tuple[type[PresagioError], HTTPStatus], ...] = (
     (UsageError, HTTPStatus.BAD_REQUEST),
     (InputError, HTTPStatus.BAD_REQUEST),
     (FetchError, HTTPStatus.BAD_REQUEST),
+    (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
     (ModelError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
+_NO_DATABASE = ("The database does not answer.", "Try again in a few minutes.")
 
 
 class Problem(BaseModel):
@@ -87,27 +89,26 @@ def failure_of(error: Exception) -> Failure:
         return _failure(HTTPStatus.BAD_REQUEST, *_misused(error.errors()[0]))
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
         return _failure(HTTPStatus.NOT_FOUND, "There is nothing at this address.", None)
-    if isinstance(error, StorageError):
-        # What the server or its driver says is for those who run it.
-        logger.warning("not answered: %s", reason(error))
-        return _failure(
-            HTTPStatus.SERVICE_UNAVAILABLE,
-            "The database does not answer.",
-            "Try again in a few minutes.",
-            _AGAIN,
-        )
     if isinstance(error, HTTPException):
         return _failure(HTTPStatus(error.status_code), f"{error.detail}.", None, error.headers)
+    if isinstance(error, PresagioError) and (failure := _foreseen(error)):
+        return failure
+    logger.error("not answered: %s", reason(error))
+    return _failure(
+        HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong; the log describes it.", None
+    )
+
+
+def _foreseen(error: PresagioError) -> Failure | None:
     for kind, status in _STATUS:
         if isinstance(error, kind):
             away = status is HTTPStatus.SERVICE_UNAVAILABLE
             if away:
                 logger.warning("not answered: %s", error)
+            if kind is StorageError:  # what the server says is for those who run it
+                return _failure(status, *_NO_DATABASE, _AGAIN)
             return _failure(status, error.message, error.fix, _AGAIN if away else {})
-    logger.error("not answered: %s", reason(error))
-    return _failure(
-        HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong; the log describes it.", None
-    )
+    return None
 
 
 def _failure(

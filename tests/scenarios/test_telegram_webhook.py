@@ -150,9 +150,12 @@ async def test_half_a_body_is_not_waited_for_for_ever(
         yield b"{"
         await asyncio.Event().wait()
 
-    async with pushed.serving(), aiohttp.ClientSession() as session:
-        async with session.post(url, data=halting(), headers={HEADER: SECRET}) as answer:
-            assert answer.status == 408
+    async with (
+        pushed.serving(),
+        aiohttp.ClientSession() as session,
+        session.post(url, data=halting(), headers={HEADER: SECRET}) as answer,
+    ):
+        assert answer.status == 408
 
 
 async def test_half_a_head_is_not_waited_for_for_ever(
