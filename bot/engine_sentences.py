@@ -65,6 +65,8 @@ TEMPLATES = (
     marked("Whoever runs this can set web.judge = true."),
     marked("The model failed {failures} times in a row and is left alone."),
     marked("It is tried again in {seconds} s."),
+    marked("The database does not answer."),
+    marked("Try again in a few minutes."),
     marked("{host} was not opened: it is no address of the public web."),
     marked("{host} does not answer."),
     marked("The connection to {host} broke."),

@@ -16,7 +16,8 @@ def reason(error: BaseException) -> str:
     not from the value of a parameter.
     """
     if isinstance(error, StorageError) and type(error) is not StorageError:
-        return f"{type(error).__name__}: {error}"
+        came_from = [type(cause).__name__ for cause in _chain(error)][1:]
+        return ", from ".join([f"{type(error).__name__}: {error}", *came_from])
     return ", from ".join(f"{type(one).__name__} ({_places(one)})" for one in _chain(error))
 
 

@@ -2,19 +2,24 @@
 
 import json
 import logging
+import time
 from datetime import UTC, datetime
 
 from bot.console.printable import printable
+from bot.log_repeats import LimitedHandler
 from bot.settings.model import LoggingSettings
 
-# httpx writes whole URLs, and a token may be part of one; stamina repeats what presagio.llm says;
-# of a lost connection the error tells that ends the command; Slack's libraries write what people
-# say, and tokens; uvicorn repeats what presagio.web says, with all that led to it.
+# What libraries tell of every call holds tokens and what people write: telegram, httpx, httpcore
+# and Slack's tell whole requests and answers. Whatever level is chosen, only the project's own
+# loggers follow it; of all others nothing below a warning is written.
+_OWN = ("presagio", "db")
+# Of these not even that: stamina repeats what presagio.llm says; of a lost connection the error
+# tells that ends the command; Slack's libraries warn in the words of people; uvicorn and aiohttp
+# repeat what presagio.web and presagio.port say, with all that led to it.
 _QUIET = {
+    "aiohttp": logging.CRITICAL,
     "asyncio": logging.ERROR,
     "asyncpg": logging.ERROR,
-    "httpcore": logging.WARNING,
-    "httpx": logging.WARNING,
     "slack_bolt": logging.ERROR,
     "slack_sdk": logging.ERROR,
     "stamina": logging.ERROR,
@@ -56,16 +61,23 @@ class TextFormatter(logging.Formatter):
 
 def configure_logging(settings: LoggingSettings) -> None:
     """Send records of the chosen level and above to stderr, in the chosen format."""
-    handler = logging.StreamHandler()
+    handler = LimitedHandler(time.monotonic)
     handler.setFormatter(
         JsonFormatter()
         if settings.format == "json"
         else TextFormatter(traceback=settings.level == "debug")
     )
+    handler.addFilter(_may_be_written)
     handler.addFilter(_is_news)
     logging.basicConfig(level=settings.level.upper(), handlers=[handler], force=True)
-    for name, level in _QUIET.items():
-        logging.getLogger(name).setLevel(level)
+    for name, least in _QUIET.items():
+        logging.getLogger(name).setLevel(least)
+
+
+def _may_be_written(record: logging.LogRecord) -> bool:
+    """False for what no log may hold; asked of each record, as some libraries set own levels."""
+    name = record.name.partition(".")[0]
+    return name in _OWN or record.levelno >= _QUIET.get(name, logging.WARNING)
 
 
 def _is_news(record: logging.LogRecord) -> bool:

@@ -15,10 +15,10 @@ from engine.errors import (
     StorageUnreachable,
 )
 
-_INTERRUPTED = (
+_INTERRUPTED = (asyncpg.OperatorInterventionError, asyncpg.TransactionRollbackError)
+# What the driver itself says of a connection tells of its own states, and nobody what to do.
+_LOST = (
     asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.TransactionRollbackError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
     ConnectionError,
@@ -94,6 +94,11 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
         case _ if isinstance(error, _INTERRUPTED):
             return StorageInterrupted(
                 f"The connection to the database was lost: {said}.",
+                fix="Run the command again; nothing was half-written.",
+            )
+        case _ if isinstance(error, _LOST):
+            return StorageInterrupted(
+                "The connection to the database was lost.",
                 fix="Run the command again; nothing was half-written.",
             )
         case OSError():

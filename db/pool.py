@@ -62,7 +62,13 @@ class Database:
                 max_cacheable_statement_size=0,  # no limit: ranking statements are long
                 reset=_left_as_found,
             )
-        except (asyncpg.PostgresError, asyncpg.InterfaceError, ValueError, OSError) as exc:
+        except (
+            asyncpg.PostgresError,
+            asyncpg.InterfaceError,
+            asyncpg.InternalClientError,
+            ValueError,
+            OSError,
+        ) as exc:
             raise _unreachable(exc) from exc
         return cls(pool, connect)
 
@@ -146,4 +152,6 @@ def _unreachable(error: Exception) -> Exception:
         return storage_error(error)
     if isinstance(error, ValueError):  # it may quote the address, and in it the password
         return unreachable("the address makes no sense; write /, #, ? and @ in a password as %XX")
+    if isinstance(error, asyncpg.InternalClientError):
+        return unreachable("what answered there does not speak as PostgreSQL does")
     return unreachable(str(error) or type(error).__name__)

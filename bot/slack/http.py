@@ -7,24 +7,33 @@ from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.signature import SignatureVerifier
 
+from bot.incident import reason
+from bot.port import Port, read_body
+
 logger = logging.getLogger("presagio.slack")
 
-_LARGEST = 1 << 20  # bytes
+_CLOSE_SECONDS = 2.0
+# Bolt believes that whatever stands at a place is of the type it should be.
+_MALFORMED = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-def events_application(app: AsyncApp, signing_secret: str) -> web.Application:
-    """Return the web application that hands signed requests to Bolt and refuses others: 401."""
+def events_port(app: AsyncApp, signing_secret: str) -> Port:
+    """Return the port that hands signed requests to Bolt and refuses others: 401, and 400 for
+    what is signed and no event."""
     verifier = SignatureVerifier(signing_secret)
 
     async def pushed(request: web.Request) -> web.Response:
-        if not _is_signed(verifier, await request.read(), request):
+        if not _is_signed(verifier, await read_body(request), request):
             logger.warning("Slack: refused a request without a valid signature")
             raise web.HTTPUnauthorized
-        return await to_aiohttp_response(await app.async_dispatch(await to_bolt_request(request)))
+        try:
+            answer = await app.async_dispatch(await to_bolt_request(request))
+        except _MALFORMED as error:
+            logger.warning("Slack: an event cannot be read: %s", reason(error))
+            raise web.HTTPBadRequest from None
+        return await to_aiohttp_response(answer)
 
-    application = web.Application(client_max_size=_LARGEST)
-    application.router.add_post("/slack/events", pushed)
-    return application
+    return Port("/slack/events", pushed, close_seconds=_CLOSE_SECONDS)
 
 
 def _is_signed(verifier: SignatureVerifier, body: bytes, request: web.Request) -> bool:

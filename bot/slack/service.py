@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
-from aiohttp import web
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
@@ -20,6 +19,7 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
 from bot.conversation import Conversation
 from bot.face import FaceFailed, Status
+from bot.port import Port
 from bot.request import Request
 from bot.slack.client import web_client
 from bot.slack.errors import FAILURES, said
@@ -33,7 +33,7 @@ from bot.slack.events import (
     read_shortcut,
 )
 from bot.slack.face import SlackFace
-from bot.slack.http import events_application
+from bot.slack.http import events_port
 from bot.slack.people import People
 
 logger = logging.getLogger("presagio.slack")
@@ -82,7 +82,7 @@ class SlackService:
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._socket: SocketModeClient | None = None
         self._connecting: asyncio.Task[None] | None = None
-        self._runner: web.AppRunner | None = None
+        self._port: Port | None = None
         self._connected = False
 
     def status(self) -> Status:
@@ -118,8 +118,8 @@ class SlackService:
                     self._connecting.cancel()
                 if self._socket and not self._socket.closed:
                     await self._socket.close()  # type: ignore[no-untyped-call]  # not annotated
-                if self._runner:
-                    await self._runner.cleanup()
+                if self._port:
+                    await self._port.close()
 
     async def _start(self) -> None:
         if not self._settings.app_token and not self._settings.signing_secret:
@@ -160,11 +160,8 @@ class SlackService:
         self._connecting = asyncio.create_task(self._socket.connect())  # type: ignore[no-untyped-call]  # not annotated
 
     async def _open_port(self, app: AsyncApp) -> None:
-        self._runner = web.AppRunner(
-            events_application(app, self._settings.signing_secret), access_log=None
-        )
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self._settings.http_host, self._settings.http_port).start()
+        self._port = events_port(app, self._settings.signing_secret)
+        await self._port.listen(self._settings.http_host, self._settings.http_port)
         self._connected = True
 
     def _app(self, authorized: AuthorizeResult, myself: Myself) -> AsyncApp:
@@ -184,6 +181,7 @@ class SlackService:
             authorize=authorize,
             request_verification_enabled=False,  # see http.py: before anything is read
         )
+        app.error(_pass_on)
         # Acknowledged before the work begins: work that fails at once would lose the ack.
         app.event("app_mention")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event("message")(ack=_acknowledge, lazy=[on(_read_event)])
@@ -224,6 +222,11 @@ def _place(body: Payload) -> str:
     inner = body.get("event") or body
     channel = inner.get("channel") or inner.get("channel_id")
     return str(channel["id"] if isinstance(channel, Mapping) else channel)
+
+
+async def _pass_on(error: Exception) -> None:
+    """Leave an error to whoever handed in the event: Bolt would log what it quotes."""
+    raise error
 
 
 async def _acknowledge(ack: Callable[[], Awaitable[None]]) -> None:

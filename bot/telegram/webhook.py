@@ -2,17 +2,22 @@
 
 import hmac
 import json
+import logging
 import re
+from typing import Any
 
 from aiohttp import web
 
 from bot.face import FaceFailed
+from bot.incident import reason
+from bot.port import Port, read_body
 from bot.telegram.client import Bot
 from bot.telegram.updates import Handle, read_raw
 
+logger = logging.getLogger("presagio.telegram")
+
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - no secret
-_LARGEST = 1 << 20
 _CLOSE_SECONDS = 1.0
 
 
@@ -33,16 +38,12 @@ class Webhook:
         self._handle = handle
         self._secret = secret.encode()
         self._closing = False
-        self._runner: web.AppRunner | None = None
+        self._port = Port("/{path:.*}", self._pushed, close_seconds=_CLOSE_SECONDS)
 
     async def listen(self, host: str, port: int) -> None:
         """Start to listen. Raises FaceFailed when the address is taken."""
-        application = web.Application(client_max_size=_LARGEST)
-        application.router.add_post("/{path:.*}", self._pushed)
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=_CLOSE_SECONDS)
-        await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, host, port).start()
+            await self._port.listen(host, port)
         except OSError as error:
             raise FaceFailed(
                 f"Nobody can listen on {host}:{port}: {error.strerror}.",
@@ -55,8 +56,7 @@ class Webhook:
 
     async def close(self) -> None:
         """Stop listening."""
-        if self._runner:
-            await self._runner.cleanup()
+        await self._port.close()
 
     async def _pushed(self, request: web.Request) -> web.Response:
         given = request.headers.get(_SECRET_HEADER, "").encode("utf-8", "surrogateescape")
@@ -64,10 +64,22 @@ class Webhook:
             return web.Response(status=403)
         if self._closing:
             return web.Response(status=503)
-        try:
-            raw = await request.json()
-        except (json.JSONDecodeError, UnicodeDecodeError):
+        if (raw := _update(await read_body(request))) is None:
             return web.Response(status=400)
-        if update := read_raw(raw, self._bot):
-            await self._handle(update)
+        try:
+            if update := read_raw(raw, self._bot):
+                await self._handle(update)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            # The library believes that whatever stands at a place is of the type it should be.
+            logger.warning("update %s cannot be read: %s", raw["update_id"], reason(error))
+            return web.Response(status=400)
         return web.Response()
+
+
+def _update(body: bytes) -> dict[str, Any] | None:
+    """Return an update as it came; None when the body is no such thing."""
+    try:
+        raw = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return raw if isinstance(raw, dict) and type(raw.get("update_id")) is int else None

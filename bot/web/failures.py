@@ -24,7 +24,7 @@ from engine.errors import (
 
 logger = logging.getLogger("presagio.web")
 
-_AGAIN_SECONDS = 5  # after which a database may be back
+_AGAIN = {"Retry-After": "5"}  # seconds after which a database may be back
 
 # The first that fits holds.
 _STATUS: tuple[tuple[type[PresagioError], HTTPStatus], ...] = (
@@ -35,6 +35,7 @@ _STATUS: tuple[tuple[type[PresagioError], HTTPStatus], ...] = (
     (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
     (ModelError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
+_NO_DATABASE = ("The database does not answer.", "Try again in a few minutes.")
 
 
 class Problem(BaseModel):
@@ -90,17 +91,24 @@ def failure_of(error: Exception) -> Failure:
         return _failure(HTTPStatus.NOT_FOUND, "There is nothing at this address.", None)
     if isinstance(error, HTTPException):
         return _failure(HTTPStatus(error.status_code), f"{error.detail}.", None, error.headers)
+    if isinstance(error, PresagioError) and (failure := _foreseen(error)):
+        return failure
+    logger.error("not answered: %s", reason(error))
+    return _failure(
+        HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong; the log describes it.", None
+    )
+
+
+def _foreseen(error: PresagioError) -> Failure | None:
     for kind, status in _STATUS:
         if isinstance(error, kind):
             away = status is HTTPStatus.SERVICE_UNAVAILABLE
             if away:
                 logger.warning("not answered: %s", error)
-            headers = {"Retry-After": str(_AGAIN_SECONDS)} if away else {}
-            return _failure(status, error.message, error.fix, headers)
-    logger.error("not answered: %s", reason(error))
-    return _failure(
-        HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong; the log describes it.", None
-    )
+            if kind is StorageError:  # what the server says is for those who run it
+                return _failure(status, *_NO_DATABASE, _AGAIN)
+            return _failure(status, error.message, error.fix, _AGAIN if away else {})
+    return None
 
 
 def _failure(

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from urllib.parse import parse_qs
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
 from bot.dates import read_date
 from bot.web.failures import Refusal
@@ -58,9 +59,12 @@ def require_same_site(request: Request) -> None:
 async def read_form(request: Request) -> dict[str, str]:
     """Read a short form. Raises Refusal."""
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _LONGEST_FORM:
-            raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The form is too long.")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > _LONGEST_FORM:
+                raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The form is too long.")
+    except ClientDisconnect:
+        raise Refusal(HTTPStatus.BAD_REQUEST, "The form did not come whole.") from None
     read = parse_qs(body.decode("utf-8", "replace"))
     return {name: values[-1] for name, values in read.items()}

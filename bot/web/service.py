@@ -2,20 +2,24 @@
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import Any, cast
 
 import uvicorn
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from bot.connections import ACCEPTED_AT_ONCE, WAITING, Connections, most_of_port
 from bot.face import FaceFailed, Status
 from bot.web.application import create_application
 from bot.web.desk import Desk
 from bot.web.opening import open_doors
+from bot.web.protocol import PatientProtocol
 
 _FINISH_SECONDS = 2  # for what is under way when it stops
 _CLOSE_SECONDS = 3.0
 _IDLE_SECONDS = 20  # after which a silent connection is closed
-_WAITING = 256  # connections that the system keeps until they are taken
 
 
 class _Server(uvicorn.Server):
@@ -26,6 +30,12 @@ class _Server(uvicorn.Server):
         """Do nothing: bot.stopping ends the process in order."""
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; the system keeps more connections than are taken at once."""
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(WAITING)
+
 
 class WebService:
     """One address that is listened on."""
@@ -35,14 +45,22 @@ class WebService:
         self._settings = desk.settings
         web = desk.settings.web
         self._host, self._port = web.host, web.port
+        application, proxies = create_application(desk), list(web.trusted_proxies)
         self._server = _Server(
             uvicorn.Config(
-                create_application(desk),
+                application,
+                http=partial(  # type: ignore[arg-type]  # whatever makes a protocol will do
+                    PatientProtocol,
+                    open_connections=Connections(most_of_port()),
+                    proxies=_hosts(proxies),
+                ),
+                ws="none",
+                backlog=ACCEPTED_AT_ONCE,
                 access_log=False,  # addresses hold what people ask
                 log_config=None,
                 lifespan="off",
                 proxy_headers=bool(web.trusted_proxies),
-                forwarded_allow_ips=list(web.trusted_proxies),
+                forwarded_allow_ips=proxies,
                 server_header=False,
                 timeout_keep_alive=_IDLE_SECONDS,
                 timeout_graceful_shutdown=_FINISH_SECONDS,
@@ -90,7 +108,7 @@ class WebService:
         try:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             opened.bind((self._host, self._port))
-            opened.listen(_WAITING)
+            opened.listen(ACCEPTED_AT_ONCE)
             opened.setblocking(False)
         except (OSError, OverflowError) as error:
             opened.close()
@@ -101,3 +119,9 @@ class WebService:
             ) from error
         self._port = opened.getsockname()[1]
         return opened
+
+
+def _hosts(proxies: list[str]) -> Container[str]:
+    """Return the addresses of the proxies as the server itself reads them: networks too."""
+    nobody: Any = None
+    return cast(Container[str], ProxyHeadersMiddleware(nobody, proxies).trusted_hosts)

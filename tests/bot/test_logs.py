@@ -95,3 +95,21 @@ async def test_what_the_driver_leaves_behind_of_a_lost_connection_is_no_news(
     gc.collect()
     [line] = capsys.readouterr().err.splitlines()
     assert "(ConnectionError: of another kind)" in line
+
+
+@pytest.mark.parametrize(
+    "logger", ["telegram.Bot", "httpcore.http11", "apscheduler.scheduler", "x"]
+)
+def test_libraries_are_heard_from_warnings_on(
+    capsys: pytest.CaptureFixture[str], logger: str
+) -> None:
+    configure_logging(LoggingSettings(level="debug"))
+    talkative = logging.getLogger(logger)
+    talkative.setLevel(logging.DEBUG)
+    talkative.info("I was asked for this")
+    logging.getLogger("presagio.x").debug("own")
+    talkative.warning("beware")
+    talkative.setLevel(logging.NOTSET)
+    own, warning = capsys.readouterr().err.splitlines()
+    assert own.endswith("presagio.x: own")
+    assert warning.endswith(f"{logger}: beware")

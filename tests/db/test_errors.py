@@ -69,6 +69,25 @@ def test_each_error_has_its_place_in_the_tree(error: Exception, kind: type[Stora
     assert str(error).strip().partition("\n")[0] in str(caught.value) or kind is StorageInterrupted
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        asyncpg.InternalClientError('cannot switch to state 15; protocol is in the "failed" state'),
+        asyncpg.InterfaceError("cannot perform operation: another operation is in progress"),
+        asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation"),
+        asyncpg.ProtocolError("unexpected message"),
+        ConnectionResetError(104, "unexpected connection_lost() call"),
+        EOFError("incomplete"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_nobody_reads_what_the_driver_says_of_itself(error: Exception) -> None:
+    with pytest.raises(StorageError) as caught, translated():
+        raise error
+    assert str(error) not in str(caught.value)
+    assert "lost" in str(caught.value)
+
+
 def test_an_error_without_words_is_called_by_its_name() -> None:
     assert "AdminShutdownError" in str(storage_error(asyncpg.AdminShutdownError("")))
 

@@ -1,10 +1,13 @@
 """Updates that are pushed."""
 
+import asyncio
 import socket
+from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
 
+from bot import port as port_module
 from bot.face import FaceFailed
 from tests.scenarios.stage import HEADLINE, Stage
 
@@ -84,3 +87,86 @@ async def test_from_webhook_to_polling_nothing_is_lost(pushed: Stage) -> None:
         del pushed.environment[name]
     async with pushed.serving():
         await asked.answer()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"garbage",
+        b"\xff\xfe",
+        b"[]",
+        b"5",
+        b"null",
+        b"{}",
+        b"[" * 100_000,
+        b"1" * 10_000,
+        b'{"update_id": "one"}',
+        b'{"update_id": true}',
+        b'{"update_id": 1, "message": {"message_id": 1, "date": 1, "text": 5,'
+        b' "chat": {"id": 1, "type": "private"}, "from": {"id": 1, "is_bot": false,'
+        b' "first_name": "A"}}}',
+    ],
+    ids=lambda body: str(body[:20]),
+)
+async def test_what_is_no_update_is_told_so(
+    pushed: Stage, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
+    headers = {HEADER: SECRET, "Content-Type": "application/json; charset=klingon"}
+    async with pushed.serving(), aiohttp.ClientSession() as session:
+        async with session.post(url, data=body, headers=headers) as answer:
+            assert answer.status == 400
+        async with session.post(url, json={"update_id": 1}, headers=headers) as answer:
+            assert answer.status == 200
+    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
+
+
+async def test_who_leaves_amid_a_body_is_no_error(
+    pushed: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
+    port = int(pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_PORT"])
+    head = f"POST /hook HTTP/1.1\r\nHost: x\r\n{HEADER}: {SECRET}\r\nContent-Length: 9\r\n\r\n{{"
+    async with pushed.serving(), aiohttp.ClientSession() as session:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(head.encode())
+        await writer.drain()
+        async with session.post(url, json={"update_id": 1}, headers={HEADER: SECRET}) as answer:
+            assert answer.status == 200
+        writer.transport.abort()
+        async with session.post(url, json={"update_id": 2}, headers={HEADER: SECRET}) as answer:
+            assert answer.status == 200
+    assert [one for one in caplog.records if one.levelname == "ERROR"] == []
+
+
+async def test_half_a_body_is_not_waited_for_for_ever(
+    pushed: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(port_module, "BODY_SECONDS", 0.2)
+    url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
+
+    async def halting() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    async with (
+        pushed.serving(),
+        aiohttp.ClientSession() as session,
+        session.post(url, data=halting(), headers={HEADER: SECRET}) as answer,
+    ):
+        assert answer.status == 408
+
+
+async def test_half_a_head_is_not_waited_for_for_ever(
+    pushed: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(port_module, "HEAD_SECONDS", 0.2)
+    port = int(pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_PORT"])
+    async with pushed.serving():
+        for said in (b"", b"POST /hook HTT"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(said)
+            async with asyncio.timeout(20):
+                assert await reader.read() == b""
+            writer.close()

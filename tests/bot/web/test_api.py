@@ -278,6 +278,7 @@ class TestRefusals:
         answered = await coffee_web.get("/api/corpora")
         assert answered.status_code == 503
         assert int(answered.headers["Retry-After"]) > 0
+        assert answered.json()["message"] == "The database does not answer."
 
 
 class TestKeys:

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from bot.face import FaceFailed
+from bot.web import protocol
 from bot.web.service import WebService
 from tests.bot.web.stage import web_stage
 from tests.fakes.model import ModelServer, scoring, slow
@@ -147,3 +148,92 @@ async def test_no_answer_waits_for_its_packets_to_be_confirmed(coffee_url: str) 
         answered = [await client.get(f"{one.service.address}healthz") for _ in range(20)]
     # Where a body waits for its head to be confirmed, that takes 40 ms each time.
     assert min(each.elapsed.total_seconds() for each in answered[1:]) < 0.03
+
+
+async def until_closed(reader: asyncio.StreamReader) -> None:
+    """Wait until the other side has closed, whatever it says before."""
+    async with asyncio.timeout(_SECONDS):
+        with suppress(ConnectionError):
+            while await reader.read(1 << 16):
+                pass
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"GET /healthz HT",
+        b"POST /vote HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na",
+    ],
+    ids=["nothing", "half a head", "half a body"],
+)
+async def test_half_a_request_is_not_waited_for_for_ever(
+    coffee_url: str, monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.2)
+    async with served({"DATABASE_URL": coffee_url}) as one:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
+        writer.write(said)
+        await until_closed(reader)
+        writer.close()
+        async with httpx.AsyncClient() as client:
+            answered = await client.get(f"{one.service.address}healthz")
+            assert answered.status_code == 200
+
+
+async def test_each_byte_does_not_bring_more_time(
+    coffee_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.5)
+    async with served({"DATABASE_URL": coffee_url}) as one:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
+        closed = asyncio.create_task(until_closed(reader))
+        while not closed.done():
+            with suppress(ConnectionError):
+                writer.write(b"G")
+                await writer.drain()
+            await asyncio.wait({closed}, timeout=0.05)
+        await closed
+        writer.close()
+
+
+async def test_an_answer_that_takes_longer_than_a_request_may_is_given(
+    coffee_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.3)
+    async with ModelServer([slow(1.0, scoring(judged_by_words))]) as model:
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+        async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
+            answered = await client.get(
+                f"{one.service.address}api/prophecy", params={"headline": HEADLINE}
+            )
+            assert answered.json()["judged"]
+
+
+async def test_a_visitor_who_leaves_is_no_error(
+    coffee_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with ModelServer([slow(0.3, scoring(judged_by_words))]) as model:
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+        async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
+            for request in (
+                b"POST /vote HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na",
+                b"GET /api/prophecy?headline=coffee+prices HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            ):
+                _, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
+                writer.write(request)
+                await writer.drain()
+                if request.startswith(b"GET"):
+                    await model.until_asked(1)
+                else:
+                    await client.get(f"{one.service.address}healthz")  # it has been read by then
+                writer.transport.abort()
+            answered = await client.get(
+                f"{one.service.address}api/prophecy", params={"headline": HEADLINE}
+            )
+            assert answered.json()["judged"]
+    assert [one for one in caplog.records if one.levelname in {"WARNING", "ERROR"}] == []
+
+
+def port_of(one: Served) -> int:
+    return int(one.service.address.rpartition(":")[2].strip("/"))

@@ -85,3 +85,36 @@ async def test_what_is_not_slacks_is_refused_without_a_trace(
             ) as response:
                 assert response.status == expected, (method, path)
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"{", "application/json"),
+        (b"garbage", "application/json"),
+        (b"[]", "application/json"),
+        (b"5", "application/json"),
+        (b"null", "application/json"),
+        (b"[" * 100_000, "application/json"),
+        (b"1" * 10_000, "application/json"),
+        (b'{"type": "event_callback", "event": 5}', "application/json"),
+        (b'{"type": "event_callback", "event": {"type": ["message"]}}', "application/json"),
+        (b'{"type": "event_callback", "authorizations": 5, "event": {}}', "application/json"),
+        (b"payload={", "application/x-www-form-urlencoded"),
+        (b"payload=5", "application/x-www-form-urlencoded"),
+        (b'payload={"type": "block_actions", "actions": 5}', "application/x-www-form-urlencoded"),
+        (b'payload={"type": "block_actions", "actions": []}', "application/x-www-form-urlencoded"),
+        (b"{}", "text/plain; charset=klingon"),
+    ],
+    ids=lambda value: str(value[:60]),
+)
+async def test_what_is_signed_and_no_event_is_told_so(
+    http_bot: SlackStage,
+    request_url: RequestUrl,
+    caplog: pytest.LogCaptureFixture,
+    body: bytes,
+    kind: str,
+) -> None:
+    status, _ = await request_url.post(body, {"Content-Type": kind})
+    assert status == 400
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

@@ -1,0 +1,70 @@
+"""What the log holds at its most talkative, with the libraries that people use."""
+
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.bot.command_line import PROGRAM, SECONDS
+from tests.fakes.slack import App, SlackServer
+from tests.scenarios.slack.stage import SlackStage, slack_staged
+from tests.scenarios.stage import HEADLINE, TWEETS, Stage, Surroundings
+
+TALKATIVE = {"PRESAGIO_LOGGING__LEVEL": "debug"}
+KEY = "sk-or-v1-a-key-that-nobody-may-read"
+
+
+@asynccontextmanager
+async def talking(stage: Surroundings, log: Path) -> AsyncIterator[None]:
+    """`presagio serve` that writes what it can into `log`, which is whole after the block."""
+    environ = os.environ | stage.environ | TALKATIVE | {"OPENROUTER_API_KEY": KEY}
+    with (
+        log.open("wb") as written,
+        subprocess.Popen([PROGRAM, "serve"], env=environ, stderr=written) as one,  # noqa: ASYNC220
+    ):
+        try:
+            yield
+            one.terminate()
+            one.wait(SECONDS)
+        finally:
+            one.kill()
+
+
+def holds_nothing(log: Path, *secrets: str) -> None:
+    text = log.read_text()
+    assert "presagio." in text  # it was written
+    for each in (KEY, HEADLINE, *TWEETS, *secrets):
+        assert each not in text
+    loggers = {
+        line.split()[3] for line in text.splitlines() if " DEBUG " in line or " INFO " in line
+    }
+    assert {name.split(".")[0] for name in loggers} <= {"presagio", "db"}
+
+
+async def test_telegram_in_the_log(stage: Stage, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    alice = stage.telegram.user("Alice")
+    chat = stage.telegram.private_chat(alice)
+    async with talking(stage, log):
+        await stage.telegram.until_called("getUpdates", 1, timeout=SECONDS)
+        await (await alice.says(chat, HEADLINE)).answer()
+    number, _, secret = stage.telegram.token.partition(":")
+    holds_nothing(log, stage.telegram.token, f"bot{number}", secret)
+
+
+@pytest.fixture
+async def slack(database_url: str, installed: App) -> AsyncIterator[SlackStage]:
+    async with slack_staged(database_url, SlackServer(installed)) as stage:
+        yield stage
+
+
+async def test_slack_in_the_log(slack: SlackStage, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    async with talking(slack, log):
+        await slack.slack.until(lambda: slack.slack.connections, within=SECONDS)
+        await slack.alice.mentions_bot(slack.general, HEADLINE)
+        await slack.reply(slack.general)
+    holds_nothing(log, slack.slack.bot_token, slack.slack.app_token, "ticket", "xoxb", "xapp")

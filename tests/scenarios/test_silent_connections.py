@@ -1,0 +1,124 @@
+"""Connections that say nothing, on every port of a process that may open few files."""
+
+import asyncio
+import os
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import aiohttp
+import httpx
+import pytest
+
+from tests.bot.command_line import PROGRAM, SECONDS
+from tests.fakes.slack import App, SlackServer
+from tests.scenarios.slack.stage import SlackStage, slack_staged
+from tests.scenarios.slack.test_http import free_port
+from tests.scenarios.stage import HEADLINE, Stage, Surroundings
+from tests.scenarios.test_telegram_webhook import HEADER, SECRET
+
+_FILES = 256
+_SILENT = 400
+
+
+@contextmanager
+def silent(port: int) -> Iterator[list[socket.socket]]:
+    """Hold more connections than the process may open files."""
+    held: list[socket.socket] = []
+    try:
+        for _ in range(_SILENT):
+            held.append(socket.create_connection(("127.0.0.1", port), timeout=SECONDS))
+        yield held
+    finally:
+        for one in held:
+            one.close()
+
+
+@asynccontextmanager
+async def confined(stage: Surroundings, log: Path, port: int) -> AsyncIterator[None]:
+    """`presagio serve` with few files, once it takes connections on `port`."""
+    command = ["sh", "-c", f'ulimit -n {_FILES}; exec "$0" serve', str(PROGRAM)]
+    environ = os.environ | stage.environ
+    with (
+        log.open("wb") as written,
+        subprocess.Popen(command, env=environ, stderr=written) as one,  # noqa: ASYNC220
+    ):
+        try:
+            async with asyncio.timeout(SECONDS):
+                while not await _takes(port):  # noqa: ASYNC110 - a process tells nobody
+                    await asyncio.sleep(0.05)
+            yield
+        finally:
+            one.terminate()
+
+
+async def _takes(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except ConnectionError:
+        return False
+    writer.close()
+    return True
+
+
+def nothing_ran_out(log: Path) -> None:
+    lines = log.read_text().splitlines()
+    assert not [line for line in lines if "out of system resource" in line]
+    assert len(lines) < 50, lines[:5]
+
+
+async def test_the_page_and_the_chats_are_served_beside_them(stage: Stage, tmp_path: Path) -> None:
+    port, log = free_port(), tmp_path / "log"
+    stage.environment |= {"PRESAGIO_WEB__ENABLED": "true", "PRESAGIO_WEB__PORT": str(port)}
+    alice = stage.telegram.user("Alice")
+    chat = stage.telegram.private_chat(alice)
+    async with confined(stage, log, port):
+        with silent(port):
+            async with httpx.AsyncClient(timeout=SECONDS) as client:
+                for _ in range(3):
+                    answered = await client.get(f"http://127.0.0.1:{port}/healthz")
+                    assert answered.status_code == 200
+            asked = await alice.says(chat, HEADLINE)
+            await asked.answer()
+    nothing_ran_out(log)
+
+
+async def test_telegram_pushes_beside_them(stage: Stage, tmp_path: Path) -> None:
+    port, log = free_port(), tmp_path / "log"
+    url = f"http://127.0.0.1:{port}/hook"
+    stage.environment |= {
+        "PRESAGIO_TELEGRAM__WEBHOOK_URL": url,
+        "PRESAGIO_TELEGRAM__WEBHOOK_PORT": str(port),
+        "TELEGRAM_WEBHOOK_SECRET": SECRET,
+    }
+    async with confined(stage, log, port), aiohttp.ClientSession() as session:
+        with silent(port):
+            async with (
+                asyncio.timeout(SECONDS),
+                session.post(url, json={"update_id": 1}, headers={HEADER: SECRET}) as answered,
+            ):
+                assert answered.status == 200
+    nothing_ran_out(log)
+
+
+@pytest.fixture
+async def signed(database_url: str, installed: App) -> AsyncIterator[SlackStage]:
+    async with slack_staged(database_url, SlackServer(installed)) as stage:
+        yield stage
+
+
+async def test_slack_sends_beside_them(signed: SlackStage, tmp_path: Path) -> None:
+    port, log = free_port(), tmp_path / "log"
+    signed.environment |= {
+        "SLACK_APP_TOKEN": "",
+        "SLACK_SIGNING_SECRET": signed.slack.signing_secret,
+        "PRESAGIO_SLACK__HTTP_PORT": str(port),
+    }
+    request_url = signed.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
+    async with confined(signed, log, port):
+        with silent(port):
+            async with asyncio.timeout(SECONDS):
+                await request_url.verify()
+    nothing_ran_out(log)
