@@ -1,6 +1,7 @@
 """A prophecy as a reply in plain words."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from bot.age import age_between
@@ -12,6 +13,7 @@ from engine.chat import Answer, Tally
 from engine.types import Hit, Prophecy, Term
 
 EXAMPLE = marked("Coffee prices hit a record high")
+_NOTHING = marked("Nothing foretold this.")
 _LONGEST_HEADLINE = 200
 
 
@@ -21,11 +23,12 @@ def prophecy_reply(
     *,
     now: datetime,
     words: Words,
+    near: bool = False,
     buttons: tuple[tuple[Button, ...], ...] = (),
 ) -> Reply:
     """Return the answer that shows `hits`, some or all of those of the prophecy.
 
-    Ages count up to the date of the headline, or to `now` when it has none.
+    With `near` they are some of what is near, and are told as such. Ages count up to the date of the headline, or to `now` when it has none.
     """
     headline = prophecy.headline
     until = headline.date or now
@@ -33,11 +36,23 @@ def prophecy_reply(
         words=words,
         headline=cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE)
         or None,
-        text=None if hits else _nothing(prophecy, words),
+        text=words.say("Nearest:")
+        if hits and near
+        else None
+        if hits
+        else _nothing(prophecy, words),
         hits=tuple(hit_view(hit, until, words) for hit in hits),
         notice=notice_of(prophecy, words),
-        buttons=buttons if hits else (),
+        buttons=buttons,
     )
+
+
+def whole_reply(prophecy: Prophecy, *, now: datetime, words: Words) -> Reply:
+    """Return the answer with all its hits; where there is none, what is nearest stands below."""
+    if prophecy.hits or not prophecy.near:
+        return prophecy_reply(prophecy, prophecy.hits, now=now, words=words)
+    reply = prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True)
+    return replace(reply, text=f"{words.say(_NOTHING)} {reply.text}")
 
 
 def hit_view(hit: Hit, until: datetime, words: Words) -> HitView:
@@ -62,6 +77,8 @@ def answer_buttons(
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a row of votes for each hit shown, and a row for the page as a whole.
 
+    What is only near has no votes and no picture.
+
     Votes carry the rank of their hit and the language of the answer, in which the buttons stay
     whoever votes; the others carry the index of the first hit of a page.
     """
@@ -70,7 +87,7 @@ def answer_buttons(
         return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
 
     votes = []
-    for hit in answer.page:
+    for hit in () if answer.is_near else answer.page:
         tally, rank = tallies.get(hit.rank, Tally()), hit.rank
         value = f"{rank}.{words.language}"
         votes.append(
@@ -79,13 +96,14 @@ def answer_buttons(
                 button(f"{rank}. 👎 {tally.down}", "down", value),
             )
         )
-    more = answer.last < len(answer.prophecy.hits)
+    following = answer.page_at(answer.last)
+    label = words.say("Nearest") if following.is_near and not answer.is_near else words.say("More")
     rest = (
-        *([button(words.say("More"), "more", answer.last)] if more else []),
-        button(words.say("Why?"), "why", answer.first),
-        button(words.say("Picture"), "picture", answer.first),
+        *([button(label, "more", answer.last)] if following.page else []),
+        *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
+        *([button(words.say("Picture"), "picture", answer.first)] if votes else []),
     )
-    return (*votes, rest)
+    return (*votes, rest) if rest else ()
 
 
 def _nothing(prophecy: Prophecy, words: Words) -> str:
@@ -94,6 +112,8 @@ def _nothing(prophecy: Prophecy, words: Words) -> str:
             "No results: there is no word to look for. Try a sentence, such as: {example}",
             example=words.say(EXAMPLE),
         )
+    if prophecy.near:
+        return words.say(_NOTHING)
     if not prophecy.candidates:
         return words.say("No results, nothing spooky: no old tweet shares a word with this.")
     return words.say("No results, nothing spooky: no old tweet foretold this.")

@@ -62,6 +62,7 @@ def _shown(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], 
         answer.page,
         now=answer.asked_at,
         words=request.words,
+        near=answer.is_near,
         buttons=buttons,
     )
 

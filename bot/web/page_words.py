@@ -18,6 +18,7 @@ TEXTS = {
     "ask": marked("Find the prophecy"),
     "asking": marked("Reading old tweets…"),
     "try": marked("Try one:"),
+    "nearest": marked("Nearest:"),
     "found": marked("What was foretold"),
     "permalink": marked("Link to this page"),
     "copy": marked("Copy the link"),

@@ -84,7 +84,8 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
     words, until = visitor.words, asked.date
     known = await desk.corpus(asked.corpus)
     lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
-    ids = [hit.candidate.id for hit in prophecy.hits]
+    near = () if prophecy.hits else prophecy.near
+    ids = [hit.candidate.id for hit in (*prophecy.hits, *near)]
     marked = await Shown(desk.app.database).marked(known, ids, lexemes)
     tallies = await Ballots(desk).tallies(prophecy)
     reply = prophecy_reply(prophecy, prophecy.hits, now=desk.now(), words=words)
@@ -104,6 +105,10 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
                 tally=tallies.get(hit.candidate.external_id),
             )
             for hit in prophecy.hits
+        ],
+        near=[
+            card_view(hit, corpus=prophecy.corpus, until=until, words=words, marked=marked)
+            for hit in near
         ],
         nothing=reply.text,
         notice=reply.notice,

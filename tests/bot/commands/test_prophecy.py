@@ -112,6 +112,39 @@ async def test_finding_nothing_has_no_buttons(bot: Bot) -> None:
     assert (await bot.say("/more")).text == "That is all I found."
 
 
+async def test_what_is_near_is_shown_to_whoever_asks(bot: Bot) -> None:
+    bot.engine.found, bot.engine.near = 0, 5
+    reply = await bot.say("Coffee prices soar")
+    assert (reply.text, reply.hits) == ("Nothing foretold this.", ())
+    assert [[button.label for button in row] for row in reply.buttons] == [["Nearest"]]
+    near = await bot.say("/more")
+    assert (near.text, ranks(near)) == ("Nearest:", [1, 2, 3])
+    named = [[(action.name, action.value) for action in row] for row in actions(near)]
+    assert named == [[("more", "6"), ("why", "3")]]
+    assert "judgment 0.33" in ((await bot.say("/why 1")).text or "")
+    assert "judgment 0.33" in ((await bot.press(near, "why")).text or "")
+    assert (await bot.say("/picture")).text == "Nothing foretold this."
+    assert ranks(await bot.say("/more")) == [4, 5]
+    assert (await bot.say("/more")).text == "That is all I found."
+    assert ranks(await bot.press(reply, "more")) == [1, 2, 3]
+
+
+async def test_what_is_near_follows_the_last_hit_on_a_page_of_its_own(bot: Bot) -> None:
+    bot.engine.found, bot.engine.near = 4, 2
+    await bot.say("Coffee prices soar")
+    last = await bot.say("/more")
+    assert (last.text, ranks(last)) == (None, [4])
+    assert last.buttons[-1][0].label == "Nearest"
+    near = await bot.press(last, "more")
+    assert (near.text, ranks(near)) == ("Nearest:", [5, 6])
+
+
+async def test_nobody_who_did_not_ask_hears_what_is_near(bot: Bot) -> None:
+    bot.engine.found, bot.engine.near = 0, 5
+    await bot.set_up(listening=Listening.ALL, threshold=0)
+    assert await bot.hear(event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)) is None
+
+
 @pytest.mark.parametrize("command", ["/more", "/why", "/why 1", "/picture"])
 async def test_there_must_be_an_answer_to_ask_about(bot: Bot, command: str) -> None:
     assert (await bot.say(command)).text == "Send me a headline first."

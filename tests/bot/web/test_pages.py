@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from db.pool import Database
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.db.corpus import document, load
+from tests.fakes.model import ModelServer, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS
 
 HEADLINE_AND_DATE = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
@@ -81,6 +82,18 @@ class TestProphecy:
         assert texts(page, ".nothing") == [
             "No results, nothing spooky: no old tweet shares a word with this."
         ]
+
+    async def test_what_is_near_is_folded_away(self, coffee_url: str) -> None:
+        async with ModelServer([scoring(lambda _headline, _candidate: 2)]) as model:
+            environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+            async with web_stage(environ) as stage:
+                page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
+                picture = await stage.get("/picture.png", **HEADLINE_AND_DATE)
+        assert texts(page, ".nothing") == ["Nothing foretold this."]
+        assert texts(page, "details.near:not([open]) > summary") == ["Nearest:"]
+        assert len(page.css("details.near .card")) == 3
+        assert not page.css("form.vote, meta[property='og:image']")
+        assert picture.status_code == 404
 
     async def test_without_a_headline_the_page_begins_anew(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="  ")
