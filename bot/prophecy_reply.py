@@ -1,8 +1,7 @@
 """A prophecy as a reply in plain words."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from bot.age import age_between
 from bot.cut import cut
@@ -10,7 +9,7 @@ from bot.engine_sentences import in_language
 from bot.reply import Action, Button, HitView, Reply
 from bot.words import Words, marked
 from engine.chat import Answer, Tally
-from engine.types import Hit, Prophecy, Term
+from engine.types import Headline, Hit, Prophecy, Term
 
 EXAMPLE = marked("Coffee prices hit a record high")
 _NOTHING = marked("Nothing foretold this.")
@@ -28,21 +27,19 @@ def prophecy_reply(
 ) -> Reply:
     """Return the answer that shows `hits`, some or all of those of the prophecy.
 
-    With `near` they are some of what is near, and are told as such. Ages count up to the date of the headline, or to `now` when it has none.
+    With `near` they are some of what is near, and are told as such. Ages count up to the date of
+    the headline, which is told unless it is today's, or to `now` when it has none.
     """
     headline = prophecy.headline
     until = headline.date or now
+    notices = (_date(headline, now, words), notice_of(prophecy, words))
     return Reply(
         words=words,
         headline=cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE)
         or None,
-        text=words.say("Nearest:")
-        if hits and near
-        else None
-        if hits
-        else _nothing(prophecy, words),
+        text=_introduction(prophecy, words, near=near) if hits else _nothing(prophecy, words),
         hits=tuple(hit_view(hit, until, words) for hit in hits),
-        notice=notice_of(prophecy, words),
+        notice=" ".join(filter(None, notices)) or None,
         buttons=buttons,
     )
 
@@ -51,8 +48,7 @@ def whole_reply(prophecy: Prophecy, *, now: datetime, words: Words) -> Reply:
     """Return the answer with all its hits; where there is none, what is nearest stands below."""
     if prophecy.hits or not prophecy.near:
         return prophecy_reply(prophecy, prophecy.hits, now=now, words=words)
-    reply = prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True)
-    return replace(reply, text=f"{words.say(_NOTHING)} {reply.text}")
+    return prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True)
 
 
 def hit_view(hit: Hit, until: datetime, words: Words) -> HitView:
@@ -104,6 +100,21 @@ def answer_buttons(
         *([button(words.say("Picture"), "picture", answer.first)] if votes else []),
     )
     return (*votes, rest) if rest else ()
+
+
+def _introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:
+    if not near:
+        return None
+    nearest = words.say("Nearest:")
+    return nearest if prophecy.hits else f"{words.say(_NOTHING)} {nearest}"
+
+
+def _date(headline: Headline, now: datetime, words: Words) -> str | None:
+    """Tell the date that ages count up to, unless it is today."""
+    date = headline.date
+    if date is None or date.astimezone(UTC).date() == now.astimezone(UTC).date():
+        return None
+    return words.say("The headline is of {date}.", date=words.date(date.astimezone(UTC)))
 
 
 def _nothing(prophecy: Prophecy, words: Words) -> str:

@@ -13,7 +13,7 @@ from fastapi.staticfiles import StaticFiles
 from bot.card import draw_card
 from bot.commands.picture import hit_card
 from bot.engine_sentences import in_language
-from bot.prophecy_reply import prophecy_reply
+from bot.prophecy_reply import notice_of, prophecy_reply
 from bot.web.api import read_document
 from bot.web.doors import DeskOf, paced, paced_answers
 from bot.web.failures import Problem, Refusal
@@ -111,7 +111,7 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
             for hit in near
         ],
         nothing=reply.text,
-        notice=reply.notice,
+        notice=notice_of(prophecy, words),
     )
 
 

@@ -105,11 +105,13 @@ class StandInEngine:
     errors: dict[str, Exception] = field(default_factory=dict)
     gate: asyncio.Event | None = None  # answers wait for it
     calls: list[tuple[str, str, int, datetime]] = field(default_factory=list)
+    dates: list[datetime | None] = field(default_factory=list)  # of the headlines
 
     async def __call__(
         self, headline: Headline, *, corpus: str, limit: int, now: datetime
     ) -> Prophecy:
         self.calls.append((headline.text, corpus, limit, now))
+        self.dates.append(headline.date)
         if self.gate:
             await self.gate.wait()
         for word, error in self.errors.items():

@@ -118,7 +118,7 @@ async def test_what_is_near_is_shown_to_whoever_asks(bot: Bot) -> None:
     assert (reply.text, reply.hits) == ("Nothing foretold this.", ())
     assert [[button.label for button in row] for row in reply.buttons] == [["Nearest"]]
     near = await bot.say("/more")
-    assert (near.text, ranks(near)) == ("Nearest:", [1, 2, 3])
+    assert (near.text, ranks(near)) == ("Nothing foretold this. Nearest:", [1, 2, 3])
     named = [[(action.name, action.value) for action in row] for row in actions(near)]
     assert named == [[("more", "6"), ("why", "3")]]
     assert "judgment 0.33" in ((await bot.say("/why 1")).text or "")
@@ -181,6 +181,35 @@ async def test_a_page_gives_headline_and_date(bot: Bot) -> None:
     async with bot_on(bot.turns._database, read_headline=fetched) as reader:
         reply = await reader.say("https://news.example/a")
         assert (reply.headline, reply.hits[0].age) == ("Coffee prices soar", "2 years before")
+
+
+async def test_a_headline_is_as_old_as_the_message_it_stands_in(bot: Bot) -> None:
+    written = datetime(2018, 12, 3, 9, tzinfo=UTC)
+    reply = await bot.say("Coffee prices soar", written_at=written)
+    assert bot.engine.dates == [written]
+    assert reply.hits[0].age == "4 years before"
+    assert reply.notice == "The headline is of December 3, 2018."
+    assert "December 3, 2018" in ((await bot.say("/more")).notice or "")
+
+
+@pytest.mark.parametrize("hours", [1, -1000])
+async def test_a_headline_of_today_or_of_the_future_is_of_today(bot: Bot, hours: int) -> None:
+    reply = await bot.say("Coffee prices soar", written_at=NOW - timedelta(hours=hours))
+    (date,) = bot.engine.dates
+    assert date
+    assert (date <= NOW, date.date()) == (True, NOW.date())
+    assert reply.notice is None
+
+
+async def test_a_page_knows_better_than_the_message_when_it_was_written(bot: Bot) -> None:
+    date = datetime(2016, 5, 1, tzinfo=UTC)
+
+    async def fetched(text: str, *, now: datetime) -> Headline:
+        return Headline(text="Coffee prices soar", original=text, date=date)
+
+    async with bot_on(bot.turns._database, read_headline=fetched) as reader:
+        await reader.say("https://news.example/a", written_at=NOW - timedelta(days=9))
+        assert reader.engine.dates == [date]
 
 
 async def test_a_page_that_cannot_be_had_is_said(bot: Bot) -> None:
