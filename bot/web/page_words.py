@@ -42,6 +42,7 @@ TEXTS = {
     "years": marked("Texts by year"),
     "months": marked("Texts by month"),
     "all_texts": marked("All texts, oldest first"),
+    "listed_texts": marked("The best texts, oldest first"),
     "no_texts": marked("No text says that."),
     "wall_about": marked("The prophecies with the best votes."),
     "wall_empty": marked(

@@ -21,7 +21,7 @@ from bot.web.forms import Asked, read_asked, read_form, require_same_site
 from bot.web.parameters import LONGEST_TEXT
 from bot.web.prophecies import answered, corpora_to_choose, lasting_link
 from bot.web.rendering import STATIC, render
-from bot.web.timeline import MOST, timeline
+from bot.web.timeline import timeline
 from bot.web.views import CardView, card_view, day_of, pieces_of, web_address
 from bot.web.visitor import Visitor, visitor_of
 from bot.web.voting import Ballots, voter_of
@@ -173,19 +173,19 @@ async def _timeline(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
         asked=Asked(headline="", date=None, corpus=chosen),
         corpora=corpora,
         timeline=found,
-        summary=_summary(found.found.counts.passing, found.shown, words) if found else None,
+        summary=_summary(found.texts, found.shown, words) if found else None,
         notice=" ".join(notices) or None,
     )
 
 
-def _summary(passing: int, shown: int, words: Words) -> str:
-    if passing > MOST:
+def _summary(texts: int, shown: int, words: Words) -> str:
+    if texts > shown:
         return words.say(
-            "{passing} texts say that; these are the best {shown}.",
-            passing=words.number(passing),
+            "{texts} texts say that; the best {shown} are listed.",
+            texts=words.number(texts),
             shown=words.number(shown),
         )
-    return words.count("{number} text says that.", "{number} texts say that.", shown)
+    return words.count("{number} text says that.", "{number} texts say that.", texts)
 
 
 @router.get("/wall")

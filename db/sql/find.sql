@@ -70,14 +70,15 @@ SELECT id, created_at, engagement, {score} AS bm25, ({passes}) AS passes
 -- Visits every row that the filters leave to visit: to know which those are is worth a plan.
 SET LOCAL plan_cache_mode = force_custom_plan
 
+-- name: allowed
+SELECT id, created_at FROM {table}
+ WHERE ({passes})
+   AND ({queries}::tsquery[] IS NULL
+        OR NOT coalesce(
+            tsv @@ ({queries})[array_position({query_languages}::text[], language)], false))
+
 -- name: newest
-WITH passing AS MATERIALIZED (
-    SELECT id, created_at FROM {table}
-     WHERE ({passes})
-       AND ({queries}::tsquery[] IS NULL
-            OR NOT coalesce(
-                tsv @@ ({queries})[array_position({query_languages}::text[], language)], false))
-), best AS (
+WITH passing AS MATERIALIZED ({allowed}), best AS (
     SELECT id FROM passing ORDER BY created_at DESC, id DESC LIMIT {limit}
 )
 SELECT NULL::bigint AS matching, counts.passing, 0::float8 AS bm25, {columns}
@@ -85,6 +86,15 @@ SELECT NULL::bigint AS matching, counts.passing, 0::float8 AS bm25, {columns}
   LEFT JOIN best ON true
   LEFT JOIN {table} d ON d.corpus_id = {corpus} AND d.id = best.id
  ORDER BY d.created_at DESC, d.id DESC
+
+-- name: matching
+SELECT created_at FROM ({branches}) AS found WHERE passes
+
+-- name: months
+SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS month, count(*) AS documents
+  FROM ({found}) AS found
+ GROUP BY 1
+ ORDER BY 1
 
 -- name: columns
 d.id, d.external_id, d.text, d.context, d.created_at, d.author, d.url, d.lang, d.flags, d.length,
