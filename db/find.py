@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import asyncpg
 
-from db.corpora import partition
 from db.find_statement import (
     ALLOWED,
     MATCHING,
@@ -19,6 +18,7 @@ from db.find_statement import (
     ranked_statement,
 )
 from db.languages import names_of
+from db.partitions import partition
 from db.pool import Database
 from db.search import weighted_lexemes
 from db.statements import statements

@@ -31,7 +31,7 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
 
     `profiled` asks for what is new or much liked beside what is best by words.
     """
-    names = _places(RANKED) | {"table": table}
+    names = _places(RANKED) | {"document": table}
     first = len(RANKED) + 1
     operands = [(first + 2 * i, first + 2 * i + 1) for i in range(lexemes)]
     names["passes"] = _filled("passes", names)
@@ -51,7 +51,7 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
 @lru_cache(maxsize=512)
 def newest_statement(table: str) -> str:
     """Return the SQL of the plan `newest`."""
-    names = _places(NEWEST) | {"table": table}
+    names = _places(NEWEST) | {"document": table}
     names["passes"] = _filled("passes", names)
     return _whole("newest", names | {"allowed": _filled("allowed", names)})
 
@@ -59,7 +59,7 @@ def newest_statement(table: str) -> str:
 @lru_cache(maxsize=512)
 def months_statement(table: str, *, words: bool) -> str:
     """Return the SQL that counts by months; with `words` what holds them, else what is allowed."""
-    names = _places(MATCHING if words else ALLOWED) | {"table": table, "score": "0"}
+    names = _places(MATCHING if words else ALLOWED) | {"document": table, "score": "0"}
     names["passes"] = _filled("passes", names)
     if words:
         branches = (_filled("branch", names | {"condition": one.condition}) for one in CLASSES)

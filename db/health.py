@@ -1,5 +1,6 @@
 """What an administrator wants to know of the database."""
 
+from db.partitions import about_corpus
 from db.pool import Database
 from db.statements import statements
 from engine.types import Corpus
@@ -28,7 +29,7 @@ async def statistics_differ(database: Database, corpus: Corpus) -> str | None:
     async with database.transaction() as connection:
         await connection.execute(f"SET LOCAL statement_timeout = '{_RECOUNT_SECONDS}s'")
         row = await connection.fetchrow(
-            statements("health")["recount"], corpus.id, timeout=_RECOUNT_SECONDS
+            about_corpus("health", "recount", corpus.id), corpus.id, timeout=_RECOUNT_SECONDS
         )
     if row is None:  # dropped meanwhile
         return None
