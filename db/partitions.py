@@ -2,7 +2,7 @@
 
 A statement on the table of all corpora locks each of them, with its indexes, before it runs: it
 is planned once a connection, for whatever corpus. So every statement about one corpus names it in
-its text (docs/decisions/0019-partitions.md).
+its text (docs/decisions/0004-retrieval.md).
 """
 
 from functools import lru_cache

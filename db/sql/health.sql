@@ -1,6 +1,9 @@
 -- name: extensions
 SELECT extname FROM pg_catalog.pg_extension WHERE extname = ANY ($1::text[])
 
+-- name: there
+SELECT to_regclass($1) IS NOT NULL
+
 -- name: recount
 WITH counted AS (
     SELECT u.lexeme COLLATE "C" AS lexeme, count(*) AS document_frequency,

@@ -20,7 +20,7 @@ def test_a_corpus_is_named_by_a_number_alone() -> None:
         with pytest.raises(ValueError, match="invalid literal"):
             partition(name)  # type: ignore[arg-type]  # what must not come through
         with pytest.raises(ValueError, match="invalid literal"):
-            about_corpus("shown", "document", name)  # type: ignore[arg-type]  # as above
+            about_corpus("shown", "document", name)
 
 
 @pytest.mark.parametrize("entry", FILES, ids=lambda entry: entry.name)
