@@ -1,5 +1,6 @@
 """A query of the dialect as people ask it: text in, the right corpus, an answer with receipts."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -71,6 +72,16 @@ async def answer(
     found = await finder.find(corpus, query, limit=limit, expanded=expanded, now=now)
     found = await presented(index, corpus, found, voice=voice)
     return await Comments(app.database).added(corpus, found, comments) if comments else found
+
+
+async def months(app: App, corpus: Corpus, found: Found) -> Mapping[str, int]:
+    """Return how many texts of a corpus meet the query of `found` in each month that has any.
+
+    Raises storage errors.
+    """
+    settings = find_settings(app.settings)
+    index = DialectIndex(app.database, settings.bm25)
+    return await Finder(index, settings).months(corpus, found.expanded)
 
 
 def _corpora(query: Query, *, negated: bool) -> list[str]:

@@ -1,7 +1,7 @@
 """A prophecy as a reply in plain words."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from bot.age import age_between
 from bot.cut import cut
@@ -9,9 +9,10 @@ from bot.engine_sentences import in_language
 from bot.reply import Action, Button, HitView, Reply
 from bot.words import Words, marked
 from engine.chat import Answer, Tally
-from engine.types import Hit, Prophecy, Term
+from engine.types import Headline, Hit, Prophecy, Term
 
 EXAMPLE = marked("Coffee prices hit a record high")
+_NOTHING = marked("Nothing foretold this.")
 _LONGEST_HEADLINE = 200
 
 
@@ -21,23 +22,33 @@ def prophecy_reply(
     *,
     now: datetime,
     words: Words,
+    near: bool = False,
     buttons: tuple[tuple[Button, ...], ...] = (),
 ) -> Reply:
     """Return the answer that shows `hits`, some or all of those of the prophecy.
 
-    Ages count up to the date of the headline, or to `now` when it has none.
+    With `near` they are some of what is near, and are told as such. Ages count up to the date of
+    the headline, which is told unless it is today's, or to `now` when it has none.
     """
     headline = prophecy.headline
     until = headline.date or now
+    notices = (_date(headline, now, words), notice_of(prophecy, words))
     return Reply(
         words=words,
         headline=cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE)
         or None,
-        text=None if hits else _nothing(prophecy, words),
+        text=_introduction(prophecy, words, near=near) if hits else _nothing(prophecy, words),
         hits=tuple(hit_view(hit, until, words) for hit in hits),
-        notice=notice_of(prophecy, words),
-        buttons=buttons if hits else (),
+        notice=" ".join(filter(None, notices)) or None,
+        buttons=buttons,
     )
+
+
+def whole_reply(prophecy: Prophecy, *, now: datetime, words: Words) -> Reply:
+    """Return the answer with all its hits; where there is none, what is nearest stands below."""
+    if prophecy.hits or not prophecy.near:
+        return prophecy_reply(prophecy, prophecy.hits, now=now, words=words)
+    return prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True)
 
 
 def hit_view(hit: Hit, until: datetime, words: Words) -> HitView:
@@ -62,6 +73,8 @@ def answer_buttons(
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a row of votes for each hit shown, and a row for the page as a whole.
 
+    What is only near has no votes and no picture.
+
     Votes carry the rank of their hit and the language of the answer, in which the buttons stay
     whoever votes; the others carry the index of the first hit of a page.
     """
@@ -70,7 +83,7 @@ def answer_buttons(
         return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
 
     votes = []
-    for hit in answer.page:
+    for hit in () if answer.is_near else answer.page:
         tally, rank = tallies.get(hit.rank, Tally()), hit.rank
         value = f"{rank}.{words.language}"
         votes.append(
@@ -79,13 +92,29 @@ def answer_buttons(
                 button(f"{rank}. 👎 {tally.down}", "down", value),
             )
         )
-    more = answer.last < len(answer.prophecy.hits)
+    following = answer.page_at(answer.last)
+    label = words.say("Nearest") if following.is_near and not answer.is_near else words.say("More")
     rest = (
-        *([button(words.say("More"), "more", answer.last)] if more else []),
-        button(words.say("Why?"), "why", answer.first),
-        button(words.say("Picture"), "picture", answer.first),
+        *([button(label, "more", answer.last)] if following.page else []),
+        *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
+        *([button(words.say("Picture"), "picture", answer.first)] if votes else []),
     )
-    return (*votes, rest)
+    return (*votes, rest) if rest else ()
+
+
+def _introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:
+    if not near:
+        return None
+    nearest = words.say("Nearest:")
+    return nearest if prophecy.hits else f"{words.say(_NOTHING)} {nearest}"
+
+
+def _date(headline: Headline, now: datetime, words: Words) -> str | None:
+    """Tell the date that ages count up to, unless it is today."""
+    date = headline.date
+    if date is None or date.astimezone(UTC).date() == now.astimezone(UTC).date():
+        return None
+    return words.say("The headline is of {date}.", date=words.date(date.astimezone(UTC)))
 
 
 def _nothing(prophecy: Prophecy, words: Words) -> str:
@@ -94,6 +123,8 @@ def _nothing(prophecy: Prophecy, words: Words) -> str:
             "No results: there is no word to look for. Try a sentence, such as: {example}",
             example=words.say(EXAMPLE),
         )
+    if prophecy.near:
+        return words.say(_NOTHING)
     if not prophecy.candidates:
         return words.say("No results, nothing spooky: no old tweet shares a word with this.")
     return words.say("No results, nothing spooky: no old tweet foretold this.")

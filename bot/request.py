@@ -68,6 +68,7 @@ class Request:
     trigger: Trigger
     text: str
     now: datetime
+    written_at: datetime | None = None  # the text, where somebody wrote it before the event
     edited: bool = False
     is_admin: Callable[[], Awaitable[bool]] = _nobody  # asks the platform
     origin: object = None  # for the face that made the request alone
@@ -76,6 +77,8 @@ class Request:
 
     def __post_init__(self) -> None:
         require_zone(self.now)
+        if self.written_at:
+            require_zone(self.written_at)
 
     @property
     def known_chat(self) -> Chat:

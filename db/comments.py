@@ -3,8 +3,8 @@
 from collections import defaultdict
 from dataclasses import replace
 
+from db.partitions import about_corpus
 from db.pool import Database
-from db.statements import statements
 from engine.find_types import Comment, Found
 from engine.types import Corpus
 
@@ -19,7 +19,8 @@ class Comments:
         """Give each hit its strongest `most` comments: most likes and reposts, then oldest."""
         posts = [hit.document.candidate.external_id for hit in found.hits]
         async with self._database.connection() as connection:
-            rows = await connection.fetch(statements("find")["comments"], corpus.id, posts, most)
+            comments_of = about_corpus("find", "comments", corpus.id)
+            rows = await connection.fetch(comments_of, corpus.id, posts, most)
         comments: dict[str, list[Comment]] = defaultdict(list)
         for row in rows:
             values = dict(row)

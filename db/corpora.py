@@ -7,6 +7,7 @@ from datetime import datetime
 import asyncpg
 
 from db.connection import Connection
+from db.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
@@ -95,13 +96,8 @@ class Corpora:
     async def span(self, corpus: Corpus) -> tuple[datetime | None, datetime | None]:
         """Return the dates of the oldest and the newest document."""
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["span"], corpus.id)
+            row = await connection.fetchrow(about_corpus("corpora", "span", corpus.id))
         return (row["oldest"], row["newest"]) if row else (None, None)
-
-
-def partition(corpus_id: int) -> str:
-    """Name the table that holds one corpus' documents."""
-    return f"document_{int(corpus_id)}"
 
 
 async def _create_partition(connection: Connection, corpus_id: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from db.corpora import partition
+from db.partitions import partition
 from db.pool import Database
 from db.rank_statement import score
 from db.search import candidate, places, weighted_lexemes
@@ -48,7 +48,7 @@ class Described:
 def _statement(table: str, lexemes: int) -> str:
     operands = [(_FIRST_LEXEME + 2 * i, _FIRST_LEXEME + 2 * i + 1) for i in range(lexemes)]
     return statements("embeddings")["described"].format(
-        table=table,
+        document=table,
         # Without a lexeme the parameters are named all the same: the server wants their types.
         bm25=score(operands, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
         frequencies=", ".join(

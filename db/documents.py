@@ -7,6 +7,7 @@ import orjson
 from db.connection import Connection
 from db.copying import copy_records
 from db.languages import language_of
+from db.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
 from engine.errors import CorpusNotFound
@@ -37,7 +38,10 @@ class Documents:
         """Return the external ids among `digests` that are new or have another digest."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
-                self._sql["outdated"], corpus.id, list(digests), list(digests.values())
+                about_corpus("documents", "outdated", corpus.id),
+                corpus.id,
+                list(digests),
+                list(digests.values()),
             )
         return {row["external_id"] for row in rows}
 
@@ -58,8 +62,8 @@ class Documents:
                 records=(_record(document, corpus, known) for document in documents),
                 timeout=_BATCH_TIMEOUT,
             )
-            updated = await self._run(connection, "update", corpus.id)
-            inserted = await self._run(connection, "insert", corpus.id)
+            updated = await self._run(connection, "update", corpus)
+            inserted = await self._run(connection, "insert", corpus)
         return inserted, updated
 
     async def stitch_threads(self, corpus: Corpus) -> int:
@@ -70,12 +74,12 @@ class Documents:
         """
         async with self._database.transaction() as connection:
             await self._lock(connection, corpus)
-            return await self._run(connection, "stitch", corpus.id, int(Flag.THREAD))
+            return await self._run(connection, "stitch", corpus, int(Flag.THREAD))
 
     async def settle(self, corpus: Corpus) -> None:
         """Bring indexes and planner statistics up to date after a load."""
         async with self._database.connection() as connection:
-            table = f"document_{int(corpus.id)}"
+            table = partition(corpus.id)
             indexes = await connection.fetch(
                 "SELECT indexrelid::regclass::text AS name FROM pg_index"
                 " JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam"
@@ -107,8 +111,11 @@ class Documents:
             self._languages = frozenset(row[0] for row in rows)
         return self._languages
 
-    async def _run(self, connection: Connection, name: str, *arguments: object) -> int:
-        status = await connection.execute(self._sql[name], *arguments, timeout=_BATCH_TIMEOUT)
+    async def _run(
+        self, connection: Connection, name: str, corpus: Corpus, *arguments: object
+    ) -> int:
+        statement = about_corpus("documents", name, corpus.id)
+        status = await connection.execute(statement, *arguments, timeout=_BATCH_TIMEOUT)
         return int(status.rpartition(" ")[2])
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import asyncpg
 
 from db.connection import Connection
-from db.corpora import partition
 from db.nearest import Nearest, as_text, embedding_table, index_name
+from db.partitions import partition
 from db.pool import Database
 from engine.embed.vectors import Embedded, Scale, Unembedded, embeddable, source_of
 from engine.errors import PresagioError, StorageRights, UsageError, VectorsUnsupported

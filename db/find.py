@@ -8,15 +8,23 @@ from itertools import pairwise
 
 import asyncpg
 
-from db.corpora import partition
-from db.find_statement import NEWEST, RANKED, newest_statement, ranked_statement
+from db.find_statement import (
+    ALLOWED,
+    MATCHING,
+    NEWEST,
+    RANKED,
+    months_statement,
+    newest_statement,
+    ranked_statement,
+)
 from db.languages import names_of
+from db.partitions import partition
 from db.pool import Database
 from db.search import weighted_lexemes
 from db.statements import statements
 from db.threshold import WeightedLexeme, quoted
 from engine.bm25 import Bm25
-from engine.find_plan import Chain, LanguageQuery, Reading
+from engine.find_plan import Chain, LanguageQuery, Plan, Reading
 from engine.find_types import FoundDocument, Retrieved
 from engine.query_filters import Conditions
 from engine.types import Candidate, Corpus, Flag, Term
@@ -64,12 +72,11 @@ class DialectIndex:
             return Retrieved(matching=0, passing=0, documents=())
         average = corpus.average_length
         constant = self._bm25.norm(0, average)
-        same = len(set(wanted.values())) == 1 and set(corpus.languages) <= set(wanted)
-        values = _values(corpus, None if same else wanted, lexemes, required, limit) | {
+        values = _values(corpus, _differing(corpus, wanted), lexemes, required, limit) | {
             "k1": self._bm25.k1,
             "norm": constant,
             "norm_per_token": self._bm25.norm(1, average) - constant,
-            "any": "|".join(f"({one})" for one in dict.fromkeys(wanted.values())),
+            "any": _any(wanted),
         }
         operands = [part for x in lexemes for part in (quoted(x.lexeme), x.weight)]
         statement = ranked_statement(partition(corpus.id), len(lexemes), profiled=profiled)
@@ -85,13 +92,34 @@ class DialectIndex:
         limit: int,
     ) -> Retrieved:
         """Return the newest `limit` that hold nothing of what is excluded, ties by id."""
-        unwanted = {query.language: _any_of(query.excluded) for query in queries if query.excluded}
-        values = _values(corpus, unwanted or None, [], required, limit)
+        values = _values(corpus, _unwanted(queries), [], required, limit)
         statement = newest_statement(partition(corpus.id))
         async with self._database.transaction() as connection:
             await connection.execute(statements("find")["plan_for_values"])
             rows = await connection.fetch(statement, *(values[name] for name in NEWEST))
         return _retrieved(rows, [])
+
+    async def months(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        required: Conditions,
+        *,
+        plan: Plan,
+    ) -> dict[str, int]:
+        """Return how many documents `plan` would find in each month (UTC) that has any."""
+        words = plan is Plan.RANKED
+        wanted = {query.language: _tsquery(query) for query in queries} if words else {}
+        if not all(wanted.values()):
+            return {}
+        asked = _differing(corpus, wanted) if words else _unwanted(queries)
+        values = _values(corpus, asked, [], required, 0) | {"any": _any(wanted)}
+        statement = months_statement(partition(corpus.id), words=words)
+        bound = [values[name] for name in (MATCHING if words else ALLOWED)]
+        async with self._database.transaction() as connection:
+            await connection.execute(statements("find")["plan_for_values"])
+            rows = await connection.fetch(statement, *bound)
+        return {row["month"]: row["documents"] for row in rows}
 
 
 def _retrieved(rows: Sequence[asyncpg.Record], lexemes: Sequence[WeightedLexeme]) -> Retrieved:
@@ -112,6 +140,21 @@ def _tsquery(query: LanguageQuery) -> str:
     groups = (_any_of(chains) for chains in query.required)
     unwanted = (f"!{_together(chain)}" for chain in query.excluded)
     return "&".join([*groups, *unwanted])
+
+
+def _unwanted(queries: Sequence[LanguageQuery]) -> dict[str, str] | None:
+    found = {query.language: _any_of(query.excluded) for query in queries if query.excluded}
+    return found or None
+
+
+def _differing(corpus: Corpus, wanted: Mapping[str, str]) -> Mapping[str, str] | None:
+    """Return what each language looks for; None where all look for the same."""
+    same = len(set(wanted.values())) == 1 and set(corpus.languages) <= set(wanted)
+    return None if same else wanted
+
+
+def _any(wanted: Mapping[str, str]) -> str:
+    return "|".join(f"({one})" for one in dict.fromkeys(wanted.values()))
 
 
 def _any_of(chains: Sequence[Chain]) -> str:

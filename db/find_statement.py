@@ -21,6 +21,8 @@ _FILTERS = (
 # behind those of `ranked` come, for each scored lexeme, its tsquery and its weight.
 NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_FILTERS)
 RANKED = ("k1", "norm", "norm_per_token", "any", *NEWEST)
+ALLOWED = ("queries", "query_languages", *_FILTERS)
+MATCHING = ("any", *ALLOWED)
 
 
 @lru_cache(maxsize=512)
@@ -29,7 +31,7 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
 
     `profiled` asks for what is new or much liked beside what is best by words.
     """
-    names = _places(RANKED) | {"table": table}
+    names = _places(RANKED) | {"document": table}
     first = len(RANKED) + 1
     operands = [(first + 2 * i, first + 2 * i + 1) for i in range(lexemes)]
     names["passes"] = _filled("passes", names)
@@ -49,8 +51,20 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
 @lru_cache(maxsize=512)
 def newest_statement(table: str) -> str:
     """Return the SQL of the plan `newest`."""
-    names = _places(NEWEST) | {"table": table}
-    return _whole("newest", names | {"passes": _filled("passes", names)})
+    names = _places(NEWEST) | {"document": table}
+    names["passes"] = _filled("passes", names)
+    return _whole("newest", names | {"allowed": _filled("allowed", names)})
+
+
+@lru_cache(maxsize=512)
+def months_statement(table: str, *, words: bool) -> str:
+    """Return the SQL that counts by months; with `words` what holds them, else what is allowed."""
+    names = _places(MATCHING if words else ALLOWED) | {"document": table, "score": "0"}
+    names["passes"] = _filled("passes", names)
+    if words:
+        branches = (_filled("branch", names | {"condition": one.condition}) for one in CLASSES)
+        names["branches"] = " UNION ALL ".join(branches)
+    return _filled("months", {"found": _filled("matching" if words else "allowed", names)})
 
 
 def _places(parameters: tuple[str, ...]) -> dict[str, str]:

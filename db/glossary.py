@@ -7,6 +7,7 @@ from datetime import datetime
 import asyncpg
 
 from db.connection import Connection
+from db.partitions import about_corpus
 from db.pool import Database
 from db.statements import statements
 from engine.errors import InputError
@@ -110,7 +111,8 @@ class Groups:
         """Return texts from all over a corpus, about `most` of them."""
         step = max(1, corpus.documents // most)
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["sample"], corpus.id, step, most)
+            sample = about_corpus("glossary", "sample", corpus.id)
+            rows = await connection.fetch(sample, corpus.id, step, most)
         return [row["text"] for row in rows]
 
     async def _found(self, connection: Connection, ids: Sequence[int]) -> list[asyncpg.Record]:

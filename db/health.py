@@ -1,5 +1,6 @@
 """What an administrator wants to know of the database."""
 
+from db.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
 from engine.types import Corpus
@@ -27,8 +28,10 @@ async def statistics_differ(database: Database, corpus: Corpus) -> str | None:
     """Recount what BM25 relies on and say what differs from the kept figures, or None."""
     async with database.transaction() as connection:
         await connection.execute(f"SET LOCAL statement_timeout = '{_RECOUNT_SECONDS}s'")
+        if not await connection.fetchval(statements("health")["there"], partition(corpus.id)):
+            return None  # dropped meanwhile
         row = await connection.fetchrow(
-            statements("health")["recount"], corpus.id, timeout=_RECOUNT_SECONDS
+            about_corpus("health", "recount", corpus.id), corpus.id, timeout=_RECOUNT_SECONDS
         )
     if row is None:  # dropped meanwhile
         return None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import asyncpg
 import orjson
 
-from db.corpora import partition
+from db.partitions import partition
 from db.pool import Database
 from db.statements import statements
 from engine.embed.vectors import Scale, Vector, VectorSpace

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from db.partitions import about_corpus
 from db.pool import Database
 from db.statements import statements
 from engine.types import Corpus
@@ -12,16 +13,16 @@ class Retention:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = statements("retention")
 
     async def forget(self, corpus: Corpus, *, before: datetime) -> int:
         """Remove the documents of a corpus from before then; return how many went."""
-        removed = 0
+        removed, batch_of = 0, about_corpus("retention", "forget_documents", corpus.id)
         while True:
             async with self._database.transaction() as connection:
                 # As every writer of a corpus does, before any other lock.
-                await connection.fetchrow(statements("documents")["lock"], corpus.id)
-                batch = await connection.fetchval(self._sql["forget_documents"], corpus.id, before)
+                if not await connection.fetchrow(statements("documents")["lock"], corpus.id):
+                    return removed  # dropped meanwhile
+                batch = await connection.fetchval(batch_of, before)
             if not batch:
                 return removed
             removed += batch

@@ -8,7 +8,7 @@ import asyncpg
 import orjson
 
 from db.connection import Connection
-from db.corpora import partition
+from db.partitions import about_corpus, partition
 from db.pool import Database
 from db.rank_statement import rank_statement
 from db.statements import statements
@@ -174,7 +174,7 @@ class Search:
         if filters == Filters():
             return 1.0
         plan = await connection.fetchval(
-            self._sql["share"],
+            about_corpus("search", "share", request.corpus.id),
             request.corpus.id,
             filters.before,
             filters.after,

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import asyncpg
 
+from db.partitions import about_corpus
 from db.pool import Database
-from db.statements import statements
 from db.threshold import quoted
 from engine.find_types import FoundDocument
 from engine.types import Candidate, Corpus, Filters, Flag
@@ -21,14 +21,15 @@ class Shown:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = statements("shown")
 
     async def document(self, corpus: Corpus, external_id: str) -> FoundDocument | None:
         """Return a document by its id at the source, or None."""
         if "\0" in external_id:  # no text of the database holds one
             return None
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["document"], corpus.id, external_id)
+            row = await connection.fetchrow(
+                about_corpus("shown", "document", corpus.id), corpus.id, external_id
+            )
         return None if row is None else _document(row)
 
     async def marked(
@@ -39,20 +40,28 @@ class Shown:
             return {}
         wanted = "|".join(quoted(lexeme) for lexeme in sorted(lexemes))
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["marked"], corpus.id, ids, wanted)
+            rows = await connection.fetch(
+                about_corpus("shown", "marked", corpus.id), corpus.id, ids, wanted
+            )
         return {row["id"]: row["text"] for row in rows}
 
     async def tagged(self, corpus: Corpus, ids: Sequence[int], tag: str) -> set[int]:
         """Return those of `ids` that carry a tag."""
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["tagged"], corpus.id, ids, tag)
+            rows = await connection.fetch(
+                about_corpus("shown", "tagged", corpus.id), corpus.id, ids, tag
+            )
         return {row["id"] for row in rows}
 
     async def count(self, corpus: Corpus, filters: Filters, tag: str | None = None) -> int:
         """Return how many documents the dates and the tag let through."""
         async with self._database.connection() as connection:
             counted = await connection.fetchval(
-                self._sql["count"], corpus.id, filters.after, filters.before, tag
+                about_corpus("shown", "count", corpus.id),
+                corpus.id,
+                filters.after,
+                filters.before,
+                tag,
             )
         return int(counted)
 

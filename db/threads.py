@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from db.partitions import about_corpus
 from db.pool import Database
-from db.statements import statements
 from engine.thread import Message, Thread
 from engine.types import Corpus, Flag
 
@@ -13,12 +13,13 @@ class Threads:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sql = statements("threads")
 
     async def list(self, corpus: Corpus, *, limit: int) -> Sequence[Thread]:
         """Return the threads that were written to last."""
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["list"], corpus.id, limit)
+            rows = await connection.fetch(
+                about_corpus("threads", "list", corpus.id), corpus.id, limit
+            )
         return [Thread(**dict(row)) for row in rows]
 
     async def read(self, corpus: Corpus, thread: str, *, limit: int) -> Sequence[Message]:
@@ -27,5 +28,7 @@ class Threads:
         Of the same second, what the source holds first comes first.
         """
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["read"], corpus.id, thread, limit)
+            rows = await connection.fetch(
+                about_corpus("threads", "read", corpus.id), corpus.id, thread, limit
+            )
         return [Message(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]

@@ -38,7 +38,10 @@ class Chat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One answer in a chat and which of its hits were shown last: from `first` up to `last`."""
+    """One answer in a chat and which of its texts were shown last: from `first` up to `last`.
+
+    The pages of what is only near follow those of the hits, the first of which there always is.
+    """
 
     prophecy: Prophecy
     asked_at: datetime
@@ -52,13 +55,35 @@ class Answer:
 
     def page_named(self, first: str) -> Self | None:
         """The same for an index as a button carries it; None unless a page begins there."""
-        starts = range(0, len(self.prophecy.hits), self.last - self.first)
-        return next((self.page_at(start) for start in starts if str(start) == first), None)
+        end = self._near_from + len(self.prophecy.near)
+        starts = range(0, end, self.last - self.first)
+        found = (self.page_at(start) for start in starts if str(start) == first)
+        return next((page for page in found if page.page), None)
 
     @property
     def page(self) -> tuple[Hit, ...]:
-        """The hits that were shown last."""
+        """The hits that were shown last, or what is near."""
+        if self.is_near:
+            begin = self._near_from
+            return self.prophecy.near[self.first - begin : self.last - begin]
         return self.prophecy.hits[self.first : self.last]
+
+    @property
+    def seen(self) -> tuple[Hit, ...]:
+        """Everything up to the end of the page."""
+        near = self.prophecy.near[: max(self.last - self._near_from, 0)]
+        return (*self.prophecy.hits[: self.last], *near)
+
+    @property
+    def is_near(self) -> bool:
+        """True when the page shows what is no hit."""
+        return self.first >= self._near_from
+
+    @property
+    def _near_from(self) -> int:
+        """The index of the first page of what is near."""
+        size = self.last - self.first
+        return max(-(-len(self.prophecy.hits) // size), 1) * size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

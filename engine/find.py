@@ -54,6 +54,19 @@ class FindIndex(Protocol):
     ) -> Retrieved:
         """Return the newest `limit` that hold nothing of what is excluded, ties by id."""
 
+    async def months(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        required: Conditions,
+        *,
+        plan: Plan,
+    ) -> Mapping[str, int]:
+        """Return how many documents there are in all in each month (UTC, "2012-03") that has any.
+
+        They are those that `plan` would find.
+        """
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindSettings:
@@ -100,10 +113,7 @@ class Finder:
         nothing is ranked by how recent it is.
         """
         looked_for = expanded or query
-        texts = [searchable(unit.text) for unit in units(looked_for)]
-        readings = await self._index.read(corpus, texts) if texts else []
-        languages = corpus.languages or (corpus.language,)
-        plan = wanted(looked_for, languages, readings, corpus.documents)
+        plan = await self._plan(corpus, looked_for)
         required = conditions(query.filters)
         ranks = plan.plan is Plan.RANKED
         profile = self._settings.profiles.get(corpus.kind) if ranks else None
@@ -137,6 +147,23 @@ class Finder:
             hits=tuple(shown),
             notices=(*query.notices, *receipts.notices()),
         )
+
+    async def months(self, corpus: Corpus, expanded: Query) -> Mapping[str, int]:
+        """Return how many documents meet a query in each month (UTC, "2012-03") that has any.
+
+        Near-identical ones count each. Raises the errors of the index.
+        """
+        plan = await self._plan(corpus, expanded)
+        if plan.plan is Plan.NOTHING:
+            return {}
+        required = conditions(expanded.filters)
+        return await self._index.months(corpus, plan.by_language, required, plan=plan.plan)
+
+    async def _plan(self, corpus: Corpus, query: Query) -> Wanted:
+        texts = [searchable(unit.text) for unit in units(query)]
+        readings = await self._index.read(corpus, texts) if texts else []
+        languages = corpus.languages or (corpus.language,)
+        return wanted(query, languages, readings, corpus.documents)
 
     async def _retrieved(
         self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int

@@ -1,6 +1,6 @@
 """The main job: a headline finds the old texts that foretold it.
 
-headline -> terms -> candidates -> distinct -> judged -> scored -> hits
+headline -> terms -> candidates -> distinct -> judged -> scored -> hits, and what is only near
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from engine.distinct import alike, eldest
 from engine.ports import SearchIndex
 from engine.retrieve import Meaning, Retriever
 from engine.score import Profile, Scorer, lexical
-from engine.types import Candidate, Corpus, Filters, Headline, Mode, Prophecy, Term, Verdict
+from engine.types import Candidate, Corpus, Filters, Headline, Hit, Mode, Prophecy, Term, Verdict
 
 _DAYS_A_MONTH = 30.44
 
@@ -73,7 +73,7 @@ class Prophet:
         judged: bool = True,
         mode: Mode | None = None,
     ) -> Prophecy:
-        """Return the best `limit` hits, all older than the headline.
+        """Return the best `limit` hits, all older than the headline, and as many that are near.
 
         With `judged` false no model is asked. `mode` None leaves it to the settings. Raises the
         errors of the search index.
@@ -99,13 +99,12 @@ class Prophet:
             asked_at=asked_at,
         )
         async with self._alone():
+            hits, near = scorer.hits_and_near(candidates, verdict.scores, limit)
             return Prophecy(
                 headline=headline,
                 corpus=corpus.name,
-                hits=tuple(
-                    replace(hit, candidate=addressed(hit.candidate, corpus))
-                    for hit in scorer.hits(candidates, verdict.scores, limit)
-                ),
+                hits=_with_addresses(hits, corpus),
+                near=_with_addresses(near, corpus),
                 terms=tuple(terms),
                 candidates=_proposed(found, groups),
                 verdict=verdict,
@@ -160,6 +159,10 @@ def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]])
     """Return the external ids of the members of `groups`, in the order they were found in."""
     kept = {one.id for group in groups for one in group}
     return tuple(one.external_id for one in found if one.id in kept)
+
+
+def _with_addresses(hits: Sequence[Hit], corpus: Corpus) -> tuple[Hit, ...]:
+    return tuple(replace(hit, candidate=addressed(hit.candidate, corpus)) for hit in hits)
 
 
 def _unjudged() -> Verdict:

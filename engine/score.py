@@ -5,7 +5,7 @@ multipliers for texts that are worth less as a prophecy.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -34,7 +34,7 @@ class Profile:
     )
     short: float = 0.8  # fewer than `short_tokens` tokens
     short_tokens: int = 4
-    minimum_judgment: int = 1  # below this a judged candidate is no hit
+    minimum_judgment: int = 3  # below this a judged candidate is no hit, but near
     minimum_lexical: float = 0.1  # below this an unjudged candidate is no hit,
     minimum_semantic: float = 0.5  # unless it means as much as this
 
@@ -117,9 +117,20 @@ class Scorer:
         Where a model judged some candidates, what it left out follows what it approved: an
         unknown is never put before a find.
         """
+        return self.hits_and_near(candidates, judgments, limit)[0]
+
+    def hits_and_near(
+        self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
+    ) -> tuple[list[Hit], list[Hit]]:
+        """Return the hits, and the best `limit` of what a model saw too little in to be one.
+
+        Ranks go on from the hits, so that a rank names one text of the answer. Where the model saw
+        nothing at all, nothing is near.
+        """
         scored = [self._hit(candidate, judgments.get(candidate.id)) for candidate in candidates]
-        kept = sorted(filter(self._qualifies, scored), key=_order)
-        return [_ranked(hit, rank) for rank, hit in enumerate(kept[:limit], start=1)]
+        hits = _best(filter(self._qualifies, scored), limit, after=0)
+        weak = (hit for hit in scored if hit.parts["judgment"] and not self._qualifies(hit))
+        return hits, _best(weak, limit, after=len(hits))
 
     def _hit(self, candidate: Candidate, judgment: int | None) -> Hit:
         profile = self.profile
@@ -152,6 +163,11 @@ class Scorer:
             least = self.profile
             return covered >= least.minimum_lexical or alike >= least.minimum_semantic
         return round(judgment * HIGHEST_JUDGMENT) >= self.profile.minimum_judgment
+
+
+def _best(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
+    kept = sorted(hits, key=_order)[:limit]
+    return [_ranked(hit, rank) for rank, hit in enumerate(kept, start=after + 1)]
 
 
 def _order(hit: Hit) -> tuple[object, ...]:

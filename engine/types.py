@@ -212,6 +212,7 @@ class Prophecy:
     verdict: Verdict
     coverage: float  # highest share of the headline's idf that one candidate covers
     notice: str | None
+    near: tuple[Hit, ...] = ()  # judged too weak to be hits; shown to whoever asks for them
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None  # whose vectors were compared; None = nobody's
 

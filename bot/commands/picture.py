@@ -6,7 +6,7 @@ from datetime import datetime
 from bot.card import Card, draw_card
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.prophecy_reply import hit_view
-from bot.reply import Action, Reply
+from bot.reply import Action, Reply, aside
 from bot.request import Request
 from bot.rights import Act, Effect
 from bot.words import Words, marked
@@ -29,6 +29,8 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
 
 
 async def _drawn(request: Request, answer: Answer) -> Reply:
+    if answer.is_near:
+        return aside(request, request.words.say("Nothing foretold this."))
     card = card_of(answer, request.words)
     picture = await asyncio.to_thread(draw_card, card)
     return Reply(words=request.words, text=answer.page[0].candidate.url, picture=picture)

@@ -11,7 +11,7 @@ from bot.rights import LOOKS, SEARCHES
 from bot.words import marked
 from engine.chat import Answer
 from engine.errors import CorpusNotFound
-from engine.types import Prophecy
+from engine.types import Headline, Prophecy
 
 _PAGES = 4  # answers' worth of hits asked for at once: /more costs no second search
 
@@ -35,7 +35,7 @@ async def _prophesy(request: Request, services: Services) -> Reply:
 
 
 async def _look(request: Request, services: Services) -> Prophecy:
-    headline = await services.read_headline(request.text, now=request.now)
+    headline = _dated(await services.read_headline(request.text, now=request.now), request)
     try:
         return await services.prophesy(
             headline,
@@ -45,6 +45,12 @@ async def _look(request: Request, services: Services) -> Prophecy:
         )
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=marked("See /corpus.")) from error
+
+
+def _dated(headline: Headline, request: Request) -> Headline:
+    """Give a headline the date of the message it stands in; news is never of the future."""
+    date = headline.date or request.written_at
+    return replace(headline, date=min(date, request.now)) if date else headline
 
 
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
@@ -63,6 +69,7 @@ def _shown(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], 
         answer.page,
         now=answer.asked_at,
         words=request.words,
+        near=answer.is_near,
         buttons=buttons,
     )
 

@@ -28,6 +28,7 @@ def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> st
     message = _SAID[left_out.reason]
     if left_out.reason is not Rejected.BELOW_THRESHOLD:
         return words.say(message)
-    judgments = [judgment_of(hit) for hit in left_out.find.prophecy.hits]
+    prophecy = left_out.find.prophecy
+    judgments = [judgment_of(hit) for hit in (*prophecy.hits, *prophecy.near)]
     best = max((judgment for judgment in judgments if judgment is not None), default=0)
     return words.say(message, judgment=best, threshold=subscription.threshold)

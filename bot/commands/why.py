@@ -46,7 +46,7 @@ async def _why(request: Request, services: Services) -> Reply:
         return nothing_yet(request)
     if not request.text:
         return Reply(words=words, text=receipt(answer.prophecy, answer.page, words))
-    shown = answer.prophecy.hits[: answer.last]
+    shown = answer.seen
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
     if not chosen:
         return _shown(request, [hit.rank for hit in shown])

@@ -32,6 +32,7 @@ def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> di
         "usage": _usage(verdict.usage) if verdict.usage else None,
         "notice": notice_of(prophecy, words_for(DEFAULT)),
         "hits": [_hit(hit, until) for hit in prophecy.hits],
+        "near": [_hit(hit, until) for hit in prophecy.near],
     }
 
 

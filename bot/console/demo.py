@@ -10,7 +10,7 @@ from bot.app import DEMO_CORPUS, App
 from bot.console.ingest import IngestOptions, ingest, open_sources
 from bot.console.output import Output
 from bot.dates import read_date
-from bot.prophecy_reply import prophecy_reply
+from bot.prophecy_reply import whole_reply
 from bot.words import DEFAULT, words_for
 
 _LANGUAGE = "english"  # of what names no language; every bundled tweet names its own
@@ -47,7 +47,7 @@ async def demo(app: App, *, now: datetime, output: Output) -> None:
             now=now,
             date=read_date(row["date"]),
         )
-        output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
+        output.show(whole_reply(prophecy, now=now, words=words))
     output.remark("Next: presagio demo --chat, or your own archive: presagio ingest FILE")
 
 

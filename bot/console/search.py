@@ -7,7 +7,7 @@ from datetime import datetime
 from bot.app import App
 from bot.console.as_json import prophecy_json
 from bot.console.output import Output
-from bot.prophecy_reply import prophecy_reply
+from bot.prophecy_reply import whole_reply
 from bot.words import DEFAULT, words_for
 from engine.types import Filters, Mode
 
@@ -45,4 +45,4 @@ async def search(
     if options.json:
         output.json(prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms))
     else:
-        output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words_for(DEFAULT)))
+        output.show(whole_reply(prophecy, now=now, words=words_for(DEFAULT)))

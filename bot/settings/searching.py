@@ -34,7 +34,10 @@ class SearchSettings(Section):
         description="Tweets of the last so many months before the headline do not count.",
     )
     minimum_judgment: int = Field(
-        1, ge=0, le=6, description="Judged tweets below this (0 to 6) are no hits."
+        3,
+        ge=0,
+        le=6,
+        description="Judged tweets below this (0 to 6) are no hits, and shown only on request.",
     )
     minimum_lexical: float = Field(
         0.1,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from bot.request import Person, Place, Request, Trigger
@@ -58,6 +58,8 @@ async def read_message(
         return None
     mention = f"<@{myself.user_id}>"
     text = event.get("text") or ""
+    said = plain_text(text.replace(mention, " "))
+    shared = _shared(event) if not said else {}
     private = _is_private(event["channel"])
     addressed = private or mention in text or event["type"] == "app_mention"
     return Request(
@@ -72,8 +74,9 @@ async def read_message(
         ),
         person=await _person(event["user"], myself, bot=bool(event.get("bot_id"))),
         trigger=Trigger.ADDRESSED if addressed else Trigger.OVERHEARD,
-        text=plain_text(text.replace(mention, " ")),
+        text=said or plain_text(str(shared.get("text", ""))),
         now=now,
+        written_at=_moment(shared.get("ts")),
         edited="edited" in event,
         is_admin=lambda: myself.is_admin(event["user"]),
         origin=body,
@@ -130,6 +133,7 @@ async def read_shortcut(body: Payload, myself: Myself, *, now: datetime) -> Requ
     message, channel = body.get("message") or {}, (body.get("channel") or {}).get("id")
     if not channel:
         return None
+    source = message if message.get("text") else _shared(message)
     return Request(
         event_id=f"shortcut:{body['trigger_id']}",
         place=Place(
@@ -141,8 +145,9 @@ async def read_shortcut(body: Payload, myself: Myself, *, now: datetime) -> Requ
         person=await _person(body["user"]["id"], myself),
         trigger=Trigger.ADDRESSED,
         # Written as a command: a channel may listen to nothing else.
-        text=f"/prophecy {plain_text(_written(message))}",
+        text=f"/prophecy {plain_text(str(source.get('text', '')))}",
         now=now,
+        written_at=_moment(source.get("ts")),
         is_admin=lambda: myself.is_admin(body["user"]["id"]),
         origin=body,
     )
@@ -153,10 +158,17 @@ def _is_private(channel: str) -> bool:
     return channel.startswith("D")
 
 
-def _written(message: Payload) -> str:
-    """Return the text of a message; of a shared one, the text it shares."""
-    parts = [message, *message.get("attachments", [])]
-    return next((str(part["text"]) for part in parts if part.get("text")), "")
+def _shared(message: Payload) -> Payload:
+    """Return the first attachment with a text, such as a message that was shared, or nothing."""
+    return next((part for part in message.get("attachments") or () if part.get("text")), {})
+
+
+def _moment(timestamp: object) -> datetime | None:
+    """Read a timestamp, which is text in messages and a number in some attachments."""
+    try:
+        return datetime.fromtimestamp(float(str(timestamp)), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 async def _person(user_id: str, myself: Myself, *, bot: bool = False) -> Person:

@@ -40,7 +40,7 @@ def _said(update: Update, message: Message, myself: Myself, now: datetime) -> Re
     if not text or message.via_bot:
         return None
     place = _place(message)
-    trigger, words = _meant(message, text, place, myself)
+    trigger, words, source = _meant(message, text, place, myself)
     if trigger is None:
         return None
     # Anonymous admins speak as the group itself.
@@ -52,13 +52,23 @@ def _said(update: Update, message: Message, myself: Myself, now: datetime) -> Re
         trigger=trigger,
         text=words,
         now=now,
+        written_at=_written_at(source, message),
         is_admin=_admin(message.chat_id, message.from_user, myself, certain=as_group),
         origin=update,
     )
 
 
-def _meant(message: Message, text: str, place: Place, myself: Myself) -> tuple[Trigger | None, str]:
-    """Tell whether the bot is spoken to, and what is left without its name.
+def _written_at(source: Message, message: Message) -> datetime | None:
+    """Return when the text was written that the message forwards or answers; None: just now."""
+    if source.forward_origin:
+        return source.forward_origin.date
+    return None if source is message else source.date
+
+
+def _meant(
+    message: Message, text: str, place: Place, myself: Myself
+) -> tuple[Trigger | None, str, Message]:
+    """Tell whether the bot is spoken to, what is left without its name, and where it stands.
 
     A command for another bot is for nobody here, nor is an unknown one in a group, where others
     may know it.
@@ -66,20 +76,20 @@ def _meant(message: Message, text: str, place: Place, myself: Myself) -> tuple[T
     if command := _command(message):
         name, _, whom = command[1:].lower().partition("@")
         if whom and whom != myself.username.lower():
-            return None, ""
+            return None, "", message
         if not (whom or place.private or name in myself.commands):
-            return None, ""
-        return Trigger.COMMAND, f"/{name} {text[len(command) :].strip()}".strip()
+            return None, "", message
+        return Trigger.COMMAND, f"/{name} {text[len(command) :].strip()}".strip(), message
     own = rf"@{re.escape(myself.username)}\b"
     bare = re.sub(own, " ", text, flags=re.IGNORECASE).strip()
     named, answered = bare != text.strip(), message.reply_to_message
     if named and not bare and answered:
         # A name below somebody's headline asks about that headline.
-        return Trigger.ADDRESSED, answered.text or answered.caption or ""
+        return Trigger.ADDRESSED, answered.text or answered.caption or "", answered
     to_me = bool(answered and answered.from_user and answered.from_user.id == myself.id)
     if place.private or to_me or named:
-        return Trigger.ADDRESSED, bare
-    return Trigger.OVERHEARD, text
+        return Trigger.ADDRESSED, bare, message
+    return Trigger.OVERHEARD, text, message
 
 
 def _command(message: Message) -> str | None:

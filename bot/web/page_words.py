@@ -18,6 +18,7 @@ TEXTS = {
     "ask": marked("Find the prophecy"),
     "asking": marked("Reading old tweets…"),
     "try": marked("Try one:"),
+    "nearest": marked("Nearest:"),
     "found": marked("What was foretold"),
     "permalink": marked("Link to this page"),
     "copy": marked("Copy the link"),
@@ -41,6 +42,7 @@ TEXTS = {
     "years": marked("Texts by year"),
     "months": marked("Texts by month"),
     "all_texts": marked("All texts, oldest first"),
+    "listed_texts": marked("The best texts, oldest first"),
     "no_texts": marked("No text says that."),
     "wall_about": marked("The prophecies with the best votes."),
     "wall_empty": marked(

@@ -13,7 +13,7 @@ from fastapi.staticfiles import StaticFiles
 from bot.card import draw_card
 from bot.commands.picture import hit_card
 from bot.engine_sentences import in_language
-from bot.prophecy_reply import prophecy_reply
+from bot.prophecy_reply import notice_of, prophecy_reply
 from bot.web.api import read_document
 from bot.web.doors import DeskOf, address_of, paced, paced_answers
 from bot.web.failures import Problem, Refusal
@@ -21,7 +21,7 @@ from bot.web.forms import Asked, read_asked, read_form, require_same_site
 from bot.web.parameters import LONGEST_TEXT
 from bot.web.prophecies import answered, corpora_to_choose, lasting_link
 from bot.web.rendering import STATIC, render
-from bot.web.timeline import MOST, timeline
+from bot.web.timeline import timeline
 from bot.web.views import CardView, card_view, day_of, pieces_of, web_address
 from bot.web.visitor import Visitor, visitor_of
 from bot.web.voting import Ballots, voter_of
@@ -82,7 +82,8 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
     words, until = visitor.words, asked.date
     known = await desk.corpus(asked.corpus)
     lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
-    ids = [hit.candidate.id for hit in prophecy.hits]
+    near = () if prophecy.hits else prophecy.near
+    ids = [hit.candidate.id for hit in (*prophecy.hits, *near)]
     marked = await Shown(desk.app.database).marked(known, ids, lexemes)
     tallies = await Ballots(desk).tallies(prophecy)
     reply = prophecy_reply(prophecy, prophecy.hits, now=desk.now(), words=words)
@@ -103,8 +104,12 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
             )
             for hit in prophecy.hits
         ],
+        near=[
+            card_view(hit, corpus=prophecy.corpus, until=until, words=words, marked=marked)
+            for hit in near
+        ],
         nothing=reply.text,
-        notice=reply.notice,
+        notice=notice_of(prophecy, words),
     )
 
 
@@ -156,19 +161,19 @@ async def _timeline(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
         asked=Asked(headline="", date=None, corpus=chosen),
         corpora=corpora,
         timeline=found,
-        summary=_summary(found.found.counts.passing, found.shown, words) if found else None,
+        summary=_summary(found.texts, found.shown, words) if found else None,
         notice=" ".join(notices) or None,
     )
 
 
-def _summary(passing: int, shown: int, words: Words) -> str:
-    if passing > MOST:
+def _summary(texts: int, shown: int, words: Words) -> str:
+    if texts > shown:
         return words.say(
-            "{passing} texts say that; these are the best {shown}.",
-            passing=words.number(passing),
+            "{texts} texts say that; the best {shown} are listed.",
+            texts=words.number(texts),
             shown=words.number(shown),
         )
-    return words.count("{number} text says that.", "{number} texts say that.", shown)
+    return words.count("{number} text says that.", "{number} texts say that.", texts)
 
 
 @router.get("/wall")

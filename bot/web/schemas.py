@@ -73,6 +73,7 @@ class ProphecyAnswer(_Answer):
     usage: Usage | None
     notice: str | None = Field(description="What a person should know about how this was found.")
     hits: list[ProphecyHit]
+    near: list[ProphecyHit] = Field(description="Texts that the model judged too weak to be hits.")
 
 
 class SearchAnswer(ProphecyAnswer):

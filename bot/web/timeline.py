@@ -1,10 +1,11 @@
-"""A corpus' hits for a query in the order of time."""
+"""What meets a query in a corpus, in the order of time: all of it counted, the best of it shown."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
-from bot.finding import find
+from bot.finding import find, months
 from bot.web.desk import Desk
 from bot.web.views import Piece, day_of, pieces_of, web_address
 from bot.words import Words
@@ -33,7 +34,8 @@ class Span:
     """A year ("2015") or a month ("2015-03") with what was written in it."""
 
     name: str
-    entries: Sequence[Entry]
+    texts: int  # in all
+    entries: Sequence[Entry]  # those that are shown
     percent: int  # of the fullest one
 
 
@@ -46,13 +48,18 @@ class Timeline:
     by_year: bool
 
     @property
+    def texts(self) -> int:
+        """How many texts there are in all."""
+        return sum(span.texts for span in self.spans)
+
+    @property
     def shown(self) -> int:
         """How many texts there are on the page."""
         return sum(len(span.entries) for span in self.spans)
 
 
 async def timeline(desk: Desk, query: str, corpus: str, words: Words) -> Timeline:
-    """Return the best hits of a query of the dialect, oldest first.
+    """Return the counts and the best hits of a query of the dialect, oldest first.
 
     Raises CorpusNotFound, UsageError, StorageError.
     """
@@ -63,17 +70,19 @@ async def timeline(desk: Desk, query: str, corpus: str, words: Words) -> Timelin
     lexemes = {one for hit in found.hits for match in hit.matched for one in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]
     marked = await Shown(desk.app.database).marked(known, ids, lexemes)
-    ordered = sorted(found.hits, key=lambda hit: (hit.created_at, hit.document.candidate.id))
-    by_year = bool(ordered) and _year(ordered[-1]) - _year(ordered[0]) >= _YEARS
-    entries: dict[str, list[Entry]] = {name: [] for name in _names(ordered, by_year=by_year)}
-    for hit in ordered:
+    counted = await months(desk.app, known, found) if found.hits else {}
+    by_year = bool(counted) and _year(max(counted)) - _year(min(counted)) >= _YEARS
+    texts = _by_span(counted, by_year=by_year)
+    entries: dict[str, list[Entry]] = {name: [] for name in texts}
+    for hit in sorted(found.hits, key=lambda hit: (hit.created_at, hit.document.candidate.id)):
         candidate = hit.document.candidate
         text = marked.get(candidate.id, candidate.text)
-        entries[_name(hit, by_year=by_year)].append(_entry(hit, text, words))
-    most = max(map(len, entries.values()), default=0)
+        # A text that came between the two questions has no span perhaps.
+        entries.setdefault(_name(hit, by_year=by_year), []).append(_entry(hit, text, words))
+    most = max(texts.values(), default=0)
     spans = [
-        Span(name=name, entries=part, percent=round(100 * len(part) / most))
-        for name, part in entries.items()
+        Span(name=name, texts=number, entries=entries[name], percent=round(100 * number / most))
+        for name, number in texts.items()
     ]
     return Timeline(found=found, spans=spans, by_year=by_year)
 
@@ -91,21 +100,27 @@ def _entry(hit: FindHit, text: str, words: Words) -> Entry:
     )
 
 
-def _names(ordered: Sequence[FindHit], *, by_year: bool) -> list[str]:
-    """Return the names of all spans from the first hit to the last."""
-    if not ordered:
-        return []
-    first, last = _year(ordered[0]), _year(ordered[-1])
-    if by_year:
-        return [f"{year:04}" for year in range(first, last + 1)]
-    months = [f"{year:04}-{month:02}" for year in range(first, last + 1) for month in range(1, 13)]
-    begin, end = (_name(ordered[at], by_year=False) for at in (0, -1))
-    return [name for name in months if begin <= name <= end]
+def _by_span(counted: Mapping[str, int], *, by_year: bool) -> Mapping[str, int]:
+    """Return the counts of all spans from the first month ("2012-03") to the last."""
+    if not counted:
+        return {}
+    first, last = min(counted), max(counted)
+    length = 4 if by_year else 7
+    texts = Counter[str]()
+    for month, number in counted.items():
+        texts[month[:length]] += number
+    every = (
+        f"{year:04}-{month:02}"
+        for year in range(_year(first), _year(last) + 1)
+        for month in range(1, 13)
+    )
+    names = dict.fromkeys(month[:length] for month in every if first <= month <= last)
+    return {name: texts[name] for name in names}
 
 
 def _name(hit: FindHit, *, by_year: bool) -> str:
     return day_of(hit.created_at)[: 4 if by_year else 7]
 
 
-def _year(hit: FindHit) -> int:
-    return hit.created_at.astimezone(UTC).year
+def _year(month: str) -> int:
+    return int(month[:4])

@@ -29,4 +29,4 @@ SELECT substr(cfgname, 10) FROM pg_catalog.pg_ts_config
  WHERE cfgname LIKE 'presagio\_%' ORDER BY 1
 
 -- name: span
-SELECT min(created_at) AS oldest, max(created_at) AS newest FROM document WHERE corpus_id = $1
+SELECT min(created_at) AS oldest, max(created_at) AS newest FROM {document}

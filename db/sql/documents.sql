@@ -1,7 +1,7 @@
 -- name: outdated
 SELECT s.external_id
   FROM unnest($2::text[], $3::bigint[]) AS s (external_id, digest)
-  LEFT JOIN document d ON d.corpus_id = $1 AND d.external_id = s.external_id
+  LEFT JOIN {document} d ON d.corpus_id = $1 AND d.external_id = s.external_id
  WHERE d.digest IS DISTINCT FROM s.digest
 
 -- name: lock
@@ -15,6 +15,8 @@ CREATE TEMPORARY TABLE staging (
     tags text[], mentions text[], engagement integer, flags integer, meta text
 ) ON COMMIT DROP
 
+-- Written through the table of all corpora, whose triggers keep the statistics. The corpus stands
+-- in the text, for the planner to leave the others alone.
 -- name: update
 UPDATE document d
    SET text = s.text, search_text = s.search_text, created_at = s.created_at,
@@ -24,25 +26,25 @@ UPDATE document d
        mentions = s.mentions, engagement = s.engagement, flags = s.flags,
        meta = s.meta::jsonb, context = NULL, context_search_text = NULL
   FROM staging s
- WHERE d.corpus_id = $1 AND d.external_id = s.external_id AND d.digest <> s.digest
+ WHERE d.corpus_id = {corpus} AND d.external_id = s.external_id AND d.digest <> s.digest
 
 -- name: insert
 INSERT INTO document
        (corpus_id, external_id, text, search_text, created_at, digest, author, title, role,
         lang, language, url, reply_to, platform, thread_id, attribution, tags, mentions,
         engagement, flags, meta)
-SELECT $1, s.external_id, s.text, s.search_text, s.created_at, s.digest, s.author, s.title,
+SELECT {corpus}, s.external_id, s.text, s.search_text, s.created_at, s.digest, s.author, s.title,
        s.role, s.lang, s.language, s.url, s.reply_to, s.platform, s.thread_id, s.attribution,
        s.tags, s.mentions, s.engagement, s.flags, s.meta::jsonb
   FROM staging s
- WHERE NOT EXISTS (SELECT FROM document d
-                    WHERE d.corpus_id = $1 AND d.external_id = s.external_id)
+ WHERE NOT EXISTS (SELECT FROM {document} d
+                    WHERE d.corpus_id = {corpus} AND d.external_id = s.external_id)
 
 -- name: stitch
 UPDATE document d
-   SET context = p.text, context_search_text = p.search_text, flags = d.flags | $2
-  FROM document p
- WHERE d.corpus_id = $1 AND p.corpus_id = $1
+   SET context = p.text, context_search_text = p.search_text, flags = d.flags | $1
+  FROM {document} p
+ WHERE d.corpus_id = {corpus} AND p.corpus_id = {corpus}
    AND d.reply_to = p.external_id AND d.id <> p.id
    AND d.author IS NOT DISTINCT FROM p.author
    AND (d.context_search_text IS DISTINCT FROM p.search_text OR d.context IS DISTINCT FROM p.text)

@@ -137,5 +137,5 @@ SELECT t.place, u.lexeme, cardinality(u.positions) AS frequency,
 -- name: described
 SELECT id, external_id, text, context, created_at, author, url, lang, flags, length,
        {bm25} AS bm25, ARRAY[{frequencies}]::integer[] AS frequencies
-  FROM {table}
+  FROM {document}
  WHERE id = ANY ($4::bigint[])

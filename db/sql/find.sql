@@ -1,4 +1,4 @@
--- Braces name the table, an expression made of counted placeholders, or a parameter: see
+-- Braces name the table of a corpus, an expression made of counted placeholders, or a parameter: see
 -- db/find_statement.py. Every value is bound.
 
 -- name: read
@@ -41,7 +41,7 @@ SELECT counts.matching, counts.passing, best.bm25, {columns}
   FROM (SELECT count(*) AS matching, count(*) FILTER (WHERE passes) AS passing
           FROM matching) counts
   LEFT JOIN best ON true
-  LEFT JOIN {table} d ON d.corpus_id = {corpus} AND d.id = best.id
+  LEFT JOIN {document} d ON d.corpus_id = {corpus} AND d.id = best.id
  ORDER BY round(best.bm25 * 1e9::float8) DESC, d.created_at, d.id
 
 -- name: best_by_words
@@ -60,7 +60,7 @@ UNION
 
 -- name: branch
 SELECT id, created_at, engagement, {score} AS bm25, ({passes}) AS passes
-  FROM {table}
+  FROM {document}
  WHERE {condition} AND tsv @@ {any}
    -- Each text as its own language reads the query; NULL where all languages read the same.
    AND ({queries}::tsquery[] IS NULL
@@ -70,21 +70,31 @@ SELECT id, created_at, engagement, {score} AS bm25, ({passes}) AS passes
 -- Visits every row that the filters leave to visit: to know which those are is worth a plan.
 SET LOCAL plan_cache_mode = force_custom_plan
 
+-- name: allowed
+SELECT id, created_at FROM {document}
+ WHERE ({passes})
+   AND ({queries}::tsquery[] IS NULL
+        OR NOT coalesce(
+            tsv @@ ({queries})[array_position({query_languages}::text[], language)], false))
+
 -- name: newest
-WITH passing AS MATERIALIZED (
-    SELECT id, created_at FROM {table}
-     WHERE ({passes})
-       AND ({queries}::tsquery[] IS NULL
-            OR NOT coalesce(
-                tsv @@ ({queries})[array_position({query_languages}::text[], language)], false))
-), best AS (
+WITH passing AS MATERIALIZED ({allowed}), best AS (
     SELECT id FROM passing ORDER BY created_at DESC, id DESC LIMIT {limit}
 )
 SELECT NULL::bigint AS matching, counts.passing, 0::float8 AS bm25, {columns}
   FROM (SELECT count(*) AS passing FROM passing) counts
   LEFT JOIN best ON true
-  LEFT JOIN {table} d ON d.corpus_id = {corpus} AND d.id = best.id
+  LEFT JOIN {document} d ON d.corpus_id = {corpus} AND d.id = best.id
  ORDER BY d.created_at DESC, d.id DESC
+
+-- name: matching
+SELECT created_at FROM ({branches}) AS found WHERE passes
+
+-- name: months
+SELECT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM') AS month, count(*) AS documents
+  FROM ({found}) AS found
+ GROUP BY 1
+ ORDER BY 1
 
 -- name: columns
 d.id, d.external_id, d.text, d.context, d.created_at, d.author, d.url, d.lang, d.flags, d.length,
@@ -105,6 +115,6 @@ CASE WHEN d.context_search_text IS NOT NULL THEN ARRAY(
 SELECT post.external_id AS post, c.external_id, c.text, c.created_at, c.author, c.url, c.engagement
   FROM unnest($2::text[]) AS post (external_id)
  CROSS JOIN LATERAL (
-    SELECT external_id, text, created_at, author, url, engagement FROM document
+    SELECT external_id, text, created_at, author, url, engagement FROM {document}
      WHERE corpus_id = $1 AND reply_to = post.external_id
      ORDER BY engagement DESC, created_at, id LIMIT $3) c

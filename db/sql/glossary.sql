@@ -69,6 +69,6 @@ DELETE FROM rejected_alias r
  WHERE ($1::integer IS NULL OR r.corpus_id = $1) AND (r.first, r.second) = (p.first, p.second)
 
 -- name: sample
-SELECT text FROM document
+SELECT text FROM {document}
  WHERE corpus_id = $1 AND id % $2::bigint = 0
  ORDER BY id LIMIT $3

@@ -1,11 +1,14 @@
 -- name: extensions
 SELECT extname FROM pg_catalog.pg_extension WHERE extname = ANY ($1::text[])
 
+-- name: there
+SELECT to_regclass($1) IS NOT NULL
+
 -- name: recount
 WITH counted AS (
     SELECT u.lexeme COLLATE "C" AS lexeme, count(*) AS document_frequency,
            max(cardinality(u.positions)) AS max_tf
-      FROM document d, unnest(d.tsv) AS u
+      FROM {document} d, unnest(d.tsv) AS u
      WHERE d.corpus_id = $1
      GROUP BY 1
 ), kept AS (
@@ -13,9 +16,9 @@ WITH counted AS (
      WHERE corpus_id = $1 AND document_frequency <> 0
 ), totals AS (
     SELECT count(*) AS documents, coalesce(sum(length), 0)::bigint AS tokens
-      FROM document WHERE corpus_id = $1
+      FROM {document} WHERE corpus_id = $1
 ), languages AS (
-    SELECT language, count(*) AS documents FROM document WHERE corpus_id = $1 GROUP BY 1
+    SELECT language, count(*) AS documents FROM {document} WHERE corpus_id = $1 GROUP BY 1
 )
 SELECT t.documents, t.tokens, c.documents AS kept_documents, c.tokens AS kept_tokens,
        -- The kept max_tf is an upper bound; retrieval is exact as long as it is not too low.

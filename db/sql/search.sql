@@ -16,7 +16,7 @@ SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity
 
 -- name: share
 EXPLAIN (FORMAT JSON)
-SELECT FROM document
+SELECT FROM {document}
  WHERE corpus_id = $1
    AND ($2::timestamptz IS NULL OR created_at < $2)
    AND ($3::timestamptz IS NULL OR created_at >= $3)

@@ -114,7 +114,7 @@ def _candidate(subscription: Subscription, find: Find, memory: _Memory) -> Chose
         return unwanted
     if memory.knows_story(find):
         return Rejected.STORY_POSTED
-    reason = Rejected.NOTHING_FOUND
+    reason = _nothing(subscription, find)
     for index, hit in enumerate(find.prophecy.hits):
         weakness = _weakness(subscription, find, hit)
         if weakness is None and not memory.knows_text(find, hit):
@@ -123,6 +123,12 @@ def _candidate(subscription: Subscription, find: Find, memory: _Memory) -> Chose
         if index == 0 or weakness is None:
             reason = weakness or Rejected.TEXT_POSTED
     return reason
+
+
+def _nothing(subscription: Subscription, find: Find) -> Rejected:
+    """Return what there is to say of a find without hits."""
+    weakness = next((_weakness(subscription, find, hit) for hit in find.prophecy.near[:1]), None)
+    return weakness or Rejected.NOTHING_FOUND
 
 
 def _weakness(subscription: Subscription, find: Find, hit: Hit) -> Rejected | None:

@@ -75,6 +75,7 @@ def make_prophecy(
     verdict: Verdict = JUDGED,
     notice: str | None = None,
     headline: Headline | None = None,
+    near: tuple[Hit, ...] = (),
 ) -> Prophecy:
     asked = Headline(text=text, original=text if original is None else original, date=date)
     return Prophecy(
@@ -86,6 +87,7 @@ def make_prophecy(
         verdict=verdict,
         coverage=0.61,
         notice=notice,
+        near=near,
     )
 
 
@@ -97,20 +99,26 @@ class StandInEngine:
     """
 
     found: int = 5
+    near: int = 0
     parts: Mapping[str, float | None] | None = None
     verdict: Verdict = JUDGED
     errors: dict[str, Exception] = field(default_factory=dict)
     gate: asyncio.Event | None = None  # answers wait for it
     calls: list[tuple[str, str, int, datetime]] = field(default_factory=list)
+    dates: list[datetime | None] = field(default_factory=list)  # of the headlines
 
     async def __call__(
         self, headline: Headline, *, corpus: str, limit: int, now: datetime
     ) -> Prophecy:
         self.calls.append((headline.text, corpus, limit, now))
+        self.dates.append(headline.date)
         if self.gate:
             await self.gate.wait()
         for word, error in self.errors.items():
             if word in headline.text:
                 raise error
         hits = [make_hit(rank, parts=self.parts) for rank in range(1, min(self.found, limit) + 1)]
-        return make_prophecy(*hits, verdict=self.verdict, headline=headline)
+        weak = {"judgment": 2 / 6, "lexical": 0.4, "age": 0.9}
+        ranks = range(len(hits) + 1, len(hits) + self.near + 1)
+        near = tuple(make_hit(rank, parts=weak) for rank in ranks)
+        return make_prophecy(*hits, verdict=self.verdict, headline=headline, near=near)

@@ -28,7 +28,7 @@ def test_the_manual_holds_what_is_read_from_it() -> None:
     web = WebSettings()
     assert f"http://{web.host}:{web.port}/" in MANUAL
     assert f"ask {web.requests_per_minute} times a minute, and {web.answers_per_minute}" in MANUAL
-    assert f"Of more than {MOST} the best {MOST} are shown." in MANUAL
+    assert f"of more than {MOST} the best {MOST} are listed" in MANUAL
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -368,8 +368,10 @@ class PausedDocuments(Documents):
         self.reached, self.go_on = asyncio.Event(), asyncio.Event()
         self.process = 0
 
-    async def _run(self, connection: Connection, name: str, *arguments: object) -> int:
-        count = await super()._run(connection, name, *arguments)
+    async def _run(
+        self, connection: Connection, name: str, corpus: Corpus, *arguments: object
+    ) -> int:
+        count = await super()._run(connection, name, corpus, *arguments)
         self.process = connection.get_server_pid()
         self.reached.set()
         await self.go_on.wait()

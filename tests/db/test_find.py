@@ -1,6 +1,7 @@
 """The dialect finds what a scan finds, ranks by exact BM25, and says why."""
 
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -223,21 +224,27 @@ async def test_random_queries_find_what_a_scan_finds(database: Database, corpus:
     chance = random.Random(7)
     words = "wall walls the great casas china people street of país state-run -wall -china -the"
     more = 'OR OR "great wall" "the wall" -"wall of" is:repost -has:media before:2010-02 lang:es'
-    asked = 0
+    asked, counted = 0, Counter[Plan]()
     for _ in range(150):
         query = parse_query(" ".join(chance.choices(f"{words} {more}".split(), k=4)))
         texts = [searchable(unit.text) for unit in units(query)]
         plan = wanted(query, where.languages, await index.read(where, texts), where.documents)
+        expected = await matching(database, where, rows, query)
+        if plan.plan is not Plan.NOTHING:
+            required = conditions(query.filters)
+            months = await index.months(where, plan.by_language, required, plan=plan.plan)
+            assert months == Counter(row.moment[:7] for row in rows if row.id in expected)
+            counted[plan.plan] += 1
         if plan.plan is not Plan.RANKED:
             continue
         asked += 1
         found = await index.ranked(
             where, plan.by_language, plan.terms, conditions(query.filters), 1000
         )
-        expected = await matching(database, where, rows, query)
         assert {one.candidate.id for one in found.documents} == expected, str(query)
         assert found.passing == len(expected)
     assert asked > 100
+    assert set(counted) == {Plan.RANKED, Plan.NEWEST}
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])

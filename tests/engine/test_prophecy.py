@@ -148,9 +148,10 @@ async def test_unjudged_it_answers_from_words_and_says_so() -> None:
 
 
 async def test_the_judge_decides_the_order() -> None:
-    judge = StandInJudge({3: 6, 1: 2, 4: 0, 6: 0})
+    judge = StandInJudge({3: 6, 1: 3, 4: 2, 6: 0})
     prophecy = await ask(judge=judge)
     assert ids(prophecy) == [3, 1]
+    assert [hit.candidate.id for hit in prophecy.near] == [4]
     assert prophecy.judged
     assert prophecy.notice is None
     assert prophecy.verdict.usage == Usage(prompt_tokens=10)

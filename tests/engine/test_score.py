@@ -52,14 +52,17 @@ def hits(
     limit: int = 10,
     profile: Profile | None = None,
 ) -> list[Hit]:
-    scorer = Scorer(
+    return scorer(profile, terms).hits(candidates, judgments or {}, limit)
+
+
+def scorer(profile: Profile | None = None, terms: Sequence[Term] = TERMS) -> Scorer:
+    return Scorer(
         profile=profile or Profile(),
         terms=terms,
         documents=DOCUMENTS,
         average_length=AVERAGE,
         asked_at=NOW,
     )
-    return scorer.hits(candidates, judgments or {}, limit)
 
 
 def ids(found_hits: Sequence[Hit]) -> list[int]:
@@ -189,19 +192,36 @@ def test_the_parts_and_factors_are_in_the_receipt() -> None:
 def test_the_judged_come_first_whatever_the_words_say() -> None:
     weak = found(1, {1: 1}, length=40, days=1)
     strong = found(2, {0: 1, 1: 1, 2: 1}, days=3000)
-    assert ids(hits([strong, weak], {1: 1})) == [1, 2]
+    assert ids(hits([strong, weak], {1: 3})) == [1, 2]
     assert ids(hits([strong, weak])) == [2, 1]
 
 
 def test_what_was_judged_as_nothing_is_no_hit() -> None:
     everything = {0: 1, 1: 1, 2: 1}
-    assert ids(hits([found(1, everything), found(2, everything)], {1: 0, 2: 1})) == [2]
+    assert ids(hits([found(1, everything), found(2, everything)], {1: 0, 2: 3})) == [2]
 
 
 def test_the_judgment_that_is_enough_is_set() -> None:
     candidates = [found(score, {0: 1}) for score in range(7)]
     judgments = {score: score for score in range(7)}
     assert ids(hits(candidates, judgments, profile=Profile(minimum_judgment=4))) == [6, 5, 4]
+
+
+def test_what_was_judged_as_little_is_near_and_as_nothing_is_not() -> None:
+    candidates = [found(score, {0: 1}) for score in range(8)]
+    judgments = {score: score for score in range(7)}
+    found_hits, near = scorer().hits_and_near(candidates, judgments, 2)
+    assert (ids(found_hits), ids(near)) == ([6, 5], [2, 1])
+    assert [hit.rank for hit in (*found_hits, *near)] == [1, 2, 3, 4]
+    found_hits, near = scorer().hits_and_near(candidates[:3], judgments, 1)
+    assert (ids(found_hits), ids(near), near[0].rank) == ([], [2], 1)
+
+
+def test_nothing_is_near_where_every_judgment_is_enough_or_none_was_made() -> None:
+    candidates = [found(score, {0: 1}) for score in range(7)]
+    judgments = {score: score for score in range(7)}
+    assert scorer(Profile(minimum_judgment=1)).hits_and_near(candidates, judgments, 9)[1] == []
+    assert scorer().hits_and_near(candidates, {}, 9)[1] == []
 
 
 def test_unjudged_it_takes_some_of_the_headlines_words() -> None:
@@ -267,7 +287,7 @@ def test_scores_are_shares_in_an_order_that_the_input_does_not_change(
         assert all(a >= b - 1e-9 for a, b in pairwise(of_kind))
 
 
-@given(st.integers(1, 5), st.integers(0, 3))
+@given(st.integers(3, 5), st.integers(0, 3))
 def test_a_better_judgment_never_lowers_the_score(judgment: int, words: int) -> None:
     one = found(1, dict.fromkeys(range(words), 1))
     [worse], [better] = hits([one], {1: judgment}), hits([one], {1: judgment + 1})

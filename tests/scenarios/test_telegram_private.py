@@ -1,5 +1,7 @@
 """One person and the bot in a private chat."""
 
+from datetime import UTC, datetime
+
 from tests.scenarios.stage import HEADLINE, Stage
 
 
@@ -53,6 +55,17 @@ async def test_a_forwarded_post_and_a_photos_caption_are_headlines(bot: Stage) -
     assert "mark my words" in (await forwarded.answer()).text
     photo = await alice.sends_photo(chat, caption=HEADLINE, origin=channel)
     assert "mark my words" in (await photo.answer()).text
+
+
+async def test_a_forwarded_post_is_answered_as_of_the_day_it_was_written(bot: Stage) -> None:
+    alice, channel = bot.telegram.user("Alice"), bot.telegram.channel("News")
+    chat = bot.telegram.private_chat(alice)
+    new_year = int(datetime(2012, 1, 1, tzinfo=UTC).timestamp())
+    forwarded = await alice.forwards(chat, HEADLINE, origin=channel, date=new_year)
+    answer = (await forwarded.answer()).text
+    assert "The headline is of January 1, 2012." in answer
+    assert "1 year before" in answer
+    assert answer.count("2012") == 1, "no tweet is younger than the news"
 
 
 async def test_what_has_no_words_is_left_alone(bot: Stage) -> None:

@@ -112,6 +112,39 @@ async def test_finding_nothing_has_no_buttons(bot: Bot) -> None:
     assert (await bot.say("/more")).text == "That is all I found."
 
 
+async def test_what_is_near_is_shown_to_whoever_asks(bot: Bot) -> None:
+    bot.engine.found, bot.engine.near = 0, 5
+    reply = await bot.say("Coffee prices soar")
+    assert (reply.text, reply.hits) == ("Nothing foretold this.", ())
+    assert [[button.label for button in row] for row in reply.buttons] == [["Nearest"]]
+    near = await bot.say("/more")
+    assert (near.text, ranks(near)) == ("Nothing foretold this. Nearest:", [1, 2, 3])
+    named = [[(action.name, action.value) for action in row] for row in actions(near)]
+    assert named == [[("more", "6"), ("why", "3")]]
+    assert "judgment 0.33" in ((await bot.say("/why 1")).text or "")
+    assert "judgment 0.33" in ((await bot.press(near, "why")).text or "")
+    assert (await bot.say("/picture")).text == "Nothing foretold this."
+    assert ranks(await bot.say("/more")) == [4, 5]
+    assert (await bot.say("/more")).text == "That is all I found."
+    assert ranks(await bot.press(reply, "more")) == [1, 2, 3]
+
+
+async def test_what_is_near_follows_the_last_hit_on_a_page_of_its_own(bot: Bot) -> None:
+    bot.engine.found, bot.engine.near = 4, 2
+    await bot.say("Coffee prices soar")
+    last = await bot.say("/more")
+    assert (last.text, ranks(last)) == (None, [4])
+    assert last.buttons[-1][0].label == "Nearest"
+    near = await bot.press(last, "more")
+    assert (near.text, ranks(near)) == ("Nearest:", [5, 6])
+
+
+async def test_nobody_who_did_not_ask_hears_what_is_near(bot: Bot) -> None:
+    bot.engine.found, bot.engine.near = 0, 5
+    await bot.set_up(listening=Listening.ALL, threshold=0)
+    assert await bot.hear(event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)) is None
+
+
 @pytest.mark.parametrize("command", ["/more", "/why", "/why 1", "/picture"])
 async def test_there_must_be_an_answer_to_ask_about(bot: Bot, command: str) -> None:
     assert (await bot.say(command)).text == "Send me a headline first."
@@ -148,6 +181,35 @@ async def test_a_page_gives_headline_and_date(bot: Bot) -> None:
     async with bot_on(bot.turns._database, read_headline=fetched) as reader:
         reply = await reader.say("https://news.example/a")
         assert (reply.headline, reply.hits[0].age) == ("Coffee prices soar", "2 years before")
+
+
+async def test_a_headline_is_as_old_as_the_message_it_stands_in(bot: Bot) -> None:
+    written = datetime(2018, 12, 3, 9, tzinfo=UTC)
+    reply = await bot.say("Coffee prices soar", written_at=written)
+    assert bot.engine.dates == [written]
+    assert reply.hits[0].age == "4 years before"
+    assert reply.notice == "The headline is of December 3, 2018."
+    assert "December 3, 2018" in ((await bot.say("/more")).notice or "")
+
+
+@pytest.mark.parametrize("hours", [1, -1000])
+async def test_a_headline_of_today_or_of_the_future_is_of_today(bot: Bot, hours: int) -> None:
+    reply = await bot.say("Coffee prices soar", written_at=NOW - timedelta(hours=hours))
+    (date,) = bot.engine.dates
+    assert date
+    assert (date <= NOW, date.date()) == (True, NOW.date())
+    assert reply.notice is None
+
+
+async def test_a_page_knows_better_than_the_message_when_it_was_written(bot: Bot) -> None:
+    date = datetime(2016, 5, 1, tzinfo=UTC)
+
+    async def fetched(text: str, *, now: datetime) -> Headline:
+        return Headline(text="Coffee prices soar", original=text, date=date)
+
+    async with bot_on(bot.turns._database, read_headline=fetched) as reader:
+        await reader.say("https://news.example/a", written_at=NOW - timedelta(days=9))
+        assert reader.engine.dates == [date]
 
 
 async def test_a_page_that_cannot_be_had_is_said(bot: Bot) -> None:

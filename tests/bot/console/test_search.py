@@ -28,6 +28,7 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "usage": (dict, type(None)),
     "notice": (str, type(None)),
     "hits": list,
+    "near": list,
 }
 HIT_FIELDS: dict[str, type | tuple[type, ...]] = {
     "rank": int,
@@ -47,7 +48,7 @@ HIT_FIELDS: dict[str, type | tuple[type, ...]] = {
 def assert_contract(found: dict[str, Any]) -> None:
     for name, kind in FIELDS.items():
         assert isinstance(found[name], kind), name
-    for hit in found["hits"]:
+    for hit in (*found["hits"], *found["near"]):
         for name, kind in HIT_FIELDS.items():
             assert isinstance(hit[name], kind), name
         assert set(hit["parts"]) == {"judgment", "lexical", "age", "semantic"}
@@ -264,11 +265,25 @@ class TestModel:
 
         model.script = [scoring(graded)]
         found = (await search(HEADLINE, "--json", "--limit", "50")).json
-        assert {hit["parts"]["judgment"] for hit in found["hits"]} == {0.8333, 0.3333}
-        monkeypatch.setenv("PRESAGIO_SEARCH__MINIMUM_JUDGMENT", "3")
-        found = (await search(HEADLINE, "--json", "--limit", "50")).json
+        assert_contract(found)
         assert {hit["parts"]["judgment"] for hit in found["hits"]} == {0.8333}
         assert all("sideways" in hit["text"] for hit in found["hits"])
+        assert {hit["parts"]["judgment"] for hit in found["near"]} == {0.3333}
+        assert all("canal" in hit["text"] for hit in found["near"])
+        monkeypatch.setenv("PRESAGIO_SEARCH__MINIMUM_JUDGMENT", "1")
+        found = (await search(HEADLINE, "--json", "--limit", "50")).json
+        assert {hit["parts"]["judgment"] for hit in found["hits"]} == {0.8333, 0.3333}
+        assert found["near"] == []
+
+    async def test_that_sees_little_leaves_what_is_nearest_under_its_own_name(
+        self, model: ModelServer
+    ) -> None:
+        model.script = [scoring(lambda _headline, _candidate: 2)]
+        done = await search(HEADLINE)
+        assert done.code == 0
+        said, _, listed = done.out.partition("Nothing foretold this. Nearest:")
+        assert FIRST not in said
+        assert FIRST in listed
 
     async def test_that_obeys_a_tweet_gives_away_no_more_than_that_tweet(
         self, model: ModelServer, tmp_path: Path

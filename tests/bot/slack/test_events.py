@@ -1,6 +1,7 @@
 """Slack's payloads as requests."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -152,3 +153,41 @@ async def test_a_shortcut_reads_what_a_message_shares() -> None:
     request = await read_shortcut(body, MYSELF, now=NOW)
     assert request is not None
     assert (request.text, request.place.thread) == ("/prophecy Coffee", "1.1")
+
+
+SHARED = {"is_share": True, "ts": "1543827600.000100", "text": "Coffee &amp; tea"}
+OF_2018 = datetime(2018, 12, 3, 9, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["", "<@UBOT>", " <@UBOT> "])
+async def test_a_shared_message_is_as_old_as_its_original(text: str) -> None:
+    event = {**SAID, "text": text, "attachments": [{"ts": "1"}, SHARED]}
+    request = await read_message(event, {}, MYSELF, now=NOW)
+    assert request
+    assert request.text == "Coffee & tea"
+    assert request.written_at == OF_2018 + timedelta(microseconds=100)
+
+
+async def test_words_of_ones_own_beside_a_shared_message_are_of_now() -> None:
+    request = await read_message({**SAID, "attachments": [SHARED]}, {}, MYSELF, now=NOW)
+    assert request
+    assert (request.text, request.written_at) == ("Coffee", None)
+
+
+@pytest.mark.parametrize("ts", [1543827600, "1543827600"])
+async def test_the_shortcut_asks_about_the_time_of_its_message(ts: object) -> None:
+    for message in ({"text": "Coffee", "ts": ts}, {"attachments": [{**SHARED, "ts": ts}]}):
+        body = {
+            "channel": {"id": "C1"}, "user": {"id": "U1"}, "trigger_id": "t", "message": message,
+        }  # fmt: skip
+        request = await read_shortcut(body, MYSELF, now=NOW)
+        assert request
+        assert request.written_at == OF_2018
+
+
+@pytest.mark.parametrize("ts", [None, "", "soon", "nan", "inf", "1e300", -1e300, []])
+async def test_a_shared_message_without_a_time_is_of_now(ts: object) -> None:
+    event = {**SAID, "text": "", "attachments": [{"text": "Coffee", "ts": ts}]}
+    request = await read_message(event, {}, MYSELF, now=NOW)
+    assert request
+    assert (request.text, request.written_at) == ("Coffee", None)

@@ -122,6 +122,40 @@ def test_what_says_nothing_to_anybody_is_no_request(fields: dict[str, Any]) -> N
     assert read(**fields) is None
 
 
+OF_2018 = 1543827600
+ORIGIN = {"type": "hidden_user", "date": OF_2018, "sender_user_name": "Somebody"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "written_at"),
+    [
+        ({"text": "It rains"}, None),
+        ({"text": "It rains", "forward_origin": ORIGIN}, OF_2018),
+        ({"caption": "It rains", "forward_origin": ORIGIN}, OF_2018),
+        ({"text": "@presagio_bot", "reply_to_message": {"text": "It rains"}}, 7),
+        (
+            {
+                "text": "@presagio_bot",
+                "reply_to_message": {"text": "It rains", "forward_origin": ORIGIN},
+            },
+            OF_2018,
+        ),
+        # What is asked of an answer is asked now.
+        ({"text": "@presagio_bot It rains", "reply_to_message": {"text": "Oh"}}, None),
+    ],
+)
+def test_a_text_is_as_old_as_where_it_was_first_written(
+    fields: dict[str, Any], written_at: int | None
+) -> None:
+    if answered := fields.get("reply_to_message"):
+        about = {"message_id": 4, "date": 7, "chat": GROUP, "from": ALICE}
+        fields = fields | {"reply_to_message": about | answered}
+    request = read(**fields)
+    assert request
+    expected = None if written_at is None else datetime.fromtimestamp(written_at, UTC)
+    assert request.written_at == expected
+
+
 @pytest.mark.parametrize(("topic", "thread"), [(True, "9"), (False, None)])
 def test_only_topics_are_threads(topic: bool, thread: str | None) -> None:
     request = read(text="It rains", message_thread_id=9, is_topic_message=topic)

@@ -8,8 +8,10 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from db.pool import Database
+from engine.types import Document
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.db.corpus import document, load
+from tests.fakes.model import ModelServer, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS
 
 HEADLINE_AND_DATE = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
@@ -21,7 +23,7 @@ def read(answered: httpx.Response) -> LexborHTMLParser:
     return LexborHTMLParser(answered.text)
 
 
-def one(page: LexborHTMLParser, selector: str) -> LexborNode:
+def one(page: LexborHTMLParser | LexborNode, selector: str) -> LexborNode:
     """Return the first node of a kind, which there must be."""
     found = page.css_first(selector)
     assert found is not None, selector
@@ -81,6 +83,18 @@ class TestProphecy:
         assert texts(page, ".nothing") == [
             "No results, nothing spooky: no old tweet shares a word with this."
         ]
+
+    async def test_what_is_near_is_folded_away(self, coffee_url: str) -> None:
+        async with ModelServer([scoring(lambda _headline, _candidate: 2)]) as model:
+            environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+            async with web_stage(environ) as stage:
+                page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
+                picture = await stage.get("/picture.png", **HEADLINE_AND_DATE)
+        assert texts(page, ".nothing") == ["Nothing foretold this."]
+        assert texts(page, "details.near:not([open]) > summary") == ["Nearest:"]
+        assert len(page.css("details.near .card")) == 3
+        assert not page.css("form.vote, meta[property='og:image']")
+        assert picture.status_code == 404
 
     async def test_without_a_headline_the_page_begins_anew(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="  ")
@@ -150,6 +164,45 @@ class TestTimeline:
         assert texts(page, ".spans li") == [
             "2010-01 1", "2010-02 1", "2010-03 0", "2010-04 0", "2010-05 1"
         ]  # fmt: skip
+
+    async def test_all_texts_are_counted_though_only_the_best_are_listed(
+        self, database_url: str
+    ) -> None:
+        number = itertools.count()
+
+        def said(year: int, texts: int, extra: int) -> list[Document]:
+            """Texts of a year that have little in common; the longer ones are ranked lower."""
+            made = []
+            for _ in range(texts):
+                own = next(number)
+                words = " ".join(f"w{own}x{place}" for place in range(extra))
+                made.append(document(str(own), f"coffee {words}", day=365.25 * (year - 2010) + 9))
+            return made
+
+        database = await Database.open(database_url)
+        parts = [said(2012, 230, 12), said(2016, 20, 4), said(2020, 180, 3), said(2021, 40, 6)]
+        await load(database, "demo", list(itertools.chain(*parts)))
+        async with database.connection() as connection:
+            counted = await connection.fetch(
+                "SELECT extract(year FROM created_at AT TIME ZONE 'UTC')::integer AS year,"
+                " count(*) AS texts FROM document WHERE text LIKE 'coffee%' GROUP BY 1"
+            )
+        await database.close()
+        async with web_stage({"DATABASE_URL": database_url}) as stage:
+            page = read(await stage.get("/timeline", q="coffee"))
+            none = read(await stage.get("/timeline", q="coffee in:nowhere"))
+        counts = {row["year"]: row["texts"] for row in counted}
+        drawn = [f"{year} {counts.get(year, 0)}" for year in range(2012, 2022)]
+        assert texts(page, ".spans li") == drawn
+        widths = {
+            span.text().split()[0]: int(str(one(span, "rect.fill").attributes["width"]))
+            for span in page.css(".spans li")
+        }
+        assert (widths["2012"], widths["2020"], widths["2013"]) == (100, round(18000 / 230), 0)
+        assert texts(page, ".summary") == ["470 texts say that; the best 300 are listed."]
+        assert texts(page, "#texts") == ["The best texts, oldest first"]
+        assert len(page.css(".entries li")) == 300
+        assert texts(none, ".spans li") == []
 
     async def test_the_dialect_is_understood(self, coffee_web: WebStage) -> None:
         page = read(await coffee_web.get("/timeline", q='"harvest moon" -coffee'))

@@ -52,6 +52,13 @@ def test_nothing_found_is_a_reason() -> None:
     assert reason(find(1)) is Rejected.NOTHING_FOUND
 
 
+def test_what_is_only_near_is_never_posted() -> None:
+    found = find(1)
+    found = replace(found, prophecy=replace(found.prophecy, near=(hit("weak", judgment=2),)))
+    assert reason(found) is Rejected.BELOW_THRESHOLD
+    assert reason(found, chat=subscribed(threshold=1)) is Rejected.NOTHING_FOUND
+
+
 def test_a_filter_is_a_reason() -> None:
     assert reason(find(1, hit()), chat=subscribed(must=("opera",))) is Unwanted.WORD_MISSING
 

@@ -43,6 +43,7 @@ class Message:
     thread_ts: str | None = None
     metadata: Json | None = None
     files: list[Json] = field(default_factory=list)
+    attachments: list[Json] = field(default_factory=list)
     subtype: str = ""
     ephemeral_to: Person | None = None
     edited: Json | None = None

@@ -25,6 +25,7 @@ def message_json(message: Message, *, with_metadata: bool = False) -> Json:
         "thread_ts": message.thread_ts,
         "blocks": message.blocks,
         "files": message.files,
+        "attachments": message.attachments,
         "edited": message.edited,
         "metadata": message.metadata if with_metadata else None,
         "reactions": reactions,

@@ -33,6 +33,7 @@ class User(Person):
         thread: Message | None = None,
         raw: bool = False,
         files: list[Json] | None = None,
+        attachments: list[Json] | None = None,
     ) -> Message:
         """A message, in a thread if one is given; with files its subtype is file_share."""
         wire = text if raw else typed(text)
@@ -43,6 +44,7 @@ class User(Person):
             blocks=[] if self.bot_id else rich_text(wire, self.server.workspace.fresh_id("b")),
             thread_ts=thread.root_ts if thread else None,
             files=files,
+            attachments=attachments,
             subtype="file_share" if files else "",
         )
         await self.server.all_begun()
@@ -57,6 +59,19 @@ class User(Person):
     async def shares_file(self, channel: Channel, name: str, text: str = "") -> Message:
         file = {"id": self.server.workspace.fresh_id("F"), "name": name, "title": name}
         return await self.says(channel, text, files=[file])
+
+    async def shares_message(
+        self, channel: Channel, shared: str, *, ts: str, text: str = ""
+    ) -> Message:
+        """Share what somebody wrote elsewhere at `ts`, with words of one's own or without."""
+        attachment = {
+            "is_msg_unfurl": True,
+            "is_share": True,
+            "ts": ts,
+            "text": shared,
+            "fallback": shared,
+        }
+        return await self.says(channel, text, attachments=[attachment])
 
     async def edits(self, message: Message, text: str, *, raw: bool = False) -> None:
         wire = text if raw else typed(text)

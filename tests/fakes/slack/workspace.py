@@ -70,6 +70,7 @@ class Workspace:
         thread_ts: str | None = None,
         metadata: Json | None = None,
         files: list[Json] | None = None,
+        attachments: list[Json] | None = None,
         subtype: str = "",
         ephemeral_to: Person | None = None,
     ) -> Message:
@@ -83,6 +84,7 @@ class Workspace:
             thread_ts=thread_ts,
             metadata=metadata,
             files=files or [],
+            attachments=attachments or [],
             subtype=subtype,
             ephemeral_to=ephemeral_to,
         )

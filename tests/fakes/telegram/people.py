@@ -87,10 +87,19 @@ class User:
         return self.world.tell(message)
 
     async def forwards(
-        self, chat: Chat, text: str, *, origin: "User | Chat | str", thread: Topic | None = None
+        self,
+        chat: Chat,
+        text: str,
+        *,
+        origin: "User | Chat | str",
+        thread: Topic | None = None,
+        date: int | None = None,
     ) -> Message:
-        """Forward a text of a user, of a channel or group, or of somebody who hides (a name)."""
-        extra = _forwarded(origin, self.world.now())
+        """Forward a text of a user, of a channel or group, or of somebody who hides (a name).
+
+        It was written yesterday, unless `date` (Unix time) says otherwise.
+        """
+        extra = _forwarded(origin, self.world.now(), date)
         return self.world.tell(
             self.world.write(chat, text, sender=self, thread=thread, extra=extra)
         )
@@ -128,8 +137,8 @@ class User:
         self.world.change_bot(self.world.chats[self.id], "member", self)
 
 
-def _forwarded(origin: "User | Chat | str", now: int) -> Mapping[str, Any]:
-    date = now - 86_400
+def _forwarded(origin: "User | Chat | str", now: int, date: int | None = None) -> Mapping[str, Any]:
+    date = now - 86_400 if date is None else date
     if isinstance(origin, str):
         return {"forward_origin": {"type": "hidden_user", "date": date, "sender_user_name": origin}}
     if isinstance(origin, User):
