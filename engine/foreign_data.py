@@ -51,7 +51,8 @@ def _require_shallow(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, _LOADER):
         if isinstance(event, yaml.AliasEvent):
-            raise InputError(f"line {event.start_mark.line + 1} has an alias: write its text out")
+            line = event.start_mark.line + 1 if event.start_mark else 1
+            raise InputError(f"line {line} has an alias: write its text out")
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):

@@ -16,8 +16,11 @@ _LONGEST = 100_000  # characters
 
 def split_front_matter(text: str) -> tuple[dict[str, object], str]:
     """Return the fields, by their names in lower case, and the text below. Raises RecordError."""
-    for pattern, read, name in ((_YAML, read_yaml, "YAML"), (_TOML, read_toml, "TOML")):
-        if found := pattern.match(text):
+    for match, read, name in (
+        (_YAML.match, read_yaml, "YAML"),
+        (_TOML.match, read_toml, "TOML"),
+    ):
+        if found := match(text):
             if len(found[1]) > _LONGEST:
                 raise RecordError(f"the front matter is longer than {_LONGEST:,} characters")
             fields = mapping(_read(read, found[1], name))
