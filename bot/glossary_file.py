@@ -80,8 +80,8 @@ def _yaml_rows(text: str) -> list[object]:
         read_ = read_yaml(text)
     except InputError as exc:
         raise InputError(f"The file is no valid YAML: {exc.message}.") from exc
-    groups = read_.get("groups") if isinstance(read_, dict) else None
-    if not isinstance(groups, list) or set(read_) != {"groups"}:
+    groups = read_.get("groups") if isinstance(read_, dict) and len(read_) == 1 else None
+    if not isinstance(groups, list):
         raise InputError('The file holds no list "groups" and nothing else.')
     return groups
 

@@ -162,13 +162,14 @@ def _one(op: Any, value: Any) -> str:
     if op is sre.LITERAL:
         return chr(value)
     if op is sre.NOT_LITERAL:
-        return next(sign for sign in "a-" if ord(sign) != value)
+        return "-" if value == ord("a") else "a"
     if op is sre.ANY:
         return "a"
     if op is sre.IN:
         return _members(value)[0]
     if op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
-        return _sample(value[2]) * max(1, min(value[0], 200))
+        times: int = max(1, min(value[0], 200))
+        return _sample(value[2]) * times
     if op is sre.SUBPATTERN:
         return _sample(value[3])
     if op is sre.ATOMIC_GROUP:
@@ -197,7 +198,7 @@ def _holds(allowed: Any, sign: str) -> bool:
 
 def _in(op: Any, value: Any, sign: str) -> bool:
     if op is sre.LITERAL:
-        return ord(sign) == value
+        return bool(ord(sign) == value)
     if op is sre.RANGE:
         return bool(value[0] <= ord(sign) <= value[1])
     if op is sre.CATEGORY:
