@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 # Two cores are the smallest machine this is meant for.
 JOBS   ?= 2
 
-.PHONY: demo test check format words bench setup clean
+.PHONY: demo test test-slow check format words bench setup clean
 
 setup: $(READY)
 
@@ -20,6 +20,10 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered
+
+# The properties on other examples each time, and more of them; a failure says how to repeat it.
+test-slow: $(READY)
+	PRESAGIO_TEST_PROPERTIES=random $(BIN)/python -m pytest -n $(JOBS) -m hypothesis
 
 check: $(READY)
 	$(BIN)/ruff format --check .

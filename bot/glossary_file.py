@@ -74,16 +74,14 @@ def _plain(entry: Entry) -> dict[str, object]:
 
 
 def _yaml_rows(text: str) -> list[object]:
-    import yaml  # noqa: PLC0415 - few commands need it
+    from engine.foreign_data import read_yaml  # noqa: PLC0415 - few commands need it
 
     try:
-        read_ = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as exc:
-        where = getattr(exc, "problem_mark", None)
-        line = f" in line {where.line + 1}" if where else ""
-        raise InputError(f"The file is no YAML{line}.") from exc
-    groups = read_.get("groups") if isinstance(read_, dict) else None
-    if not isinstance(groups, list) or set(read_) != {"groups"}:
+        read_ = read_yaml(text)
+    except InputError as exc:
+        raise InputError(f"The file is no valid YAML: {exc.message}.") from exc
+    groups = read_.get("groups") if isinstance(read_, dict) and len(read_) == 1 else None
+    if not isinstance(groups, list):
         raise InputError('The file holds no list "groups" and nothing else.')
     return groups
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 _BRACKETS = re.compile(r"[\[［【]([^\[\]［］【】]{0,200})[\]］】]")
 _CITATION = re.compile(
-    r"[\s^#]*(?:(?:source|passage|fuente|pasaje|doc)\w?\W*)?\d+(?:\s*(?:[-–,;&\s]|and|y)\s*\d+)*\s*"
-    r"(?:†\w*)?",
+    r"[\s^#]*(?:(?:source|passage|fuente|pasaje|doc)\w?\W*)?\d++(?:\s*+(?:[-–,;&]|and|y)?+\s*+\d++)*+"
+    r"\s*+(?:†\w*)?",
     re.IGNORECASE,
 )
 _NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")

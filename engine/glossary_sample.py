@@ -10,9 +10,11 @@ from engine.glossary_terms import Dictionary, protected
 
 _LEAST = 3  # times; what is said less often has no alias worth a question
 _SHORTEST = 3  # letters
-_LINK = re.compile(r"https?://\S+|[@#]\w+|\S*\.\w+/\S*")
+_LINK = re.compile(r"https?://\S+|[@#]\w+")
+_TOKEN = re.compile(r"\S+")
+_HOST = re.compile(r"\.\w+/")  # in a token that is an address: pic.twitter.com/x
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_NAME = re.compile(r"[A-Z][\w-]+(?: [A-Z][\w-]+)+")
+_NAME = re.compile(r"(?<![\w-])[A-Z][\w-]++(?: [A-Z][\w-]++)++")
 _NAME_LENGTHS = (2, 3)  # words
 _SENTENCE = re.compile(r"[.!?:;\n]+")
 
@@ -33,7 +35,7 @@ def frequent_terms(texts: Iterable[str], is_word: Dictionary, *, least: int = _L
 
 
 def _terms(text: str) -> Iterator[str]:
-    for sentence in _SENTENCE.split(_LINK.sub(" ", text)):
+    for sentence in _SENTENCE.split(_without_links(text)):
         if sentence.isupper():
             continue  # capitals tell nothing here
         for word in _WORD.findall(sentence):
@@ -41,6 +43,11 @@ def _terms(text: str) -> Iterator[str]:
                 yield word
         for name in _NAME.findall(sentence):
             yield from _parts(name.split())
+
+
+def _without_links(text: str) -> str:
+    words = _TOKEN.sub(lambda token: " " if _HOST.search(token[0]) else token[0], text)
+    return _LINK.sub(" ", words)
 
 
 def _parts(words: Sequence[str]) -> Iterator[str]:

@@ -19,7 +19,7 @@ _LABEL = re.compile(
     r"analysis|último momento|urgente|en vivo|opinión|análisis|exclusivo|video|vídeo)\s*[:|–—]\s*",
     re.IGNORECASE,
 )
-_SUFFIX = re.compile(r"\s+(?P<mark>[|·•»]|[-–—]{1,2})\s+(?P<source>[^|·•»]{2,40})$")
+_SUFFIX = re.compile(r"(?<!\s)\s+(?P<mark>[|·•»]|[-–—]{1,2})\s+(?P<source>[^|·•»]{2,40})$")
 # Words that names of news outlets are made of, in English and Spanish.
 _OUTLET = re.compile(
     r"\b(?:news|noticias|times|post|journal|press|reuters|bbc|cnn|npr|ap|afp|efe|abc|cbs|nbc|msnbc|"

@@ -25,7 +25,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _HOST = re.compile(rf"(?<=\w)([{_DOTS}])(?=[^\W\d_]{{2,}})")
-_BEFORE_STOP = re.compile(r"\s+([.,;:!?])(?=\s|$)")
+_BEFORE_STOP = re.compile(r" ([.,;:!?])(?=\s|$)")
 
 
 def without_markup(text: str) -> str:

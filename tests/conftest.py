@@ -26,9 +26,11 @@ _OURS = re.compile(r"PRESAGIO_.*|DATABASE_URL|OPENROUTER_API_KEY|.*_TOKEN|.*_SEC
 _SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-# Time limits a test example would make tests depend on how busy the machine is.
-hypothesis.settings.register_profile("project", deadline=None)
-hypothesis.settings.load_profile("project")
+# Time limits a test example would make tests depend on how busy the machine is. The same examples
+# each time: a first run is green or red for everybody. `make test-slow` looks for new ones.
+hypothesis.settings.register_profile("project", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("random", deadline=None, max_examples=500)
+hypothesis.settings.load_profile(os.environ.get("PRESAGIO_TEST_PROPERTIES", "project"))
 
 _RUN = pytest.StashKey[Path]()
 _RUN_FOLDER = "PRESAGIO_TEST_RUN_FOLDER"

@@ -143,11 +143,13 @@ def _headline(sketch: _Sketch, card: Card, height: float) -> float:
 
 def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
     """Place who wrote it, and the marks at the other end of the row; return where it ends."""
-    left, top = inner.left + _AVATAR + 18, inner.top
+    left, top = inner.left, inner.top
     name, handle = (card.author, card.handle) if card.author.strip() else (card.handle, "")
     if not (name.strip() or card.marks):
         return top
-    _initial(sketch, name, Box(inner.left, top, inner.left + _AVATAR, top + _AVATAR).facing(turned))
+    circle = Box(left, top, left + _AVATAR, top + _AVATAR).facing(turned)
+    if _initial(sketch, name, circle):
+        left += _AVATAR + 18
     right = _marks(sketch, card, inner, turned) - 16
     second = sketch.fit_line(handle, theme.HANDLE, right - left)
     middle = top + (31 if second.lines else _AVATAR)
@@ -163,12 +165,17 @@ def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
     return top + _AVATAR + 14
 
 
-def _initial(sketch: _Sketch, name: str, circle: Box) -> None:
-    """Place the first letter of a name in a circle, as a picture of its owner."""
+def _initial(sketch: _Sketch, name: str, circle: Box) -> bool:
+    """Place the first letter of a name in a circle, as a picture of its owner; else its first
+    digit or sign. Return False, with nothing placed, where there is none that can be drawn."""
+    signs = clean_line(name, _LONGEST_LINE).removeprefix("@").strip()
+    first = next(filter(str.isalpha, signs), None) or next(filter(str.isdigit, signs), signs[:1])
+    letter = sketch.fit_line(first.upper(), theme.INITIAL, _AVATAR)
+    if not letter.width:
+        return False
     sketch.plates.append(Plate(circle, theme.AVATAR, _AVATAR / 2))
-    letters = (character for character in clean_line(name, _LONGEST_LINE) if character.isalpha())
-    letter = sketch.fit_line(next(letters, "").upper(), theme.INITIAL, _AVATAR)
     sketch.place(letter, circle, theme.ACCENT, "centre")
+    return True
 
 
 def _marks(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:

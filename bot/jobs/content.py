@@ -46,6 +46,7 @@ class Picture:
     story: NamedStory
     until: datetime  # what the age of the hit counts up to
     hit: Hit
+    corpus: str = ""  # of the hit; pictures that were written down before had none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,12 @@ def post_of(chosen: tuple[Chosen, ...], day: date | None) -> Post:
 
 def picture_of(chosen: Chosen) -> Picture:
     """Return the picture that goes with a post whose best find this is."""
-    return Picture(story=_named(chosen), until=chosen.find.story.published, hit=chosen.hit)
+    return Picture(
+        story=_named(chosen),
+        until=chosen.find.story.published,
+        hit=chosen.hit,
+        corpus=chosen.find.corpus,
+    )
 
 
 def _named(chosen: Chosen) -> NamedStory:

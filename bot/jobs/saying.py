@@ -47,7 +47,14 @@ async def _post(content: Post, delivery: Delivery, answers: Answers, words: Word
 
 
 async def _picture(content: Picture, words: Words) -> Reply:
-    card = hit_card(content.hit, content.story.title, content.until, content.until, words)
+    card = hit_card(
+        content.hit,
+        content.story.title,
+        content.until,
+        content.until,
+        words,
+        corpus=content.corpus,
+    )
     picture = await asyncio.to_thread(draw_card, card)
     return Reply(words=words, text=content.hit.candidate.url, picture=picture)
 

@@ -7,15 +7,15 @@ from pydantic import AfterValidator, Field
 
 from bot.settings.section import Section
 
-_NAMED = re.compile(r"\s*(.*\S)\s*=\s*(0|1|[01]?\.\d+)\s*")
+_WORTH = re.compile(r"0|1|[01]?\.\d+")
 
 
 def named_worth(entry: str) -> tuple[str, float] | None:
     """Return the name, in lower case, and the worth of "example.org = 0.9"; None for others."""
-    found = _NAMED.fullmatch(entry)
-    if not found or float(found[2]) > 1:
+    name, _, worth = (part.strip() for part in entry.rpartition("="))
+    if not name or not _WORTH.fullmatch(worth) or float(worth) > 1:
         return None
-    return found[1].casefold().removeprefix("@").removeprefix("www."), float(found[2])
+    return name.casefold().removeprefix("@").removeprefix("www."), float(worth)
 
 
 def _authority(entry: str) -> str:

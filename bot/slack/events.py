@@ -15,9 +15,9 @@ Payload = Mapping[str, Any]
 
 # What a subtype may be and still be a person's message.
 _SPOKEN = {None, "thread_broadcast", "file_share", "me_message"}
-_LINK = re.compile(r"<(https?://[^|>]+)(?:\|[^>]*)?>")
-_NAMED = re.compile(r"<[@#!][^|>]*\|([^>]*)>")
-_UNNAMED = re.compile(r"<[@#!][^>]*>")
+_LINK = re.compile(r"<(https?://[^|<>]+)(?:\|[^<>]*)?>")
+_NAMED = re.compile(r"<[@#!][^|<>]*\|([^<>]*)>")
+_UNNAMED = re.compile(r"<[@#!][^<>]*>")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 

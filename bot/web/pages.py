@@ -119,7 +119,14 @@ async def _picture(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respon
     prophecy = await answered(desk, asked)
     if not prophecy.hits:
         raise Refusal(HTTPStatus.NOT_FOUND, "Nothing foretold this.")
-    card = hit_card(prophecy.hits[0], prophecy.headline.text, asked.date, desk.now(), visitor.words)
+    card = hit_card(
+        prophecy.hits[0],
+        prophecy.headline.text,
+        asked.date,
+        desk.now(),
+        visitor.words,
+        corpus=prophecy.corpus,
+    )
     picture = await asyncio.to_thread(draw_card, card)
     keep = {"Cache-Control": f"public, max-age={_PICTURE_SECONDS}"}
     return Response(picture, media_type="image/png", headers=keep)

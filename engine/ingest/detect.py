@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from io import BufferedReader, BytesIO
 from types import TracebackType
 from typing import IO, Self
@@ -67,7 +67,7 @@ class RecordStream:
         self.name, self.format, self.kinds = source.name, reader.name, reader.kinds
         self.total_bytes = source.total_bytes(names)
         self._source = source
-        self._records = reader.records(source, names, defaults)
+        self._records = _read(source, reader, names, defaults)
         if defaults.only_mine:
             self._records = own_words(self._records, reader, defaults.author)
 
@@ -122,6 +122,16 @@ def open_source(
         raise
 
 
+def _read(
+    source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
+) -> Generator[SourceRecord | Reject]:
+    """Yield the records of the named files, and what was missed for being refused."""
+    yield from source.missed()
+    if names:
+        yield from reader.records(source, names, defaults)
+        yield from source.missed()
+
+
 def _choose(source: Source, wanted: Reader | None) -> tuple[Reader, Sequence[str]]:
     names = source.names()
     if source.packed:
@@ -138,9 +148,11 @@ def _choose(source: Source, wanted: Reader | None) -> tuple[Reader, Sequence[str
 def _choose_members(
     source: Source, names: Sequence[str], wanted: Reader | None
 ) -> tuple[Reader, Sequence[str]]:
+    refused = source.refused()
     for reader in (wanted,) if wanted else READERS.values():
-        if members := reader.members(names):
-            return reader, members
+        if reader.members([*names, *refused]):
+            source.miss(reader.members(refused))
+            return reader, reader.members(names)
     raise InputError(
         f"{source.name} holds no tweets (no data/tweets.js, data/tweet.js or data/js/tweets/)"
         " and no other export that is known.",

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from engine.errors import InputError
-from engine.ingest.streams import Counted, Readable, damaged, unreadable
+from engine.ingest.streams import Counted, Readable, damaged, regular_file, unreadable
 
 STANDARD_INPUT = "standard input"
+_NO_FILE = "not a regular file"
 LARGEST_MEMBER = 4 << 30  # bytes that a zip member may unpack to
 
 
@@ -23,6 +24,13 @@ class Files(Protocol):
 
     def holds(self, name: str) -> bool:
         """Tell whether there is a file of that name, listed or not."""
+
+    def refusal(self, name: str) -> str | None:
+        """Return why a file that is there is not read, None for one that is.
+
+        What a folder or zip brings along may have been made by strangers: a link in it must not
+        lead to what they cannot see, nor to a device that never ends.
+        """
 
     def size(self, name: str) -> int | None:
         """Return the number of bytes that reading the file will count, if known."""
@@ -38,7 +46,10 @@ class Files(Protocol):
 
 
 class FolderFiles:
-    """The files of a folder, or one of them (`only`) and what lies beside it."""
+    """The files of a folder, or one of them (`only`) and what lies beside it.
+
+    The one was named by a person, and may be a link to anywhere.
+    """
 
     def __init__(self, root: Path, only: str | None = None) -> None:
         self._root, self._only = root, only
@@ -60,7 +71,27 @@ class FolderFiles:
             yield from ((place / name).as_posix() for name in files)
 
     def holds(self, name: str) -> bool:
-        return (self._root / name).is_file()
+        return os.path.lexists(self._root / name)
+
+    def refusal(self, name: str) -> str | None:
+        return self._placed(name)[1]
+
+    def _placed(self, name: str) -> tuple[Path, str | None]:
+        """Return where the file itself lies, behind links, and why it is not read."""
+        path = self._root / name
+        if name == self._only:
+            return path.resolve(), None
+        try:
+            kind = path.lstat().st_mode
+        except OSError:
+            return path, None  # opening it will say why
+        if not stat.S_ISLNK(kind):
+            return path, None if stat.S_ISREG(kind) else _NO_FILE
+        try:
+            target, root = path.resolve(strict=True), self._root.resolve()
+            return target, _link_refusal(target, root)
+        except (OSError, RuntimeError):  # RuntimeError: links in a circle
+            return path, "a link that leads nowhere"
 
     def size(self, name: str) -> int | None:
         try:
@@ -76,10 +107,22 @@ class FolderFiles:
             return None
 
     def open(self, name: str) -> Readable:
-        return (self._root / name).open("rb", buffering=0)
+        place, reason = self._placed(name)
+        if reason:
+            raise InputError(f"{self._root / name} is {reason}.", fix="Take it out of the folder.")
+        return regular_file(place, follow=False)
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def _link_refusal(target: Path, root: Path) -> str | None:
+    """Return why a link in the folder `root` that leads to `target` is not followed."""
+    if not target.is_relative_to(root):
+        return "a link that leaves the folder"
+    if any(part.startswith(".") for part in target.relative_to(root).parts):
+        return "a link to what is hidden"  # .git/config, .env
+    return None if target.is_file() else _NO_FILE
 
 
 class ZipFiles:
@@ -99,6 +142,12 @@ class ZipFiles:
 
     def holds(self, name: str) -> bool:
         return name in self._zip.NameToInfo
+
+    def refusal(self, name: str) -> str | None:
+        kind = stat.S_IFMT(self._zip.getinfo(name).external_attr >> 16)
+        if kind == stat.S_IFLNK:
+            return "a link"
+        return None if kind in (0, stat.S_IFREG) else _NO_FILE
 
     def size(self, name: str) -> int | None:
         return self._zip.getinfo(name).file_size
@@ -136,6 +185,9 @@ class OneStream:
 
     def holds(self, name: str) -> bool:
         return name == STANDARD_INPUT
+
+    def refusal(self, name: str) -> str | None:  # noqa: ARG002 - the protocol's signature
+        return None
 
     def size(self, name: str) -> int | None:  # noqa: ARG002 - the protocol's signature
         return None

@@ -1,12 +1,11 @@
 """The front matter of a Markdown file: YAML between `---`, or TOML between `+++`."""
 
 import re
-import tomllib
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time
 
-import yaml
-
-from engine.errors import RecordError
+from engine.errors import InputError, RecordError
+from engine.foreign_data import read_toml, read_yaml
 from engine.ingest.dates import written_at, zoned_or_utc
 from engine.ingest.fields import mapping
 
@@ -17,11 +16,14 @@ _LONGEST = 100_000  # characters
 
 def split_front_matter(text: str) -> tuple[dict[str, object], str]:
     """Return the fields, by their names in lower case, and the text below. Raises RecordError."""
-    for pattern, read in ((_YAML, _yaml), (_TOML, _toml)):
-        if found := pattern.match(text):
+    for match, read, name in (
+        (_YAML.match, read_yaml, "YAML"),
+        (_TOML.match, read_toml, "TOML"),
+    ):
+        if found := match(text):
             if len(found[1]) > _LONGEST:
                 raise RecordError(f"the front matter is longer than {_LONGEST:,} characters")
-            fields = mapping(read(found[1]))
+            fields = mapping(_read(read, found[1], name))
             return {str(name).lower(): value for name, value in fields.items()}, text[found.end() :]
     return {}, text
 
@@ -45,19 +47,8 @@ def names(value: object) -> tuple[str, ...]:
     return tuple(text for item in items if (text := str(item).strip()))
 
 
-def _yaml(text: str) -> object:
+def _read(read: Callable[[str], object], text: str, name: str) -> object:
     try:
-        return yaml.load(text, yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader)  # noqa: S506 - both loaders are the safe one
-    except (yaml.YAMLError, ValueError, RecursionError) as exc:  # ValueError: a month 13
-        raise RecordError(f"the front matter is no valid YAML: {_first_line(exc)}") from exc
-
-
-def _toml(text: str) -> object:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as exc:
-        raise RecordError(f"the front matter is no valid TOML: {_first_line(exc)}") from exc
-
-
-def _first_line(exc: Exception) -> str:
-    return str(exc).partition("\n")[0]
+        return read(text)
+    except InputError as exc:
+        raise RecordError(f"the front matter is no valid {name}: {exc.message}") from exc

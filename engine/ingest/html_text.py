@@ -16,8 +16,8 @@ _NAMES = frozenset(("mention", "hashtag"))  # classes of links that a text shows
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
 # Between blocks; no line of text holds them. Where several meet, they part but once.
 _LINE, _PARAGRAPH = "\x00", "\x01"
-_PARTED = re.compile("[ \\t\x00\x01]*[\x00\x01][ \\t\x00\x01]*")
-_AROUND_BREAKS = re.compile(r"[ \t]*\n[ \t]*")
+_PARTED = re.compile("(?:(?<![ \\t])[ \\t]++)?[\x00\x01][ \\t\x00\x01]*+")
+_AROUND_BREAKS = re.compile(r"(?:(?<![ \t])[ \t]++)?\n[ \t]*+")
 _TOO_MANY_BREAKS = re.compile(r"\n{3,}")
 
 

@@ -21,7 +21,7 @@ from engine.types import Kind
 LARGEST_FILE = 4_000_000  # bytes
 _DATES = ("date", "published", "created", "publishdate", "pubdate")
 _NAMED_DATE = re.compile(r"(\d{4}-\d\d-\d\d)[-_ ]?(.*)", re.DOTALL)
-_HEADING = re.compile(r"\s*#[ \t]+([^\n]+?)[ \t#]*(?:\n|\Z)")
+_HEADING = re.compile(r"\s*#[ \t]+([^\n]*)(?:\n|\Z)")
 
 
 class MarkdownReader:
@@ -98,10 +98,11 @@ def _record(
 def _title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tuple[str, str]:
     """Return the title, and the text without a heading that says the same."""
     heading = _HEADING.match(text)
+    said = heading[1].rstrip(" \t#") if heading else ""
     named = string(fields.get("title"))
-    if heading and named in (None, heading[1]):
+    if heading and said and named in (None, said):
         rest = text[heading.end() :].strip()
-        return heading[1], rest or heading[1]
+        return said, rest or said
     dated = _NAMED_DATE.fullmatch(path.stem)
     return named or (dated[2] if dated else "") or path.stem, text.strip()
 

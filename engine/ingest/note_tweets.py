@@ -20,7 +20,7 @@ _SHORTEST_BEGINNING = 40  # characters that must agree
 _ADDRESSED = re.compile(r"(?:@\w+\s+)*")
 _LONGEST_CUT = 2_000  # characters
 _SHORT_LINK = re.compile(r"https?://t\.co/\w+")
-_CUT_END = re.compile(r"…?(?:\s*https?://t\.co/\w+)*\s*$")
+_CUT_END = re.compile(r"(?:…|(?<!\s))(?:\s*+https?://t\.co/\w++)*+\s*+$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from engine.types import Flag
 
 # Part of every digest: raise it when the same record would become another document, so that a
 # file that was ingested before is stored anew.
-NORMALISER_VERSION = 1
+NORMALISER_VERSION = 2
 
 _LONGEST_ID = 200
 _ROUNDED = re.compile(r"\d(?:[.,]\d+)?[eE]\+?\d+")

@@ -9,11 +9,14 @@ from typing import IO
 
 from engine.errors import InputError
 from engine.ingest.files import STANDARD_INPUT, Files, FolderFiles, OneStream, ZipFiles
+from engine.ingest.records import Reject
 from engine.ingest.streams import (
     HEAD,
     Counted,
     buffered,
     closed_on_error,
+    not_a_file,
+    regular_file,
     rewound,
     unpacked,
     unreadable,
@@ -32,10 +35,27 @@ class Source:
         self.name, self.packed, self.bytes_read = name, packed, 0
         self._files = files
         self._looked_at: dict[str, io.BufferedReader] = {}
+        self._missed: list[Reject] = []
 
     def names(self) -> Sequence[str]:
-        """Return the names of the files that may hold records."""
-        return self._files.names()
+        """Return the names of the files that may hold records and may be read."""
+        return [name for name in self._files.names() if not self._files.refusal(name)]
+
+    def refused(self) -> Sequence[str]:
+        """Return the names of the files that are there and not read; see Files.refusal."""
+        return [name for name in self._files.names() if self._files.refusal(name)]
+
+    def miss(self, names: Sequence[str]) -> None:
+        """Note that refused files are missed; `missed` tells of them."""
+        for name in names:
+            reason = self._files.refusal(name) or "changed while it was read"
+            label = self.label(name) if self.packed else str(PurePath(self.name).with_name(name))
+            self._missed.append(Reject(file=label, line=1, reason=reason))
+
+    def missed(self) -> Sequence[Reject]:
+        """Return the files that would have been read but are refused, each once."""
+        told, self._missed = self._missed, []
+        return told
 
     def total_bytes(self, names: Sequence[str]) -> int | None:
         """Return how far `bytes_read` will go, or None where that is unknown."""
@@ -59,7 +79,12 @@ class Source:
     def beside(self, name: str, companion: str) -> str | None:
         """Return the name of the file `companion` in the folder of `name`, if there is one."""
         found = str(PurePosixPath(name).parent / companion)
-        return found if self._files.holds(found) else None
+        if not self._files.holds(found):
+            return None
+        if self._files.refusal(found):
+            self.miss([found])
+            return None
+        return found
 
     def head(self, name: str) -> bytes:
         """Return the first bytes (at most 1 MiB, unpacked) without using them up.
@@ -107,7 +132,9 @@ def source_at(where: str, stdin: IO[bytes]) -> Source:
     try:
         if path.is_dir():
             return Source(where, FolderFiles(path), packed=True)
-        if stat.S_ISREG(path.stat().st_mode) and _begins_like_zip(path):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise not_a_file(where)
+        if _begins_like_zip(path):
             return Source(where, ZipFiles(path), packed=True)
     except OSError as exc:
         raise unreadable(where, exc) from exc
@@ -117,5 +144,5 @@ def source_at(where: str, stdin: IO[bytes]) -> Source:
 
 
 def _begins_like_zip(path: Path) -> bool:
-    with path.open("rb") as file:
+    with regular_file(path, follow=True) as file:
         return file.read(4) in _ZIP

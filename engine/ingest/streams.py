@@ -2,10 +2,13 @@
 
 import gzip
 import io
+import os
+import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import InputError
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 BUFFER = 1 << 18  # bytes
 HEAD = 1 << 20  # bytes looked at to recognise a format
 _GZIP = b"\x1f\x8b"
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has neither
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # to open a pipe waits for its writer
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile)
 
 
@@ -106,6 +111,19 @@ def closed_on_error(stream: Readable) -> Iterator[None]:
         raise
 
 
+def regular_file(path: Path, *, follow: bool) -> io.FileIO:
+    """Open a regular file, and nothing else: a pipe or a device may never end.
+
+    With `follow` false a link is refused as well. Raises OSError, InputError.
+    """
+    extra = _NO_WAIT | (0 if follow else _NO_LINK)
+    file = io.FileIO(path, opener=lambda name, flags: os.open(name, flags | extra))
+    with closed_on_error(file):
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise not_a_file(str(path))
+    return file
+
+
 def buffered(raw: io.RawIOBase) -> io.BufferedReader:
     """Return `raw` behind a buffer that makes line reading fast."""
     return io.BufferedReader(raw, BUFFER)
@@ -129,6 +147,14 @@ def unpacked(name: str, stream: io.BufferedReader) -> io.BufferedReader:
 def damaged(name: str) -> InputError:
     """Return the error for a compressed file that cannot be unpacked to its end."""
     return InputError(f"{name} is damaged or cut off.", fix="Get or make the file again.")
+
+
+def not_a_file(name: str) -> InputError:
+    """Return the error for a pipe, a device or a socket."""
+    return InputError(
+        f"{name} is neither a regular file nor a folder.",
+        fix="Send a stream to standard input, and give - for it.",
+    )
 
 
 def unreadable(name: str, exc: OSError) -> InputError:

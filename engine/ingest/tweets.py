@@ -10,7 +10,7 @@ from engine.ingest.records import Post
 from engine.types import Flag
 
 _STATUS_LINK = re.compile(r"https?://(?:\w+\.)?(?:twitter|x)\.com/\w+/status/\d+", re.IGNORECASE)
-_DEVICE = re.compile(r">([^<]*)<")
+_DEVICE = re.compile(r">([^<>]*)<")
 
 
 def tweet_id(tweet: Mapping[str, object]) -> object:

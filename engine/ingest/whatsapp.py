@@ -31,7 +31,7 @@ _LEFT_OUT = re.compile(
     r"|[^\n]{0,40}\b(?:omitted|omitid[oa]|ocultad[oa]|weggelassen|omess[oa]|omise?)\.?",
     re.IGNORECASE,
 )
-_EDITED = re.compile("\\s+\u200e<[^<>:\n]+>$")
+_EDITED = re.compile("(?<!\\s)\\s+\u200e<[^<>:\n]+>$")
 _TITLE = re.compile(
     r"(?:whatsapp[ -]chat (?:with|mit|-) |chat de whatsapp con )?(.+)", re.IGNORECASE
 )

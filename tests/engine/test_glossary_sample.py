@@ -25,7 +25,12 @@ def test_what_is_said_seldom_is_left_out() -> None:
 
 def test_protected_terms_links_handles_and_short_words_are_left_out() -> None:
     texts = ["FBI Obama camelCase snake_case @rates #rates https://x.io/rates is Barack Obama"] * 3
+    texts += ["https://rates (x.io/rates) reserve.example/rates@rates @rates.io/rates"] * 3
     assert terms(*texts) == []
+
+
+def test_words_parted_by_a_slash_are_no_link() -> None:
+    assert sorted(terms(*["rates/reserve/rise"] * 3)) == ["rates", "reserve", "rise"]
 
 
 def test_a_sentence_in_capitals_tells_nothing() -> None:

@@ -64,6 +64,21 @@ def test_letters_are_dark_and_the_lead_time_is_the_accent() -> None:
     assert {theme.INK, theme.ACCENT, theme.ON_ACCENT, theme.QUIET, theme.CARD} <= colours
 
 
+@pytest.mark.parametrize(
+    "name", ["demo", "@ana", "@__", "1984", "🔥", "", " ", "\u200b", "\U0010ffff"]
+)
+def test_no_picture_is_headed_by_an_empty_circle(name: str) -> None:
+    image = draw(replace(FULL, author=name, handle=""))
+    pink = ImageChops.difference(image, Image.new("RGB", image.size, theme.AVATAR)).convert("L")
+    circle = pink.point(lambda difference: 255 if difference == 0 else 0).getbbox()
+    if circle is None:
+        assert not name.strip("\u200b\U0010ffff ")
+        return
+    left, top, right, bottom = circle
+    inside = image.crop((left + 14, top + 14, right - 14, bottom - 14))
+    assert len(inside.getcolors(1 << 20) or []) > 1
+
+
 def test_emoji_are_in_colour() -> None:
     def saturated(card: Card) -> int:
         red, _, blue = draw(card).split()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bot.card import Card, theme
 from bot.card.layout import Picture, Text, arrange
+from bot.card.wrapping import fit
 from tests.bot.card.library import shipped
 
 FULL = Card(
@@ -66,6 +67,37 @@ def test_texts_stay_within_the_margins_and_never_overlap(card: Card) -> None:
         apart_across = one[2] <= other[0] + 0.5 or other[2] <= one[0] + 0.5
         apart_down = one[3] <= other[1] + 0.5 or other[3] <= one[1] + 0.5
         assert apart_across or apart_down
+
+
+@settings(max_examples=40, deadline=None)
+@given(cards)
+def test_no_circle_is_empty(card: Card) -> None:
+    picture = arrange(card, shipped())
+    held = [text.box for text in drawn(picture)]
+    assert all(plate.box in held for plate in picture.plates if plate.colour == theme.AVATAR)
+
+
+@pytest.mark.parametrize(
+    ("author", "handle", "initial"),
+    [
+        ("Marginal Notes", "@marginalnotes", "M"),
+        ("", "@ana", "A"),
+        ("", "@1984_year", "Y"),
+        ("", "@1984", "1"),
+        ("", "@__", "_"),
+        ("🔥", "@ana", "🔥"),
+        ("\u200b", "", None),
+        ("", "", None),
+    ],
+)
+def test_the_initial_of_a_name(author: str, handle: str, initial: str | None) -> None:
+    card = replace(FULL, author=author, handle=handle)
+    picture = arrange(card, shipped())
+    circles = [plate.box for plate in picture.plates if plate.colour == theme.AVATAR]
+    shown = [text.setting for text in drawn(picture) if text.box in circles]
+    fitting = [fit(initial, theme.INITIAL, 56, 56, shipped())] if initial else []
+    assert shown == fitting
+    assert len(circles) == len(fitting)
 
 
 def test_a_full_card_shows_all_its_words() -> None:

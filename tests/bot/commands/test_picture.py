@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from bot.commands.picture import card_of
 from bot.words import words_for
 from engine.chat import Answer
@@ -18,9 +20,16 @@ def test_the_card_says_what_the_answer_said() -> None:
     answer = Answer(prophecy=prophecy, asked_at=NOW, first=0, last=3)
     card = card_of(answer, words_for("es"))
     assert (card.headline, card.headline_date) == ("Coffee prices soar", "1 de mayo de 2016")
-    assert (card.text, card.handle) == ("Coffee will be dear", "@ana")
+    assert (card.text, card.author, card.handle) == ("Coffee will be dear", "", "@ana")
     assert (card.date_text, card.lead_time_text) == ("1 de marzo de 2014", "2 años antes")
     assert card.marks == ("reenvío",)
+
+
+@pytest.mark.parametrize("author", [None, ""])
+def test_a_tweet_of_nobody_bears_the_name_of_its_corpus(author: str | None) -> None:
+    answer = Answer(prophecy=make_prophecy(make_hit(author=author)), asked_at=NOW, first=0, last=3)
+    card = card_of(answer, words_for("en"))
+    assert (card.author, card.handle) == ("demo", "")
 
 
 def test_what_is_not_known_is_left_out() -> None:

@@ -4,7 +4,6 @@ import gzip
 import io
 import os
 import random
-import threading
 import zipfile
 from pathlib import Path
 
@@ -197,16 +196,6 @@ def test_standard_input_has_no_known_length_and_stays_open() -> None:
         assert len(list(stream)) == 1
         assert (stream.total_bytes, stream.bytes_read) == (None, len(data))
     assert not stdin.closed
-
-
-def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(orjson.dumps(PLAIN),))
-    writer.start()
-    good, _ = records(pipe)
-    writer.join()
-    assert len(good) == 1
 
 
 def _open_files() -> set[str]:

@@ -1,6 +1,7 @@
 """Folders of Markdown files."""
 
 import os
+import time
 import zipfile
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from engine.errors import RecordError
 from engine.ingest.front_matter import split_front_matter
+from engine.text import shown
 from engine.types import Document
 from tests.engine.ingest.reading import documents, records
 
@@ -122,6 +124,37 @@ def test_a_bad_file_is_refused_alone(tmp_path: Path, text: str, reason: str) -> 
     assert len(rejects) == 1
     assert any(part in rejects[0].reason for part in reason.split("|"))
     assert rejects[0].file.endswith("/b.md")
+
+
+def test_a_bomb_costs_its_own_file_alone(tmp_path: Path) -> None:
+    bomb = "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n in range(1, 10))
+    (tmp_path / "a.md").write_text(ARTICLE)
+    (tmp_path / "b.md").write_text(f"---\na0: &a0 [x]\n{bomb}tags: [*a9]\n---\nx")
+    (tmp_path / "c.md").write_text(f"---\ntags: [0x{'f' * 5000}]\n---\nx")
+    stored, rejects = documents(tmp_path)
+    assert [document.external_id for document in stored] == ["a.md"]
+    assert [reject.reason for reject in rejects] == [
+        "the front matter is no valid YAML: line 2 has an alias: write its text out",
+        "the front matter is no valid YAML: a number is too large: put quotes around it",
+    ]
+
+
+def test_time_grows_no_faster_than_a_heading(tmp_path: Path) -> None:
+    heading = "a" + " \t#" * 200_000 + "x"
+    started = time.process_time()
+    document = one(tmp_path, f"# {heading} # \n\nIt is coming.")
+    assert (document.title, document.text) == (shown(heading).strip(), "It is coming.")
+    assert time.process_time() - started < 10  # about 0.1; with a quadratic pattern, hours
+
+
+@pytest.mark.parametrize("line", ["# The storm", "#\tThe storm ##  ", "  # The storm#"])
+def test_a_heading_is_the_title(tmp_path: Path, line: str) -> None:
+    document = one(tmp_path, f"{line}\nIt is coming.")
+    assert (document.title, document.text) == ("The storm", "It is coming.")
+
+
+def test_a_heading_of_nothing_is_none(tmp_path: Path) -> None:
+    assert one(tmp_path, "# #\nx", "storm.md").title == "storm"
 
 
 def test_front_matter_makes_no_objects() -> None:

@@ -1,0 +1,197 @@
+"""Links, pipes and devices in what strangers packed: told about, and neither followed nor read.
+
+A test that opened a pipe would wait for ever, so each of these ends by not doing so.
+"""
+
+import os
+import socket
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+import pytest
+
+from engine.errors import InputError
+from engine.ingest.files import FolderFiles
+from engine.ingest.sources import source_at
+from engine.ingest.streams import regular_file
+from tests.engine.ingest.reading import TWEET, documents, javascript, records
+
+NOTE = "---\ndate: 2019-05-23\n---\nIt is coming."
+SECRET = "---\ndate: 2019-05-23\n---\nOPENROUTER_API_KEY=sk-secret"
+TWEETS = javascript("window.YTD.tweets.part0", [{"tweet": TWEET}])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A clone with one good note, and a secret that lies outside."""
+    (tmp_path / "secret.md").write_text(SECRET)
+    clone = tmp_path / "clone"
+    (clone / "inner").mkdir(parents=True)
+    (clone / ".git").mkdir()
+    (clone / ".git" / "config").write_text(SECRET)
+    (clone / "good.md").write_text(NOTE)
+    return clone
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def unix_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        folder = os.open(path.parent, os.O_RDONLY)  # such an address is short
+        listening.bind(f"/proc/self/fd/{folder}/{path.name}")
+        os.close(folder)
+
+
+def link(target: str) -> Callable[[Path], None]:
+    return lambda path: path.symlink_to(target)
+
+
+LEAVES = "a link that leaves the folder"
+NOWHERE = "a link that leads nowhere"
+HIDDEN = "a link to what is hidden"
+NO_FILE = "not a regular file"
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (link("/proc/self/environ"), LEAVES),
+        (link("/dev/zero"), LEAVES),
+        (link("../secret.md"), LEAVES),
+        (link("inner/../../secret.md"), LEAVES),
+        (link("."), NO_FILE),
+        (link("inner"), NO_FILE),
+        (link("notes.md"), NOWHERE),
+        (link("missing.md"), NOWHERE),
+        (link("good.md/x"), NOWHERE),
+        (link(".git/config"), HIDDEN),
+        (fifo, NO_FILE),
+        (unix_socket, NO_FILE),
+    ],
+)
+def test_a_file_of_a_folder_is_refused_by_name(
+    folder: Path, make: Callable[[Path], None], reason: str
+) -> None:
+    make(folder / "notes.md")
+    stored, rejects = documents(folder)
+    assert [document.external_id for document in stored] == ["good.md"]
+    # A link to a folder is no file, and is passed over as such.
+    told = [] if (folder / "notes.md").is_dir() else [(f"{folder}/notes.md", reason)]
+    assert [(reject.file, reject.reason) for reject in rejects] == told
+    with pytest.raises(InputError, match=reason):
+        FolderFiles(folder).open("notes.md")
+
+
+def test_a_link_through_another_folder_is_followed_to_its_end(folder: Path) -> None:
+    (folder / "out").symlink_to("..")
+    (folder / "notes.md").symlink_to("out/secret.md")
+    (folder / "circle").symlink_to(".")
+    (folder / "again.md").symlink_to("circle/circle/good.md")
+    stored, rejects = documents(folder)
+    assert [document.external_id for document in stored] == ["again.md", "good.md"]
+    assert [reject.reason for reject in rejects] == [LEAVES]
+
+
+def test_a_linked_folder_is_not_walked(folder: Path) -> None:
+    (folder / "outside").symlink_to("..")
+    (folder / "inner" / "loop").symlink_to("..")
+    stored, rejects = documents(folder)
+    assert ([document.external_id for document in stored], rejects) == (["good.md"], [])
+
+
+def test_a_link_that_stays_in_the_folder_is_read(folder: Path) -> None:
+    (folder / "inner" / "notes.md").symlink_to("../good.md")
+    stored, rejects = documents(folder)
+    assert [document.text for document in stored] == ["It is coming."] * 2
+    assert rejects == []
+
+
+def test_what_a_person_names_may_be_a_link(folder: Path, tmp_path: Path) -> None:
+    for target in ("clone", "clone/good.md"):
+        named = tmp_path / "named"
+        named.symlink_to(target)
+        stored, rejects = documents(named)
+        assert ([document.text for document in stored], rejects) == (["It is coming."], [])
+        named.unlink()
+
+
+@pytest.mark.parametrize("make", [link("/dev/zero"), link("/dev/null"), fifo, unix_socket])
+def test_what_a_person_names_is_a_file_or_a_folder(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    make(tmp_path / "named")
+    with pytest.raises(InputError, match="neither a regular file nor a folder") as refused:
+        records(tmp_path / "named")
+    assert "give -" in (refused.value.fix or "")
+
+
+def test_a_folder_of_links_alone_says_why_nothing_is_read(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").symlink_to("/proc/self/environ")
+    stored, rejects = documents(tmp_path)
+    assert stored == []
+    assert [reject.reason for reject in rejects] == [LEAVES]
+
+
+@pytest.mark.parametrize("named", ["", "data/tweets.js"])
+def test_what_lies_beside_the_records_is_refused_too(tmp_path: Path, named: str) -> None:
+    data = tmp_path / "export" / "data"
+    data.mkdir(parents=True)
+    (data / "tweets.js").write_bytes(TWEETS)
+    (tmp_path / "account.js").write_bytes(
+        javascript("window.YTD.account.part0", [{"account": {"username": "eve"}}])
+    )
+    (data / "account.js").symlink_to("../../account.js")
+    (data / "note-tweet.js").symlink_to("/dev/zero")
+    (document,), rejects = documents(tmp_path / "export" / named)
+    assert document.author is None
+    told = sorted((reject.file, reject.reason) for reject in rejects)
+    assert told == [(f"{data}/account.js", LEAVES), (f"{data}/note-tweet.js", LEAVES)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"), [(stat.S_IFLNK, "a link"), (stat.S_IFIFO, NO_FILE), (stat.S_IFCHR, NO_FILE)]
+)
+def test_a_link_or_device_in_a_zip_is_refused_by_name(
+    tmp_path: Path, kind: int, reason: str
+) -> None:
+    entry = zipfile.ZipInfo("notes.md")
+    entry.create_system, entry.external_attr = 3, (kind | 0o777) << 16
+    with zipfile.ZipFile(tmp_path / "notes.zip", "w") as packed:
+        packed.writestr(entry, "/proc/self/environ")
+        packed.writestr("good.md", NOTE)
+        packed.mkdir("folder")
+    stored, rejects = documents(tmp_path / "notes.zip")
+    assert [document.external_id for document in stored] == ["good.md"]
+    assert [(reject.file, reject.reason) for reject in rejects] == [
+        (f"{tmp_path}/notes.zip/notes.md", reason)
+    ]
+
+
+def test_what_became_a_link_or_a_pipe_since_it_was_listed_is_not_opened(folder: Path) -> None:
+    source = source_at(str(folder), None)  # type: ignore[arg-type]  # standard input is not read
+    assert source.names() == ["good.md"]
+    (folder / "good.md").unlink()
+    (folder / "good.md").symlink_to("../secret.md")
+    with pytest.raises(InputError, match=LEAVES):
+        source.open("good.md")
+    with pytest.raises(OSError):
+        regular_file(folder / "good.md", follow=False)
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(InputError, match="neither a regular file"):
+        regular_file(folder / "pipe", follow=True)
+
+
+def test_javascript_of_an_export_is_read_where_it_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "tweets.js").write_bytes(TWEETS)
+    account = [{"account": {"username": "ana"}}]
+    (tmp_path / "data" / "account.js").write_bytes(
+        b"window.YTD.account.part0 = " + orjson.dumps(account)
+    )
+    (document,), rejects = documents(tmp_path)
+    assert (document.author, rejects) == ("ana", [])
