@@ -6,9 +6,7 @@ leaves and can take it alone was the last. The kernel drops the locks of a kille
 nothing has to be remembered about it. docs/decisions/0002-embedded-server.md gives the reasons.
 """
 
-import errno
 import logging
-import os
 import sys
 import threading
 import time
@@ -30,10 +28,13 @@ from db.cluster import (
     password_file,
     remove_unfinished,
 )
+from db.copied import refuse_copy
 from db.filelock import FileLock
 from db.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
-from db.server_settings import write_settings
-from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
+from db.rights import check_rights
+from db.server_errors import GATE_LOCK, foreign_errors
+from db.server_settings import SETTINGS_FILE, write_settings
+from engine.errors import StorageUnreachable
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class _Share:
     """This process's part in one server: locks belong to a process, its users may be several."""
 
     def __init__(self, data_dir: Path) -> None:
-        self.gate = FileLock(data_dir / "postgres.gate.lock")
+        self.gate = FileLock(data_dir / GATE_LOCK)
         self.users = FileLock(data_dir / "postgres.users.lock")
         self.count = 0
 
@@ -101,7 +102,7 @@ class EmbeddedServer:
         Raises StorageUnreachable, StorageRights, StorageFull, StorageError; nothing is then held
         and no half-made data folder is left.
         """
-        with _foreign_errors(self._data_dir):
+        with foreign_errors(self._data_dir):
             self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._data_dir = self._data_dir.resolve()
             with self._gate() as share:
@@ -118,7 +119,7 @@ class EmbeddedServer:
         if self._postmaster is None:
             return
         self._postmaster = None
-        with _foreign_errors(self._data_dir), self._gate() as share:
+        with foreign_errors(self._data_dir), self._gate() as share:
             share.count -= 1
             if share.count > 0:
                 return
@@ -192,6 +193,7 @@ class EmbeddedServer:
                 time.sleep(_POLL_SECONDS)
 
     def _start(self, share: _Share) -> None:
+        refuse_copy(self.folder)
         binaries = find_binaries()
         account = self._account()
         if account:
@@ -207,8 +209,11 @@ class EmbeddedServer:
             durable = self._extra.get("fsync") != "off"
             create(self.folder, binaries, account, durable=durable)
         check_version(self.folder, major)
+        check_rights(self.folder, account)
         trim_log(self.folder)
         write_settings(self.folder, sockets.prepare(self.folder, account), self._extra)
+        if account:  # settings that it may not read it leaves out, without a word
+            account.own(self.folder / SETTINGS_FILE)
         start(self.folder, binaries, account, progress=self._progress, seconds=START_SECONDS)
 
     def _stop(self) -> None:
@@ -220,19 +225,3 @@ class EmbeddedServer:
 
     def _account(self) -> Account | None:
         return server_account((self.folder, self._data_dir))
-
-
-@contextmanager
-def _foreign_errors(data_dir: Path) -> Iterator[None]:
-    """Map what the operating system refuses to the project's errors."""
-    try:
-        yield
-    except OSError as error:
-        where = os.fsdecode(error.filename) if error.filename else str(data_dir)
-        message = f"The database cannot use {where}: {error.strerror or error}."
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull(message, fix="Free some disk space and try again.") from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            fix = "Give this account the right to write there, or set PRESAGIO_DATA_DIR."
-            raise StorageRights(message, fix=fix) from error
-        raise StorageError(message, fix="Set PRESAGIO_DATA_DIR to a usable folder.") from error

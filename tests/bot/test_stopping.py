@@ -84,8 +84,9 @@ def script(body: str) -> "Iterator[subprocess.Popen[str]]":
         body,
     ]
     command = [sys.executable, "-c", "\n".join(lines)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes, text=True, start_new_session=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         try:
             assert process.stdout
             assert process.stdout.readline() == "ready\n"

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pwd
 import shutil
 import signal
 import stat
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +274,12 @@ class TestCrashes:
         assert gate.acquire()
         gate.release()
 
+    def test_a_server_whose_log_cannot_be_written_says_so(self, data_dir: Path) -> None:
+        (data_dir / "postgres" / "server.log").unlink()
+        (data_dir / "postgres" / "server.log").symlink_to("absent/server.log")
+        with pytest.raises(StorageUnreachable, match=r"server\.log: (Directory|No such)"):
+            careless(data_dir).acquire()
+
     async def test_a_recovery_that_takes_too_long_is_reported_and_goes_on(
         self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -344,6 +352,125 @@ def leave_pid_file(data_dir: Path, text: str) -> None:
     shutil.copystat(path.with_name("PG_VERSION"), path)
     owner = path.with_name("PG_VERSION").stat()
     os.chown(path, owner.st_uid, owner.st_gid)
+
+
+class TestCopies:
+    async def test_a_copy_of_a_running_server_is_refused_and_the_original_goes_on(
+        self, data_dir: Path, server_folder: Path
+    ) -> None:
+        copy = server_folder / "copy"
+        with careless(data_dir) as original:
+            copy_database(data_dir, copy)
+            before = sorted(each.name for each in (copy / "postgres").iterdir())
+            with pytest.raises(
+                StorageError, match=r"is a copy of .*/d/postgres, made while"
+            ) as told:
+                careless(copy).acquire()
+            assert f"rm {copy}/postgres/postmaster.pid" in str(told.value)
+            assert sorted(each.name for each in (copy / "postgres").iterdir()) == before
+            assert await ask(original.url(), "SELECT 1") == 1
+
+    async def test_a_copy_is_refused_too_once_the_original_has_stopped(
+        self, data_dir: Path, server_folder: Path
+    ) -> None:
+        copy = server_folder / "copy"
+        with careless(data_dir):
+            copy_database(data_dir, copy)
+        with pytest.raises(StorageError, match="is a copy of"):
+            careless(copy).acquire()
+        (copy / "postgres" / PID_FILE).unlink()  # as the message says
+        with careless(copy) as server:
+            assert await ask(server.url(), "SELECT 1") == 1
+
+    async def test_a_folder_that_was_moved_after_a_crash_is_served(
+        self, data_dir: Path, server_folder: Path
+    ) -> None:
+        moved = server_folder / "moved"
+        with careless(data_dir):
+            os.kill(postmaster_pid(data_dir), signal.SIGKILL)
+            await until(lambda: state(data_dir) is State.ABSENT)
+        data_dir.rename(moved)
+        with careless(data_dir), careless(moved) as server:  # a new one where the old one was
+            assert await ask(server.url(), "SELECT 1") == 1
+
+    async def test_a_server_is_shared_through_links(
+        self, data_dir: Path, server_folder: Path
+    ) -> None:
+        elsewhere, link = server_folder / "disk", server_folder / "link"
+        (data_dir / "postgres").rename(elsewhere)
+        (data_dir / "postgres").symlink_to(elsewhere)
+        link.symlink_to(data_dir)
+        with careless(data_dir), careless(link):
+            assert state(data_dir) is State.READY
+        assert state(data_dir) is State.ABSENT
+
+
+class TestOwners:
+    @root_only
+    def test_a_folder_that_root_restored_is_told_how_to_mend(
+        self, data_dir: Path, server_folder: Path
+    ) -> None:
+        restored = server_folder / "it's restored"
+        subprocess.run(["cp", "-r", data_dir, restored], check=True)
+        with pytest.raises(StorageRights, match="belongs to root, but its server runs as") as told:
+            careless(restored).acquire()
+        subprocess.run(command_of(told.value), shell=True, check=True)
+        with careless(restored):
+            assert state(restored) is State.READY
+
+    @root_only
+    async def test_what_root_writes_under_a_strict_umask_the_server_can_read(
+        self, new_dir: Path
+    ) -> None:
+        before = os.umask(0o077)
+        try:
+            with careless(new_dir) as server:
+                assert await ask(server.url(), "SHOW work_mem") == "16MB"
+        finally:
+            os.umask(before)
+
+    @root_only
+    def test_a_file_of_another_owner_is_found(self, data_dir: Path) -> None:
+        os.chown(data_dir / "postgres" / "server.log", 0, 0)
+        with pytest.raises(StorageRights, match=r"server\.log belongs to root"):
+            careless(data_dir).acquire()
+
+    @posix_only
+    def test_a_folder_that_others_may_enter_is_told_how_to_mend(self, data_dir: Path) -> None:
+        (data_dir / "postgres").chmod(0o755)
+        with pytest.raises(StorageRights, match="is open to others") as told:
+            careless(data_dir).acquire()
+        subprocess.run(command_of(told.value), shell=True, check=True)
+        with careless(data_dir):
+            assert state(data_dir) is State.READY
+
+    @root_only
+    def test_somebody_else_than_its_owner_is_told_how_to_mend(self, data_dir: Path) -> None:
+        account = pwd.getpwnam("nobody")
+        command = f"sudo chown -R nobody: {data_dir}"
+        with acting_as(account), pytest.raises(StorageRights, match=command):
+            careless(data_dir).acquire()
+        for lock in data_dir.glob("postgres.*.lock"):
+            os.chown(lock, account.pw_uid, account.pw_gid)
+        with acting_as(account), pytest.raises(StorageRights, match=command):
+            careless(data_dir).acquire()
+
+
+def command_of(error: Exception) -> str:
+    """Return the command that an error tells to run."""
+    return str(error).partition("Run: ")[2]
+
+
+@contextmanager
+def acting_as(account: pwd.struct_passwd) -> Iterator[None]:
+    """Have the rights of an ordinary account. Root alone may change back."""
+    os.setegid(account.pw_gid)
+    os.seteuid(account.pw_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
 
 
 class TestPlaces:
