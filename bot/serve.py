@@ -93,8 +93,11 @@ async def serve(
             open_works(app, feeds, posters, now=now, clock_rate=clock_rate)
         )
         jobs = Scheduler(works.jobs(), leader=leader, outcomes=works.outcomes, now=now)
+        if page:
+            page.metrics.job_ages = jobs.ages
         aside = [
             asyncio.create_task(jobs.run()),
+            asyncio.create_task(jobs.watch()),
             asyncio.create_task(_tidy(app, turns, now)),
             asyncio.create_task(tell_status(services)),
             asyncio.create_task(leave_out_what_stays()),
