@@ -14,11 +14,13 @@ from pathlib import Path
 from db.account import Account, run, spawn
 from db.binaries import Binaries
 from db.cluster import failure
+from db.orphans import end_orphans
 
 PID_FILE = "postmaster.pid"
 LOG_FILE = "server.log"
 _LOG_BYTES = 4 * 1024 * 1024
 _NOTICE_SECONDS = 3.0
+_ORPHANS_SECONDS = 2.0
 
 
 class State(Enum):
@@ -39,6 +41,11 @@ class Postmaster:
     socket_folder: str
     host: str
     status: str
+
+    @property
+    def address(self) -> tuple[str, str, int]:
+        """Where it listens."""
+        return self.socket_folder, self.host, self.port
 
     def is_of(self, folder: Path) -> bool:
         """Tell whether `folder` is the data folder it was started in."""
@@ -106,7 +113,8 @@ def start(
     Past `seconds` it is left BUSY, to go on by itself: a recovery that is cut off starts again
     from its beginning. Raises StorageUnreachable, StorageFull, StorageRights, OSError.
     """
-    deadline = time.monotonic() + seconds
+    begun = time.monotonic()
+    deadline = begun + seconds
     _forget_misleading_pid(folder)
     log = folder / LOG_FILE
     while True:
@@ -117,12 +125,14 @@ def start(
         if observe(folder)[0] is not State.ABSENT:
             return
         output = log.read_bytes()[seen:].decode(errors="replace") if log.exists() else ""
-        # The orphans of a killed server need a moment to notice and go.
+        # The orphans of a killed server need a moment to notice and go; not all of them notice.
         orphans = "shared memory block" in output and "still in use" in output
         if not orphans or time.monotonic() > deadline:
             what = "The embedded database did not start"
             # Where the log cannot be written, pg_ctl alone tells why.
             raise failure(what, output.strip() or said, fix=f"{log} tells more.")
+        if time.monotonic() > begun + _ORPHANS_SECONDS:
+            end_orphans(folder)
         time.sleep(0.2)
 
 

@@ -130,20 +130,37 @@ class EmbeddedServer:
                 finally:
                     share.users.release()
 
+    def revive(self) -> bool:
+        """Start the server again where it has died; tell whether it had.
+
+        Raises what `acquire` does, StorageUnreachable where its data or its address is gone.
+        """
+        state, found = observe(self.folder)
+        died = state is State.ABSENT or (found is not None and found.status == "stopping")
+        if died:
+            found = self._restarted()
+        if found and (died or state is State.READY) and found.address != self._held().address:
+            moved = "The database came back at another address."
+            raise StorageUnreachable(moved, fix="Start presagio again.")
+        return died
+
     def url(self, database: str = DATABASE) -> str:
         """Return the connection URL of one of the server's databases.
 
         Raises StorageUnreachable when the server is not acquired.
         """
-        postmaster = self._postmaster
-        if postmaster is None:
-            raise StorageUnreachable("The embedded database is not running.")
+        postmaster = self._held()
         if sys.platform == "win32":
             secret = quote(password_file(self.folder).read_text(), safe="")
             host = f"{postmaster.host}:{postmaster.port}"
             return f"postgresql://{SUPERUSER}:{secret}@{host}/{quote(database, safe='')}"
         place = urlencode({"host": postmaster.socket_folder, "port": postmaster.port})
         return f"postgresql://{SUPERUSER}@/{quote(database, safe='')}?{place}"
+
+    def _held(self) -> Postmaster:
+        if self._postmaster is None:
+            raise StorageUnreachable("The embedded database is not running.")
+        return self._postmaster
 
     @contextmanager
     def _gate(self) -> Iterator[_Share]:
@@ -162,11 +179,9 @@ class EmbeddedServer:
                     del _shares[self._data_dir]
 
     def _locked(self) -> StorageUnreachable:
-        return StorageUnreachable(
-            f"Another process has kept the database in {self._data_dir} locked for "
-            f"{LOCK_SECONDS:.0f} seconds.",
-            fix="End the presagio process that hangs, then try again.",
-        )
+        kept = f"Another process has kept the database in {self._data_dir} locked"
+        fix = "End the presagio process that hangs, then try again."
+        return StorageUnreachable(f"{kept} for {LOCK_SECONDS:.0f} seconds.", fix=fix)
 
     def _running(self, share: _Share) -> Postmaster:
         """Return the running server, after starting it where it does not run."""
@@ -191,6 +206,15 @@ class EmbeddedServer:
                 )
             else:
                 time.sleep(_POLL_SECONDS)
+
+    def _restarted(self) -> Postmaster:
+        _log.warning("The database server has died; starting it again")
+        with foreign_errors(self._data_dir):
+            if not (self.folder / "PG_VERSION").exists():
+                gone = f"The data folder {self.folder} has gone."
+                raise StorageUnreachable(gone, fix="Mount it, or restore a backup.")
+            with self._gate() as share:
+                return self._running(share)
 
     def _start(self, share: _Share) -> None:
         refuse_copy(self.folder)

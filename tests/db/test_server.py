@@ -235,6 +235,76 @@ class TestCrashes:
             assert await ask(durable.url(), "SELECT value FROM kept") == 7
         assert state(data_dir) is State.ABSENT
 
+    async def test_a_killed_server_is_revived_at_the_same_address(
+        self, data_dir: Path, new_user: NewUser
+    ) -> None:
+        with EmbeddedServer(data_dir) as server:
+            other = await new_user()
+            url = await other.url()
+            await run_sql(url, "CREATE TABLE kept AS SELECT 7 AS value")
+            assert server.revive() is False
+            os.kill(postmaster_pid(data_dir), signal.SIGKILL)
+            await until(lambda: state(data_dir) is State.ABSENT)
+            assert server.revive() is True
+            assert server.revive() is False
+            assert await ask(url, "SELECT value FROM kept") == 7
+        assert await ask(url, "SELECT 1") == 1  # the other one uses it still
+        await other.leave()
+        assert state(data_dir) is State.ABSENT
+
+    @posix_only
+    async def test_what_a_killed_server_left_computing_does_not_keep_the_next_one_waiting(
+        self, data_dir: Path
+    ) -> None:
+        with careless(data_dir) as server:
+            connection = await asyncpg.connect(server.url())
+            orphan = await connection.fetchval("SELECT pg_backend_pid()")
+            endless = asyncio.create_task(connection.execute("DO $$ BEGIN LOOP END LOOP; END $$"))
+            active = "SELECT state = 'active' FROM pg_stat_activity WHERE pid = $1"
+            async with asyncio.timeout(30):
+                while not await ask(server.url(), active, orphan):  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0.01)
+            os.kill(postmaster_pid(data_dir), signal.SIGKILL)
+            await until(lambda: state(data_dir) is State.ABSENT)
+            assert await asyncio.to_thread(server.revive) is True
+            assert await ask(server.url(), "SELECT 1") == 1
+            await until(lambda: not Path(f"/proc/{orphan}").exists())
+            with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
+                await endless
+            connection.terminate()
+
+    async def test_a_server_that_was_told_to_stop_is_revived(self, data_dir: Path) -> None:
+        with careless(data_dir) as server:
+            connection = await asyncpg.connect(server.url())
+            os.kill(postmaster_pid(data_dir), signal.SIGTERM)  # it waits for the connection
+            await until(lambda: state(data_dir) is not State.READY)
+            assert await asyncio.to_thread(server.revive) is True
+            assert await ask(server.url(), "SELECT 1") == 1
+            connection.terminate()
+
+    async def test_a_folder_that_has_gone_is_not_replaced_by_an_empty_one(
+        self, data_dir: Path
+    ) -> None:
+        with careless(data_dir) as server:
+            os.kill(postmaster_pid(data_dir), signal.SIGKILL)
+            await until(lambda: state(data_dir) is State.ABSENT)
+            (data_dir / "postgres").rename(data_dir / "elsewhere")
+            with pytest.raises(StorageUnreachable, match="has gone"):
+                server.revive()
+            assert not (data_dir / "postgres").exists()
+
+    async def test_a_server_that_came_back_elsewhere_is_an_error(
+        self, server_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place = server_folder / ("long" * 30)  # its socket lies in the folder for temporary files
+        with careless(place) as server:
+            os.kill(postmaster_pid(place), signal.SIGKILL)
+            await until(lambda: state(place) is State.ABSENT)
+            monkeypatch.setattr("tempfile.tempdir", str(server_folder))
+            for _ in range(2):
+                with pytest.raises(StorageUnreachable, match="at another address"):
+                    server.revive()
+
     async def test_a_creation_that_was_killed_leaves_nothing_behind(
         self, new_dir: Path, new_user: NewUser
     ) -> None:
