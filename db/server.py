@@ -140,8 +140,7 @@ class EmbeddedServer:
         if died:
             found = self._restarted()
         if found and (died or state is State.READY) and found.address != self._held().address:
-            moved = "The database came back at another address."
-            raise StorageUnreachable(moved, fix="Start presagio again.")
+            raise StorageUnreachable("The database has another address.", fix="Start again.")
         return died
 
     def url(self, database: str = DATABASE) -> str:

@@ -302,7 +302,7 @@ class TestCrashes:
             await until(lambda: state(place) is State.ABSENT)
             monkeypatch.setattr("tempfile.tempdir", str(server_folder))
             for _ in range(2):
-                with pytest.raises(StorageUnreachable, match="at another address"):
+                with pytest.raises(StorageUnreachable, match="has another address"):
                     server.revive()
 
     async def test_a_creation_that_was_killed_leaves_nothing_behind(
