@@ -75,6 +75,7 @@ class App:
     embedders: Embedders
     glossaries: Glossaries
     answerer: Answerer = field(default_factory=Answerer)
+    server: EmbeddedServer | None = None  # where the database is not another's
 
     @property
     def public(self) -> "App":
@@ -173,10 +174,19 @@ async def open_database(
 
     `progress` is told in a sentence what takes time. Raises storage errors.
     """
+    async with _open(settings, progress) as (database, _):
+        yield database
+
+
+@asynccontextmanager
+async def _open(
+    settings: Settings, progress: Callable[[str], None]
+) -> AsyncIterator[tuple[Database, EmbeddedServer | None]]:
     async with AsyncExitStack() as stack:
-        url = settings.database.url.get_secret_value()
+        url, server = settings.database.url.get_secret_value(), None
         if not url:
-            url = await stack.enter_async_context(_embedded(settings.data_dir, progress))
+            server = await stack.enter_async_context(_embedded(settings.data_dir, progress))
+            url = server.url()
         database = await Database.open(
             url,
             PoolSettings(
@@ -187,16 +197,18 @@ async def open_database(
             ),
         )
         stack.push_async_callback(database.close)
-        yield database
+        yield database, server
 
 
 @asynccontextmanager
-async def _embedded(data_dir: Path, progress: Callable[[str], None]) -> AsyncIterator[str]:
-    """Lend the URL of the embedded server. An error of the block goes before one of the end."""
+async def _embedded(
+    data_dir: Path, progress: Callable[[str], None]
+) -> AsyncIterator[EmbeddedServer]:
+    """Lend the embedded server. An error of the block goes before one of the end."""
     server = EmbeddedServer(data_dir, progress=progress)
     try:
         await _to_its_end(server.acquire)
-        yield server.url()
+        yield server
     except BaseException:
         with suppress(StorageError):
             await _to_its_end(server.release)
@@ -224,7 +236,7 @@ async def open_app(
 
     Raises storage errors, SettingsError.
     """
-    async with open_database(settings, progress=progress) as database, AsyncExitStack() as stack:
+    async with _open(settings, progress) as (database, server), AsyncExitStack() as stack:
         if set_up or not settings.database.url.get_secret_value():
             await database.migrate()
         else:
@@ -255,6 +267,7 @@ async def open_app(
             embedders=embedders or no_embedder,
             glossaries=glossaries,
             answerer=Answerer(answer_settings(settings), client, ModelAnswers(database)),
+            server=server,
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Never
 
 from bot.answering import ask_one
 from bot.app import App, glossary_desk
@@ -32,6 +32,7 @@ from db.questions import Questions
 from db.quotas import Quotas
 from db.turns import Turns
 from db.voters import VotingKeys
+from db.watch import keep_running
 from engine.errors import PresagioError, SettingsError
 from engine.feeds.fetch import Fetcher
 
@@ -60,7 +61,7 @@ async def serve(
     A face that cannot start says so and leaves the others alone. Cancelled, it finishes what is
     under way within ten seconds. `clock_rate` is how many seconds `now` counts in one; `web` opens
     the web face also where the settings do not. Raises SettingsError when no face is set up,
-    FaceFailed when the last one has failed, StorageError.
+    FaceFailed when the last one has failed, StorageError, also for an embedded database that died.
     """
     async with AsyncExitStack() as stack:
         page = _web(app) if web or app.settings.web.enabled else None
@@ -94,8 +95,11 @@ async def serve(
             open_works(app, feeds, posters, now=now, clock_rate=clock_rate)
         )
         jobs = Scheduler(works.jobs(), leader=leader, outcomes=works.outcomes, now=now)
+        if page:
+            page.metrics.job_ages = jobs.ages
         aside = [
             asyncio.create_task(jobs.run()),
+            asyncio.create_task(jobs.watch()),
             asyncio.create_task(_tidy(app, turns, now)),
             asyncio.create_task(tell_status(services)),
             asyncio.create_task(leave_out_what_stays()),
@@ -104,12 +108,25 @@ async def serve(
             asyncio.create_task(_listen(name, service.run(), said))
             for name, service in services.items()
         ]
+        watching = [asyncio.create_task(keep_running(app.server))] if app.server else []
         try:
-            await asyncio.gather(*listening)
+            await _until_deaf(listening, watching)
         finally:
             everybody: list[Service | Poster] = [*services.values(), *posters]
-            await _stop([*aside, *listening], everybody, hall.conversation, jobs, said)
+            await _stop([*aside, *watching, *listening], everybody, hall.conversation, jobs, said)
         raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
+
+
+async def _until_deaf(
+    listening: Sequence[asyncio.Task[None]], watching: Sequence[asyncio.Task[Never]]
+) -> None:
+    """Return when no face listens any more. Raises what ends the watching."""
+    while not all(task.done() for task in listening):
+        left = [task for task in (*listening, *watching) if not task.done()]
+        await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+        for task in watching:
+            if task.done():
+                task.result()
 
 
 async def _listen(name: str, listening: Awaitable[None], said: Callable[[str], None]) -> None:
@@ -137,7 +154,7 @@ async def tell_status(services: Mapping[str, Service]) -> None:
 
 
 async def _stop(
-    tasks: Sequence[asyncio.Task[None]],
+    tasks: Sequence[asyncio.Task[Any]],
     everybody: Sequence[Service | Poster],
     conversation: Conversation,
     jobs: Scheduler,

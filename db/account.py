@@ -101,7 +101,7 @@ def run(
 
     Raises OSError and, after killing the command, StorageUnreachable past `timeout` seconds.
     """
-    with spawn(command, account, folder=folder, output=subprocess.PIPE) as process:
+    with spawn(command, account, folder=folder) as process:
         try:
             output, _ = process.communicate(text, timeout)
         except BaseException as error:
@@ -120,13 +120,15 @@ def spawn(
     account: Account | None,
     *,
     folder: Path,
-    output: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[str]:
-    """Start `command` in `folder` as the account, out of reach of Ctrl-C. Raises OSError."""
+    """Start `command` in `folder` as the account, out of reach of Ctrl-C; its output can be read.
+
+    Raises OSError.
+    """
     return subprocess.Popen(  # noqa: S603 - the commands are our own and no shell reads them
         command,
         stdin=subprocess.PIPE,
-        stdout=output,
+        stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
         errors="replace",

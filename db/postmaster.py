@@ -14,11 +14,13 @@ from pathlib import Path
 from db.account import Account, run, spawn
 from db.binaries import Binaries
 from db.cluster import failure
+from db.orphans import end_orphans
 
 PID_FILE = "postmaster.pid"
 LOG_FILE = "server.log"
 _LOG_BYTES = 4 * 1024 * 1024
 _NOTICE_SECONDS = 3.0
+_ORPHANS_SECONDS = 2.0
 
 
 class State(Enum):
@@ -34,10 +36,20 @@ class Postmaster:
     """The process that wrote postmaster.pid; what it has not written yet is 0 or empty."""
 
     pid: int
+    folder: str  # the data folder as it was called when the server started
     port: int
     socket_folder: str
     host: str
     status: str
+
+    @property
+    def address(self) -> tuple[str, str, int]:
+        """Where it listens."""
+        return self.socket_folder, self.host, self.port
+
+    def is_of(self, folder: Path) -> bool:
+        """Tell whether `folder` is the data folder it was started in."""
+        return _same(self.folder, folder)
 
     def accepts(self) -> bool:
         """Tell whether something listens where this server says it listens."""
@@ -60,18 +72,32 @@ class Postmaster:
         return connection
 
 
+def recorded(folder: Path) -> Postmaster | None:
+    """Return what postmaster.pid says, which outlives the server. Raises OSError."""
+    try:
+        text = os.fsdecode((folder / PID_FILE).read_bytes())
+    except FileNotFoundError:
+        return None
+    # pid, data folder, start time, port, socket folder, address, shared memory, status
+    lines = [line.strip() for line in text.splitlines()]
+    pid, data, _, port, socket_folder, host, _, status = [*lines, *[""] * 8][:8]
+    return Postmaster(_number(pid), data, _number(port), socket_folder, host, status)
+
+
 def observe(folder: Path) -> tuple[State, Postmaster | None]:
     """Return what the server of `folder` is doing, and its process.
 
     A listener at the recorded address proves the process alive; without one, the process table
-    is asked. Raises OSError.
+    is asked. A copy of a data folder names the server of its original: it has none. Raises OSError.
     """
-    postmaster = _read(folder)
+    postmaster = recorded(folder)
     if postmaster is None:
         return State.ABSENT, None
-    if postmaster.status == "ready" and postmaster.accepts():
-        return State.READY, postmaster
-    return State.BUSY if _serves(postmaster.pid, folder) else State.ABSENT, postmaster
+    ours = postmaster.is_of(folder)
+    listening = postmaster.status == "ready" and postmaster.accepts()
+    if (ours and listening) or _serves(postmaster, folder, ours=ours):
+        return State.READY if listening else State.BUSY, postmaster
+    return State.ABSENT, postmaster
 
 
 def start(
@@ -87,20 +113,26 @@ def start(
     Past `seconds` it is left BUSY, to go on by itself: a recovery that is cut off starts again
     from its beginning. Raises StorageUnreachable, StorageFull, StorageRights, OSError.
     """
-    deadline = time.monotonic() + seconds
+    begun = time.monotonic()
+    deadline = begun + seconds
     _forget_misleading_pid(folder)
     log = folder / LOG_FILE
     while True:
         seen = log.stat().st_size if log.exists() else 0
-        if _pg_ctl_start(folder, binaries, account, progress=progress, deadline=deadline) == 0:
+        code, said = _pg_ctl_start(folder, binaries, account, progress=progress, deadline=deadline)
+        if code == 0:
             return
         if observe(folder)[0] is not State.ABSENT:
             return
         output = log.read_bytes()[seen:].decode(errors="replace") if log.exists() else ""
-        # The orphans of a killed server need a moment to notice and go.
+        # The orphans of a killed server need a moment to notice and go; not all of them notice.
         orphans = "shared memory block" in output and "still in use" in output
         if not orphans or time.monotonic() > deadline:
-            raise failure("The embedded database did not start", output, fix=f"{log} tells more.")
+            what = "The embedded database did not start"
+            # Where the log cannot be written, pg_ctl alone tells why.
+            raise failure(what, output.strip() or said, fix=f"{log} tells more.")
+        if time.monotonic() > begun + _ORPHANS_SECONDS:
+            end_orphans(folder)
         time.sleep(0.2)
 
 
@@ -140,7 +172,7 @@ def trim_log(folder: Path) -> None:
 
 
 def _takes_connections(folder: Path, binaries: Binaries, account: Account | None) -> bool:
-    postmaster = _read(folder)
+    postmaster = recorded(folder)
     if postmaster is None:
         return False
     place = ("-h", postmaster.socket_folder or postmaster.host, "-p", str(postmaster.port))
@@ -155,27 +187,26 @@ def _pg_ctl_start(
     *,
     progress: Callable[[str], None],
     deadline: float,
-) -> int:
+) -> tuple[int, str]:
+    """Return the exit code of pg_ctl and what it said first."""
     wait = str(max(1, int(deadline - time.monotonic())))
     # Relative paths: pg_ctl hands them to a shell inside double quotes.
     command = binaries.command("pg_ctl", "-D", ".", "-l", LOG_FILE, "-t", wait, "-w", "start")
     with spawn(command, account, folder=folder) as process:
         try:
-            return process.wait(_NOTICE_SECONDS)
+            said, _ = process.communicate(timeout=_NOTICE_SECONDS)
         except subprocess.TimeoutExpired:
             progress("The database is still starting: it may be recovering from a crash.")
-        return process.wait()
+            said, _ = process.communicate()
+    first, *_ = [*said.splitlines(), ""]  # what follows says only that there is a log
+    return process.returncode, first.removeprefix("waiting for server to start").lstrip(".")
 
 
-def _read(folder: Path) -> Postmaster | None:
+def _same(one: str, other: Path) -> bool:
     try:
-        text = os.fsdecode((folder / PID_FILE).read_bytes())
-    except FileNotFoundError:
-        return None
-    # pid, data folder, start time, port, socket folder, address, shared memory, status
-    lines = [line.strip() for line in text.splitlines()]
-    pid, _, _, port, socket_folder, host, _, status = [*lines, *[""] * 8][:8]
-    return Postmaster(_number(pid), _number(port), socket_folder, host, status)
+        return bool(one) and other.samefile(one)
+    except OSError:
+        return False
 
 
 def _number(text: str) -> int:
@@ -193,22 +224,25 @@ def _forget_misleading_pid(folder: Path) -> None:
     # Imported here: it is slow to import and not needed while the server runs.
     import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - no type information; see above
 
-    postmaster = _read(folder)
+    postmaster = recorded(folder)
     if postmaster and (postmaster.pid == 0 or psutil.pid_exists(postmaster.pid)):
         (folder / PID_FILE).unlink(missing_ok=True)
 
 
-def _serves(pid: int, folder: Path) -> bool:
-    """Tell whether `pid` is a live server of `folder`: a server works inside its data folder."""
+def _serves(postmaster: Postmaster, folder: Path, *, ours: bool) -> bool:
+    """Tell whether this is a live server of `folder`: a server works inside its data folder.
+
+    `ours` tells whether it was started there, which is believed where nobody may look.
+    """
     import psutil  # noqa: PLC0415 - as above
 
     try:
-        process = psutil.Process(pid)
+        process = psutil.Process(postmaster.pid)
         if process.status() == psutil.STATUS_ZOMBIE:
             return False
         try:
-            return Path(process.cwd()).samefile(folder)
+            return _same(process.cwd(), folder)
         except psutil.AccessDenied:  # root in a container may not look
-            return str(process.name()).startswith("postgres")
+            return ours and str(process.name()).startswith("postgres")
     except (psutil.NoSuchProcess, OSError):
         return False

@@ -6,9 +6,7 @@ leaves and can take it alone was the last. The kernel drops the locks of a kille
 nothing has to be remembered about it. docs/decisions/0002-embedded-server.md gives the reasons.
 """
 
-import errno
 import logging
-import os
 import sys
 import threading
 import time
@@ -30,10 +28,13 @@ from db.cluster import (
     password_file,
     remove_unfinished,
 )
+from db.copied import refuse_copy
 from db.filelock import FileLock
 from db.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
-from db.server_settings import write_settings
-from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
+from db.rights import check_rights
+from db.server_errors import GATE_LOCK, foreign_errors
+from db.server_settings import SETTINGS_FILE, write_settings
+from engine.errors import StorageUnreachable
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class _Share:
     """This process's part in one server: locks belong to a process, its users may be several."""
 
     def __init__(self, data_dir: Path) -> None:
-        self.gate = FileLock(data_dir / "postgres.gate.lock")
+        self.gate = FileLock(data_dir / GATE_LOCK)
         self.users = FileLock(data_dir / "postgres.users.lock")
         self.count = 0
 
@@ -101,7 +102,7 @@ class EmbeddedServer:
         Raises StorageUnreachable, StorageRights, StorageFull, StorageError; nothing is then held
         and no half-made data folder is left.
         """
-        with _foreign_errors(self._data_dir):
+        with foreign_errors(self._data_dir):
             self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._data_dir = self._data_dir.resolve()
             with self._gate() as share:
@@ -118,7 +119,7 @@ class EmbeddedServer:
         if self._postmaster is None:
             return
         self._postmaster = None
-        with _foreign_errors(self._data_dir), self._gate() as share:
+        with foreign_errors(self._data_dir), self._gate() as share:
             share.count -= 1
             if share.count > 0:
                 return
@@ -129,20 +130,36 @@ class EmbeddedServer:
                 finally:
                     share.users.release()
 
+    def revive(self) -> bool:
+        """Start the server again where it has died; tell whether it had.
+
+        Raises what `acquire` does, StorageUnreachable where its data or its address is gone.
+        """
+        state, found = observe(self.folder)
+        died = state is State.ABSENT or (found is not None and found.status == "stopping")
+        if died:
+            found = self._restarted()
+        if found and (died or state is State.READY) and found.address != self._held().address:
+            raise StorageUnreachable("The database has another address.", fix="Start again.")
+        return died
+
     def url(self, database: str = DATABASE) -> str:
         """Return the connection URL of one of the server's databases.
 
         Raises StorageUnreachable when the server is not acquired.
         """
-        postmaster = self._postmaster
-        if postmaster is None:
-            raise StorageUnreachable("The embedded database is not running.")
+        postmaster = self._held()
         if sys.platform == "win32":
             secret = quote(password_file(self.folder).read_text(), safe="")
             host = f"{postmaster.host}:{postmaster.port}"
             return f"postgresql://{SUPERUSER}:{secret}@{host}/{quote(database, safe='')}"
         place = urlencode({"host": postmaster.socket_folder, "port": postmaster.port})
         return f"postgresql://{SUPERUSER}@/{quote(database, safe='')}?{place}"
+
+    def _held(self) -> Postmaster:
+        if self._postmaster is None:
+            raise StorageUnreachable("The embedded database is not running.")
+        return self._postmaster
 
     @contextmanager
     def _gate(self) -> Iterator[_Share]:
@@ -161,11 +178,9 @@ class EmbeddedServer:
                     del _shares[self._data_dir]
 
     def _locked(self) -> StorageUnreachable:
-        return StorageUnreachable(
-            f"Another process has kept the database in {self._data_dir} locked for "
-            f"{LOCK_SECONDS:.0f} seconds.",
-            fix="End the presagio process that hangs, then try again.",
-        )
+        kept = f"Another process has kept the database in {self._data_dir} locked"
+        fix = "End the presagio process that hangs, then try again."
+        return StorageUnreachable(f"{kept} for {LOCK_SECONDS:.0f} seconds.", fix=fix)
 
     def _running(self, share: _Share) -> Postmaster:
         """Return the running server, after starting it where it does not run."""
@@ -191,7 +206,17 @@ class EmbeddedServer:
             else:
                 time.sleep(_POLL_SECONDS)
 
+    def _restarted(self) -> Postmaster:
+        _log.warning("The database server has died; starting it again")
+        with foreign_errors(self._data_dir):
+            if not (self.folder / "PG_VERSION").exists():
+                gone = f"The data folder {self.folder} has gone."
+                raise StorageUnreachable(gone, fix="Mount it, or restore a backup.")
+            with self._gate() as share:
+                return self._running(share)
+
     def _start(self, share: _Share) -> None:
+        refuse_copy(self.folder)
         binaries = find_binaries()
         account = self._account()
         if account:
@@ -207,8 +232,11 @@ class EmbeddedServer:
             durable = self._extra.get("fsync") != "off"
             create(self.folder, binaries, account, durable=durable)
         check_version(self.folder, major)
+        check_rights(self.folder, account)
         trim_log(self.folder)
         write_settings(self.folder, sockets.prepare(self.folder, account), self._extra)
+        if account:  # settings that it may not read it leaves out, without a word
+            account.own(self.folder / SETTINGS_FILE)
         start(self.folder, binaries, account, progress=self._progress, seconds=START_SECONDS)
 
     def _stop(self) -> None:
@@ -220,19 +248,3 @@ class EmbeddedServer:
 
     def _account(self) -> Account | None:
         return server_account((self.folder, self._data_dir))
-
-
-@contextmanager
-def _foreign_errors(data_dir: Path) -> Iterator[None]:
-    """Map what the operating system refuses to the project's errors."""
-    try:
-        yield
-    except OSError as error:
-        where = os.fsdecode(error.filename) if error.filename else str(data_dir)
-        message = f"The database cannot use {where}: {error.strerror or error}."
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull(message, fix="Free some disk space and try again.") from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            fix = "Give this account the right to write there, or set PRESAGIO_DATA_DIR."
-            raise StorageRights(message, fix=fix) from error
-        raise StorageError(message, fix="Set PRESAGIO_DATA_DIR to a usable folder.") from error

@@ -12,7 +12,7 @@ from bot.console.output import Output
 from bot.console.progress import progress_bar
 from bot.engine_settings import fetch_settings
 from bot.incident import reason
-from bot.jobs.scheduler import Job
+from bot.jobs.job import Job
 from bot.jobs.works import Works, open_works
 from bot.platforms import posters_of
 from db.chats import Chats

@@ -1,5 +1,7 @@
 """When jobs run. APScheduler gives the ticks and nothing else: what is due the database knows.
 
+APScheduler counts by the wall clock: where that is set back, all ticks begin anew.
+
 A tick starts its job as a task of its own, unless the run before has not ended. The jobs of the
 leader are left alone by all other processes. Every run has a total timeout, and what became of it
 is counted.
@@ -7,8 +9,7 @@ is counted.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +17,8 @@ from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_J
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from bot.incident import reason
+from bot.jobs.job import Job
+from bot.jobs.watchdog import Watchdog
 from db.job_outcomes import JobOutcomes, Outcome
 from db.leader import Leader
 from engine.errors import PresagioError
@@ -24,19 +27,8 @@ logger = logging.getLogger("presagio.jobs")
 
 _CLOSE_SECONDS = 2.0
 _LATE_SECONDS = 60  # a tick that comes later is counted as missed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """One thing to do again and again. `work` returns how much it did."""
-
-    name: str
-    work: Callable[[], Awaitable[int]]
-    every: float  # seconds between two ticks
-    timeout: float  # seconds for one run
-    leader: bool = True  # the leader alone does it
-    finishes: bool = False  # a stop waits for it
-    counts_idle: bool = True  # a run that had nothing to do is counted too
+_LOOK_SECONDS = 1.0
+_STEP_SECONDS = 1.0  # a clock that is merely adjusted goes back by less
 
 
 class Scheduler:
@@ -49,31 +41,25 @@ class Scheduler:
         leader: Leader,
         outcomes: JobOutcomes,
         now: Callable[[], datetime],
+        watchdog: Watchdog | None = None,
     ) -> None:
         self._jobs = jobs
         self._leader = leader
         self._outcomes = outcomes
         self._now = now
+        self._watchdog = watchdog or Watchdog()
         self._ticker = AsyncIOScheduler(timezone=UTC)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._counting: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Run until cancelled, then take up nothing new."""
-        for job in self._jobs:
-            self._ticker.add_job(
-                self._tick,
-                "interval",
-                seconds=job.every,
-                args=[job],
-                id=job.name,
-                coalesce=True,
-                misfire_grace_time=_LATE_SECONDS,
-            )
+        self._begin_ticks()
         self._ticker.add_listener(
             self._not_ticked, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES | EVENT_JOB_ERROR
         )
         self._ticker.start()
+        following = asyncio.create_task(self._follow_clock())
         try:
             while True:
                 # A process that begins to lead does not wait for the next tick.
@@ -81,7 +67,16 @@ class Scheduler:
                     await self._tick(job)
                 await self._leader.changed()
         finally:
+            following.cancel()
             self._ticker.shutdown(wait=False)
+
+    async def watch(self) -> None:
+        """Warn, until cancelled, of jobs that have ceased to run."""
+        await self._watchdog.watch()
+
+    def ages(self) -> Mapping[str, float]:
+        """Return, for each job that is to run here, the seconds since its last run ended."""
+        return self._watchdog.ages()
 
     async def stop(self, seconds: float) -> None:
         """Cancel what runs, but give jobs that finish `seconds` for it. Never raises."""
@@ -97,9 +92,35 @@ class Scheduler:
         if left:
             await asyncio.wait(left, timeout=_CLOSE_SECONDS)
 
+    def _begin_ticks(self) -> None:
+        for job in self._jobs:
+            self._ticker.add_job(
+                self._tick,
+                "interval",
+                seconds=job.every,
+                args=[job],
+                id=job.name,
+                coalesce=True,
+                misfire_grace_time=_LATE_SECONDS,
+                replace_existing=True,
+            )
+
+    async def _follow_clock(self) -> None:
+        """Let the ticks begin anew whenever the wall clock was set back."""
+        clock = asyncio.get_running_loop().time
+        ahead = self._now().timestamp() - clock()
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            before, ahead = ahead, self._now().timestamp() - clock()
+            if ahead < before - _STEP_SECONDS:
+                logger.warning("The clock was set back by %.0f s; jobs go on", before - ahead)
+                self._begin_ticks()
+
     async def _tick(self, job: Job) -> None:
         if job.leader and not self._leader.leads:
+            self._watchdog.excuse(job)
             return
+        self._watchdog.expect(job)
         if job.name in self._running:
             if job.counts_idle:  # others look for more to do while they run
                 self._count(job.name, Outcome.SKIPPED)
@@ -110,6 +131,13 @@ class Scheduler:
 
     async def _run(self, job: Job) -> None:
         """Run a job once, and count what became of it."""
+        self._watchdog.began(job)
+        try:
+            await self._run_counted(job)
+        finally:
+            self._watchdog.ended(job)
+
+    async def _run_counted(self, job: Job) -> None:
         try:
             async with asyncio.timeout(job.timeout):
                 done = await job.work()

@@ -15,9 +15,9 @@ from bot.engine_settings import has_model, llm_settings
 from bot.face import Poster
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
 from bot.jobs.digest import Deciding, digest
+from bot.jobs.job import Job
 from bot.jobs.news import News
 from bot.jobs.poll import Polling, poll
-from bot.jobs.scheduler import Job
 from bot.jobs.search import Searching, search
 from bot.settings import Settings
 from db.answers import Answers

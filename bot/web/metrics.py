@@ -1,7 +1,7 @@
 """What Prometheus reads: counted while this process answers, and asked of the database."""
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
@@ -23,9 +23,13 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
 
 
 class Metrics:
-    """The figures of one process. Every name begins with presagio_."""
+    """The figures of one process. Every name begins with presagio_.
+
+    `job_ages` tells how many seconds ago each job ran that is to run in this process.
+    """
 
     def __init__(self) -> None:
+        self.job_ages: Callable[[], Mapping[str, float]] = dict
         self.registry = own = CollectorRegistry()
         self.searches = Counter(
             "presagio_searches",
@@ -169,6 +173,14 @@ async def exposition(metrics: Metrics, database: Database, *, now: datetime) -> 
     )
     for one in await JobOutcomes(database).summary(today):
         jobs.labels(one.job, one.outcome.value).set(one.times)
+    ages = Gauge(
+        "presagio_job_last_run_age_seconds",
+        "Seconds since the last run of a job ended, where it is to run in this process.",
+        ["job"],
+        registry=registry,
+    )
+    for name, seconds in metrics.job_ages().items():
+        ages.labels(name).set(seconds)
     await _feeds(Feeds(database), registry, now)
     await _deliveries(Outbox(database), registry, today)
     return generate_latest(metrics.registry) + generate_latest(registry)

@@ -5,13 +5,27 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from bot.stopping import run
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+SECONDS = 25  # less than the programs sleep
+
+
+@pytest.fixture(autouse=True)
+def _as_from_a_terminal() -> Iterator[None]:
+    """No signal is ignored, whoever started the tests: nohup and some CI ignore SIGHUP."""
+    before = {each: signal.getsignal(each) for each in ENDING}
+    for number in ENDING:
+        python = signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL
+        signal.signal(number, python)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 async def interrupted(number: int, *, finally_: Callable[[], None]) -> str:
@@ -56,8 +70,12 @@ def test_work_ends_undisturbed() -> None:
         run(failing())
 
 
-def script(body: str) -> "subprocess.Popen[str]":
-    """Start a program that handles signals as the command does and says when it is ready."""
+@contextmanager
+def script(body: str) -> "Iterator[subprocess.Popen[str]]":
+    """A program that handles signals as the command does, and says when it is ready.
+
+    It does not survive the block.
+    """
     lines = [
         "import asyncio, sys, time",
         "from bot.stopping import exit_on_signals, run",
@@ -66,46 +84,51 @@ def script(body: str) -> "subprocess.Popen[str]":
         body,
     ]
     command = [sys.executable, "-c", "\n".join(lines)]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    assert process.stdout
-    assert process.stdout.readline() == "ready\n"
-    return process
+    ) as process:
+        try:
+            assert process.stdout
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
 
 
 @pytest.mark.parametrize("number", ENDING)
 def test_outside_of_any_work_the_process_ends_at_once(number: int) -> None:
-    process = script("ready()\ntime.sleep(30)")
-    process.send_signal(number)
-    assert process.communicate(timeout=10) == ("", "")
-    assert process.returncode == 128 + number
+    with script("ready()\ntime.sleep(30)") as process:
+        process.send_signal(number)
+        assert process.communicate(timeout=SECONDS) == ("", "")
+        assert process.returncode == 128 + number
 
 
 def test_a_second_signal_does_not_wait_for_what_hangs() -> None:
-    process = script(
+    body = (
         "async def work():\n"
         "    ready()\n"
         "    try:\n        await asyncio.sleep(30)\n"
         "    finally:\n        ready()\n        await asyncio.sleep(30)\n"
         "run(work())"
     )
-    process.send_signal(signal.SIGINT)
-    assert process.stdout
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGTERM)
-    assert process.communicate(timeout=10) == ("", "")
-    assert process.returncode == -signal.SIGTERM
+    with script(body) as process:
+        process.send_signal(signal.SIGINT)
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=SECONDS) == ("", "")
+        assert process.returncode == -signal.SIGTERM
 
 
 def test_what_the_caller_chose_to_ignore_stays_ignored() -> None:
-    process = script(
+    body = (
         "import signal\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "exit_on_signals()\n"
         "async def work():\n    ready()\n    await asyncio.sleep(0.3)\n"
         "run(work())"
     )
-    process.send_signal(signal.SIGHUP)
-    assert process.communicate(timeout=10) == ("", "")
-    assert process.returncode == 0
+    with script(body) as process:
+        process.send_signal(signal.SIGHUP)
+        assert process.communicate(timeout=SECONDS) == ("", "")
+        assert process.returncode == 0

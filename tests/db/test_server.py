@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pwd
 import shutil
 import signal
 import stat
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +235,76 @@ class TestCrashes:
             assert await ask(durable.url(), "SELECT value FROM kept") == 7
         assert state(data_dir) is State.ABSENT
 
+    async def test_a_killed_server_is_revived_at_the_same_address(
+        self, data_dir: Path, new_user: NewUser
+    ) -> None:
+        with EmbeddedServer(data_dir) as server:
+            other = await new_user()
+            url = await other.url()
+            await run_sql(url, "CREATE TABLE kept AS SELECT 7 AS value")
+            assert server.revive() is False
+            os.kill(postmaster_pid(data_dir), signal.SIGKILL)
+            await until(lambda: state(data_dir) is State.ABSENT)
+            assert server.revive() is True
+            assert server.revive() is False
+            assert await ask(url, "SELECT value FROM kept") == 7
+        assert await ask(url, "SELECT 1") == 1  # the other one uses it still
+        await other.leave()
+        assert state(data_dir) is State.ABSENT
+
+    @posix_only
+    async def test_what_a_killed_server_left_computing_does_not_keep_the_next_one_waiting(
+        self, data_dir: Path
+    ) -> None:
+        with careless(data_dir) as server:
+            connection = await asyncpg.connect(server.url())
+            orphan = await connection.fetchval("SELECT pg_backend_pid()")
+            endless = asyncio.create_task(connection.execute("DO $$ BEGIN LOOP END LOOP; END $$"))
+            active = "SELECT state = 'active' FROM pg_stat_activity WHERE pid = $1"
+            async with asyncio.timeout(30):
+                while not await ask(server.url(), active, orphan):  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0.01)
+            os.kill(postmaster_pid(data_dir), signal.SIGKILL)
+            await until(lambda: state(data_dir) is State.ABSENT)
+            assert await asyncio.to_thread(server.revive) is True
+            assert await ask(server.url(), "SELECT 1") == 1
+            await until(lambda: not Path(f"/proc/{orphan}").exists())
+            with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
+                await endless
+            connection.terminate()
+
+    async def test_a_server_that_was_told_to_stop_is_revived(self, data_dir: Path) -> None:
+        with careless(data_dir) as server:
+            connection = await asyncpg.connect(server.url())
+            os.kill(postmaster_pid(data_dir), signal.SIGTERM)  # it waits for the connection
+            await until(lambda: state(data_dir) is not State.READY)
+            assert await asyncio.to_thread(server.revive) is True
+            assert await ask(server.url(), "SELECT 1") == 1
+            connection.terminate()
+
+    async def test_a_folder_that_has_gone_is_not_replaced_by_an_empty_one(
+        self, data_dir: Path
+    ) -> None:
+        with careless(data_dir) as server:
+            os.kill(postmaster_pid(data_dir), signal.SIGKILL)
+            await until(lambda: state(data_dir) is State.ABSENT)
+            (data_dir / "postgres").rename(data_dir / "elsewhere")
+            with pytest.raises(StorageUnreachable, match="has gone"):
+                server.revive()
+            assert not (data_dir / "postgres").exists()
+
+    async def test_a_server_that_came_back_elsewhere_is_an_error(
+        self, server_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place = server_folder / ("long" * 30)  # its socket lies in the folder for temporary files
+        with careless(place) as server:
+            os.kill(postmaster_pid(place), signal.SIGKILL)
+            await until(lambda: state(place) is State.ABSENT)
+            monkeypatch.setattr("tempfile.tempdir", str(server_folder))
+            for _ in range(2):
+                with pytest.raises(StorageUnreachable, match="has another address"):
+                    server.revive()
+
     async def test_a_creation_that_was_killed_leaves_nothing_behind(
         self, new_dir: Path, new_user: NewUser
     ) -> None:
@@ -271,6 +343,12 @@ class TestCrashes:
         gate = FileLock(data_dir / "postgres.gate.lock")
         assert gate.acquire()
         gate.release()
+
+    def test_a_server_whose_log_cannot_be_written_says_so(self, data_dir: Path) -> None:
+        (data_dir / "postgres" / "server.log").unlink()
+        (data_dir / "postgres" / "server.log").symlink_to("absent/server.log")
+        with pytest.raises(StorageUnreachable, match=r"server\.log: (Directory|No such)"):
+            careless(data_dir).acquire()
 
     async def test_a_recovery_that_takes_too_long_is_reported_and_goes_on(
         self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
@@ -344,6 +422,125 @@ def leave_pid_file(data_dir: Path, text: str) -> None:
     shutil.copystat(path.with_name("PG_VERSION"), path)
     owner = path.with_name("PG_VERSION").stat()
     os.chown(path, owner.st_uid, owner.st_gid)
+
+
+class TestCopies:
+    async def test_a_copy_of_a_running_server_is_refused_and_the_original_goes_on(
+        self, data_dir: Path, server_folder: Path
+    ) -> None:
+        copy = server_folder / "copy"
+        with careless(data_dir) as original:
+            copy_database(data_dir, copy)
+            before = sorted(each.name for each in (copy / "postgres").iterdir())
+            with pytest.raises(
+                StorageError, match=r"is a copy of .*/d/postgres, made while"
+            ) as told:
+                careless(copy).acquire()
+            assert f"rm {copy}/postgres/postmaster.pid" in str(told.value)
+            assert sorted(each.name for each in (copy / "postgres").iterdir()) == before
+            assert await ask(original.url(), "SELECT 1") == 1
+
+    async def test_a_copy_is_refused_too_once_the_original_has_stopped(
+        self, data_dir: Path, server_folder: Path
+    ) -> None:
+        copy = server_folder / "copy"
+        with careless(data_dir):
+            copy_database(data_dir, copy)
+        with pytest.raises(StorageError, match="is a copy of"):
+            careless(copy).acquire()
+        (copy / "postgres" / PID_FILE).unlink()  # as the message says
+        with careless(copy) as server:
+            assert await ask(server.url(), "SELECT 1") == 1
+
+    async def test_a_folder_that_was_moved_after_a_crash_is_served(
+        self, data_dir: Path, server_folder: Path
+    ) -> None:
+        moved = server_folder / "moved"
+        with careless(data_dir):
+            os.kill(postmaster_pid(data_dir), signal.SIGKILL)
+            await until(lambda: state(data_dir) is State.ABSENT)
+        data_dir.rename(moved)
+        with careless(data_dir), careless(moved) as server:  # a new one where the old one was
+            assert await ask(server.url(), "SELECT 1") == 1
+
+    async def test_a_server_is_shared_through_links(
+        self, data_dir: Path, server_folder: Path
+    ) -> None:
+        elsewhere, link = server_folder / "disk", server_folder / "link"
+        (data_dir / "postgres").rename(elsewhere)
+        (data_dir / "postgres").symlink_to(elsewhere)
+        link.symlink_to(data_dir)
+        with careless(data_dir), careless(link):
+            assert state(data_dir) is State.READY
+        assert state(data_dir) is State.ABSENT
+
+
+class TestOwners:
+    @root_only
+    def test_a_folder_that_root_restored_is_told_how_to_mend(
+        self, data_dir: Path, server_folder: Path
+    ) -> None:
+        restored = server_folder / "it's restored"
+        subprocess.run(["cp", "-r", data_dir, restored], check=True)
+        with pytest.raises(StorageRights, match="belongs to root, but its server runs as") as told:
+            careless(restored).acquire()
+        subprocess.run(command_of(told.value), shell=True, check=True)
+        with careless(restored):
+            assert state(restored) is State.READY
+
+    @root_only
+    async def test_what_root_writes_under_a_strict_umask_the_server_can_read(
+        self, new_dir: Path
+    ) -> None:
+        before = os.umask(0o077)
+        try:
+            with careless(new_dir) as server:
+                assert await ask(server.url(), "SHOW work_mem") == "16MB"
+        finally:
+            os.umask(before)
+
+    @root_only
+    def test_a_file_of_another_owner_is_found(self, data_dir: Path) -> None:
+        os.chown(data_dir / "postgres" / "server.log", 0, 0)
+        with pytest.raises(StorageRights, match=r"server\.log belongs to root"):
+            careless(data_dir).acquire()
+
+    @posix_only
+    def test_a_folder_that_others_may_enter_is_told_how_to_mend(self, data_dir: Path) -> None:
+        (data_dir / "postgres").chmod(0o755)
+        with pytest.raises(StorageRights, match="is open to others") as told:
+            careless(data_dir).acquire()
+        subprocess.run(command_of(told.value), shell=True, check=True)
+        with careless(data_dir):
+            assert state(data_dir) is State.READY
+
+    @root_only
+    def test_somebody_else_than_its_owner_is_told_how_to_mend(self, data_dir: Path) -> None:
+        account = pwd.getpwnam("nobody")
+        command = f"sudo chown -R nobody: {data_dir}"
+        with acting_as(account), pytest.raises(StorageRights, match=command):
+            careless(data_dir).acquire()
+        for lock in data_dir.glob("postgres.*.lock"):
+            os.chown(lock, account.pw_uid, account.pw_gid)
+        with acting_as(account), pytest.raises(StorageRights, match=command):
+            careless(data_dir).acquire()
+
+
+def command_of(error: Exception) -> str:
+    """Return the command that an error tells to run."""
+    return str(error).partition("Run: ")[2]
+
+
+@contextmanager
+def acting_as(account: pwd.struct_passwd) -> Iterator[None]:
+    """Have the rights of an ordinary account. Root alone may change back."""
+    os.setegid(account.pw_gid)
+    os.seteuid(account.pw_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
 
 
 class TestPlaces:

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 
-from bot.jobs.scheduler import Job, Scheduler
+from bot.jobs.job import Job
+from bot.jobs.scheduler import Scheduler
 from db.job_outcomes import JobOutcomes, Outcome
 from db.leader import Leader
 from db.pool import Database
@@ -25,10 +26,13 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 
 @asynccontextmanager
-async def running(database: Database, *jobs: Job) -> AsyncIterator[Scheduler]:
+async def running(
+    database: Database, *jobs: Job, now: Callable[[], datetime] | None = None
+) -> AsyncIterator[Scheduler]:
     """A process that runs these jobs."""
+    now = now or (lambda: NOW)
     async with Leader(database) as leader:
-        scheduler = Scheduler(jobs, leader=leader, outcomes=JobOutcomes(database), now=lambda: NOW)
+        scheduler = Scheduler(jobs, leader=leader, outcomes=JobOutcomes(database), now=now)
         task = asyncio.create_task(scheduler.run())
         try:
             yield scheduler
@@ -188,3 +192,35 @@ async def test_a_run_with_nothing_to_do_need_not_be_counted(database: Database) 
     async with running(database, job(work, counts_idle=False)):
         await until(lambda: runs >= 3)
     assert await counted(database) == {}
+
+
+class WallClock(datetime):
+    """The time of day, which can be set."""
+
+    set_by = timedelta()
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+        return datetime.now(tz) + cls.set_by
+
+
+async def test_jobs_go_on_when_the_clock_is_set_back(
+    database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for module in ("schedulers.base", "triggers.interval", "executors.base"):
+        monkeypatch.setattr(f"apscheduler.{module}.datetime", WallClock)
+    monkeypatch.setattr(WallClock, "set_by", timedelta())
+    runs = 0
+
+    async def work() -> int:
+        nonlocal runs
+        runs += 1
+        return 1
+
+    async with running(database, job(work), now=lambda: WallClock.now(UTC)) as scheduler:
+        await until(lambda: runs >= 2)
+        WallClock.set_by = -timedelta(hours=2)
+        before = runs
+        await until(lambda: runs >= before + 3)  # one may have been on its way
+        assert 0 <= scheduler.ages()["job"] < 60
+    assert "The clock was set back by 7200 s; jobs go on" in caplog.messages

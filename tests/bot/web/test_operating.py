@@ -56,6 +56,14 @@ class TestMetrics:
         assert figures["presagio_http_requests_total", "route=other,status=404"] == 1
         assert not [name for name in figures if "secret" in str(name)]
 
+    async def test_tell_when_the_jobs_of_this_process_ran_last(self, coffee_web: WebStage) -> None:
+        name = "presagio_job_last_run_age_seconds"
+        assert not [key for key in await _figures(coffee_web) if key[0] == name]
+        coffee_web.desk.metrics.job_ages = lambda: {"poll": 7200.5, "deliver": 0.1}
+        figures = await _figures(coffee_web)
+        assert figures[name, "job=poll"] == 7200.5
+        assert figures[name, "job=deliver"] == 0.1
+
     async def test_tell_of_feeds_jobs_and_deliveries(self, coffee_web: WebStage) -> None:
         figures = await _figures(coffee_web)
         assert figures["presagio_feeds", "state=failing"] == 0
