@@ -44,7 +44,7 @@ async def gather(
     ]
     by_meaning = [one for one in asked if one.embedding_model]
     return Gathered(
-        corpora=tuple(corpus.name for corpus in corpora),
+        corpora=tuple(corpora),
         passages=_best(asked, len(corpora))[:limit],
         mode=by_meaning[0].mode if by_meaning else Mode.LEXICAL,
         embedding_model=by_meaning[0].embedding_model if by_meaning else None,
