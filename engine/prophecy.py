@@ -62,6 +62,11 @@ class Prophet:
         self._thinking = asyncio.Lock()
         self.use(settings or ProphecySettings())
 
+    @property
+    def profile(self) -> Profile:
+        """How hits are scored now."""
+        return self._settings.profile
+
     def use(self, settings: ProphecySettings) -> None:
         """Answer by these settings from now on."""
         self._settings = settings
