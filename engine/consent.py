@@ -31,8 +31,8 @@ class Consent:
         if withheld:
             names, host = " and ".join(withheld), urlsplit(self.base_url).hostname or ""
             raise CorpusWithheld(
-                f"What is private is not sent to {host}: {names}.",
-                fix=f"To allow it, name it in {self.setting}.",
+                f"Private text is not sent to {host}: {names}.",
+                fix=f"To allow it, add the corpus to {self.setting}.",
             )
 
 

@@ -159,8 +159,8 @@ async def test_private_texts_are_judged_only_where_they_may_be_sent(machines: Ma
         told = await search(app, "diary")
     assert not told.judged
     assert told.notice == (
-        "Not judged: What is private is not sent to models.example: diary."
-        " To allow it, name it in [llm] private_corpora."
+        "Not judged: Private text is not sent to models.example: diary."
+        " To allow it, add the corpus to [llm] private_corpora."
     )
     assert machines.model.calls == 1
     assert SECRET not in machines.sent
@@ -233,7 +233,7 @@ async def test_private_texts_are_embedded_only_where_they_may_be_sent(
         await embedded(app, "")
         told = capsys.readouterr()
         assert "tweets: 4 embedded" in told.out
-        assert "diary is not embedded. What is private is not sent to models.example" in told.err
+        assert "diary is not embedded. Private text is not sent to models.example" in told.err
         with pytest.raises(CorpusWithheld, match=r"\[embeddings\] private_corpora"):
             await embedded(app, "diary")
     assert any(PUBLIC in text for text in machines.vectors.texts)
@@ -261,8 +261,8 @@ async def test_what_a_private_corpus_is_asked_stays_here(machines: Machines) -> 
         told = await search(app, "diary")
         assert told.mode is Mode.LEXICAL
         assert (told.notice or "").startswith(
-            "Searched by words alone: What is private is not sent to models.example: diary."
-            " To allow it, name it in [embeddings] private_corpora."
+            "Searched by words alone: Private text is not sent to models.example: diary."
+            " To allow it, add the corpus to [embeddings] private_corpora."
         )
         assert machines.vectors.calls == before
         await search(app, "tweets", Mode.LEXICAL)

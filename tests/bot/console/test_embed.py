@@ -156,10 +156,10 @@ def test_ingest_keeps_what_is_private_from_an_endpoint(
     assert done.code == 0
     assert done.out.startswith("chats: ")
     assert (
-        "chats is not embedded. What is private is not sent to models.invalid: chats."
-        " To allow it, name it in [embeddings] private_corpora.\n"
+        "chats is not embedded. Private text is not sent to models.invalid: chats."
+        " To allow it, add the corpus to [embeddings] private_corpora.\n"
     ) in done.err
-    assert presagio("embed", "--corpus", "chats").complaint().startswith("What is private")
+    assert presagio("embed", "--corpus", "chats").complaint().startswith("Private text")
 
 
 @pytest.fixture
