@@ -28,7 +28,7 @@ from engine.embed import fill
 from engine.embed.vectors import Scale, embeddable
 from engine.types import Document
 
-_DEMO = Path(__file__).resolve().parents[1] / "examples" / "demo.jsonl"
+DEMO = Path(__file__).resolve().parents[1] / "examples" / "demo.jsonl"
 _BACKENDS = ("tfidf", "local")
 _PARTS = (1, 3, 8, 20, 40, 80)  # the largest corpus, and parts of it
 
@@ -65,7 +65,7 @@ async def run(arguments: argparse.Namespace, url: str, output: Output) -> None:
     archives = (
         ("english", arguments.data / "tweets" / "trump_archive.jsonl"),
         ("spanish", arguments.data / "tweets" / "argentina_2019.jsonl"),
-        ("english", _DEMO),
+        ("english", DEMO),
     )
     for backend in _BACKENDS:
         for language, path in archives:
