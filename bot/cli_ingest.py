@@ -75,11 +75,11 @@ def ingest(
     output = Output.of_process()
 
     async def store(opened: App) -> None:
-        await load(opened, sources, chosen, output=output)
+        corpus = await load(opened, sources, chosen, output=output)
         if settings.embeddings.at_ingest:
             from bot.console.embed import embed_corpora
 
-            await embed_corpora(opened, "", json=json, output=output)
+            await embed_corpora(opened, corpus, json=json, output=output, leave_out_withheld=True)
 
     # Opened first: a file that is not there needs no database.
     with open_sources(files, chosen) as sources:

@@ -52,6 +52,8 @@ TEMPLATES = (
     marked("Searched by words alone: {corpus} has no vectors yet."),
     marked("Searched by words alone: the headline was not embedded within {seconds} s."),
     marked("Searched by words alone: {reason}"),
+    marked("Private text is not sent to {host}: {names}."),
+    marked("To allow it, add the corpus to {setting}."),
     marked("The model judged {judged} of {sent} candidates."),
     marked("The model answered nothing within {seconds} s."),
     marked("The daily model budget of {limit} is spent."),

@@ -69,6 +69,7 @@ def llm_settings(settings: Settings) -> LlmSettings:
         retries=llm.retries,
         breaker_failures=llm.breaker_failures,
         breaker_pause=llm.breaker_pause,
+        private_corpora=frozenset(llm.private_corpora),
     )
 
 

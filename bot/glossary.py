@@ -78,7 +78,7 @@ class GlossaryDesk:
         Raises ModelError and storage errors.
         """
         terms = await self._terms(corpus)
-        answer = await suggester.suggest(terms, now=now)
+        answer = await suggester.suggest(corpus, terms, now=now)
         fresh = await self._unheard(corpus, answer.pairs)
         stored: dict[Status, list[SuggestedPair]] = {one: [] for one in Status}
         for pair in fresh:

@@ -11,9 +11,11 @@ from bot.settings import Settings
 from db.model import Ledger
 from db.pool import Database
 from db.vocabulary import Vocabulary
+from engine.consent import Consent
 from engine.embed.null import NullEmbedder
 from engine.embed.vectors import Prefixes
-from engine.errors import SettingsError
+from engine.embed.withheld import WithheldEmbedder
+from engine.errors import CorpusWithheld, SettingsError
 from engine.ports import Embedder
 from engine.types import Corpus, Mode
 
@@ -85,19 +87,31 @@ def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
 
 
 class _Remote:
-    """Opens the client of an endpoint for the first who asks: searches by words need none."""
+    """Opens the client of an endpoint for the first who asks: searches by words need none.
+
+    Whose corpus the endpoint may not read gets an embedder that sends nothing.
+    """
 
     def __init__(self, settings: Settings, database: Database, stack: AsyncExitStack) -> None:
         _named(settings)
         self._settings = settings
+        self._consent = Consent(
+            base_url=settings.embeddings.base_url,
+            setting="[embeddings] private_corpora",
+            private_corpora=frozenset(settings.embeddings.private_corpora),
+        )
         self._database = database
         self._stack = stack
         self._opened: RemoteEmbedder | None = None
 
-    def __call__(self, _: Corpus) -> Embedder:
+    def __call__(self, corpus: Corpus) -> Embedder:
         if self._opened is None:
             self._opened = remote_embedder(self._settings, self._database)
             self._stack.push_async_callback(self._opened.aclose)
+        try:
+            self._consent.require([corpus])
+        except CorpusWithheld as refusal:
+            return WithheldEmbedder(self._opened.name, refusal)
         return self._opened
 
 

@@ -61,16 +61,23 @@ class Questions:
         self._database = database
         self._sql = statements("questions")
 
-    async def keep(self, chat: Chat, thread: str | None, text: str, *, now: datetime) -> None:
-        """Store a question that was asked in a chat's thread (None = in none)."""
+    async def keep(
+        self, chat: Chat, thread: str | None, text: str, *, corpus: str, now: datetime
+    ) -> None:
+        """Store a question that was asked of a corpus in a chat's thread (None = in none)."""
         async with self._database.connection() as connection:
-            await connection.execute(self._sql["keep_question"], chat.id, thread, now, text)
+            await connection.execute(self._sql["keep_question"], chat.id, thread, now, text, corpus)
 
-    async def last(self, chat: Chat, thread: str | None, *, now: datetime) -> tuple[str, ...]:
-        """Return the last three questions of the past hour in that thread, oldest first."""
+    async def last(
+        self, chat: Chat, thread: str | None, *, corpus: str, now: datetime
+    ) -> tuple[str, ...]:
+        """Return the last three questions of the past hour in that thread, oldest first.
+
+        Those of another corpus are left out: what was asked of a private one stays with it.
+        """
         async with self._database.connection() as connection:
             rows = await connection.fetch(
-                self._sql["last_questions"], chat.id, thread, now - _FOLLOWS, _LAST
+                self._sql["last_questions"], chat.id, thread, now - _FOLLOWS, _LAST, corpus
             )
         return tuple(row["text"] for row in reversed(rows))
 

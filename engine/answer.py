@@ -17,12 +17,12 @@ from engine.answer_types import (
     Claim,
     Gathered,
     Outcome,
-    Passage,
     Question,
     Sentence,
     Source,
 )
 from engine.single_flight import SingleFlight
+from engine.types import Corpus
 
 if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP client
     from engine.llm import ChatClient
@@ -65,7 +65,7 @@ class Answerer:
         """
         if not gathered.passages:
             return _answer(question, gathered, Outcome.NOTHING)
-        said = await self._said(question, gathered.passages, now) if model else _unasked()
+        said = await self._said(question, gathered, now) if model else _unasked()
         if said.answer is None:
             return self._extracted(question, gathered, said)
         claims = said.answer.claims
@@ -81,20 +81,31 @@ class Answerer:
         outcome = Outcome.EXTRACTED if claims else Outcome.NOTHING
         return _answer(question, gathered, outcome, claims, said)
 
-    async def _said(self, question: Question, passages: Sequence[Passage], now: datetime) -> Said:
+    async def _said(self, question: Question, gathered: Gathered, now: datetime) -> Said:
         if self._client is None:
             return Said(None, notice="Not answered by a model: no language model is set up.")
         request = build_request(
-            question, passages, model=self._client.model, length=self._settings.passage_length
+            question,
+            gathered.passages,
+            model=self._client.model,
+            length=self._settings.passage_length,
         )
-        client = self._client
-        return await self._flights.run(request.key, lambda: self._asked(client, request, now))
+        client, corpora = self._client, gathered.corpora
+        return await self._flights.run(
+            request.key, lambda: self._asked(client, request, corpora, now)
+        )
 
-    async def _asked(self, client: "ChatClient", request: AnswerRequest, now: datetime) -> Said:
+    async def _asked(
+        self,
+        client: "ChatClient",
+        request: AnswerRequest,
+        corpora: Sequence[Corpus],
+        now: datetime,
+    ) -> Said:
         stored = await self._cache.get(request.key) if self._cache else None
         if stored is not None:  # paid for already
             return Said(stored, cached=True)
-        hearing = await hear(client, request, now)
+        hearing = await hear(client, request, corpora, now)
         said = hearing.said()
         if said.answer and self._cache and hearing.whole:
             await self._cache.put(request.key, said.answer, now=now)
@@ -122,7 +133,7 @@ def _answer(
     return CitedAnswer(
         question=question,
         outcome=outcome,
-        corpora=gathered.corpora,
+        corpora=tuple(corpus.name for corpus in gathered.corpora),
         sentences=tuple(
             Sentence(
                 text=one.text,

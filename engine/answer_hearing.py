@@ -2,6 +2,7 @@
 
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from engine.errors import ModelError
 from engine.llm_wire import ChatAnswer, add_usage
 from engine.model_question import Question, ask
 from engine.prompts import ANSWER_REPAIR, ANSWER_SCHEMA, ANSWER_SYSTEM, ANSWER_VERSION
-from engine.types import Usage
+from engine.types import Corpus, Usage
 
 if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP client
     from engine.llm import ChatClient
@@ -33,13 +34,16 @@ class Said:
     notice: str | None = None
 
 
-async def hear(client: "ChatClient", request: AnswerRequest, now: datetime) -> "Hearing":
-    """Ask, and ask once more when nothing usable came back."""
+async def hear(
+    client: "ChatClient", request: AnswerRequest, corpora: Sequence[Corpus], now: datetime
+) -> "Hearing":
+    """Ask, and ask once more when nothing usable came back. `corpora` were searched."""
     hearing = Hearing(request)
     question = Question(
         system=ANSWER_SYSTEM,
         repair=ANSWER_REPAIR,
         content=request.content,
+        corpora=corpora,
         purpose=PURPOSE,
         schema=ANSWER_SCHEMA,
     )

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from engine.types import Hit, Mode, Usage
+from engine.types import Corpus, Hit, Mode, Usage
 
 
 class Outcome(StrEnum):
@@ -106,7 +106,7 @@ class CitedAnswer:
 class Gathered:
     """The passages for a question, best first, and how they were found."""
 
-    corpora: tuple[str, ...]
+    corpora: tuple[Corpus, ...]
     passages: Sequence[Passage] = ()
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None

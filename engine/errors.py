@@ -32,6 +32,7 @@
         ├── ModelAnswerInvalid   the answer holds nothing usable
         │   └── ModelAnswerCut   the token limit was reached before the answer began
         ├── ModelPaused          the breaker is open
+        ├── CorpusWithheld       what is private may not be sent there
         └── BudgetExhausted
 
 `str(error)` is one line for a person: what happened, then what to do.
@@ -191,6 +192,10 @@ class ModelAnswerCut(ModelAnswerInvalid):
 
 class ModelPaused(ModelError):
     """Too many failures in a row: the endpoint is left alone for a while."""
+
+
+class CorpusWithheld(ModelError):
+    """What people wrote in private may not be sent to the endpoint; nothing was sent."""
 
 
 class BudgetExhausted(ModelError):

@@ -17,7 +17,7 @@ from engine.judge_request import one_line
 from engine.llm_wire import ChatAnswer, add_usage
 from engine.model_question import Question, ask, is_unreadable
 from engine.prompts import GLOSSARY_REPAIR, GLOSSARY_SCHEMA, GLOSSARY_SYSTEM, GLOSSARY_VERSION
-from engine.types import Usage
+from engine.types import Corpus, Usage
 
 if TYPE_CHECKING:  # approving needs no HTTP client
     from engine.llm import ChatClient
@@ -64,8 +64,13 @@ class Suggester:
     def __init__(self, client: "ChatClient") -> None:
         self._client = client
 
-    async def suggest(self, terms: Sequence[AskedTerm], *, now: datetime) -> Suggestions:
-        """Return pairs of `terms`, often none. Raises ModelError and what the ledger raises."""
+    async def suggest(
+        self, corpus: Corpus, terms: Sequence[AskedTerm], *, now: datetime
+    ) -> Suggestions:
+        """Return pairs of `terms`, often none; `corpus` is what the terms were taken from.
+
+        Raises ModelError and what the ledger raises.
+        """
         if len(terms) < 2:
             return Suggestions()
         answers, heard = list[ChatAnswer](), list[Suggestions]()
@@ -86,6 +91,7 @@ class Suggester:
             system=GLOSSARY_SYSTEM,
             repair=GLOSSARY_REPAIR,
             content=request(terms),
+            corpora=[corpus],
             purpose=PURPOSE,
             schema=GLOSSARY_SCHEMA,
         )

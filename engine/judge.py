@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.errors import ModelError
+from engine.errors import CorpusWithheld, ModelError
 from engine.judge_answer import JudgeAnswer, read_answer
 from engine.judge_request import JudgeRequest, build_request
 from engine.llm_wire import ChatAnswer, add_usage
@@ -15,7 +15,7 @@ from engine.model_question import Question, ask
 from engine.ports import JudgmentCache
 from engine.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, JUDGE_SYSTEM, JUDGE_VERSION
 from engine.single_flight import SingleFlight
-from engine.types import Candidate, Headline, Verdict
+from engine.types import Candidate, Corpus, Headline, Verdict
 
 if TYPE_CHECKING:  # searches without a model need not pay for importing an HTTP client
     from engine.llm import ChatClient
@@ -34,9 +34,14 @@ class Judge:
         self._flights: SingleFlight[Verdict] = SingleFlight()
 
     async def judge(
-        self, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
+        self,
+        corpus: Corpus,
+        headline: Headline,
+        candidates: Sequence[Candidate],
+        *,
+        now: datetime,
     ) -> Verdict:
-        """Return what the model says about the candidates.
+        """Return what the model says about the candidates, which are of `corpus`.
 
         A failure of the model is a verdict with a notice; what it left out is not in `scores`.
         Concurrent equal requests share one call. Raises only what cache and ledger raise.
@@ -44,23 +49,24 @@ class Judge:
         if not candidates:
             return Verdict(scores={}, prompt_version=JUDGE_VERSION)
         request = build_request(headline, candidates, model=self._client.model)
-        return await self._flights.run(request.key, lambda: self._verdict(request, now))
+        return await self._flights.run(request.key, lambda: self._verdict(corpus, request, now))
 
-    async def _verdict(self, request: JudgeRequest, now: datetime) -> Verdict:
+    async def _verdict(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> Verdict:
         stored = await self._cache.get(request.key)
         if stored is not None:  # paid for already
             return replace(stored, cached=True, usage=None)
-        verdict = await self._ask(request, now)
+        verdict = await self._ask(corpus, request, now)
         if len(verdict.scores) == len(request.ids):
             await self._cache.put(request.key, verdict, now=now)
         return verdict
 
-    async def _ask(self, request: JudgeRequest, now: datetime) -> Verdict:
+    async def _ask(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> Verdict:
         hearing = _Hearing(request)
         question = Question(
             system=JUDGE_SYSTEM,
             repair=JUDGE_REPAIR,
             content=request.content,
+            corpora=[corpus],
             purpose=PURPOSE,
             schema=JUDGE_SCHEMA,
         )
@@ -96,6 +102,7 @@ class _Hearing:
             prompt_version=JUDGE_VERSION,
             usage=add_usage(one.usage for one in self.answers) if self.answers else None,
             notice=self._notice(),
+            withheld=isinstance(self.error, CorpusWithheld),
             damage=dict(self.damage),
         )
 

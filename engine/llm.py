@@ -13,6 +13,7 @@ import stamina
 
 from engine.breaker import Breaker
 from engine.budget import Budget, Planned, Source
+from engine.consent import Consent
 from engine.errors import ModelRefused
 from engine.llm_faults import (
     Fault,
@@ -102,6 +103,15 @@ class ChatClient:
     def model(self) -> str:
         """The model that is asked first."""
         return self._settings.model
+
+    @property
+    def consent(self) -> Consent:
+        """What of private corpora the endpoint may read."""
+        return Consent(
+            base_url=self._settings.base_url,
+            setting="[llm] private_corpora",
+            private_corpora=self._settings.private_corpora,
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -30,6 +30,7 @@ class LlmSettings:
     retries: int = 2
     breaker_failures: int = 5  # failed calls in a row before the endpoint is left alone
     breaker_pause: float = 60.0
+    private_corpora: frozenset[str] = frozenset()  # that it may read from another machine
     app_title: str = "Presagio"
     app_url: str | None = None
 

@@ -1,12 +1,13 @@
 """One question to the model, asked again with a word of repair when nothing usable came back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engine.errors import ModelAnswerCut, ModelAnswerInvalid, ModelError
+from engine.errors import CorpusWithheld, ModelAnswerCut, ModelAnswerInvalid, ModelError
 from engine.llm_wire import ChatAnswer, Message
+from engine.types import Corpus
 
 if TYPE_CHECKING:  # who only reads answers need not pay for importing an HTTP client
     from engine.llm import ChatClient
@@ -14,11 +15,15 @@ if TYPE_CHECKING:  # who only reads answers need not pay for importing an HTTP c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked: instructions, what is said more of them the second time, and the content."""
+    """What is asked: instructions, what is said more of them the second time, and the content.
+
+    `corpora` are those that the content is about or holds texts of.
+    """
 
     system: str
     repair: str
     content: str
+    corpora: Sequence[Corpus]
     purpose: str  # in the ledger
     schema: Mapping[str, object]
 
@@ -33,8 +38,13 @@ async def ask(
     """Ask until `hear` finds an answer usable, at most twice.
 
     Returns the failure of the last call, None where it was answered, usable or not. An answer
-    that was cut off would be cut off again. Raises what the ledger raises.
+    that was cut off would be cut off again. Nothing is sent that the endpoint may not read: that
+    is CorpusWithheld. Raises what the ledger raises.
     """
+    try:
+        client.consent.require(question.corpora)
+    except CorpusWithheld as withheld:
+        return withheld
     error: ModelError | None = None
     for system in (question.system, question.system + question.repair):
         try:

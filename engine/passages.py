@@ -1,13 +1,16 @@
 """The passages for a question: the best texts of one corpus or several."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 
 from engine.answer_types import Gathered, Passage, Question
 from engine.fuse import fused
 from engine.headline import read_headline
 from engine.prophecy import Prophet
 from engine.question_words import subject
+from engine.score import Profile, level_hits
 from engine.types import Corpus, Filters, Mode, Prophecy
 
 _Key = tuple[str, int]
@@ -42,14 +45,21 @@ async def gather(
         for text in _texts(question)
         for corpus in corpora
     ]
+    asked = _levelled(asked, prophet.profile)
     by_meaning = [one for one in asked if one.embedding_model]
     return Gathered(
-        corpora=tuple(corpus.name for corpus in corpora),
+        corpora=tuple(corpora),
         passages=_best(asked, len(corpora))[:limit],
         mode=by_meaning[0].mode if by_meaning else Mode.LEXICAL,
         embedding_model=by_meaning[0].embedding_model if by_meaning else None,
         notice=_notice(asked),
     )
+
+
+def _levelled(asked: Sequence[Prophecy], profile: Profile) -> list[Prophecy]:
+    """Make scores comparable: a corpus without vectors gains nothing beside one with them."""
+    levelled = iter(level_hits([hit for one in asked for hit in one.hits], profile))
+    return [replace(one, hits=tuple(islice(levelled, len(one.hits)))) for one in asked]
 
 
 def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:

@@ -1,7 +1,7 @@
 """How finds are ranked in corpora of each kind.
 
 A profile is a weighted mean of features, each a pure function to 0..1, over the features that are
-present (None: nothing is known). docs/kinds.md tells what each feature means and why.
+present in the answer (None: nothing is known). docs/kinds.md tells what each means and why.
 """
 
 import math
@@ -12,7 +12,7 @@ from datetime import datetime
 
 from engine.find_types import FoundDocument
 from engine.query import Group, Query
-from engine.score import combine
+from engine.score import combine, level
 from engine.types import Kind
 
 OWN_ROLES = frozenset({"me", "user"})
@@ -151,16 +151,19 @@ def ranked(
     """Return the documents by their score, best first, ties by date then id."""
     threads = Counter(one.thread for one in documents)
     asked = replace(asked, threads=threads)
-    return sorted((_scored(one, asked, profile) for one in documents), key=_order)
+    names = [name for name, weight in profile.weights.items() if weight > 0]
+    parts = level([_parts(one, asked, profile, names) for one in documents], names)
+    scored = (
+        Ranked(document=one, score=combine(its, profile.weights), parts=its)
+        for one, its in zip(documents, parts, strict=True)
+    )
+    return sorted(scored, key=_order)
 
 
-def _scored(found: FoundDocument, asked: Question, profile: KindProfile) -> Ranked:
-    parts = {
-        name: _FEATURES[name](found, asked, profile)
-        for name, weight in profile.weights.items()
-        if weight > 0
-    }
-    return Ranked(document=found, score=combine(parts, profile.weights), parts=parts)
+def _parts(
+    found: FoundDocument, asked: Question, profile: KindProfile, names: Sequence[str]
+) -> dict[str, float | None]:
+    return {name: _FEATURES[name](found, asked, profile) for name in names}
 
 
 def _order(one: Ranked) -> tuple[float, datetime, int]:

@@ -24,7 +24,12 @@ class Judges(Protocol):
     """Who can say how well each candidate foretells a headline."""
 
     async def judge(
-        self, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
+        self,
+        corpus: Corpus,
+        headline: Headline,
+        candidates: Sequence[Candidate],
+        *,
+        now: datetime,
     ) -> Verdict:
         """Return what was judged, and a notice about what was not. Never raises ModelError."""
 
@@ -56,6 +61,11 @@ class Prophet:
         self._meaning = meaning
         self._thinking = asyncio.Lock()
         self.use(settings or ProphecySettings())
+
+    @property
+    def profile(self) -> Profile:
+        """How hits are scored now."""
+        return self._settings.profile
 
     def use(self, settings: ProphecySettings) -> None:
         """Answer by these settings from now on."""
@@ -90,7 +100,7 @@ class Prophet:
             groups = alike(found, similarity=self._settings.duplicate_similarity)
             groups = groups[: self._settings.candidates_of_both]
             candidates = [eldest(group) for group in groups]
-        verdict = await self._verdict(headline, candidates, now) if judged else _unjudged()
+        verdict = await self._verdict(corpus, headline, candidates, now) if judged else _unjudged()
         scorer = Scorer(
             profile=self._settings.profile,
             terms=terms,
@@ -129,13 +139,17 @@ class Prophet:
         return replace(filters, before=before)
 
     async def _verdict(
-        self, headline: Headline, candidates: Sequence[Candidate], now: datetime
+        self,
+        corpus: Corpus,
+        headline: Headline,
+        candidates: Sequence[Candidate],
+        now: datetime,
     ) -> Verdict:
         if not candidates:
             return Verdict(scores={})
         if self._judge is None:
             return Verdict(scores={}, notice="Not judged: no language model is set up.")
-        return await self._judge.judge(headline, candidates, now=now)
+        return await self._judge.judge(corpus, headline, candidates, now=now)
 
 
 def notice(

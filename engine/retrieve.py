@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from engine.embed.scales import SCALES
 from engine.embed.vectors import Vector, VectorSpace
 from engine.errors import ModelError
 from engine.fuse import fused, ranks
@@ -58,8 +59,11 @@ class _Question:
         return await self.vectors.cosines(self.corpus, self.space, self.vector, ids)
 
     def similarity(self, cosine: float | None) -> float | None:
-        """Return what a cosine means, 0..1, or None when it is not known."""
-        scale = self.space.scale
+        """Return what a cosine means, 0..1, or None when it is not known.
+
+        A corpus too small to have a scale of its own goes by the model's.
+        """
+        scale = self.space.scale or SCALES.get(self.space.model)
         return None if scale is None or cosine is None else scale.calibrated(cosine)
 
 

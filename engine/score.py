@@ -1,12 +1,12 @@
 """Features, profiles and the order of hits (docs/decisions/0005-score.md).
 
-A profile is a weighted sum of features, each 0..1, over the features that are present, times
-multipliers for texts that are worth less as a prophecy.
+A profile is a weighted sum of features, each 0..1, over the features that are present in the
+answer, times multipliers for texts that are worth less as a prophecy.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from engine.bm25 import Bm25, idf
@@ -18,6 +18,8 @@ _DAYS_A_YEAR = 365.25
 # the feature than in retrieval.
 _FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
 _LEAD = 0.5
+# What may be known of some texts alone. A judgment may too, but the judged come first anyway.
+_LEVELLED = ("semantic",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,44 @@ def combine(parts: Mapping[str, float | None], weights: Mapping[str, float]) -> 
     return sum(weights.get(name, 0.0) * value for name, value in present.items()) / total
 
 
+def level(
+    texts: Sequence[Mapping[str, float | None]], names: Collection[str]
+) -> list[Mapping[str, float | None]]:
+    """Return the parts of texts that are ranked together, those called `names` comparable.
+
+    A part that only some of them have is 0 in the others, as it is for a text that has nothing
+    of it: else what is not known of a text would put it before its twin. A part that none has
+    stays None.
+    """
+    known = {name for parts in texts for name in names if parts.get(name) is not None}
+    return [
+        {**parts, **{name: 0.0 for name in known if parts.get(name) is None}} for parts in texts
+    ]
+
+
+def level_hits(hits: Sequence[Hit], profile: Profile) -> list[Hit]:
+    """Return hits of several answers with parts and scores that can be compared."""
+    parts = level([hit.parts for hit in hits], _LEVELLED)
+    return [
+        hit
+        if one == hit.parts
+        else replace(hit, parts=one, score=_score(one, hit.factors, profile))
+        for hit, one in zip(hits, parts, strict=True)
+    ]
+
+
+def _score(
+    parts: Mapping[str, float | None], multipliers: Mapping[str, float], profile: Profile
+) -> float:
+    weights = {
+        "judgment": profile.judgment,
+        "lexical": profile.lexical,
+        "age": profile.age,
+        "semantic": profile.semantic,
+    }
+    return combine(parts, weights) * math.prod(multipliers.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scorer:
     """Scores the candidates of one headline."""
@@ -127,30 +167,26 @@ class Scorer:
         Ranks go on from the hits, so that a rank names one text of the answer. Where the model saw
         nothing at all, nothing is near.
         """
-        scored = [self._hit(candidate, judgments.get(candidate.id)) for candidate in candidates]
+        parts = [self._parts(candidate, judgments.get(candidate.id)) for candidate in candidates]
+        scored = list(map(self._hit, candidates, level(parts, _LEVELLED)))
         hits = _best(filter(self._qualifies, scored), limit, after=0)
         weak = (hit for hit in scored if hit.parts["judgment"] and not self._qualifies(hit))
         return hits, _best(weak, limit, after=len(hits))
 
-    def _hit(self, candidate: Candidate, judgment: int | None) -> Hit:
-        profile = self.profile
-        parts = {
+    def _parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
+        return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
             "lexical": lexical(candidate, self.terms, self.documents, self.average_length),
-            "age": age(candidate.created_at, self.asked_at, profile.age_full_years),
+            "age": age(candidate.created_at, self.asked_at, self.profile.age_full_years),
             "semantic": candidate.similarity,
         }
-        weights = {
-            "judgment": profile.judgment,
-            "lexical": profile.lexical,
-            "age": profile.age,
-            "semantic": profile.semantic,
-        }
-        multipliers = factors(candidate, profile)
+
+    def _hit(self, candidate: Candidate, parts: Mapping[str, float | None]) -> Hit:
+        multipliers = factors(candidate, self.profile)
         return Hit(
             rank=0,
             candidate=candidate,
-            score=combine(parts, weights) * math.prod(multipliers.values()),
+            score=_score(parts, multipliers, self.profile),
             parts=parts,
             factors=multipliers,
             matched=tuple(self.terms[index].shown for index in candidate.matched),
@@ -176,11 +212,4 @@ def _order(hit: Hit) -> tuple[object, ...]:
 
 
 def _ranked(hit: Hit, rank: int) -> Hit:
-    return Hit(
-        rank=rank,
-        candidate=hit.candidate,
-        score=hit.score,
-        parts=hit.parts,
-        factors=hit.factors,
-        matched=hit.matched,
-    )
+    return replace(hit, rank=rank)

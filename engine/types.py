@@ -97,6 +97,11 @@ class Corpus:
     glossary: int = 0  # version of the groups of aliases; 0 = there never was one
 
     @property
+    def private(self) -> bool:
+        """Whether it holds what people wrote for themselves or for some, not for everybody."""
+        return self.kind is Kind.PERSONAL
+
+    @property
     def average_length(self) -> float:
         """Mean document length in tokens; 1.0 for an empty corpus."""
         return self.tokens / self.documents if self.documents and self.tokens else 1.0
@@ -185,6 +190,7 @@ class Verdict:
     usage: Usage | None = None
     notice: str | None = None
     cached: bool = False
+    withheld: bool = False  # the model may not read this corpus, now or later
     damage: Mapping[str, int] = field(default_factory=dict)  # kinds of repaired answer faults
 
 

@@ -23,14 +23,16 @@ async def _ask(request: Request, services: Services) -> Reply:
     chat, thread = request.known_chat, request.place.thread
     question = cut(request.text, _LONGEST_QUESTION)
     kept = request.place.kept
-    earlier = await services.questions.last(chat, thread, now=request.now) if kept else ()
-    corpus = chat.corpus or services.corpus
+    corpus, now = chat.corpus or services.corpus, request.now
+    earlier: tuple[str, ...] = ()
+    if kept:
+        earlier = await services.questions.last(chat, thread, corpus=corpus, now=now)
     try:
-        answer = await services.ask(question, corpus=corpus, earlier=earlier, now=request.now)
+        answer = await services.ask(question, corpus=corpus, earlier=earlier, now=now)
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=marked("See /corpus.")) from error
     if kept:
-        await services.questions.keep(chat, thread, question, now=request.now)
+        await services.questions.keep(chat, thread, question, corpus=corpus, now=now)
     return answer_reply(answer, words)
 
 

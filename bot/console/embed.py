@@ -12,23 +12,33 @@ from bot.settings import Settings
 from db.embeddings import Embeddings
 from db.pool import Database
 from engine.embed.fill import Filled, fill
-from engine.errors import UsageError
+from engine.errors import CorpusWithheld, UsageError
 from engine.types import Corpus
 
 # Others, a serving bot among them, go first.
 _POLITE = 10
 
 
-async def embed_corpora(app: App, corpus: str, *, json: bool, output: Output) -> None:
-    """Make what is missing in one corpus, or in all, and write how much it was.
+async def embed_corpora(
+    app: App, corpus: str, *, json: bool, output: Output, leave_out_withheld: bool = False
+) -> None:
+    """Make what is missing in one corpus, or in all ("" names none), and write how much it was.
 
-    Raises CorpusNotFound, VectorsUnsupported, UsageError, ModelError, SettingsError.
+    A corpus that the model may not read is left out with a remark where all are meant, and
+    where `leave_out_withheld` says so. Raises CorpusWithheld for others, CorpusNotFound,
+    VectorsUnsupported, UsageError, ModelError, SettingsError.
     """
     if hasattr(os, "nice"):
         os.nice(_POLITE)
     corpora = await _chosen(app, corpus)
     for one in corpora:
-        filled = await embed_corpus(app, one, output=output)
+        try:
+            filled = await embed_corpus(app, one, output=output)
+        except CorpusWithheld as refusal:
+            if corpus and not leave_out_withheld:
+                raise
+            output.remark(f"{one.name} is not embedded. {refusal}")
+            continue
         if json:
             output.json(_filled(filled))
         else:

@@ -64,8 +64,8 @@ def open_sources(files: Sequence[str], options: IngestOptions) -> Iterator[list[
 
 async def ingest(
     app: App, sources: Sequence[RecordStream], options: IngestOptions, *, output: Output
-) -> None:
-    """Load files into one corpus and write the counts.
+) -> str:
+    """Load files into one corpus, write the counts, and return its name.
 
     Raises NothingUsable when no record of any file could be stored, CorpusConflict, UsageError,
     InputError for a file that turns out to be damaged.
@@ -110,6 +110,7 @@ async def ingest(
         output.remark(f"Before the damage: {_in_words(loader.report)}")
         raise damage
     _write(loader.report, options, output)
+    return corpus.name
 
 
 async def _ensure_corpus(

@@ -142,9 +142,10 @@ class _Judging:
         ask = refusal is None and self._failures < _FAILURES
         prophecy = await _prophesy(work, corpus, waiting.story, now, judged=ask)
         answered = prophecy.judged or not prophecy.candidates
-        if ask:
+        withheld = prophecy.verdict.withheld  # no failure, and another run changes nothing
+        if ask and not withheld:
             self._failures = 0 if answered else self._failures + 1
-        if not answered and not (refusal or late):
+        if not answered and not (refusal or late or withheld):
             return  # at the next run
         await work.finds.keep(
             waiting.story,

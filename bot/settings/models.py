@@ -46,6 +46,11 @@ class LlmSettings(Section):
         5, ge=1, description="Failures in a row after which the endpoint is left alone."
     )
     breaker_pause: float = Field(60, gt=0, description="Seconds for which it is left alone.")
+    private_corpora: tuple[str, ...] = Field(
+        (),
+        description="Corpora of the kind personal that may be sent to the endpoint where it is on"
+        " another machine. Without a name here they are not judged, answered or sampled there.",
+    )
     daily_tokens: int = Field(
         2_000_000,
         ge=UNLIMITED,
@@ -96,12 +101,19 @@ class EmbeddingSettings(Section):
     usd_per_million_tokens: float = Field(
         0, ge=0, description="remote: what it costs, where the endpoint does not say."
     )
+    private_corpora: tuple[str, ...] = Field(
+        (),
+        description="remote: corpora of the kind personal whose texts, and what is asked of them,"
+        " may be sent to an endpoint on another machine.",
+    )
     exact_up_to: int = Field(
         100_000,
         ge=0,
         description="Vectors of a corpus that are all compared; beyond, an index is built.",
     )
-    at_ingest: bool = Field(False, description="Whether presagio ingest makes vectors at its end.")
+    at_ingest: bool = Field(
+        False, description="Whether presagio ingest makes vectors of the corpus it filled."
+    )
 
 
 class GlossarySettings(Section):

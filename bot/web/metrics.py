@@ -102,11 +102,16 @@ class MeasuredJudge:
         self._metrics = metrics
 
     async def judge(
-        self, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
+        self,
+        corpus: Corpus,
+        headline: Headline,
+        candidates: Sequence[Candidate],
+        *,
+        now: datetime,
     ) -> Verdict:
         """Judge the candidates."""
         async with self._metrics.timed("judge"):
-            verdict = await self._judge.judge(headline, candidates, now=now)
+            verdict = await self._judge.judge(corpus, headline, candidates, now=now)
         outcome = "unjudged" if not verdict.scores else "cached" if verdict.cached else "judged"
         self._metrics.judgments.labels(outcome).inc()
         for fault, times in verdict.damage.items():

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from db.corpora import Corpora
 from db.pool import Database
 from engine.errors import CorpusNotFound
-from engine.types import Corpus, Kind
+from engine.types import Corpus
 
 
 class ShownCorpora(Corpora):
@@ -31,4 +31,4 @@ class ShownCorpora(Corpora):
         )
 
     def _may_be_seen(self, corpus: Corpus) -> bool:
-        return corpus.name in self._names if self._names else corpus.kind is not Kind.PERSONAL
+        return corpus.name in self._names if self._names else not corpus.private

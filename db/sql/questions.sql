@@ -11,13 +11,14 @@ SELECT $1, $2::text::jsonb, $3, $4, $5::text::jsonb, $6::timestamptz
 ON CONFLICT (key) DO NOTHING
 
 -- name: keep_question
-INSERT INTO question (chat_id, thread, asked_at, text)
-SELECT $1::bigint, $2, $3::timestamptz, $4
+INSERT INTO question (chat_id, thread, asked_at, text, corpus)
+SELECT $1::bigint, $2, $3::timestamptz, $4, $5
   FROM set_config('synchronous_commit', 'off', true)
 
 -- name: last_questions
 SELECT text FROM question
  WHERE chat_id = $1 AND thread IS NOT DISTINCT FROM $2 AND asked_at >= $3
+   AND corpus = $5
  ORDER BY id DESC LIMIT $4
 
 -- name: forget_questions

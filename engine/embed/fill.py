@@ -13,6 +13,8 @@ from engine.types import Corpus
 
 # Vectors that one transaction stores, and a kill may cost.
 BATCH = 64
+# Fewer documents tell too little of what is unrelated; see engine/embed/scales.py.
+ENOUGH = 50
 # The scale is measured anew when the corpus has grown by so much since.
 _GROWTH = 1.2
 _PROBES, _BACKGROUND = 48, 400
@@ -90,8 +92,8 @@ async def fill(
         done = await _fill_in(store, embedder, corpus, model_id, progress)
         await store.settle(corpus, model_id)
         documents = await store.count(corpus, model_id)
-        if documents > _GROWTH * await store.measured(corpus, model_id):
-            scale = await _measured(store, embedder, corpus)
+        due = documents > _GROWTH * await store.measured(corpus, model_id)
+        if due and documents >= ENOUGH and (scale := await _measured(store, embedder, corpus)):
             await store.keep_scale(corpus, model_id, scale, documents=documents)
     return Filled(
         corpus=corpus.name,
@@ -140,8 +142,8 @@ def _direction(vector: Vector | None) -> Vector | None:
     return vector if vector is not None and any(vector) else None
 
 
-async def _measured(store: VectorStore, embedder: Embedder, corpus: Corpus) -> Scale:
-    """Measure which cosines the model gives in this corpus.
+async def _measured(store: VectorStore, embedder: Embedder, corpus: Corpus) -> Scale | None:
+    """Measure which cosines the model gives in this corpus; None where there are none to measure.
 
     Some documents are asked as questions: their cosines with others are the background, those
     with themselves the highest that a text can expect.
@@ -158,5 +160,5 @@ async def _measured(store: VectorStore, embedder: Embedder, corpus: Corpus) -> S
                 same.append(cosines.pop(probe.id))
             background += cosines.values()
     if not background or not same:
-        return Scale(mean=0.0, deviation=0.0, same=1.0)
+        return None
     return Scale(mean=fmean(background), deviation=pstdev(background), same=fmean(same))

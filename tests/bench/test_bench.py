@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench import chat, find, ingest, retrieval, startup
+from bench import chat, find, ingest, retrieval, scales, startup
 from bench.store import filled, opened, server
+from engine.embed.scales import SCALES
 from tests.db.corpus import document
+from tests.db.vectors import can_keep_vectors
 
 Rows = list[dict[str, object]]
 
@@ -33,6 +35,21 @@ def test_every_system_finds_the_right_documents(
         assert overlaps[peer] == pytest.approx(1, abs=0.03)
     assert {row["documents"] for row in rows} == {5_000}
     assert [row for row in rows if row.get("clients") == retrieval.CLIENTS]
+
+
+async def test_the_shipped_scale_is_what_is_measured(database_url: str) -> None:
+    database = await opened(database_url, size=2)
+    try:
+        if not await can_keep_vectors(database):
+            pytest.skip("this server has no pgvector 0.7 or newer")
+        found = scales.texts(scales.DEMO, 60)
+        scale = await scales.measured(database, "tfidf", "demo", "english", found)
+    finally:
+        await database.close()
+    shipped = SCALES["tfidf-384"]
+    assert scale.mean == pytest.approx(shipped.mean, abs=0.04)
+    assert scale.deviation == pytest.approx(shipped.deviation, abs=0.04)
+    assert scale.same == pytest.approx(shipped.same, abs=0.01)
 
 
 def test_every_load_takes_in_every_record(shared_data: Path, printed: Callable[[], Rows]) -> None:

@@ -10,7 +10,7 @@ from db.corpora import Corpora
 from db.documents import Documents
 from db.embeddings import Embeddings
 from db.pool import Database
-from engine.embed.fill import BATCH, Filled, fill
+from engine.embed.fill import BATCH, ENOUGH, Filled, fill
 from engine.embed.vectors import Embedded, Vector, source_of
 from engine.errors import (
     ModelAnswerInvalid,
@@ -230,7 +230,7 @@ async def test_a_vector_of_a_corpus_that_was_dropped_meanwhile_is_refused(
 async def test_the_scale_is_measured_and_measured_anew_when_the_corpus_has_grown(
     database: Database, embeddings: Embeddings
 ) -> None:
-    corpus = await load_texts(database, "c", [f"word{n} other{n}" for n in range(40)])
+    corpus = await load_texts(database, "c", [f"word{n} other{n}" for n in range(60)])
     await filled(embeddings, WordModel(), corpus)
     space = await embeddings.space(corpus, "words")
     assert space is not None
@@ -238,14 +238,27 @@ async def test_the_scale_is_measured_and_measured_anew_when_the_corpus_has_grown
     assert space.scale.same == pytest.approx(1, abs=0.01)  # halves have three digits
     assert abs(space.scale.mean) < 0.2
     assert space.scale.deviation > 0.05
-    assert await embeddings.measured(corpus, space.model_id) == 40
+    assert await embeddings.measured(corpus, space.model_id) == 60
     model = WordModel()
     await load(database, "c", [document(f"n{n}", f"new{n}") for n in range(4)])
     await filled(embeddings, model, corpus)
     assert model.queries == []  # a tenth more changes nothing
-    await load(database, "c", [document(f"m{n}", f"many{n}") for n in range(10)])
+    await load(database, "c", [document(f"m{n}", f"many{n}") for n in range(9)])
     await filled(embeddings, model, corpus)
-    assert await embeddings.measured(corpus, space.model_id) == 54
+    assert await embeddings.measured(corpus, space.model_id) == 73
+
+
+async def test_no_scale_is_measured_with_few_documents(
+    database: Database, embeddings: Embeddings
+) -> None:
+    corpus = await load_texts(database, "c", [f"word{n}" for n in range(ENOUGH - 1)])
+    await filled(embeddings, WordModel(), corpus)
+    space = await embeddings.space(corpus, "words")
+    assert space is not None
+    assert space.scale is None
+    await load(database, "c", [document("one more", "word")])
+    await filled(embeddings, WordModel(), corpus)
+    assert await embeddings.measured(corpus, space.model_id) == ENOUGH
 
 
 async def test_a_corpus_without_words_has_no_space_and_harms_nothing(

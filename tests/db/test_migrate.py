@@ -183,6 +183,28 @@ def test_a_migration_left_out_in_the_middle_still_runs() -> None:
     assert pending(known, {2: known[1].checksum}) == known[:1]
 
 
+async def test_scales_of_few_documents_are_forgotten(
+    empty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "available", lambda: available()[:11])
+    await empty.migrate()
+    monkeypatch.undo()
+    async with empty.connection() as connection:
+        for name, documents in (("essay", 1), ("tweets", 50)):
+            await connection.execute(
+                "WITH c AS (INSERT INTO corpus (name, kind, language)"
+                " VALUES ($1, 'tweets', 'simple') RETURNING id),"
+                " m AS (INSERT INTO embedding_model (name, dimensions) VALUES ($1, 2) RETURNING id)"
+                " INSERT INTO embedding_scale SELECT m.id, c.id, $2, 0, 0, 1 FROM c, m",
+                name,
+                documents,
+            )
+    await empty.migrate()
+    async with empty.connection() as connection:
+        kept = await connection.fetch("SELECT documents FROM embedding_scale")
+    assert [row["documents"] for row in kept] == [50]
+
+
 async def test_what_was_stored_before_there_were_platforms_is_of_x(
     empty: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,31 +58,42 @@ async def test_a_thread_knows_its_last_three_questions_oldest_first(
     questions: Questions, chat: Chat
 ) -> None:
     for number in range(5):
-        await questions.keep(chat, "t", f"{number}?", now=NOW)
-    assert await questions.last(chat, "t", now=NOW) == ("2?", "3?", "4?")
+        await questions.keep(chat, "t", f"{number}?", corpus="me", now=NOW)
+    assert await questions.last(chat, "t", corpus="me", now=NOW) == ("2?", "3?", "4?")
 
 
 async def test_threads_and_chats_know_nothing_of_each_other(
     database: Database, questions: Questions, chat: Chat
 ) -> None:
     other = await Chats(database).meet("test", "2", private=True, title=None)
-    await questions.keep(chat, None, "in none?", now=NOW)
-    await questions.keep(chat, "a", "in a?", now=NOW)
-    assert await questions.last(chat, None, now=NOW) == ("in none?",)
-    assert await questions.last(chat, "a", now=NOW) == ("in a?",)
-    assert await questions.last(chat, "b", now=NOW) == ()
-    assert await questions.last(other, None, now=NOW) == ()
+    await questions.keep(chat, None, "in none?", corpus="me", now=NOW)
+    await questions.keep(chat, "a", "in a?", corpus="me", now=NOW)
+    assert await questions.last(chat, None, corpus="me", now=NOW) == ("in none?",)
+    assert await questions.last(chat, "a", corpus="me", now=NOW) == ("in a?",)
+    assert await questions.last(chat, "b", corpus="me", now=NOW) == ()
+    assert await questions.last(other, None, corpus="me", now=NOW) == ()
+
+
+async def test_a_question_follows_those_of_its_corpus_alone(
+    questions: Questions, chat: Chat
+) -> None:
+    await questions.keep(chat, None, "private?", corpus="diary", now=NOW)
+    await questions.keep(chat, None, "public?", corpus="me", now=NOW)
+    assert await questions.last(chat, None, corpus="me", now=NOW) == ("public?",)
+    assert await questions.last(chat, None, corpus="diary", now=NOW) == ("private?",)
 
 
 async def test_what_comes_an_hour_later_follows_nothing(questions: Questions, chat: Chat) -> None:
-    await questions.keep(chat, None, "so?", now=NOW)
-    assert await questions.last(chat, None, now=NOW + timedelta(minutes=59)) == ("so?",)
-    assert await questions.last(chat, None, now=NOW + timedelta(minutes=61)) == ()
+    await questions.keep(chat, None, "so?", corpus="me", now=NOW)
+    assert await questions.last(chat, None, corpus="me", now=NOW + timedelta(minutes=59)) == (
+        "so?",
+    )
+    assert await questions.last(chat, None, corpus="me", now=NOW + timedelta(minutes=61)) == ()
 
 
 async def test_questions_are_forgotten_after_a_day(questions: Questions, chat: Chat) -> None:
-    await questions.keep(chat, None, "so?", now=NOW)
+    await questions.keep(chat, None, "so?", corpus="me", now=NOW)
     await questions.forget(now=NOW + timedelta(hours=23))
-    assert await questions.last(chat, None, now=NOW) == ("so?",)
+    assert await questions.last(chat, None, corpus="me", now=NOW) == ("so?",)
     await questions.forget(now=NOW + timedelta(hours=25))
-    assert await questions.last(chat, None, now=NOW) == ()
+    assert await questions.last(chat, None, corpus="me", now=NOW) == ()

@@ -3,7 +3,19 @@
 from datetime import UTC, datetime
 
 from engine.answer_types import Gathered, Passage
-from engine.types import Candidate, Flag, Hit
+from engine.types import Candidate, Corpus, Flag, Hit, Kind
+
+ME = Corpus(
+    id=1,
+    name="me",
+    kind=Kind.TWEETS,
+    language="english",
+    author=None,
+    url_template=None,
+    documents=10,
+    tokens=100,
+    languages=("english",),
+)
 
 
 def passage(
@@ -35,10 +47,10 @@ def passage(
     return Passage(corpus=corpus, hit=hit)
 
 
-def gathered(*texts: str | Passage) -> Gathered:
-    """What was found for a question, best first."""
+def gathered(*texts: str | Passage, corpus: Corpus = ME) -> Gathered:
+    """What was found for a question in a corpus, best first."""
     return Gathered(
-        corpora=("me",),
+        corpora=(corpus,),
         passages=[
             one if isinstance(one, Passage) else passage(one, id=number)
             for number, one in enumerate(texts, start=1)

@@ -14,7 +14,7 @@ from engine.budget import Budget
 from engine.llm import ChatClient, LlmSettings
 from engine.prompts import ANSWER_VERSION
 from engine.types import Usage
-from tests.engine.passages import gathered, passage
+from tests.engine.passages import ME, gathered, passage
 from tests.engine.test_judge import NOW
 from tests.fakes.model import Asked, ModelServer, Step, answer, failure, judging, slow
 from tests.fakes.ports import MemoryLedger
@@ -209,7 +209,7 @@ async def test_a_spent_budget_makes_no_call(bench: Bench) -> None:
 
 async def test_what_the_search_had_to_say_comes_before(bench: Bench) -> None:
     found = gathered("Coffee is dear.")
-    told = type(found)(corpora=("me",), passages=found.passages, notice="Corpus a is empty.")
+    told = type(found)(corpora=(ME,), passages=found.passages, notice="Corpus a is empty.")
     got = await bench.answerer.answer(QUESTION, told, now=NOW, model=False)
     assert got.notice == "Corpus a is empty. Not answered by a model, as asked."
 

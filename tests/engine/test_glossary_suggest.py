@@ -15,6 +15,7 @@ from engine.errors import BudgetExhausted, ModelAnswerInvalid, ModelUnreachable
 from engine.glossary_suggest import AskedTerm, SuggestedPair, Suggester, read_pairs, request
 from engine.llm import ChatClient, LlmSettings
 from engine.prompts import GLOSSARY_SCHEMA, GLOSSARY_VERSION
+from tests.engine.passages import ME
 from tests.fakes.model import ModelServer, answer, failure
 from tests.fakes.ports import MemoryLedger
 
@@ -121,7 +122,7 @@ async def test_one_question_with_a_strict_schema_paid_from_the_ledger(
 ) -> None:
     server.script = [answer(ONE)]
     async with client(server, ledger) as asked:
-        found = await Suggester(asked).suggest(TERMS, now=NOW)
+        found = await Suggester(asked).suggest(ME, TERMS, now=NOW)
     assert found.pairs == (SuggestedPair(("auth", "authentication"), sure=True),)
     assert found.prompt_version == GLOSSARY_VERSION
     assert found.usage is not None
@@ -137,7 +138,7 @@ async def test_what_cannot_be_read_is_asked_once_more(
 ) -> None:
     server.script = [answer("NONE, I think"), answer(ONE)]
     async with client(server, ledger) as asked:
-        found = await Suggester(asked).suggest(TERMS, now=NOW)
+        found = await Suggester(asked).suggest(ME, TERMS, now=NOW)
     assert (len(found.pairs), server.calls) == (1, 2)
 
 
@@ -147,7 +148,7 @@ async def test_twice_nothing_readable_is_an_error_not_an_empty_answer(
     server.script = [answer("NONE")]
     async with client(server, ledger) as asked:
         with pytest.raises(ModelAnswerInvalid):
-            await Suggester(asked).suggest(TERMS, now=NOW)
+            await Suggester(asked).suggest(ME, TERMS, now=NOW)
     assert server.calls == 2
 
 
@@ -155,17 +156,17 @@ async def test_trouble_is_told(server: ModelServer, ledger: MemoryLedger) -> Non
     server.script = [failure(503)]
     async with client(server, ledger) as asked:
         with pytest.raises(ModelUnreachable):
-            await Suggester(asked).suggest(TERMS, now=NOW)
+            await Suggester(asked).suggest(ME, TERMS, now=NOW)
 
 
 async def test_the_daily_budget_holds(server: ModelServer, ledger: MemoryLedger) -> None:
     async with client(server, ledger, Budget(tokens=0)) as asked:
         with pytest.raises(BudgetExhausted):
-            await Suggester(asked).suggest(TERMS, now=NOW)
+            await Suggester(asked).suggest(ME, TERMS, now=NOW)
     assert server.calls == 0
 
 
 async def test_of_one_term_nothing_is_asked(server: ModelServer, ledger: MemoryLedger) -> None:
     async with client(server, ledger) as asked:
-        assert (await Suggester(asked).suggest(TERMS[:1], now=NOW)).pairs == ()
+        assert (await Suggester(asked).suggest(ME, TERMS[:1], now=NOW)).pairs == ()
     assert server.calls == 0

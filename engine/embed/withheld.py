@@ -1,0 +1,27 @@
+"""The vectors of what is private, where the model that makes them may not read it."""
+
+from collections.abc import Sequence
+
+from engine.embed.vectors import Vector
+from engine.errors import CorpusWithheld
+
+
+class WithheldEmbedder:
+    """Sends nothing and says why. `name` is the model's, whose vectors may be there already."""
+
+    dimensions = None
+
+    def __init__(self, name: str, refusal: CorpusWithheld) -> None:
+        self.name = name
+        self._refusal = refusal
+
+    def _refused(self) -> CorpusWithheld:
+        return CorpusWithheld(self._refusal.message, fix=self._refusal.fix)
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:  # noqa: ARG002 - the port
+        """Raise CorpusWithheld."""
+        raise self._refused()
+
+    async def embed_query(self, text: str) -> Vector:  # noqa: ARG002 - the port names it
+        """Raise CorpusWithheld."""
+        raise self._refused()

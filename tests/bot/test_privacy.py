@@ -1,0 +1,389 @@
+"""docs/privacy.md, row by row: stand-ins record what they got, and what they did not.
+
+The endpoints have the name of another machine, which leads to loopback here.
+"""
+
+import re
+import socket
+import tomllib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stamina
+from aiohttp import web
+from pydantic_ai import Agent
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    RetryPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from bot.agents.tools import search_tools
+from bot.answering import ask
+from bot.app import App, open_app
+from bot.console.doctor import doctor
+from bot.console.embed import embed_corpora
+from bot.console.glossary import suggest
+from bot.console.output import Output
+from bot.engine_settings import fetch_settings
+from bot.pasted import read_pasted
+from bot.settings import load_settings
+from db.pool import Database
+from engine.errors import CorpusWithheld
+from engine.feeds.fetch import Fetcher
+from engine.types import Kind, Mode, Prophecy
+from tests.bot.kinds import fill, text_of
+from tests.bot.web.stage import web_stage
+from tests.db.vectors import can_keep_vectors
+from tests.fakes.embeddings import EmbeddingServer
+from tests.fakes.model import ModelServer, answer, scoring
+from tests.fakes.web import WebServer, page
+from tests.scenarios.stage import Stage, staged
+
+Test = Callable[..., Awaitable[None]]
+
+TABLE = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text(encoding="utf-8")
+ROWS = re.findall(r"^\| ([a-z ]+): [^|]+(?:\|[^|]+){4}\|$", TABLE, re.MULTILINE)
+FAR = "models.example"  # another machine
+NOW = datetime.now(UTC) + timedelta(minutes=1)
+SECRET = "Our harbour secret: the lighthouse keeper sleeps"
+PUBLIC = "The harbour tax is theft"
+DIARY = [text_of(f"d{n}", f"{SECRET} {n}", days_ago=100 * n + 1) for n in range(4)]
+TWEETS = [text_of(f"t{n}", f"{PUBLIC} {n}", days_ago=100 * n + 1) for n in range(4)]
+ALLOWED = '["diary"]'
+
+_tested: set[str] = set()
+
+
+def row(name: str) -> Callable[[Test], Test]:
+    """Say which row of the table a test proves."""
+    _tested.add(name)
+    return lambda test: test
+
+
+def test_every_row_has_its_test() -> None:
+    assert len(ROWS) == TABLE.count("\n| ") - 2  # two lines are the heading
+    assert set(ROWS) == _tested
+
+
+@dataclass
+class Machines:
+    """A database with a private and a public corpus here, and two endpoints elsewhere."""
+
+    monkeypatch: pytest.MonkeyPatch
+    model: ModelServer
+    vectors: EmbeddingServer
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def sent(self) -> str:
+        """All that the model was asked."""
+        return "\n".join(str(one.body["messages"]) for one in self.model.requests)
+
+    @asynccontextmanager
+    async def app(self, **settings: str) -> AsyncIterator[App]:
+        """An app with some settings: `llm__model="m"` is PRESAGIO_LLM__MODEL."""
+        for name, value in settings.items():
+            self.monkeypatch.setenv(f"PRESAGIO_{name.upper()}", value)
+        async with open_app(load_settings(), progress=self.said.append) as opened:
+            yield opened
+
+    def far_model(self) -> None:
+        """Set the model up on another machine."""
+        self.monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", elsewhere(self.model.base_url))
+        self.monkeypatch.setenv("PRESAGIO_LLM__RETRIES", "0")
+
+    def far_vectors(self) -> None:
+        """Set the embeddings up on another machine."""
+        self.monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "remote")
+        self.monkeypatch.setenv("PRESAGIO_EMBEDDINGS__MODEL", "m")
+        self.monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", elsewhere(self.vectors.base_url))
+
+
+def elsewhere(url: str) -> str:
+    return url.replace("127.0.0.1", FAR)
+
+
+@pytest.fixture
+async def machines(database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machines]:
+    storage = await Database.open(database)
+    await fill(storage, "diary", Kind.PERSONAL, DIARY)
+    await fill(storage, "tweets", Kind.TWEETS, TWEETS)
+    await storage.close()
+    name_a_machine(monkeypatch)
+    async with ModelServer([scoring(lambda _, __: 6)]) as model, EmbeddingServer() as vectors:
+        with stamina.set_testing(True, attempts=1):
+            yield Machines(monkeypatch, model, vectors)
+
+
+def name_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the name of another machine lead to this one, for tests alone."""
+    resolve = socket.getaddrinfo
+
+    def getaddrinfo(host: Any, *arguments: Any, **options: Any) -> Any:
+        far = host in (FAR, FAR.encode())
+        return resolve("127.0.0.1" if far else host, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+
+async def search(app: App, corpus: str, mode: Mode | None = None) -> Prophecy:
+    found = await app.prophesy(
+        "The harbour", corpus=corpus, limit=3, now=NOW, mode=mode, judged=True
+    )
+    assert found.hits
+    return found
+
+
+async def embeds(app: App) -> None:
+    if not await can_keep_vectors(app.database):
+        pytest.skip("this server has no pgvector 0.7 or newer")
+
+
+@row("judging")
+async def test_private_texts_are_judged_only_where_they_may_be_sent(machines: Machines) -> None:
+    machines.far_model()
+    async with machines.app() as app:
+        assert (await search(app, "tweets")).judged
+        assert "The harbour" in machines.sent
+        assert PUBLIC in machines.sent
+        told = await search(app, "diary")
+    assert not told.judged
+    assert told.notice == (
+        "Not judged: Private text is not sent to models.example: diary."
+        " To allow it, add the corpus to [llm] private_corpora."
+    )
+    assert machines.model.calls == 1
+    assert SECRET not in machines.sent
+    async with machines.app(llm__private_corpora=ALLOWED) as app:
+        assert (await search(app, "diary")).judged
+    assert SECRET in machines.sent
+
+
+async def test_a_model_of_this_machine_may_read_everything(machines: Machines) -> None:
+    async with machines.app(llm__base_url=machines.model.base_url) as app:
+        assert (await search(app, "diary")).judged
+    assert SECRET in machines.sent
+
+
+@row("answering")
+async def test_a_private_question_stays_here_with_its_passages(machines: Machines) -> None:
+    machines.far_model()
+    machines.model.script = [answer('{"claims": [{"text": "So it is.", "sources": [1]}]}')]
+
+    async def asked(app: App, question: str, *names: str) -> Any:
+        corpora = [await app.corpora.get(name) for name in names]
+        return await ask(app, question, corpora, limit=5, now=NOW)
+
+    async with machines.app() as app:
+        assert (await asked(app, "What of the harbour tax?", "tweets")).model
+        assert PUBLIC in machines.sent
+        for names in (["diary"], ["tweets", "diary"]):
+            told = await asked(app, "Who sleeps in the harbour?", *names)
+            assert told.model is None
+            assert told.sentences
+            assert "models.example: diary" in told.notice
+    assert machines.model.calls == 1
+    assert "sleeps" not in machines.sent
+    async with machines.app(llm__private_corpora=ALLOWED) as app:
+        assert (await asked(app, "Who sleeps in the harbour?", "tweets", "diary")).model
+    assert SECRET in machines.sent
+
+
+@row("glossary")
+async def test_the_words_of_a_private_corpus_are_not_asked_about(machines: Machines) -> None:
+    machines.far_model()
+    machines.model.script = [answer('{"n": 2, "pairs": []}')]
+
+    async def suggested(app: App, corpus: str) -> None:
+        await suggest(app, corpus, now=NOW, json=True, output=Output.of_process())
+
+    async with machines.app() as app:
+        await suggested(app, "tweets")
+        assert "theft" in machines.sent
+        with pytest.raises(CorpusWithheld, match=r"\[llm\] private_corpora"):
+            await suggested(app, "diary")
+    assert machines.model.calls == 1
+    assert "lighthouse" not in machines.sent
+    async with machines.app(llm__private_corpora=ALLOWED) as app:
+        await suggested(app, "diary")
+    assert "lighthouse" in machines.sent
+
+
+@row("vectors of texts")
+async def test_private_texts_are_embedded_only_where_they_may_be_sent(
+    machines: Machines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machines.far_vectors()
+
+    async def embedded(app: App, corpus: str) -> None:
+        await embed_corpora(app, corpus, json=False, output=Output.of_process())
+
+    async with machines.app() as app:
+        await embeds(app)
+        await embedded(app, "")
+        told = capsys.readouterr()
+        assert "tweets: 4 embedded" in told.out
+        assert "diary is not embedded. Private text is not sent to models.example" in told.err
+        with pytest.raises(CorpusWithheld, match=r"\[embeddings\] private_corpora"):
+            await embedded(app, "diary")
+    assert any(PUBLIC in text for text in machines.vectors.texts)
+    assert not any(SECRET in text for text in machines.vectors.texts)
+    async with machines.app(embeddings__private_corpora=ALLOWED) as app:
+        await embedded(app, "")
+    assert any(SECRET in text for text in machines.vectors.texts)
+
+
+@row("vectors of questions")
+async def test_what_a_private_corpus_is_asked_stays_here(machines: Machines) -> None:
+    machines.far_vectors()
+    async with machines.app(embeddings__private_corpora=ALLOWED) as app:
+        await embeds(app)
+        await embed_corpora(app, "", json=True, output=Output.of_process())
+        before = machines.vectors.calls
+        for corpus in ("tweets", "diary"):
+            assert (await search(app, corpus)).embedding_model
+        assert [one.texts for one in machines.vectors.requests[before:]] == [
+            ["The harbour"],
+            ["The harbour"],
+        ]
+    before = machines.vectors.calls
+    async with machines.app(embeddings__private_corpora="[]") as app:
+        told = await search(app, "diary")
+        assert told.mode is Mode.LEXICAL
+        assert (told.notice or "").startswith(
+            "Searched by words alone: Private text is not sent to models.example: diary."
+            " To allow it, add the corpus to [embeddings] private_corpora."
+        )
+        assert machines.vectors.calls == before
+        await search(app, "tweets", Mode.LEXICAL)
+        assert machines.vectors.calls == before
+        await search(app, "tweets")
+    assert machines.vectors.calls == before + 1
+
+
+@row("pages and feeds")
+async def test_a_page_is_told_its_own_address_and_links_in_texts_are_not_opened(
+    machines: Machines,
+) -> None:
+    async with WebServer() as site:
+        site.pages["/news"] = page("<title>Harbour tax doubles again this year</title>")
+        async with machines.app(
+            fetch__allow_networks='["127.0.0.0/8"]', fetch__user_agent_contact="me@here.example"
+        ) as app:
+            linking = [text_of("l", f"The harbour again {site.url('/private')}", days_ago=1)]
+            await fill(app.database, "links", Kind.PERSONAL, linking)
+            await search(app, "links")
+            assert site.requests == []
+            async with Fetcher(fetch_settings(app.settings)) as fetcher:
+                read = await read_pasted(fetcher, site.url("/news"), now=NOW)
+    assert read.text == "Harbour tax doubles again this year"
+    [asked] = site.requests
+    assert asked.path == "/news"
+    assert set(asked.headers) <= {"host", "user-agent", "accept", "accept-encoding", "connection"}
+    assert "me@here.example" in asked.headers["user-agent"]
+
+
+@row("chats")
+async def test_a_chat_is_told_what_is_private_only_where_it_is_trusted(database_url: str) -> None:
+    async with staged(database_url) as stage:
+        storage = await Database.open(database_url)
+        await fill(storage, "diary", Kind.PERSONAL, DIARY)
+        await storage.close()
+        alice = stage.telegram.user("Alice")
+        chat = stage.telegram.private_chat(alice)
+
+        async def told(stage: Stage) -> str:
+            async with stage.serving():
+                texts: Sequence[str] = [
+                    (await (await alice.says(chat, words)).answer()).text
+                    for words in ("/corpus", "/corpus diary", "/find harbour")
+                ]
+                await stage.telegram.until_acknowledged()
+            return "\n".join(texts)
+
+        refused = await told(stage)
+        assert SECRET not in refused
+        assert "diary:" not in refused
+        stage.environment["PRESAGIO_CHAT__PRIVATE"] = f'["telegram:{chat.id}"]'
+        assert SECRET in await told(stage)
+
+
+@row("web")
+async def test_the_page_shows_what_is_private_only_where_it_is_named(
+    machines: Machines, database_url: str
+) -> None:
+    environ = {"DATABASE_URL": database_url}
+    async with web_stage(environ, now=lambda: NOW) as stage:
+        await stage.problem("/api/search", 404, q="harbour", corpus="diary")
+        shown = (await stage.get("/api/search", q="harbour")).text
+        shown += (await stage.get("/timeline", q="harbour")).text
+        assert SECRET not in shown
+        assert PUBLIC in shown
+    named = {**environ, "PRESAGIO_WEB__CORPORA": ALLOWED}
+    async with web_stage(named, now=lambda: NOW) as stage:
+        assert SECRET in (await stage.get("/api/search", q="harbour", corpus="diary")).text
+
+
+@row("checks")
+async def test_checks_send_keys_and_no_text(machines: Machines) -> None:
+    asked: list[tuple[str, str, bytes, str]] = []
+
+    async def listed(request: web.Request) -> web.Response:
+        key = request.headers.get("Authorization", "")
+        asked.append((request.method, request.path, await request.read(), key))
+        return web.json_response({"data": []})
+
+    endpoint = web.Application()
+    endpoint.router.add_route("*", "/{path:.*}", listed)
+    runner = web.AppRunner(endpoint)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    machines.monkeypatch.setenv(
+        "PRESAGIO_LLM__BASE_URL", f"http://{FAR}:{runner.addresses[0][1]}/v1"
+    )
+    machines.monkeypatch.setenv("OPENROUTER_API_KEY", "sk-1")
+    machines.far_vectors()
+    await doctor(load_settings(), json=True, output=Output.of_process(), now=NOW)
+    await runner.cleanup()
+    assert asked == [("GET", "/v1/models", b"", "Bearer sk-1")]
+    assert machines.vectors.calls == 0
+
+
+@row("agents")
+async def test_an_agent_is_given_what_its_program_passes(machines: Machines) -> None:
+    async def told(app: App) -> str:
+        got: list[str] = []
+
+        def asking(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
+            last = messages[-1].parts[-1]
+            if isinstance(last, ToolReturnPart | RetryPromptPart):
+                got.append(str(last.content))
+                return ModelResponse(parts=[TextPart("done")])
+            wanted = {"query": "harbour", "corpus": "diary"}
+            return ModelResponse(parts=[ToolCallPart("personal_search", wanted)])
+
+        await Agent(FunctionModel(asking), toolsets=[search_tools(app)]).run("Search.")
+        return got[0]
+
+    async with machines.app() as app:
+        assert SECRET in await told(app)
+        assert SECRET not in await told(app.public)
+
+
+def test_the_settings_that_the_table_names_exist() -> None:
+    example = Path(__file__).parents[2] / "config.example.toml"
+    settings = tomllib.loads(example.read_text(encoding="utf-8"))
+    named = re.findall(r"`\[(\w+)\] (\w+)", TABLE)
+    assert len(named) > 5
+    for section, key in named:
+        assert key in settings[section]
