@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import asyncpg
 
-from db.languages import names_of
+from db.corpus.languages import names_of
 from db.pool import Database
-from engine.bm25 import Bm25
-from engine.query import Filter, Query, Unit
-from engine.text import searchable
+from engine.query.query import Filter, Query, Unit
+from engine.ranking.bm25 import Bm25
+from engine.text.clean import searchable
 from engine.types import Corpus, Flag, Term
 
 

@@ -25,11 +25,11 @@ from bench.timing import Output
 from bot.app import App, open_app
 from bot.engine_settings import fetch_settings
 from bot.jobs.poll import poll
-from bot.jobs.works import Works, open_works
+from bot.jobs.wiring import Works, open_works
 from bot.settings import load_settings
 from bot.settings.news import PollingSettings
-from engine.feeds.fetch import Fetcher
 from engine.feeds.types import ConfiguredFeed
+from engine.fetch.client import Fetcher
 
 _FEEDS, _SLOW_SECONDS = 1_000, 10.0
 _AT_ONCE = PollingSettings().at_once

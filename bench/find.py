@@ -21,18 +21,18 @@ from bench.brute_force import Row, matching, scan, scores
 from bench.store import filled, folder, opened, server
 from bench.timing import Output, milliseconds, progress
 from bench.tweets import DATA, SEED, headlines, tweets
-from db.find import DialectIndex
 from db.pool import Database
-from db.search import Search
-from engine.bm25 import Bm25
-from engine.find import Finder
-from engine.find_plan import Plan, units, wanted
-from engine.headline import read_headline
-from engine.prophecy import Prophet
-from engine.query import Query
-from engine.query_filters import conditions
-from engine.query_reader import parse_query
-from engine.text import searchable
+from db.search.find import DialectIndex
+from db.search.lexical import Search
+from engine.prophecy.headline import read_headline
+from engine.prophecy.prophecy import Prophet
+from engine.query.filters import conditions
+from engine.query.find import Finder
+from engine.query.plan import Plan, units, wanted
+from engine.query.query import Query
+from engine.query.read import parse_query
+from engine.ranking.bm25 import Bm25
+from engine.text.clean import searchable
 from engine.types import Corpus
 from tests.query_texts import random_query
 

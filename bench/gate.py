@@ -21,9 +21,9 @@ from pathlib import Path
 from bench.store import filled, folder, opened, server
 from bench.timing import Output, progress
 from bench.tweets import DATA
+from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
 from engine.ingest import Defaults, normalise, open_source
 from engine.ingest.records import Reject
-from engine.judged_headlines import JudgedHeadline, read_headlines, read_qrels
 from engine.posting.gate import PROMISING
 from tests.fakes.model import scoring
 from tests.scenarios.newsroom import HOUR, Newsroom, Process, newsroom

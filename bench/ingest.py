@@ -20,8 +20,8 @@ import orjson
 from bench.store import folder, opened, server
 from bench.timing import Output, progress
 from bench.tweets import DATA
-from db.corpora import Corpora
-from db.documents import Documents
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
 from db.pool import Database
 from engine.ingest.detect import open_source
 from engine.ingest.load import IngestReport, Loader

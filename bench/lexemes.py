@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from db.pool import Database
-from engine.bm25 import Bm25, idf
+from engine.ranking.bm25 import Bm25, idf
 from engine.types import Corpus
 
 _PAGE = 20_000

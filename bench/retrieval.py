@@ -23,7 +23,7 @@ from bench.store import filled, folder, opened, server
 from bench.timing import Output, milliseconds, progress
 from bench.tweets import COMMON, DATA, RARE, grown, headlines, tweets
 from db.pool import Database
-from db.search import Search
+from db.search.lexical import Search
 from engine.types import Corpus, Filters, Term
 
 LIMIT = 150

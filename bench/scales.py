@@ -20,13 +20,13 @@ from unittest.mock import patch
 from bench.store import filled, folder, opened, server
 from bench.timing import Output, progress
 from bench.tweets import DATA, SEED, tweets
-from bot.meaning import open_embedders
+from bot.embedders import open_embedders
 from bot.settings import load_settings
-from db.embeddings import Embeddings
 from db.pool import Database
+from db.search.embeddings import Embeddings
 from engine.embed import fill
-from engine.embed.vectors import Scale, embeddable
 from engine.types import Document
+from engine.vectors import Scale, embeddable
 
 DEMO = Path(__file__).resolve().parents[1] / "examples" / "demo.jsonl"
 _BACKENDS = ("tfidf", "local")

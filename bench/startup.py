@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.timing import Output, milliseconds
-from db.server import EmbeddedServer
+from db.embedded.server import EmbeddedServer
 
 HEADLINE = "Senators question the president over the border wall"
-_PRESAGIO = "from bot.cli import main; main()"
-_COMMANDS = {"python": "pass", "import": "import bot.cli"}
+_PRESAGIO = "from bot.cli.main import main; main()"
+_COMMANDS = {"python": "pass", "import": "import bot.cli.main"}
 
 
 def whole_process(

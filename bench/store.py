@@ -7,10 +7,10 @@ from itertools import islice
 from pathlib import Path
 
 from bench.timing import progress
-from db.corpora import Corpora
-from db.documents import Documents
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
-from db.server import EmbeddedServer
 from engine.types import Corpus, Document, Kind
 
 BATCH = 10_000

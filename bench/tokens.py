@@ -11,8 +11,8 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from engine.judge_request import TEXT_LENGTH, build_request, candidate_line, one_line
-from engine.prompts import JUDGE_SYSTEM
+from engine.judge.request import TEXT_LENGTH, build_request, candidate_line, one_line
+from engine.llm.prompts import JUDGE_SYSTEM
 from engine.types import Candidate, Flag, Headline
 
 ARCHIVE = Path(__file__).resolve().parents[1] / "../shared/data/tweets/trump_archive.jsonl"

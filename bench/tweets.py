@@ -8,11 +8,11 @@ from itertools import islice
 from pathlib import Path
 
 from engine.errors import RecordError
-from engine.headline import read_headline
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
-from engine.text import searchable
+from engine.prophecy.headline import read_headline
+from engine.text.clean import searchable
 from engine.types import Document, Flag
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"

@@ -10,38 +10,36 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from bot.askers import source
-from bot.budgets import budget_of
+from bot.embedders import Embedders, no_embedder, open_embedders
 from bot.engine_settings import (
     answer_settings,
     has_model,
     llm_settings,
     prophecy_settings,
 )
-from bot.logged import log_of, logged
-from bot.meaning import Embedders, no_embedder, open_embedders
+from bot.query_log import log_of, logged, source
 from bot.settings import Settings
-from db.aliased_search import AliasedSearch
-from db.corpora import Corpora
-from db.described import Described
-from db.documents import Documents
-from db.embeddings import Embeddings
-from db.find import DialectIndex
-from db.glossaries import Glossaries
-from db.glossary import Groups
-from db.model import Judgments, Ledger
+from bot.settings.budgets import budget_of
+from db.chat.questions import ModelAnswers
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from db.corpus.glossary import Groups
+from db.embedded.server import EmbeddedServer
+from db.model.judgments import Judgments, Ledger
 from db.pool import Database, PoolSettings
-from db.questions import ModelAnswers
-from db.server import EmbeddedServer
-from engine.answer import Answerer
-from engine.bm25 import Bm25
+from db.search.aliased import AliasedSearch, Glossaries
+from db.search.described import Described
+from db.search.embeddings import Embeddings
+from db.search.find import DialectIndex
+from engine.answer.answer import Answerer
 from engine.chat import Chat
 from engine.errors import CorpusNotFound, StorageError
-from engine.headline import read_headline
-from engine.judge import Judge
+from engine.judge.judge import Judge
 from engine.ports import SearchIndex
-from engine.prophecy import Prophet
-from engine.retrieve import Meaning
+from engine.prophecy.headline import read_headline
+from engine.prophecy.prophecy import Prophet
+from engine.prophecy.retrieve import Meaning
+from engine.ranking.bm25 import Bm25
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Filters, Headline, Kind, Mode, Prophecy
 
@@ -53,8 +51,8 @@ NEWS_CORPUS = "news"
 _PREFERRED = (Kind.TWEETS, Kind.SOCIAL, Kind.PUBLISHED, Kind.LIBRARY, Kind.PERSONAL)
 
 if TYPE_CHECKING:
-    from bot.glossary import GlossaryDesk
-    from engine.llm import ChatClient
+    from bot.glossary_desk import GlossaryDesk
+    from engine.llm.client import ChatClient
 
 _Number = TypeVar("_Number", int, float)
 
@@ -277,7 +275,7 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
     if not has_model(chosen):
         return None
     # Imported here: a search without a model does not pay for an HTTP client.
-    from engine.llm import ChatClient  # noqa: PLC0415
+    from engine.llm.client import ChatClient  # noqa: PLC0415
 
     return ChatClient(
         chosen,
@@ -290,7 +288,7 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
 
 def glossary_desk(app: App) -> "GlossaryDesk":
     """Return where the glossary is steered."""
-    from bot.glossary import GlossaryDesk  # noqa: PLC0415 - few commands need it
+    from bot.glossary_desk import GlossaryDesk  # noqa: PLC0415 - few commands need it
 
     chosen = app.settings.glossary
     return GlossaryDesk(

@@ -3,16 +3,20 @@
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from bot.meaning import mode_of
+from bot.embedders import mode_of
 from bot.settings import Settings
-from engine.answer import AnswerSettings
-from engine.llm_settings import LlmSettings
-from engine.prophecy import ProphecySettings
-from engine.score import Profile
-from engine.types import Flag
+from bot.settings.searching import named_worth
+from engine.answer.answer import AnswerSettings
+from engine.llm.settings import LlmSettings
+from engine.prophecy.prophecy import ProphecySettings
+from engine.prophecy.score import Profile
+from engine.query.find import FindSettings
+from engine.query.profiles import KindProfile
+from engine.ranking.bm25 import Bm25
+from engine.types import Flag, Kind
 
 if TYPE_CHECKING:
-    from engine.feeds.fetch import FetchSettings
+    from engine.fetch.client import FetchSettings
 
 
 def prophecy_settings(settings: Settings) -> ProphecySettings:
@@ -75,7 +79,7 @@ def llm_settings(settings: Settings) -> LlmSettings:
 
 def fetch_settings(settings: Settings) -> "FetchSettings":
     """Translate [fetch]."""
-    from engine.feeds.fetch import FetchSettings  # noqa: PLC0415 - brings the HTTP client
+    from engine.fetch.client import FetchSettings  # noqa: PLC0415 - brings the HTTP client
 
     return FetchSettings(
         version=version("presagio"),
@@ -87,3 +91,52 @@ def fetch_settings(settings: Settings) -> "FetchSettings":
 def has_model(settings: LlmSettings) -> bool:
     """Tell whether a model can be asked: OpenRouter needs a key, a local server does not."""
     return settings.api_key is not None or not settings.is_openrouter
+
+
+def find_settings(settings: Settings) -> FindSettings:
+    """Translate [personal], [social], [published], and what [search] and [score] say of finds."""
+    return FindSettings(
+        duplicate_similarity=settings.score.duplicate_similarity,
+        bm25=Bm25(settings.search.k1, settings.search.b),
+        profiles={
+            Kind.PERSONAL: _personal(settings),
+            Kind.SOCIAL: _social(settings),
+            Kind.PUBLISHED: _published(settings),
+        },
+    )
+
+
+def _personal(settings: Settings) -> KindProfile:
+    chosen = settings.personal
+    return KindProfile(
+        weights={
+            "lexical": chosen.lexical,
+            "recency": chosen.recency,
+            "role": chosen.role,
+            "thread": chosen.thread,
+        },
+        decay_days=chosen.decay_days,
+    )
+
+
+def _social(settings: Settings) -> KindProfile:
+    chosen = settings.social
+    return KindProfile(
+        weights={
+            "lexical": chosen.lexical,
+            "recency": chosen.recency,
+            "engagement": chosen.engagement,
+            "hashtags": chosen.hashtags,
+        },
+        decay_days=chosen.decay_days,
+        engagement_full=chosen.engagement_full,
+    )
+
+
+def _published(settings: Settings) -> KindProfile:
+    chosen = settings.published
+    return KindProfile(
+        weights={"lexical": chosen.lexical, "authority": chosen.authority},
+        authorities=dict(filter(None, map(named_worth, chosen.authorities))),
+        authority_otherwise=chosen.authority_otherwise,
+    )

@@ -8,11 +8,11 @@ from typing import Protocol
 from pydantic import SecretStr
 
 from bot.commands import Registry
-from bot.conversation import Conversation
-from bot.face import Poster, Status
+from bot.conversation.conversation import Conversation
+from bot.face.face import Poster, Status
 from bot.settings import Settings
-from db.chats import Chats
-from db.inbox import Inbox
+from db.chat.chats import Chats
+from db.chat.events import Inbox
 from db.pool import Database
 
 

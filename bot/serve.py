@@ -8,36 +8,36 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Never
 
-from bot.answering import ask_one
 from bot.app import App, glossary_desk
-from bot.collecting import leave_out_what_stays
 from bot.commands import Services, standard_commands
-from bot.commands.newsdesk import NewsDesk
-from bot.conversation import Conversation
+from bot.commands.news_services import NewsDesk
+from bot.conversation.conversation import Conversation
+from bot.conversation.gates import Gates, Limits
+from bot.conversation.pasted_links import read_pasted
 from bot.engine_settings import fetch_settings
-from bot.face import FaceFailed, Poster
-from bot.finding import find
-from bot.gates import Gates, Limits
+from bot.face.face import FaceFailed, Poster
+from bot.face.reply import MOST_HITS
+from bot.garbage_collection import leave_out_what_stays
 from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
-from bot.jobs.works import open_works
-from bot.newsdesk import open_newsdesk
-from bot.pasted import read_pasted
+from bot.jobs.wiring import open_works
+from bot.news_wiring import open_newsdesk
 from bot.platforms import Hall, Service, platforms_of, posters_of, services_of
-from bot.reply import MOST_HITS
-from db.answers import Answers
-from db.chats import Chats
-from db.leader import Leader
-from db.questions import Questions
-from db.quotas import Quotas
-from db.turns import Turns
-from db.voters import VotingKeys
-from db.watch import keep_running
+from bot.queries.ask import ask_one
+from bot.queries.find import find
+from db.chat.answers import Answers
+from db.chat.chats import Chats
+from db.chat.events import Turns
+from db.chat.questions import Questions
+from db.chat.quotas import Quotas
+from db.chat.voters import VotingKeys
+from db.embedded.watch import keep_running
+from db.posting.leader import Leader
 from engine.errors import PresagioError, SettingsError
-from engine.feeds.fetch import Fetcher
+from engine.fetch.client import Fetcher
 
 if TYPE_CHECKING:
-    from bot.web.wiring import WebFace
+    from bot.web.service import WebFace
 
 logger = logging.getLogger("presagio.serve")
 
@@ -255,6 +255,6 @@ def _chat_services(app: App, fetcher: Fetcher, news: NewsDesk) -> Services:
 
 
 def _web(app: App) -> "WebFace":
-    from bot.web.wiring import WebFace  # noqa: PLC0415
+    from bot.web.service import WebFace  # noqa: PLC0415
 
     return WebFace.of(app)

@@ -1,0 +1,1 @@
+"""What remembers: SQL, migrations, and the server that comes along."""

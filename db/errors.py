@@ -38,7 +38,7 @@ _FOREIGN = (
 _LONGEST = 200  # characters
 
 
-# The table of one corpus, as db.corpora names it.
+# The table of one corpus, as db.corpus.corpora names it.
 _PARTITION = re.compile(r"\bdocument_\d+\b")
 
 

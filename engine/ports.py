@@ -9,8 +9,8 @@ from datetime import date, datetime
 from typing import Protocol
 
 from engine.budget import Planned, Source
-from engine.embed.vectors import Vector, VectorSpace
 from engine.types import Candidate, Corpus, Document, Filters, Kind, Term, Usage, Verdict
+from engine.vectors import Vector, VectorSpace
 
 
 class CorpusStore(Protocol):

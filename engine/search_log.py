@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from engine.budget import Source
-from engine.find_types import Found
+from engine.query.types import Found
 from engine.types import Prophecy, Usage
 
 

@@ -58,7 +58,7 @@ class Document:
 
     external_id: str
     text: str  # as shown
-    search_text: str  # as searched: engine.text.searchable(text)
+    search_text: str  # as searched: engine.text.clean.searchable(text)
     created_at: datetime
     digest: int  # 64-bit signed hash of the source record; equal digest = unchanged
     author: str | None = None

@@ -16,7 +16,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from db.server import EmbeddedServer
+from db.embedded.server import EmbeddedServer
 from tests.database import CARELESS, Clones, clones
 from tests.network import only_loopback
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from db.filelock import FileLock
+from db.embedded.filelock import FileLock
 from db.migrate import migrate
 
 T = TypeVar("T")

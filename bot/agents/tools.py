@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
 
 from bot.app import App
-from bot.askers import asked_by
-from bot.kind_search import personal_search, published_search, social_search
+from bot.queries.kinds import personal_search, published_search, social_search
+from bot.query_log import asked_by
 from engine.budget import Source
 from engine.contracts.requests import PersonalSearch, PublishedSearch, Search, SocialSearch
 from engine.contracts.results import PersonalResult, PublishedResult, SocialResult

@@ -1,8 +1,4 @@
-"""Which font draws a character: those shipped with the program, then those of the system.
-
-The order for each character: the face of the role (a serif for headlines, Noto Sans for the rest),
-the shipped Noto Sans of other scripts, symbols, emoji in outline, then whatever the system has.
-"""
+"""Which font draws a character: those shipped with the program, then those of the system."""
 
 import os
 import sys
@@ -16,9 +12,41 @@ from threading import Lock
 
 import uharfbuzz as hb
 
-from bot.card.emoji import EmojiPictures
 from bot.card.faces import Face, coverage, open_faces
 from engine.errors import SettingsError
+
+PRESENTATION = "\ufe0f"  # "draw the character before me as an emoji"
+
+
+class EmojiPictures:
+    """The pictures of one folder (`1f525.png`, `1f1ea-1f1f8.png`), or none without a folder."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._files: dict[str, Path] = {}
+        for file in sorted(folder.glob("*.png")) if folder else ():
+            # The presentation selector is optional when typed, so it is in no key.
+            self._files[_text_of(file.stem).replace(PRESENTATION, "")] = file
+        self._longest = max(map(len, self._files), default=0)
+
+    def match(self, text: str, start: int) -> tuple[int, Path] | None:
+        """Return where the longest emoji at `start` ends, and its picture, or None."""
+        found = None
+        key = ""
+        for at in range(start, len(text)):
+            if text[at] != PRESENTATION:
+                key += text[at]
+            elif found and found[0] == at:
+                found = (at + 1, found[1])
+            if len(key) > self._longest:
+                break
+            if text[at] != PRESENTATION and key in self._files:
+                found = (at + 1, self._files[key])
+        return found
+
+
+def _text_of(stem: str) -> str:
+    return "".join(chr(int(part, 16)) for part in stem.split("-"))
+
 
 _MOST_SYSTEM_FONTS = 600
 _SUFFIXES = {".ttf", ".otf", ".ttc", ".otc"}

@@ -1,12 +1,12 @@
 """/ask: a question in a chat, answered from its corpus with sources."""
 
-from bot.answer_reply import answer_reply
 from bot.commands.registry import Command, Services
-from bot.cut import cut
-from bot.reply import Reply, aside
-from bot.request import Request
-from bot.rights import SEARCHES
-from bot.words import marked
+from bot.commands.rights import SEARCHES
+from bot.face.reply import Reply, aside
+from bot.face.request import Request
+from bot.i18n.words import marked
+from bot.replies.answer import answer_reply
+from bot.replies.limits import cut
 from engine.errors import CorpusNotFound
 
 _LONGEST_QUESTION = 1000

@@ -3,12 +3,12 @@
 import asyncio
 
 from bot.commands.feed_words import title_of
-from bot.commands.newsdesk import NewsDesk
-from bot.reply import Reply
-from bot.request import Request
+from bot.commands.news_services import NewsDesk
+from bot.face.reply import Reply
+from bot.face.request import Request
 from engine.errors import FetchError, InputError, UsageError
 from engine.feeds.opml import OpmlFeed, read_opml, write_opml
-from engine.feeds.shown import public_address
+from engine.text.address import public_address
 
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one
 

@@ -1,15 +1,17 @@
-"""Feeds in words: what a person is told of one, and of the jobs that read them."""
+"""News in words: what a person is told of a feed, of the jobs, and of what was not posted."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from bot.cut import cut
-from bot.engine_sentences import in_language
-from bot.words import Words, marked
-from db.job_outcomes import JobOutcome, Outcome
-from engine.feeds.shown import public_address
+from bot.i18n.engine_sentences import in_language
+from bot.i18n.words import Words, marked
+from bot.replies.limits import cut
+from db.posting.job_outcomes import JobOutcome, Outcome
 from engine.feeds.types import Feed
-from engine.zones import zone_or_utc
+from engine.posting.choose import LeftOut, Reason, Rejected, Unwanted, judgment_of
+from engine.posting.types import Subscription
+from engine.text.address import public_address
+from engine.text.zones import zone_or_utc
 
 _LONGEST_TITLE, _LONGEST_URL, _LONGEST_ERROR = 80, 200, 200
 _INDENT = "   "
@@ -75,3 +77,30 @@ def shown_category(category: str | None) -> str:
 def local(moment: datetime, time_zone: str) -> str:
     """Return a moment in the chat's zone: "2026-11-22 09:05"."""
     return f"{moment.astimezone(zone_or_utc(time_zone)):%Y-%m-%d %H:%M}"
+
+
+_SAID: Mapping[Reason, str] = {
+    Unwanted.OLD: marked("from before this chat subscribed"),
+    Unwanted.CATEGORY: marked("of another category"),
+    Unwanted.LANGUAGE: marked("in another language"),
+    Unwanted.WORD_MISSING: marked("none of the words that must occur"),
+    Unwanted.WORD_PRESENT: marked("a word that must not occur"),
+    Rejected.NOTHING_FOUND: marked("no tweet was found"),
+    Rejected.BELOW_THRESHOLD: marked("judged {judgment} of 6, less than {threshold}"),
+    Rejected.NOT_JUDGED: marked("not judged"),
+    Rejected.TOO_LITTLE_IN_COMMON: marked("not judged, and too few words in common"),
+    Rejected.STORY_POSTED: marked("posted before"),
+    Rejected.TEXT_POSTED: marked("its tweet was posted before"),
+    Rejected.BEYOND_BEST: marked("others are better"),
+}
+
+
+def reason_of(left_out: LeftOut, subscription: Subscription, words: Words) -> str:
+    """Return why a find is not posted in the subscriber's chat."""
+    message = _SAID[left_out.reason]
+    if left_out.reason is not Rejected.BELOW_THRESHOLD:
+        return words.say(message)
+    prophecy = left_out.find.prophecy
+    judgments = [judgment_of(hit) for hit in (*prophecy.hits, *prophecy.near)]
+    best = max((judgment for judgment in judgments if judgment is not None), default=0)
+    return words.say(message, judgment=best, threshold=subscription.threshold)

@@ -7,16 +7,15 @@ from datetime import timedelta
 
 from bot.commands.feed_lists import export_list, import_list
 from bot.commands.feed_words import feed_lines, shown_category, title_of, trouble_lines
-from bot.commands.newsdesk import NewsDesk
+from bot.commands.news_services import NewsDesk
 from bot.commands.registry import Command, Services, too_old
-from bot.cut import cut
-from bot.reply import Action, Button, Reply
-from bot.request import Request
-from bot.rights import LOOKS, Act, Effect
-from bot.words import marked
+from bot.commands.rights import LOOKS, Act, Effect
+from bot.face.reply import Action, Button, Reply
+from bot.face.request import Request
+from bot.i18n.words import marked
+from bot.replies.limits import cut
 from engine.errors import FeedUnreadable, FetchError, UsageError
-from engine.feeds.discover import FoundFeed
-from engine.feeds.lookup import ReadableFeed
+from engine.feeds.lookup import FoundFeed, ReadableFeed
 from engine.feeds.types import Feed
 from engine.posting.types import Mode
 

@@ -1,11 +1,11 @@
 """/find: the query dialect in a chat."""
 
 from bot.commands.registry import Command, Services
-from bot.find_reply import find_reply
-from bot.reply import Reply, aside
-from bot.request import Request
-from bot.rights import SEARCHES
-from bot.words import marked
+from bot.commands.rights import SEARCHES
+from bot.face.reply import Reply, aside
+from bot.face.request import Request
+from bot.i18n.words import marked
+from bot.replies.find import find_reply
 from engine.contracts.receipts import Receipt
 from engine.errors import CorpusNotFound
 

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 
 from bot.commands.registry import Command, Services
-from bot.cut import cut
-from bot.reply import Action, Button, Reply
-from bot.request import Request
-from bot.rights import LOOKS, Act, Effect
-from bot.words import marked
+from bot.commands.rights import LOOKS, Act, Effect
+from bot.face.reply import Action, Button, Reply
+from bot.face.request import Request
+from bot.i18n.words import marked
+from bot.replies.limits import cut
 from engine.errors import InputError, UsageError
-from engine.glossary import AliasGroup, Status
+from engine.glossary.groups import AliasGroup, Status
 from engine.types import Corpus
 
 _EXAMPLE = "/glossary add Fed = Federal Reserve"

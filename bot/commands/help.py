@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from bot.commands.registry import Command, Services
-from bot.reply import Reply
-from bot.request import Request
-from bot.rights import LOOKS
-from bot.words import marked
+from bot.commands.rights import LOOKS
+from bot.face.reply import Reply
+from bot.face.request import Request
+from bot.i18n.words import marked
 from engine.chat import Listening
 
 

@@ -2,14 +2,14 @@
 
 from bot.commands.feed_words import local
 from bot.commands.registry import Command, Services
-from bot.cut import cut
-from bot.engine_sentences import in_language
+from bot.commands.rights import LOOKS
+from bot.face.reply import Reply, aside
+from bot.face.request import Request
+from bot.i18n.engine_sentences import in_language
+from bot.i18n.words import Words, marked
 from bot.jobs.content import FeedNotice, NothingFound, Picture, Post, from_json
-from bot.post import spoken
-from bot.reply import Reply, aside
-from bot.request import Request
-from bot.rights import LOOKS
-from bot.words import Words, marked
+from bot.replies.limits import cut
+from bot.replies.post import spoken
 from engine.posting.types import DeliveryState, PastDelivery
 
 _SHOWN = 10

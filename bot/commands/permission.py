@@ -2,9 +2,9 @@
 
 from collections.abc import Collection
 
-from bot.request import Request
-from bot.rights import RIGHTS, Effect, Where, Who, may
-from bot.words import marked
+from bot.commands.rights import RIGHTS, Effect, Where, Who, may
+from bot.face.request import Request
+from bot.i18n.words import marked
 
 _ADMINS_ONLY = marked("Only admins of this chat may use /{name}. Ask one of them.")
 # Where the platform knows no admins of a single chat.

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
+from bot.commands.headline_detection import worth_saying
 from bot.commands.registry import Command, Services, nothing_yet, too_old
-from bot.overheard import worth_saying
-from bot.prophecy_reply import EXAMPLE, answer_buttons, prophecy_reply
-from bot.reply import Action, Button, Reply, aside
-from bot.request import Request, Trigger
-from bot.rights import LOOKS, SEARCHES
-from bot.words import marked
+from bot.commands.rights import LOOKS, SEARCHES
+from bot.face.reply import Action, Button, Reply, aside
+from bot.face.request import Request, Trigger
+from bot.i18n.words import marked
+from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
 from engine.chat import Answer
 from engine.errors import CorpusNotFound
 from engine.types import Headline, Prophecy

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from bot.commands.newsdesk import NewsDesk
+from bot.commands.news_services import NewsDesk
 from bot.commands.permission import refusal
-from bot.cut import cut
-from bot.glossary import GlossaryDesk
-from bot.reply import Action, Reply, aside
-from bot.request import Request, Trigger
-from bot.rights import SEARCHES, Act
-from db.answers import Answers
-from db.chats import Chats
-from db.questions import Questions
-from engine.answer_types import CitedAnswer
-from engine.find_types import Found
+from bot.commands.rights import SEARCHES, Act
+from bot.face.reply import Action, Reply, aside
+from bot.face.request import Request, Trigger
+from bot.glossary_desk import GlossaryDesk
+from bot.replies.limits import cut
+from db.chat.answers import Answers
+from db.chat.chats import Chats
+from db.chat.questions import Questions
+from engine.answer.types import CitedAnswer
+from engine.query.types import Found
 from engine.types import Corpus, Headline, Prophecy
 
 _LONGEST_NAME = 30

@@ -1,21 +1,121 @@
 """/settings and /corpus: how the bot behaves in one chat."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import time
 
-from bot.commands.chat_settings import CHOICES, SETTINGS_BY_NAME, shown_value
 from bot.commands.registry import Command, Services
-from bot.cut import cut
-from bot.reply import Action, Button, Reply, aside
-from bot.request import Request
-from bot.rights import LOOKS, Act, Effect
-from bot.words import marked, words_for
-from engine.chat import Chat
+from bot.commands.rights import LOOKS, Act, Effect
+from bot.face.reply import Action, Button, Reply, aside
+from bot.face.request import Request
+from bot.i18n.words import LANGUAGES, Words, marked, words_for
+from bot.replies.limits import cut
+from engine.chat import Chat, Listening
 from engine.errors import UsageError
+from engine.text.zones import zone_named
 from engine.types import Corpus
 
-_CORPUS = "corpus"
+_AUTO, _ON, _OFF = "auto", "on", "off"
+_HIGHEST = 6  # judgment
 _LONGEST_ECHO = 40
+_TIME = r"((?:[01]?\d|2[0-3]):[0-5]\d)"
+_SPAN = re.compile(rf"{_TIME}\s*[-–]\s*{_TIME}")
+
+Setting = Callable[[Chat, str, Words], Chat]
+
+
+def _language(chat: Chat, value: str, words: Words) -> Chat:
+    chosen = _one_of(value, (*LANGUAGES, _AUTO), "language", words)
+    return replace(chat, language=None if chosen == _AUTO else chosen)
+
+
+def _listening(chat: Chat, value: str, words: Words) -> Chat:
+    known = tuple(mode.value for mode in Listening)
+    return replace(chat, listening=Listening(_one_of(value, known, "listening", words)))
+
+
+def _threshold(chat: Chat, value: str, words: Words) -> Chat:
+    known = tuple(str(number) for number in range(_HIGHEST + 1))
+    return replace(chat, threshold=int(_one_of(value, known, "threshold", words)))
+
+
+def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
+    zone = zone_named(value)
+    if zone is None:
+        said = words.say(
+            "{value} is no time zone. An example: Europe/Madrid.",
+            value=cut(value, _LONGEST_ECHO) or "-",
+        )
+        raise UsageError(said)
+    return replace(chat, time_zone=zone.key)
+
+
+def _quiet(chat: Chat, value: str, words: Words) -> Chat:
+    if value.lower() == _OFF:
+        return replace(chat, quiet_from=None, quiet_to=None)
+    found = _SPAN.fullmatch(value)
+    start, end = (_time(part) for part in found.groups()) if found else (None, None)
+    if start == end:
+        raise UsageError(words.say("Write quiet hours as 23:00-08:00, or off."))
+    return replace(chat, quiet_from=start, quiet_to=end)
+
+
+def _picture(chat: Chat, value: str, words: Words) -> Chat:
+    return replace(chat, picture=_one_of(value, (_ON, _OFF), "picture", words) == _ON)
+
+
+SETTINGS_BY_NAME: Mapping[str, Setting] = {
+    "language": _language,
+    "listening": _listening,
+    "threshold": _threshold,
+    "timezone": _time_zone,
+    "quiet": _quiet,
+    "picture": _picture,
+}
+# What has a button: value -> label.
+CHOICES: Mapping[str, Mapping[str, str]] = {
+    "language": {code: code for code in (*LANGUAGES, _AUTO)},
+    "listening": {mode.value: mode.value for mode in Listening},
+    "threshold": {str(number): f"threshold {number}" for number in (3, 4, 5, 6)},
+}
+
+
+def shown_value(chat: Chat, name: str) -> str:
+    """Return a setting of SETTINGS_BY_NAME as it would be typed."""
+    quiet = _OFF
+    if chat.quiet_from is not None and chat.quiet_to is not None:
+        quiet = f"{chat.quiet_from:%H:%M}-{chat.quiet_to:%H:%M}"
+    return {
+        "language": chat.language or _AUTO,
+        "listening": chat.listening.value,
+        "threshold": str(chat.threshold),
+        "timezone": chat.time_zone,
+        "quiet": quiet,
+        "picture": _ON if chat.picture else _OFF,
+    }[name]
+
+
+def _time(text: str) -> time:
+    hour, minute = text.split(":")
+    return time(int(hour), int(minute))
+
+
+def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:
+    """Return `value` in lower case. Raises UsageError when it is not among the known ones."""
+    if value.lower() in known:
+        return value.lower()
+    raise UsageError(
+        words.say(
+            "{value} does not fit {name}. Use one of: {known}.",
+            value=cut(value, _LONGEST_ECHO) or "-",
+            name=name,
+            known=", ".join(known),
+        )
+    )
+
+
+_CORPUS = "corpus"
 _MOST_BUTTONS = 12
 
 

@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 
-from bot.commands.newsdesk import NewsDesk
+from bot.commands.news_services import NewsDesk
 from bot.commands.registry import Command, Services
-from bot.commands.wish import read_wish, written
-from bot.engine_sentences import in_language
-from bot.post import spoken
-from bot.reply import Action, Button, Reply
-from bot.request import Request
-from bot.rights import Act, Effect
-from bot.words import Words, marked
+from bot.commands.rights import Act, Effect
+from bot.commands.subscription_parser import read_wish, written
+from bot.face.reply import Action, Button, Reply
+from bot.face.request import Request
+from bot.i18n.engine_sentences import in_language
+from bot.i18n.words import Words, marked
+from bot.replies.post import spoken
 from engine.posting.times import next_planned
 from engine.posting.types import Mode, Subscription
-from engine.zones import zone_or_utc
+from engine.text.zones import zone_or_utc
 
 _EXAMPLES = (
     "/subscribe daily 8:30 weekdays mon-fri best 5",

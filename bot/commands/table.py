@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bot.commands.registry import Command
-from bot.rights import RIGHTS, SEARCHES, Act, Effect, Where, Who
+from bot.commands.rights import RIGHTS, SEARCHES, Act, Effect, Where, Who
 
 _MAY = {
     None: "nobody",

@@ -4,24 +4,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from bot.commands.newsdesk import NewsDesk
-from bot.commands.reasons import reason_of
+from bot.commands.feed_words import reason_of
+from bot.commands.news_services import NewsDesk
 from bot.commands.registry import Command, Services
+from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.subscribe import said_next
-from bot.cut import cut
+from bot.face.reply import Reply, aside
+from bot.face.request import Request
+from bot.i18n.words import Words, marked
 from bot.jobs.content import post_of, to_json
 from bot.jobs.digest import choice_for, picture_for
-from bot.post import PostItem, post_reply
-from bot.prophecy_reply import hit_view
-from bot.reply import Reply, aside
-from bot.request import Request
-from bot.rights import LOOKS, Act, Effect
-from bot.words import Words, marked
-from db.answers import Answers
+from bot.replies.limits import cut
+from bot.replies.post import PostItem, post_reply
+from bot.replies.prophecy import hit_view
+from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.posting.choose import Choice, LeftOut
 from engine.posting.types import Chosen, FindState, Mode, Subscription
-from engine.zones import zone_or_utc
+from engine.text.zones import zone_or_utc
 
 _LEFT_OUT_SHOWN = 10
 _LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280

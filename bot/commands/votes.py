@@ -1,13 +1,13 @@
 """Votes on hits, and the chat's favourites."""
 
 from bot.commands.registry import Command, Services, too_old
-from bot.cut import cut
-from bot.post import post_buttons
-from bot.prophecy_reply import answer_buttons, hit_view
-from bot.reply import Action, Button, Reply, aside
-from bot.request import Request
-from bot.rights import LOOKS, Act, Effect
-from bot.words import LANGUAGES, Words, marked, words_for
+from bot.commands.rights import LOOKS, Act, Effect
+from bot.face.reply import Action, Button, Reply, aside
+from bot.face.request import Request
+from bot.i18n.words import LANGUAGES, Words, marked, words_for
+from bot.replies.limits import cut
+from bot.replies.post import post_buttons
+from bot.replies.prophecy import answer_buttons, hit_view
 from engine.chat import Answer, Favourite
 
 _SHOWN = 5

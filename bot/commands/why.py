@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from bot.commands.registry import Command, Services, nothing_yet, too_old
-from bot.cut import cut
-from bot.find_receipt import find_receipt
-from bot.prophecy_reply import notice_of
-from bot.reply import Action, Reply, aside
-from bot.request import Request
-from bot.rights import LOOKS
-from bot.words import Words, marked
+from bot.commands.rights import LOOKS
+from bot.face.reply import Action, Reply, aside
+from bot.face.request import Request
+from bot.i18n.words import Words, marked
+from bot.replies.find import find_receipt
+from bot.replies.limits import cut
+from bot.replies.prophecy import notice_of
 from engine.contracts.receipts import Receipt
 from engine.types import Hit, Mode, Prophecy, Usage, Verdict
 

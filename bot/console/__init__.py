@@ -1,1 +1,1 @@
-"""The console face."""
+"""The terminal as a face: conversations, results, remarks and progress."""

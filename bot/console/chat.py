@@ -6,9 +6,9 @@ from datetime import datetime
 
 from bot.console.face import PLATFORM, ConsoleFace
 from bot.console.screen import Screen
-from bot.conversation import Conversation
-from bot.request import Person, Place, Request, Trigger
-from bot.words import words_for
+from bot.conversation.conversation import Conversation
+from bot.face.request import Person, Place, Request, Trigger
+from bot.i18n.words import words_for
 
 _PROMPT = "> "
 

@@ -10,9 +10,8 @@ from typing import TextIO
 
 import orjson
 
-from bot.console.printable import printable
-from bot.console.screen import Screen
-from bot.reply import Reply
+from bot.console.screen import Screen, printable
+from bot.face.reply import Reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,80 @@
 """Writes replies: wrapped plain text, and colours where a terminal reads them."""
 
 import io
+import re
 import shutil
 import textwrap
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TextIO
 
-from bot.console.layout import Line, Style, layout
-from bot.reply import Reply
+from bot.face.reply import HitView, Reply
+from bot.i18n.words import Words
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+# Control characters (escape sequences begin with one), halves of surrogate pairs, and the marks
+# that reverse the direction of what follows. Joiners, which emoji and scripts need, stay.
+_HARMFUL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+_LINE_END = re.compile("\r\n|[\r\u2028\u2029]")
+
+
+def printable(text: str) -> str:
+    """Return `text` with every harmful character shown as U+FFFD.
+
+    Line ends of all kinds become "\\n" and tabs become spaces.
+    """
+    return _HARMFUL.sub("\ufffd", _LINE_END.sub("\n", text.replace("\t", " ")))
+
+
+Style = Literal["plain", "headline", "facts", "notice", "link"]
+_INDENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of harmless text; too long ones are wrapped below their own indent."""
+
+    text: str
+    style: Style = "plain"
+    indent: int = 0
+
+
+def layout(reply: Reply) -> Iterator[Line]:
+    """Yield the lines of a reply, top to bottom."""
+    if reply.headline:
+        yield from _lines(reply.headline, "headline")
+    if reply.text:
+        yield from _lines(reply.text)
+    if reply.notice:
+        yield from _lines(reply.notice, "notice")
+    for hit in reply.hits:
+        yield Line("")
+        yield from _hit(hit, reply.words)
+    if reply.buttons:
+        labels = (button.label for row in reply.buttons for button in row)
+        numbered = (f":{number} {label}" for number, label in enumerate(labels, start=1))
+        yield Line("")
+        yield from _lines("   ".join(numbered))
+
+
+def _hit(hit: HitView, words: Words) -> Iterator[Line]:
+    facts = [hit.age, hit.date_text, *_author(hit), f"{hit.score:.2f}", *hit.marks(words)]
+    yield from _lines(f"{hit.rank}. {' · '.join(facts)}", "facts")
+    yield from _lines(hit.text, indent=_INDENT)
+    if hit.url:
+        yield from _lines(hit.url, "link", indent=_INDENT)
+
+
+def _author(hit: HitView) -> tuple[str, ...]:
+    return (f"@{hit.author.removeprefix('@')}",) if hit.author else ()
+
+
+def _lines(text: str, style: Style = "plain", *, indent: int = 0) -> Iterator[Line]:
+    for line in printable(text).split("\n"):
+        yield Line(line, style, indent)
+
 
 _NARROWEST = 20
 _STYLES: dict[Style, str] = {

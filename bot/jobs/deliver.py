@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from bot.face import ChatGone, DeliveryError, Poster, Refused, SlowDown, Unsure
+from bot.face.face import ChatGone, DeliveryError, Poster, Refused, SlowDown, Unsure
+from bot.face.reply import Reply
 from bot.incident import reason
 from bot.jobs.saying import reply_of
-from bot.reply import Reply
-from db.answers import Answers
-from db.chats import Chats
-from db.outbox import Outbox
+from db.chat.answers import Answers
+from db.chat.chats import Chats
+from db.posting.outbox import Outbox
 from engine.errors import StorageError
-from engine.posting.backoff import pause_before
+from engine.posting.times import pause_before
 from engine.posting.types import Delivery, Leased
 
 logger = logging.getLogger("presagio.deliver")

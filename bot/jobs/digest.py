@@ -7,10 +7,10 @@ from datetime import date, datetime, timedelta
 
 from bot.incident import reason
 from bot.jobs.content import NothingFound, picture_of, post_of, to_json
-from db.digests import Digests
-from db.finds import Finds
-from db.outbox import Outbox
-from db.subscriptions import Subscriptions
+from db.posting.deciding import Digests
+from db.posting.finds import Finds
+from db.posting.outbox import Outbox
+from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.posting.choose import AGAIN_AFTER, Choice, choose
 from engine.posting.times import GRACE, due, instant_allowed

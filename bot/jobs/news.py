@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 from bot.app import NEWS_CORPUS
-from db.corpora import Corpora
-from db.documents import Documents
-from db.retention import Retention
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents, Retention
 from engine.feeds.types import Feed, NewHeadline
-from engine.text import searchable
+from engine.text.clean import searchable
 from engine.types import Corpus, Document, Kind
 
 # Beside the event loop: long feeds take a second.

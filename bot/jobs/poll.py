@@ -16,14 +16,11 @@ from typing import Literal
 from bot.incident import reason
 from bot.jobs.content import FeedNotice, to_json
 from bot.jobs.news import News
-from db.feeds import Feeds
+from db.posting.feeds import Feeds
 from engine.errors import FeedUnreadable, FetchError, PresagioError, StorageError
 from engine.feeds.decide import decide
-from engine.feeds.faults import shown_host
-from engine.feeds.fetch import Fetcher, FetchLimits
 from engine.feeds.lookup import ACCEPT_FEED
 from engine.feeds.parsing import FeedParser
-from engine.feeds.shown import public_address
 from engine.feeds.types import (
     Decision,
     Failed,
@@ -35,7 +32,10 @@ from engine.feeds.types import (
     Read,
     Unchanged,
 )
+from engine.fetch.client import Fetcher, FetchLimits
+from engine.fetch.faults import shown_host
 from engine.posting.types import OwedNotice
+from engine.text.address import public_address
 
 logger = logging.getLogger("presagio.poll")
 

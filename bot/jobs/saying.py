@@ -3,13 +3,13 @@
 import asyncio
 
 from bot.card import draw_card
-from bot.commands.picture import hit_card
-from bot.engine_sentences import in_language
+from bot.face.reply import Reply
+from bot.i18n.engine_sentences import in_language
+from bot.i18n.words import Words, words_for
 from bot.jobs.content import FeedNotice, NothingFound, Picture, Post, from_json
-from bot.post import PostItem, post_reply, spoken
-from bot.reply import Reply
-from bot.words import Words, words_for
-from db.answers import Answers
+from bot.replies.picture import hit_card
+from bot.replies.post import PostItem, post_reply, spoken
+from db.chat.answers import Answers
 from engine.posting.types import Delivery
 
 

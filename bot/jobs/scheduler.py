@@ -19,8 +19,8 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from bot.incident import reason
 from bot.jobs.job import Job
 from bot.jobs.watchdog import Watchdog
-from db.job_outcomes import JobOutcomes, Outcome
-from db.leader import Leader
+from db.posting.job_outcomes import JobOutcomes, Outcome
+from db.posting.leader import Leader
 from engine.errors import PresagioError
 
 logger = logging.getLogger("presagio.jobs")

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from db.finds import Finds
-from db.stories import Stories
-from db.subscriptions import Subscriptions
+from db.posting.finds import Finds, Stories
+from db.posting.subscriptions import Subscriptions
 from engine.errors import CorpusNotFound
 from engine.feeds.types import Story
 from engine.posting.gate import HITS, PROMISING, promise
@@ -25,7 +24,7 @@ _FAILURES = 3  # of the model in a row, after which the rest waits for the next 
 
 
 class Prophesies(Protocol):
-    """The main job; see engine.prophecy.Prophet."""
+    """The main job; see engine.prophecy.prophecy.Prophet."""
 
     async def prophesy(
         self,

@@ -6,13 +6,19 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from bot.settings.answer import AnswerSettings
 from bot.settings.database import DatabaseSettings
 from bot.settings.faces import ChatSettings, SlackSettings, TelegramSettings
-from bot.settings.kinds import LogSettings, PersonalSettings, PublishedSettings, SocialSettings
 from bot.settings.models import EmbeddingSettings, GlossarySettings, LlmSettings
 from bot.settings.news import FeedSettings, PollingSettings, PostingSettings
-from bot.settings.searching import ScoreSettings, SearchSettings
+from bot.settings.searching import (
+    AnswerSettings,
+    LogSettings,
+    PersonalSettings,
+    PublishedSettings,
+    ScoreSettings,
+    SearchSettings,
+    SocialSettings,
+)
 from bot.settings.section import Section
 from bot.settings.web import WebSettings
 

@@ -1,11 +1,18 @@
-"""The client of the Web API."""
+"""The client of the Web API, and whether Slack accepts its tokens."""
+
+import asyncio
 
 import aiohttp
+from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_async_handlers import (
     AsyncConnectionErrorRetryHandler,
     AsyncRateLimitErrorRetryHandler,
 )
 from slack_sdk.web.async_client import AsyncWebClient
+
+from bot.face.face import FaceFailed
+from bot.slack.errors import FAILURES, said
+from bot.slack.manifest import SCOPES
 
 _CALL_SECONDS = 20
 
@@ -21,3 +28,44 @@ def web_client(bot_token: str, api_base: str) -> AsyncWebClient:
             AsyncConnectionErrorRetryHandler(error_types=[aiohttp.ClientConnectorError]),
         ],
     )
+
+
+_SECONDS = 10.0
+
+
+async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_base: str) -> str:
+    """Return a line about the app. Raises FaceFailed."""
+    client = web_client(bot_token, api_base)
+    try:
+        async with asyncio.timeout(_SECONDS):
+            who = await client.auth_test()
+            if app_token:
+                await client.apps_connections_open(app_token=app_token)
+    except SlackApiError as error:
+        raise FaceFailed(
+            f"Slack refuses: {said(error)}.",
+            fix="Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN.",
+        ) from error
+    except FAILURES as error:
+        raise FaceFailed(
+            f"Slack cannot be reached ({said(error)}).",
+            fix="Check slack.api_base and the network.",
+        ) from error
+    if missing := _missing(str(who.headers.get("x-oauth-scopes", ""))):
+        raise FaceFailed(
+            f"Slack did not grant: {', '.join(missing)}.",
+            fix="Upload the manifest of `presagio slack manifest` and install the app again.",
+        )
+    if not app_token and not signing_secret:
+        raise FaceFailed(
+            "Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set.",
+            fix="Set the first for Socket Mode, the second for events over HTTP.",
+        )
+    way = "Socket Mode" if app_token else "events over HTTP"
+    return f"{who.get('user')} in {who.get('team')}, {way}"
+
+
+def _missing(granted: str) -> list[str]:
+    """Return the scopes that are not granted; nothing where Slack does not say."""
+    known = {scope.strip() for scope in granted.split(",") if scope.strip()}
+    return [scope for scope in SCOPES if scope not in known] if known else []

@@ -9,8 +9,8 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
-from bot.words import Words
+from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.i18n.words import Words
 
 # What a call of the library may raise; a timeout is an OSError.
 FAILURES = (SlackClientError, aiohttp.ClientError, OSError)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.request import Person, Place, Request, Trigger
+from bot.face.request import Person, Place, Request, Trigger
 
 PLATFORM = "slack"
 SHORTCUT = "find_prophecy"

@@ -1,4 +1,4 @@
-"""Sending to Slack; implements bot.face.Face."""
+"""Sending to Slack; implements bot.face.face.Face."""
 
 import asyncio
 import logging
@@ -9,9 +9,9 @@ from slack_sdk.models.blocks import Block
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from bot.face import DeliveryError
-from bot.reply import Reply
-from bot.request import Request
+from bot.face.face import DeliveryError
+from bot.face.reply import Reply
+from bot.face.request import Request
 from bot.slack.errors import FAILURES, mapped, said, why_no_picture
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
 from bot.slack.render import actions, blocks, escaped, fallback

@@ -8,7 +8,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.signature import SignatureVerifier
 
 from bot.incident import reason
-from bot.port import Port, read_body
+from bot.listening.port import Port, read_body
 
 logger = logging.getLogger("presagio.slack")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from bot.face import DeliveryError
+from bot.face.face import DeliveryError
 from bot.slack.errors import FAILURES, said
 from bot.slack.events import Profile
 

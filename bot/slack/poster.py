@@ -1,4 +1,4 @@
-"""Posting to Slack unasked; implements bot.face.Poster.
+"""Posting to Slack unasked; implements bot.face.face.Poster.
 
 Every message carries its key as metadata, and every picture as its file name: what may have
 arrived can be looked up before it is sent again.
@@ -13,8 +13,8 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from bot.face import Unsure
-from bot.reply import Reply
+from bot.face.face import Unsure
+from bot.face.reply import Reply
 from bot.slack.errors import code_of, mapped, said
 from bot.slack.events import PLATFORM
 from bot.slack.render import blocks, escaped, fallback

@@ -21,8 +21,8 @@ from slack_sdk.models.blocks import (
     RichTextSectionElement,
 )
 
-from bot.cut import cut
-from bot.reply import MOST_HITS, Button, HitView, Reply
+from bot.face.reply import MOST_HITS, Button, HitView, Reply
+from bot.replies.limits import cut
 from bot.slack.events import ACTION_PREFIX
 
 # Characters. Slack refuses some 10,000 in all blocks of a message, a limit that it does not

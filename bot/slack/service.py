@@ -17,10 +17,10 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
-from bot.conversation import Conversation
-from bot.face import FaceFailed, Status
-from bot.port import Port
-from bot.request import Request
+from bot.conversation.conversation import Conversation
+from bot.face.face import FaceFailed, Status
+from bot.face.request import Request
+from bot.listening.port import Port
 from bot.slack.client import web_client
 from bot.slack.errors import FAILURES, said
 from bot.slack.events import (

@@ -1,4 +1,4 @@
-"""The library's bot, with an end to every wait and limits only where Telegram has them."""
+"""The library's bot, with an end to every wait, and whether Telegram accepts its token."""
 
 import asyncio
 import os
@@ -6,9 +6,11 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
 import httpx
-from telegram.error import NetworkError, TimedOut
+from telegram.error import InvalidToken, NetworkError, TelegramError, TimedOut
 from telegram.ext import AIORateLimiter, BaseRateLimiter, ExtBot
 from telegram.request import HTTPXRequest
+
+from bot.face.face import FaceFailed
 
 # Times as timedelta, as the library will have them soon; without it, it warns at each RetryAfter.
 os.environ.setdefault("PTB_TIMEDELTA", "true")
@@ -103,3 +105,32 @@ class _Limiter(AIORateLimiter):
         return await super().process_request(
             callback, args, kwargs, endpoint, data, rate_limit_args
         )
+
+
+_CHECK_SECONDS = 10.0
+
+
+async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
+    """Return a line about the bot. Raises FaceFailed."""
+    bot = Bot(token, api_base=api_base, hold=0, seconds=_CHECK_SECONDS)
+    try:
+        async with asyncio.timeout(_CHECK_SECONDS), bot:
+            state = await bot.get_webhook_info()
+            name = f"@{bot.username}"
+    except InvalidToken as error:
+        raise FaceFailed(
+            "Telegram refuses the token.",
+            fix="Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave.",
+        ) from error
+    except (TelegramError, TimeoutError) as error:
+        raise FaceFailed(
+            f"Telegram cannot be reached: {str(error) or 'no answer in time'}.",
+            fix="Check telegram.api_base and the network.",
+        ) from error
+    if state.url and state.url != webhook_url:
+        # Not shown: an address like this is often a secret.
+        return f"{name}, updates go to another webhook until presagio serve takes them over"
+    way = "webhook" if webhook_url else "polling"
+    trouble = f"; the last delivery failed: {state.last_error_message}"
+    waiting = f", {state.pending_update_count} updates wait" if state.pending_update_count else ""
+    return f"{name}, {way}{waiting}{trouble if state.last_error_message else ''}"

@@ -19,7 +19,7 @@ from telegram.error import (
     TelegramError,
 )
 
-from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 
 _NEVER_SENT = httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout
 

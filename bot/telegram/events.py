@@ -8,7 +8,7 @@ from datetime import datetime
 from telegram import CallbackQuery, Chat, InlineQuery, Message, MessageEntity, Update, User
 from telegram.constants import ChatType
 
-from bot.request import Person, Place, Request, Trigger
+from bot.face.request import Person, Place, Request, Trigger
 
 PLATFORM = "telegram"
 AdminCheck = Callable[[int, int], Awaitable[bool]]

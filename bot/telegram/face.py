@@ -1,4 +1,4 @@
-"""Sending to Telegram; implements bot.face.Face."""
+"""Sending to Telegram; implements bot.face.face.Face."""
 
 import asyncio
 import logging
@@ -16,9 +16,9 @@ from telegram import (
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, TelegramError
 
-from bot.cut import cut, utf16_length
-from bot.reply import Reply
-from bot.request import Request
+from bot.face.reply import Reply
+from bot.face.request import Request
+from bot.replies.limits import cut, utf16_length
 from bot.telegram.client import Bot
 from bot.telegram.errors import Moved, Unchanged, mapped, said, says
 from bot.telegram.events import PLATFORM
@@ -29,7 +29,7 @@ from bot.telegram.render import (
     keyboard,
     messages,
 )
-from db.chats import Chats
+from db.chat.chats import Chats
 
 logger = logging.getLogger("presagio.telegram")
 

@@ -1,4 +1,4 @@
-"""Posting to Telegram unasked; implements bot.face.Poster.
+"""Posting to Telegram unasked; implements bot.face.face.Poster.
 
 Telegram cannot be asked what was shown in a chat: see docs/decisions/0011-posting.md.
 """
@@ -9,13 +9,13 @@ from telegram import LinkPreviewOptions, Message
 from telegram.constants import ParseMode
 from telegram.error import BadRequest
 
-from bot.cut import cut, utf16_length
-from bot.reply import Reply
+from bot.face.reply import Reply
+from bot.replies.limits import cut, utf16_length
 from bot.telegram.client import Bot
 from bot.telegram.errors import Moved, mapped, says
 from bot.telegram.events import PLATFORM
 from bot.telegram.render import LONGEST_CAPTION, escaped, keyboard, messages
-from db.chats import Chats
+from db.chat.chats import Chats
 from engine.chat import Chat
 
 
@@ -29,7 +29,7 @@ class TelegramPoster:
         self._chats = chats
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:  # noqa: ARG002 - Telegram keeps no key
-        """Show the reply and return its message id. Raises what bot.face.Poster says."""
+        """Show the reply and return its message id. Raises what bot.face.face.Poster says."""
         topic = int(thread) if thread else None
         try:
             message = await self._show(int(chat.external_id), topic, reply)

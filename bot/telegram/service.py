@@ -10,18 +10,17 @@ from telegram import BotCommand, ChatMember, ChatMemberRestricted, Update
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
 from bot.commands import Command
-from bot.conversation import Conversation
-from bot.face import DeliveryError, FaceFailed, Status
+from bot.conversation.conversation import Conversation
+from bot.face.face import DeliveryError, FaceFailed, Status
+from bot.i18n.words import DEFAULT, LANGUAGES, words_for
 from bot.telegram.client import Bot
 from bot.telegram.events import PLATFORM, Myself, read_update
 from bot.telegram.face import TelegramFace
-from bot.telegram.latest import Latest
 from bot.telegram.poll import ALLOWED_UPDATES, HOLD_SECONDS, Poller, pause_after
-from bot.telegram.updates import Updates
+from bot.telegram.updates import Latest, Updates
 from bot.telegram.webhook import Webhook
-from bot.words import DEFAULT, LANGUAGES, words_for
-from db.chats import Chats
-from db.inbox import Inbox
+from db.chat.chats import Chats
+from db.chat.events import Inbox
 
 logger = logging.getLogger("presagio.telegram")
 

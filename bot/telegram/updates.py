@@ -1,6 +1,7 @@
 """Updates that are being dealt with, each in a task of its own; some are kept in the database."""
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,8 +11,29 @@ from telegram import Update
 
 from bot.incident import reason
 from bot.telegram.client import Bot
-from db.inbox import Inbox
+from db.chat.events import Inbox
 from engine.errors import StorageError
+
+_PAUSE_SECONDS = 0.5
+
+
+class Latest:
+    """Tells of each person's questions the one that was followed by a pause."""
+
+    def __init__(self, pause: float = _PAUSE_SECONDS) -> None:
+        self._pause = pause
+        self._numbers = itertools.count()
+        self._last: dict[int, int] = {}
+
+    async def stays(self, person: int) -> bool:
+        """Wait a moment; False when the person asked something else meanwhile."""
+        number = self._last[person] = next(self._numbers)
+        await asyncio.sleep(self._pause)
+        if self._last.get(person) != number:
+            return False
+        del self._last[person]
+        return True
+
 
 logger = logging.getLogger("presagio.telegram")
 

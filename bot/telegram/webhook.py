@@ -8,9 +8,9 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.face import FaceFailed
+from bot.face.face import FaceFailed
 from bot.incident import reason
-from bot.port import Port, read_body
+from bot.listening.port import Port, read_body
 from bot.telegram.client import Bot
 from bot.telegram.updates import Handle, read_raw
 

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Query
 from bot.engine_settings import prophecy_settings
 from bot.settings import Settings
 from bot.settings.section import Section
-from bot.web.documented import problems
-from bot.web.doors import DeskOf, may_steer, paced
+from bot.web.dependencies import DeskOf, may_steer, paced
+from bot.web.parameters import problems
 from bot.web.schemas import Cleared, Reloaded
 
 # Followed at once, by all faces: what answers are made by.

@@ -7,19 +7,23 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from bot.console.as_json import prophecy_json
-from bot.web.asking import answer
-from bot.web.desk import Desk
-from bot.web.documented import problems
-from bot.web.doors import DeskOf, may_ask, paced, paced_answers
+from bot.replies.prophecy_json import prophecy_json
+from bot.web.dependencies import DeskOf, may_ask, paced, paced_answers
 from bot.web.failures import Refusal
-from bot.web.parameters import AskParameters, CorpusName, ProphecyParameters, SearchParameters
+from bot.web.parameters import (
+    AskParameters,
+    CorpusName,
+    ProphecyParameters,
+    SearchParameters,
+    problems,
+)
 from bot.web.schemas import AskAnswer, CorporaAnswer, DocumentAnswer, ProphecyAnswer, SearchAnswer
-from bot.web.searching import search
-from db.shown import Shown
-from engine.address import addressed
-from engine.find_types import FoundDocument
-from engine.headline import read_headline
+from bot.web.searching import answer, search
+from bot.web.shared_state import Desk
+from db.search.shown import Shown
+from engine.prophecy.headline import read_headline
+from engine.query.types import FoundDocument
+from engine.text.address import addressed
 from engine.types import Corpus
 
 _DEAR = [Depends(paced_answers)]

@@ -5,12 +5,12 @@ from http import HTTPStatus
 
 from fastapi import APIRouter, Depends, Response
 
-from bot.web.documented import problems
-from bot.web.doors import DeskOf, may_ask, paced
+from bot.web.dependencies import DeskOf, may_ask, paced
 from bot.web.failures import Refusal
 from bot.web.metrics import exposition
+from bot.web.parameters import problems
 from bot.web.schemas import Health, Ready
-from db.health import server_version
+from db.corpus.health import server_version
 from engine.errors import StorageError
 
 _READY_SECONDS = 2.0

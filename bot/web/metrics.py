@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from db.feeds import Feeds
-from db.job_outcomes import JobOutcomes
-from db.model import Ledger
-from db.outbox import Outbox
+from db.model.judgments import Ledger
 from db.pool import Database
-from engine.llm_wire import add_usage
+from db.posting.feeds import Feeds
+from db.posting.job_outcomes import JobOutcomes
+from db.posting.outbox import Outbox
+from engine.llm.wire import add_usage
 from engine.ports import SearchIndex
-from engine.prophecy import Judges, ProphecySettings, Prophet
-from engine.retrieve import Meaning
+from engine.prophecy.prophecy import Judges, ProphecySettings, Prophet
+from engine.prophecy.retrieve import Meaning
 from engine.types import Candidate, Corpus, Filters, Headline, Mode, Prophecy, Term, Verdict
 
 # A search takes milliseconds, a model many seconds.

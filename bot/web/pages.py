@@ -11,24 +11,23 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from bot.card import draw_card
-from bot.commands.picture import hit_card
-from bot.engine_sentences import in_language
-from bot.prophecy_reply import notice_of, prophecy_reply
+from bot.i18n.engine_sentences import in_language
+from bot.i18n.words import Words
+from bot.replies.picture import hit_card
+from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.web.api import read_document
-from bot.web.doors import DeskOf, address_of, paced, paced_answers
+from bot.web.dependencies import DeskOf, address_of, paced, paced_answers
 from bot.web.failures import Problem, Refusal
-from bot.web.forms import Asked, read_asked, read_form, require_same_site
 from bot.web.parameters import LONGEST_TEXT
 from bot.web.prophecies import answered, corpora_to_choose, lasting_link
 from bot.web.rendering import STATIC, render
 from bot.web.timeline import timeline
 from bot.web.views import CardView, card_view, day_of, pieces_of, web_address
-from bot.web.visitor import Visitor, visitor_of
+from bot.web.visitor import Asked, Visitor, read_asked, read_form, require_same_site, visitor_of
 from bot.web.voting import Ballots, voter_of
-from bot.words import Words
-from db.shown import Shown
-from engine.address import addressed
+from db.search.shown import Shown
 from engine.errors import UsageError
+from engine.text.address import addressed
 
 _PICTURE_SECONDS = 3600
 

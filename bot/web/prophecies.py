@@ -3,11 +3,10 @@
 from datetime import UTC
 
 from bot.app import DEMO_CORPUS, NEWS_CORPUS
-from bot.web.desk import Desk
-from bot.web.forms import Asked
+from bot.web.shared_state import Desk
 from bot.web.views import day_of
-from bot.web.visitor import Visitor
-from engine.headline import read_headline
+from bot.web.visitor import Asked, Visitor
+from engine.prophecy.headline import read_headline
 from engine.types import Corpus, Prophecy
 
 

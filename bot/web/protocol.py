@@ -6,8 +6,8 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from bot.connections import Connections
-from bot.web.limits import network_of
+from bot.listening.connections import Connections
+from bot.web.access import network_of
 
 REQUEST_SECONDS = 30.0  # for a whole request, from when the connection waits for one
 UNREAD_SECONDS = 30.0  # for an answer that nobody reads

@@ -8,9 +8,69 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from bot.web.page_words import EXAMPLES, TEXTS
+from bot.i18n.words import LANGUAGES, marked
 from bot.web.visitor import visitor_of
-from bot.words import LANGUAGES
+
+TEXTS = {
+    "tagline": marked("There is always a tweet."),
+    "about": marked("Paste a headline and see the old tweets that foretold it."),
+    "skip": marked("Skip to the content"),
+    "nav": marked("Pages"),
+    "nav_ask": marked("Prophecy"),
+    "nav_timeline": marked("Timeline"),
+    "nav_wall": marked("Wall"),
+    "language": marked("Language"),
+    "headline": marked("Headline or link"),
+    "date": marked("Its date"),
+    "date_hint": marked("Empty means today."),
+    "corpus": marked("Corpus"),
+    "ask": marked("Find the prophecy"),
+    "asking": marked("Reading old tweets…"),
+    "try": marked("Try one:"),
+    "nearest": marked("Nearest:"),
+    "found": marked("What was foretold"),
+    "permalink": marked("Link to this page"),
+    "copy": marked("Copy the link"),
+    "copied": marked("Copied."),
+    "read_more": marked("Read the original"),
+    "details": marked("This text alone"),
+    "score": marked("Score"),
+    "judgment": marked("The model's word"),
+    "lexical": marked("Words in common"),
+    "age": marked("Age"),
+    "semantic": marked("Meaning"),
+    "why": marked("Why this one?"),
+    "matched": marked("Words found:"),
+    "vote": marked("Was this foretold?"),
+    "up": marked("Yes"),
+    "down": marked("No"),
+    "query": marked("What to look for"),
+    "query_hint": marked('Words, "exact phrases", -excluded, before:2015, from:account.'),
+    "look": marked("Look"),
+    "timeline_about": marked("See when a corpus spoke of something."),
+    "years": marked("Texts by year"),
+    "months": marked("Texts by month"),
+    "all_texts": marked("All texts, oldest first"),
+    "listed_texts": marked("The best texts, oldest first"),
+    "no_texts": marked("No text says that."),
+    "wall_about": marked("The prophecies with the best votes."),
+    "wall_empty": marked(
+        "Nobody has voted yet. Ask about a headline and say whether it was foretold."
+    ),
+    "answers": marked("In answer to"),
+    "failed": marked("That did not work"),
+    "home": marked("Back to the beginning"),
+    "api": marked("For programs"),
+    "source": marked("Old texts that foresaw today's headlines."),
+}
+
+# Headlines that a visitor may try, each of which the bundled corpus answers.
+EXAMPLES = (
+    marked("Container ship blocks canal"),
+    marked("Faulty software update grounds flights"),
+    marked("Coffee prices hit a record high"),
+)
+
 
 STATIC = Path(str(files("bot.web") / "static"))
 _NAMES = {"en": "English", "es": "Español"}

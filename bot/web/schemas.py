@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.period import Period
-from engine.answer_types import Outcome
+from bot.replies.dates import Period
+from engine.answer.types import Outcome
 from engine.types import Kind, Mode
 
 

@@ -1,19 +1,75 @@
-"""`/api/search`: by words and meaning over any corpus, without a judge."""
+"""`/api/search` and `/api/ask`: any corpus by words and meaning, or a question with its sources."""
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
-from bot.answering import searcher
 from bot.app import NEWS_CORPUS
-from bot.console.as_json import prophecy_json
-from bot.web.desk import Desk
-from bot.web.narrowing import TaggedIndex, TaggedVectors
-from bot.web.parameters import Narrowed, SearchParameters
-from db.shown import Shown
-from engine.headline import read_headline
-from engine.prophecy import Prophet
-from engine.types import Corpus, Filters
+from bot.queries.ask import ask, searcher
+from bot.replies.answer import answer_json
+from bot.replies.prophecy_json import prophecy_json
+from bot.web.parameters import AskParameters, Narrowed, SearchParameters
+from bot.web.shared_state import Desk
+from db.search.shown import Shown
+from engine.ports import SearchIndex, VectorIndex
+from engine.prophecy.headline import read_headline
+from engine.prophecy.prophecy import Prophet
+from engine.types import Candidate, Corpus, Filters, Term
+from engine.vectors import Vector, VectorSpace
+
+# The tag is looked at after ranking: of so many documents, which is more than a month of news
+# says about one thing.
+_LOOKED_AT = 1000
+
+
+class TaggedIndex:
+    """Lexical retrieval among documents with a tag; implements engine.ports.SearchIndex."""
+
+    def __init__(self, index: SearchIndex, shown: Shown, tag: str) -> None:
+        self._index = index
+        self._shown = shown
+        self._tag = tag
+
+    async def terms(self, corpus: Corpus, text: str) -> Sequence[Term]:
+        """Read a text."""
+        return await self._index.terms(corpus, text)
+
+    async def top(
+        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
+    ) -> Sequence[Candidate]:
+        """Return the best `limit` with the tag."""
+        found = await self._index.top(corpus, terms, filters, max(limit, _LOOKED_AT))
+        tagged = await self._shown.tagged(corpus, [one.id for one in found], self._tag)
+        return [one for one in found if one.id in tagged][:limit]
+
+
+class TaggedVectors:
+    """Retrieval by meaning among the same; implements engine.ports.VectorIndex."""
+
+    def __init__(self, vectors: VectorIndex, shown: Shown, tag: str) -> None:
+        self._vectors = vectors
+        self._shown = shown
+        self._tag = tag
+
+    async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
+        """Return what is known about the vectors."""
+        return await self._vectors.space(corpus, model)
+
+    async def nearest(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, filters: Filters, limit: int
+    ) -> Sequence[tuple[int, float]]:
+        """Return the nearest `limit` with the tag."""
+        wide = max(limit, _LOOKED_AT)
+        found = await self._vectors.nearest(corpus, space, vector, filters, wide)
+        tagged = await self._shown.tagged(corpus, [number for number, _ in found], self._tag)
+        return [pair for pair in found if pair[0] in tagged][:limit]
+
+    async def cosines(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
+    ) -> Mapping[int, float]:
+        """Return the cosine of each of `ids`."""
+        return await self._vectors.cosines(corpus, space, vector, ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,4 +131,29 @@ async def search(desk: Desk, asked: SearchParameters) -> dict[str, object]:
         "searched": searched,
         "returned": len(hits),
         "hits": [hit | {"similarity": hit["parts"]["semantic"]} for hit in hits],
+    }
+
+
+async def answer(desk: Desk, asked: AskParameters) -> dict[str, object]:
+    """Return what `presagio ask --json` prints, with what was asked for.
+
+    Raises CorpusNotFound, UsageError, StorageError.
+    """
+    started, now = time.perf_counter(), desk.now()
+    scope = await Scope.of(desk, asked)
+    answered = await ask(
+        desk.app,
+        asked.question,
+        [scope.corpus],
+        limit=asked.limit,
+        now=now,
+        filters=Filters(after=asked.period.begins(now)),
+        mode=asked.mode,
+        prophet=scope.searcher(),
+    )
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return answer_json(answered, elapsed_ms=elapsed_ms) | {
+        "kind": scope.corpus.kind.value,
+        "category": asked.category,
+        "period": asked.period.value,
     }

@@ -2,20 +2,26 @@
 
 import asyncio
 import socket
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import uvicorn
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from bot.connections import ACCEPTED_AT_ONCE, WAITING, Connections, most_of_port
-from bot.face import FaceFailed, Status
+from bot.app import App
+from bot.engine_settings import prophecy_settings
+from bot.face.face import FaceFailed, Status
+from bot.listening.connections import ACCEPTED_AT_ONCE, WAITING, Connections, most_of_port
+from bot.settings import load_settings
 from bot.web.application import create_application
-from bot.web.desk import Desk
+from bot.web.metrics import MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics
 from bot.web.opening import open_doors
 from bot.web.protocol import PatientProtocol
+from bot.web.shared_state import Desk, ReadHeadline
 
 _FINISH_SECONDS = 2  # for what is under way when it stops
 _CLOSE_SECONDS = 3.0
@@ -27,7 +33,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Do nothing: bot.stopping ends the process in order."""
+        """Do nothing: bot.signals ends the process in order."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -125,3 +131,44 @@ def _hosts(proxies: list[str]) -> Container[str]:
     """Return the addresses of the proxies as the server itself reads them: networks too."""
     nobody: Any = None
     return cast(Container[str], ProxyHeadersMiddleware(nobody, proxies).trusted_hosts)
+
+
+@dataclass(frozen=True, slots=True)
+class WebFace:
+    """An app whose searches are counted, whichever face asks, and the face that tells of them."""
+
+    app: App
+    metrics: Metrics
+
+    @classmethod
+    def of(cls, app: App) -> Self:
+        """Wrap what is to be counted."""
+        metrics = Metrics()
+        index = MeasuredIndex(app.index, metrics)
+        judge = app.judge and MeasuredJudge(app.judge, metrics)
+        settings = prophecy_settings(app.settings)
+        prophet = MeasuredProphet(metrics, index, judge, settings, app.meaning)
+        return cls(replace(app, prophet=prophet, index=index), metrics)
+
+    def service(
+        self,
+        *,
+        now: Callable[[], datetime],
+        said: Callable[[str], None],
+        read_headline: ReadHeadline,
+        faces: Callable[[], Mapping[str, Status]],
+    ) -> WebService:
+        """Return the service; `said` is told where it listens, `faces` tells how all of them
+        are."""
+        settings = self.app.settings
+        return WebService(
+            Desk(
+                app=self.app,
+                now=now,
+                metrics=self.metrics,
+                read_headline=read_headline,
+                reload_settings=partial(load_settings, settings.config_file),
+                faces=faces,
+            ),
+            said=said,
+        )

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 
-from bot.finding import find, months
-from bot.web.desk import Desk
+from bot.i18n.words import Words
+from bot.queries.find import find, months
+from bot.web.shared_state import Desk
 from bot.web.views import Piece, day_of, pieces_of, web_address
-from bot.words import Words
-from db.shown import Shown
-from engine.find_types import FindHit, Found
+from db.search.shown import Shown
+from engine.query.types import FindHit, Found
 
 MOST = 300  # texts on one page
 _YEARS = 3  # a shorter time is counted by months

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from bot.prophecy_reply import hit_view
-from bot.reply import HitView
-from bot.words import Words
-from db.shown import MARK_BEGINS, MARK_ENDS
+from bot.face.reply import HitView
+from bot.i18n.words import Words
+from bot.replies.prophecy import hit_view
+from db.search.shown import MARK_BEGINS, MARK_ENDS
 from engine.chat import Tally
 from engine.types import Hit
 

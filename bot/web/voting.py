@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bot.web.desk import Desk
-from bot.web.limits import network_of
-from db.answers import Answers
-from db.chats import Chats
-from db.voters import VotingKeys
+from bot.web.access import network_of
+from bot.web.shared_state import Desk
+from db.chat.answers import Answers
+from db.chat.chats import Chats
+from db.chat.voters import VotingKeys
 from engine.chat import Answer, Chat, Favourite, Tally
 from engine.errors import UsageError
 from engine.types import Prophecy

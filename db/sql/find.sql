@@ -1,5 +1,5 @@
 -- Braces name the table of a corpus, an expression made of counted placeholders, or a parameter: see
--- db/find_statement.py. Every value is bound.
+-- db/search/find_statement.py. Every value is bound.
 
 -- name: read
 SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,

@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from engine.find_types import FindHit, Found, Match
+from engine.query.types import FindHit, Found, Match
 
 _DIGITS = 4
 

@@ -11,13 +11,13 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from engine.query import Filter, Query
-from engine.query_filters import read_filter
-from engine.query_reader import parse_query
+from engine.query.filters import read_filter
+from engine.query.query import Filter, Query
+from engine.query.read import parse_query
 from engine.types import Kind
 
 MOST_HITS = 100
-_YEARS = range(1000, 9999)  # what engine.days reads
+_YEARS = range(1000, 9999)  # what engine.text.dates reads
 
 
 def _known_year(day: date) -> date:

@@ -6,7 +6,7 @@ from typing import Generic, Self, TypeVar
 
 from engine.contracts.receipts import MatchedTerm, StageCounts, Value, receipt_values
 from engine.contracts.requests import Search
-from engine.find_types import Comment, FindHit, Found
+from engine.query.types import Comment, FindHit, Found
 from engine.types import Flag, Kind
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from statistics import fmean, pstdev
 from typing import Protocol
 
-from engine.embed.vectors import Embedded, Scale, Unembedded, Vector
 from engine.errors import ModelAnswerInvalid
 from engine.ports import Embedder, VectorIndex
 from engine.types import Corpus
+from engine.vectors import Embedded, Scale, Unembedded, Vector
 
 # Vectors that one transaction stores, and a kill may cost.
 BATCH = 64

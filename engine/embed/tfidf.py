@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from engine.embed.vectors import Vector
 from engine.types import Corpus
+from engine.vectors import Vector
 
 DIMENSIONS = 384
 

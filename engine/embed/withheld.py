@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from engine.embed.vectors import Vector
 from engine.errors import CorpusWithheld
+from engine.vectors import Vector
 
 
 class WithheldEmbedder:

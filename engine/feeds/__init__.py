@@ -1,1 +1,1 @@
-"""What is read from the web: fetched safely, within limits."""
+"""Feeds: what they say, when they are asked again, and when two headlines are one story."""

@@ -8,7 +8,7 @@ from hashlib import sha256
 from engine.feeds.plain import plain
 from engine.feeds.stories import link_key, words_of
 from engine.feeds.types import Entry, NewHeadline, ParsedFeed
-from engine.headline import read_headline
+from engine.prophecy.headline import read_headline
 
 _LONGEST_FROM_SUMMARY = 200  # of an entry without a title, as short posts are
 _EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # before it stands what programs write for "no date"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from urllib.parse import urljoin, urlsplit
 
-from engine.text import shown
+from engine.text.clean import shown
 
 MOST_ENTRIES = 2_000  # the first ones are kept; all that a site ever wrote is no news
 LONGEST_TITLE = 1_000

@@ -8,25 +8,24 @@ from types import TracebackType
 from typing import IO, Self
 
 from engine.errors import InputError, UnknownFormat, UsageError
-from engine.ingest.api import ApiReader
-from engine.ingest.blog_feed import BlogFeedReader
-from engine.ingest.bluesky import BlueskyReader
-from engine.ingest.chatgpt import ChatGptReader
-from engine.ingest.facebook import FacebookReader
-from engine.ingest.instagram import InstagramReader
-from engine.ingest.jsonl import JsonlReader
-from engine.ingest.linkedin import LinkedInReader
-from engine.ingest.markdown import MarkdownReader
-from engine.ingest.mastodon import MastodonReader
+from engine.ingest.formats.api import ApiReader
+from engine.ingest.formats.bluesky import BlueskyReader
+from engine.ingest.formats.chatgpt import ChatGptReader
+from engine.ingest.formats.feed import BlogFeedReader
+from engine.ingest.formats.jsonl import JsonlReader
+from engine.ingest.formats.linkedin import LinkedInReader
+from engine.ingest.formats.markdown import MarkdownReader
+from engine.ingest.formats.mastodon import MastodonReader
+from engine.ingest.formats.meta import FacebookReader, InstagramReader
+from engine.ingest.formats.slack import SlackReader
+from engine.ingest.formats.telegram import TelegramReader
+from engine.ingest.formats.trump_archive import TrumpArchiveCsvReader, TrumpArchiveJsonReader
+from engine.ingest.formats.whatsapp import WhatsAppReader
+from engine.ingest.formats.x_archive import XArchiveReader
 from engine.ingest.ownership import own_words
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, Reject, SourceRecord
-from engine.ingest.slack import SlackReader
 from engine.ingest.sources import Source, source_at
-from engine.ingest.telegram import TelegramReader
-from engine.ingest.trump_archive import TrumpArchiveCsvReader, TrumpArchiveJsonReader
-from engine.ingest.whatsapp import WhatsAppReader
-from engine.ingest.x_archive import XArchiveReader
 
 AUTO = "auto"
 # In the order in which they are tried: the more particular first.

@@ -1,6 +1,9 @@
 """Values as they come from JSON or CSV, read tolerantly where nothing depends on them."""
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import PurePosixPath
+from urllib.parse import SplitResult, urlsplit
 
 from engine.errors import RecordError
 
@@ -58,3 +61,27 @@ def flag(value: object, name: str) -> bool:
     if word in _TRUE or word in _FALSE:
         return word in _TRUE
     raise RecordError(f"{name} is {str(value)[:40]!r}, not true or false")
+
+
+def made_id(*parts: str) -> str:
+    """Return an id that the same message has in every export: a hash of what it is known by."""
+    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def host_of(address: object) -> str | None:
+    """Return "example.social" for "https://example.social/users/ana"."""
+    parts = _split(address)
+    return parts.hostname if parts else None
+
+
+def last_part(address: object) -> str:
+    """Return "ana" for "https://example.social/users/ana", also without a host; or ""."""
+    parts = _split(address)
+    return PurePosixPath(parts.path).name if parts else ""
+
+
+def _split(address: object) -> SplitResult | None:
+    try:
+        return urlsplit(address) if isinstance(address, str) else None
+    except ValueError:  # "http://["
+        return None

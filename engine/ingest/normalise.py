@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from engine.errors import RecordError
 from engine.ingest.detect import READERS
 from engine.ingest.records import Defaults, Post, SourceRecord
-from engine.text import searchable, shown
+from engine.text.clean import searchable, shown
 from engine.types import Document, Flag
 
 LONGEST_TEXT = 100_000  # characters

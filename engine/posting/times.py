@@ -1,17 +1,32 @@
-"""When a chat is posted to: once a local date, whatever its clock does that day.
-
-A post is planned for a wall-clock time of a date in the chat's zone. A time that comes twice (the
-clock is put back) is taken the first time; one that never comes (the clock is put forward) comes
-as much later as the clock skipped; a date that the zone skipped has no post. Quiet hours put a
-post off to their end. Which dates were decided is for the store to remember.
-"""
+"""When a chat is posted to: once a local date, whatever its clock does that day."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
+from engine.chat import Chat
 from engine.posting.types import Mode, Subscription
-from engine.quiet import is_quiet
-from engine.zones import zone_or_utc
+from engine.text.zones import zone_or_utc
+
+
+def is_quiet(chat: Chat, now: datetime) -> bool:
+    """Tell whether `now` lies in the chat's quiet hours, which may span midnight."""
+    start, end = chat.quiet_from, chat.quiet_to
+    if start is None or end is None:
+        return False
+    local = now.astimezone(zone_or_utc(chat.time_zone)).time()
+    return start <= local < end if start < end else local >= start or local < end
+
+
+_FIRST = 5.0  # seconds
+_LONGEST = 15 * 60.0
+_SPREAD = 0.2  # share that is added at random, so that many do not come back at once
+
+
+def pause_before(attempts: int, jitter: float) -> timedelta:
+    """Return the pause after so many attempts (1 and up); `jitter` is a random number in 0..1."""
+    wait = min(_FIRST * 2.0 ** min(attempts - 1, 30), _LONGEST)
+    return timedelta(seconds=wait * (1 + _SPREAD * jitter))
+
 
 GRACE = timedelta(hours=6)  # how late a post may be when nobody was there at its hour
 

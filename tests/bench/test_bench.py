@@ -10,7 +10,7 @@ import pytest
 from bench import chat, find, ingest, retrieval, scales, startup
 from bench.store import filled, opened, server
 from engine.embed.scales import SCALES
-from tests.db.corpus import document
+from tests.db.loading import document
 from tests.db.vectors import can_keep_vectors
 
 Rows = list[dict[str, object]]

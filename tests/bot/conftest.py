@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import main
+from bot.cli.main import main
 from db.pool import Database
 from tests.bot.command_line import PROGRAM, Done
 from tests.database import Clones

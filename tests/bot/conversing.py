@@ -9,33 +9,32 @@ from datetime import datetime
 from typing import NoReturn
 
 from bot.commands import Registry, Services, standard_commands
-from bot.commands.newsdesk import NewsDesk
-from bot.conversation import Conversation
-from bot.gates import Gates, Limits
-from bot.glossary import GlossaryDesk
+from bot.commands.news_services import NewsDesk
+from bot.conversation.conversation import Conversation
+from bot.conversation.gates import Gates, Limits
+from bot.face.reply import Reply
+from bot.face.request import Person, Place, Request, Trigger
+from bot.glossary_desk import GlossaryDesk
 from bot.jobs.digest import Deciding
-from bot.reply import Reply
-from bot.request import Person, Place, Request, Trigger
-from db.answers import Answers
-from db.chats import Chats
-from db.corpora import Corpora
-from db.digests import Digests
-from db.feeds import Feeds
-from db.find import DialectIndex
-from db.finds import Finds
-from db.glossary import Groups
-from db.job_outcomes import JobOutcomes
-from db.outbox import Outbox
+from db.chat.answers import Answers
+from db.chat.chats import Chats
+from db.chat.events import Turns
+from db.chat.questions import Questions
+from db.chat.quotas import Quotas
+from db.corpus.corpora import Corpora
+from db.corpus.glossary import Groups
 from db.pool import Database
-from db.questions import Questions
-from db.quotas import Quotas
-from db.shared_feeds import FeedOffers
-from db.subscriptions import Subscriptions
-from db.turns import Turns
-from engine.answer_types import CitedAnswer, Outcome, Question
+from db.posting.deciding import Digests
+from db.posting.feeds import FeedOffers, Feeds
+from db.posting.finds import Finds
+from db.posting.job_outcomes import JobOutcomes
+from db.posting.outbox import Outbox
+from db.posting.subscriptions import Subscriptions
+from db.search.find import DialectIndex
+from engine.answer.types import CitedAnswer, Outcome, Question
 from engine.chat import Chat
 from engine.errors import FetchFailed
-from engine.headline import read_headline
+from engine.prophecy.headline import read_headline
 from engine.types import Corpus, Headline, Kind
 from tests.bot.finds import StandInFind
 from tests.bot.prophecies import NOW, StandInEngine

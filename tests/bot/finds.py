@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from engine.errors import PresagioError
-from engine.find_plan import Plan
-from engine.find_types import Counts, FindHit, Found, FoundDocument, Match
-from engine.query_reader import parse_query
+from engine.query.plan import Plan
+from engine.query.read import parse_query
+from engine.query.types import Counts, FindHit, Found, FoundDocument, Match
 from engine.types import Candidate, Flag
 
 

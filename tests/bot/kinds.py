@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from db.corpora import Corpora
-from db.documents import Documents
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
 from db.pool import Database
 from engine.types import Corpus, Document, Flag, Kind
-from tests.db.corpus import document
+from tests.db.loading import document
 
 TODAY = datetime.now(UTC).replace(microsecond=0)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bot.gates import Limits
-from bot.reply import Reply
-from bot.request import Person, Request, Trigger
+from bot.conversation.gates import Limits
+from bot.face.reply import Reply
+from bot.face.request import Person, Request, Trigger
 from db.pool import Database
 from engine.chat import Chat
 from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event

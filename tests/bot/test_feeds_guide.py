@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.commands.wish import read_wish
+from bot.commands.subscription_parser import read_wish
+from bot.i18n.words import words_for
 from bot.settings import load_settings
-from bot.words import words_for
 from engine.chat import Chat
 from engine.feeds.opml import OpmlFeed, write_opml
 from engine.posting.types import Mode, Subscription

@@ -9,16 +9,16 @@ from pathlib import Path
 import orjson
 import pytest
 
-from db.corpora import Corpora
-from db.find import DialectIndex
+from db.corpus.corpora import Corpora
 from db.pool import Database
-from engine.find import Finder
-from engine.query_filters import KINDS
-from engine.query_reader import MOST_PARTS, parse_query
+from db.search.find import DialectIndex
+from engine.query.filters import KINDS
+from engine.query.find import Finder
+from engine.query.read import MOST_PARTS, parse_query
 from tests.bot.command_line import Done
 from tests.bot.conftest import Invoke
 from tests.database import Clones, wait_for
-from tests.db.corpus import load_texts
+from tests.db.loading import load_texts
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "find.md").read_text(encoding="utf-8")
 WORDS = ("A", "B", "C", "D")

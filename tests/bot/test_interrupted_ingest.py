@@ -14,7 +14,7 @@ import asyncpg
 import orjson
 import pytest
 
-from db.postmaster import PID_FILE
+from db.embedded.postmaster import PID_FILE
 from tests.bot.command_line import PROGRAM, Done, ask, finish, presagio, start, write_tweets
 from tests.bot.conftest import Invoke
 from tests.database import execute, wait_for

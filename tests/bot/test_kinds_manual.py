@@ -9,8 +9,8 @@ from pydantic_ai.models.test import TestModel
 
 from engine.contracts.requests import PersonalSearch, PublishedSearch, Search, SocialSearch
 from engine.contracts.results import PersonalSnippet, PublishedSnippet, Snippet, SocialSnippet
-from engine.profiles import FEATURES, PROFILES
-from engine.snippet import MOST_VOICE_TERMS, RADIUS
+from engine.query.profiles import FEATURES, PROFILES
+from engine.text.snippet import MOST_VOICE_TERMS, RADIUS
 from engine.types import Kind
 from tests.bot.conftest import Invoke
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.log_repeats import LimitedHandler
+from bot.logs import LimitedHandler
 
 
 class Clock:

@@ -28,18 +28,18 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from bot.agents.tools import search_tools
-from bot.answering import ask
 from bot.app import App, open_app
-from bot.console.doctor import doctor
-from bot.console.embed import embed_corpora
-from bot.console.glossary import suggest
+from bot.cli.doctor import doctor
+from bot.cli.embed import embed_corpora
+from bot.cli.glossary_actions import suggest
 from bot.console.output import Output
+from bot.conversation.pasted_links import read_pasted
 from bot.engine_settings import fetch_settings
-from bot.pasted import read_pasted
+from bot.queries.ask import ask
 from bot.settings import load_settings
 from db.pool import Database
 from engine.errors import CorpusWithheld
-from engine.feeds.fetch import Fetcher
+from engine.fetch.client import Fetcher
 from engine.types import Kind, Mode, Prophecy
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import web_stage

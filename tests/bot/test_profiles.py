@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.profiles import find_settings
+from bot.engine_settings import find_settings
 from bot.settings import load_settings
-from bot.settings.kinds import named_worth
+from bot.settings.searching import named_worth
 from engine.errors import SettingsError
-from engine.find import FindSettings
-from engine.profiles import PROFILES
+from engine.query.find import FindSettings
+from engine.query.profiles import PROFILES
 from engine.types import Kind
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.face import Status
-from bot.reply import MOST_HITS
+from bot.face.face import Status
+from bot.face.reply import MOST_HITS
 from bot.serve import tell_status
 from tests.fakes.slack import SlackServer
 from tests.scenarios.slack.stage import slack_staged

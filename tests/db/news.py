@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from db.chats import Chats
-from db.feeds import Feeds
-from db.finds import Finds
+from db.chat.chats import Chats
 from db.pool import Database
-from db.subscriptions import Subscriptions
+from db.posting.feeds import Feeds
+from db.posting.finds import Finds
+from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.feeds.stories import link_key
 from engine.feeds.types import ConfiguredFeed, Decision, Feed, NewHeadline, Story

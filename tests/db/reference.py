@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.bm25 import Bm25
+from engine.ranking.bm25 import Bm25
 from engine.types import Candidate, Filters, Term
-from tests.db.corpus import Stored
+from tests.db.loading import Stored
 
 # Scores this close are one score: the order of additions differs.
 CLOSE = 1e-9

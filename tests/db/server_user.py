@@ -9,7 +9,7 @@ from asyncio.subprocess import PIPE, Process
 from pathlib import Path
 from typing import Self
 
-from db.server import EmbeddedServer
+from db.embedded.server import EmbeddedServer
 from tests.database import CARELESS
 
 SECONDS = 60

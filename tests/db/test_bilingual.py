@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from db.corpora import Corpora
+from db.corpus.corpora import Corpora
 from db.pool import Database
-from db.search import Search
-from engine.bm25 import Bm25
-from engine.text import searchable
+from db.search.lexical import Search
+from engine.ranking.bm25 import Bm25
+from engine.text.clean import searchable
 from engine.types import Corpus, Filters, Term
 from tests.database import Clones, wait_for
-from tests.db.corpus import document, load, read_back
+from tests.db.loading import document, load, read_back
 from tests.db.reference import assert_same, ranked, scores
 
 ENGLISH = {

@@ -6,8 +6,8 @@ from dataclasses import replace
 import asyncpg
 import pytest
 
-from db.corpora import Corpora
-from db.documents import Documents
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
 from db.errors import storage_error, translated
 from db.pool import Database, PoolSettings
 from engine.errors import (
@@ -18,7 +18,7 @@ from engine.errors import (
     StorageRights,
     StorageUnreachable,
 )
-from tests.db.corpus import document, new_corpus
+from tests.db.loading import document, new_corpus
 
 NO_EXTENSION = 'extension "unaccent" is not available\nDETAIL:  Could not open a file.'
 

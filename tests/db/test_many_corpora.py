@@ -7,27 +7,24 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from db.comments import Comments
 from db.connection import Connection
-from db.corpora import Corpora
-from db.described import Described
-from db.documents import Documents
-from db.embeddings import Embeddings
-from db.find import DialectIndex
-from db.glossary import Groups
-from db.health import statistics_differ
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents, Retention
+from db.corpus.glossary import Groups
+from db.corpus.health import statistics_differ
 from db.pool import Database
-from db.retention import Retention
-from db.search import Search
-from db.shown import Shown
-from db.threads import Threads
-from db.vocabulary import Vocabulary
+from db.search.described import Described
+from db.search.embeddings import Embeddings
+from db.search.find import DialectIndex
+from db.search.lexical import Search
+from db.search.shown import Comments, Shown, Threads
+from db.search.vocabulary import Vocabulary
 from engine.embed.fill import fill
-from engine.find import Finder
-from engine.query_reader import parse_query
+from engine.query.find import Finder
+from engine.query.read import parse_query
 from engine.types import Corpus, Filters
 from tests.database import Clones, wait_for
-from tests.db.corpus import START, assert_exact, document, load, new_corpus
+from tests.db.loading import START, assert_exact, document, load, new_corpus
 from tests.db.vectors import WordModel, can_keep_vectors
 
 MANY, FEW = 300, 3

@@ -9,13 +9,13 @@ import asyncpg
 import pytest
 
 from db import migrate as module
-from db.corpora import Corpora
+from db.corpus.corpora import Corpora
 from db.migrate import Migration, available, check, migrate, pending
 from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageOutdated, StorageRights
 from engine.types import Kind
 from tests.database import execute, wait_for, with_database
-from tests.db.corpus import assert_exact, load_texts
+from tests.db.loading import assert_exact, load_texts
 
 ALL = [f"{migration.version:04} {migration.name}" for migration in available()]
 _ROOT = Path(__file__).parents[2]

@@ -10,12 +10,12 @@ from urllib.parse import quote
 import pytest
 
 from db import pool
-from db.corpora import Corpora
+from db.corpus.corpora import Corpora
+from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
-from db.server import EmbeddedServer
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 from tests.database import CARELESS, execute, with_database
-from tests.db.corpus import load_texts
+from tests.db.loading import load_texts
 
 
 @pytest.fixture

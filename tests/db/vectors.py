@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from db.pool import Database
-from engine.embed.vectors import Vector
+from engine.vectors import Vector
 
 DIMENSIONS = 16
 

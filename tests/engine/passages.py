@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from engine.answer_types import Gathered, Passage
+from engine.answer.types import Gathered, Passage
 from engine.types import Candidate, Corpus, Flag, Hit, Kind
 
 ME = Corpus(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 from engine.budget import Planned, Source
-from engine.llm_wire import add_usage
+from engine.llm.wire import add_usage
 from engine.types import Usage, Verdict
 
 

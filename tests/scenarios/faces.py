@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import pytest
 
 from bot.app import open_app
-from bot.console.converse import converse
+from bot.cli.chat import converse
 from tests.fakes.slack import Message as SlackMessage
 from tests.fakes.telegram import Message as TelegramMessage
 from tests.fakes.telegram import Press
@@ -231,7 +231,7 @@ class ConsoleTalk(Talk):
         with os.fdopen(reading) as stdin, os.fdopen(writing, "w") as self._typed:
             # Not in `sys` itself: pytest puts its own streams there again and again.
             streams = SimpleNamespace(stdin=stdin, stdout=self._output)
-            self._monkeypatch.setattr("bot.console.converse.sys", streams)
+            self._monkeypatch.setattr("bot.cli.chat.sys", streams)
             self._monkeypatch.setenv("COLUMNS", "10000")  # a line is never wrapped
             self._monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
             task = asyncio.create_task(self._converse())

@@ -9,15 +9,15 @@ from typing import Any
 
 from bot.app import App, open_app
 from bot.engine_settings import fetch_settings
-from bot.face import Poster
-from bot.jobs.works import Works, open_works
+from bot.face.face import Poster
+from bot.jobs.wiring import Works, open_works
 from bot.platforms import posters_of
 from bot.settings import load_settings
 from bot.settings.news import FeedSettings
-from db.chats import Chats
-from db.subscriptions import Subscriptions
+from db.chat.chats import Chats
+from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
-from engine.feeds.fetch import Fetcher
+from engine.fetch.client import Fetcher
 from engine.posting.types import Mode, Subscription
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer

@@ -14,7 +14,7 @@ from bot.serve import serve
 from bot.settings import Settings, load_settings
 from db.pool import Database
 from tests.bot.command_line import PROGRAM
-from tests.db.corpus import document, load
+from tests.db.loading import document, load
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.telegram import TelegramServer
 from tests.fakes.web import WebServer

@@ -8,13 +8,13 @@ from itertools import pairwise
 import pytest
 
 from bot.app import open_app
-from bot.face import Poster
-from bot.reply import Reply
+from bot.face.face import Poster
+from bot.face.reply import Reply
 from bot.serve import serve
 from bot.settings import load_settings
-from db.chats import Chats
-from db.job_outcomes import Outcome
-from db.model import Ledger
+from db.chat.chats import Chats
+from db.model.judgments import Ledger
+from db.posting.job_outcomes import Outcome
 from engine.budget import Source
 from engine.chat import Chat
 from engine.errors import StorageError

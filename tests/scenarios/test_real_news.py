@@ -14,13 +14,13 @@ import orjson
 
 from bot.app import open_app
 from bot.settings import load_settings
-from db.corpora import Corpora
-from db.documents import Documents
-from engine.headline import read_headline
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from engine.evaluate.judged import read_headlines, read_qrels
 from engine.ingest import Defaults, normalise, open_source
 from engine.ingest.records import Reject
-from engine.judge_request import TEXT_LENGTH, one_line
-from engine.judged_headlines import read_headlines, read_qrels
+from engine.judge.request import TEXT_LENGTH, one_line
+from engine.prophecy.headline import read_headline
 from engine.types import Document, Kind
 from tests.fakes.model import scoring
 from tests.fakes.web import reply

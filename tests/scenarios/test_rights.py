@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup
 
-from db.corpora import Corpora
-from db.glossary import Groups
+from db.corpus.corpora import Corpora
+from db.corpus.glossary import Groups
 from db.pool import Database
 from tests.fakes.telegram import User
 from tests.scenarios.stage import HEADLINE, Stage

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cut import utf16_length
+from bot.replies.limits import utf16_length
 from tests.fakes.model import scoring
 from tests.fakes.telegram import Chat
 from tests.scenarios.stage import HEADLINE, Stage, load_tweets

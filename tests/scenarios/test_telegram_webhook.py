@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from bot import port as port_module
-from bot.face import FaceFailed
+from bot.face.face import FaceFailed
+from bot.listening import port as port_module
 from tests.scenarios.stage import HEADLINE, Stage
 
 SECRET = "a-secret_of-the_webhook"

@@ -19,7 +19,7 @@ from pydantic_ai.models.test import TestModel
 
 from bot.agents.tools import search_tools
 from bot.app import App, open_app
-from bot.logged import log_of
+from bot.query_log import log_of
 from bot.settings import load_settings
 from db.pool import Database
 from tests.bot.kinds import fill_all

@@ -157,7 +157,7 @@ def test_a_hundred_thousand_characters_cost_little_more_than_a_page() -> None:
 
 def test_naming_a_card_loads_no_graphics() -> None:
     code = (
-        "import sys, bot.cli, bot.card;"
+        "import sys, bot.cli.main, bot.card;"
         "print(sorted({'PIL', 'uharfbuzz', 'bot.card.canvas'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.card.emoji import EmojiPictures
-from bot.card.fonts import shipped_files
+from bot.card.fonts import EmojiPictures, shipped_files
 
 PICTURES = EmojiPictures(shipped_files().emoji)
 

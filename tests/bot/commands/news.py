@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from db.finds import Finds
 from db.pool import Database
-from engine.feeds.fetch import Fetcher, FetchLimits, FetchSettings
+from db.posting.finds import Finds
 from engine.feeds.lookup import FeedLookup
 from engine.feeds.parsing import FeedParser
 from engine.feeds.types import Story
+from engine.fetch.client import Fetcher, FetchLimits, FetchSettings
 from engine.posting.types import FindState
 from engine.types import Hit
 from tests.bot.conversing import Bot, bot_on, news_desk

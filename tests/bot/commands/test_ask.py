@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bot.request import Person, Place
+from bot.face.request import Person, Place
 from db.pool import Database
-from engine.answer_types import CitedAnswer, Outcome, Question, Sentence, Source
+from engine.answer.types import CitedAnswer, Outcome, Question, Sentence, Source
 from engine.errors import CorpusNotFound
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from bot.reply import Action, Button, Reply
-from bot.request import Trigger
-from db.feeds import Feeds
-from db.job_outcomes import JobOutcomes, Outcome
+from bot.face.reply import Action, Button, Reply
+from bot.face.request import Trigger
 from db.pool import Database
+from db.posting.feeds import Feeds
+from db.posting.job_outcomes import JobOutcomes, Outcome
 from engine.errors import FeedUnreadable
 from engine.feeds.decide import decide
 from engine.feeds.opml import OpmlFeed, read_opml, write_opml

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from bot.find_reply import find_reply
-from bot.request import Person
-from bot.words import words_for
+from bot.face.request import Person
+from bot.i18n.words import words_for
+from bot.replies.find import find_reply
 from engine.errors import CorpusNotFound
-from engine.find_types import Match
-from engine.query import Phrase
-from engine.query_reader import parse_query
+from engine.query.query import Phrase
+from engine.query.read import parse_query
+from engine.query.types import Match
 from tests.bot.conversing import Bot
 from tests.bot.finds import StandInFind, make_find_hit, make_found
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from bot.reply import Reply
-from bot.request import Person
-from db.glossary import Groups
+from bot.face.reply import Reply
+from bot.face.request import Person
+from db.corpus.glossary import Groups
 from db.pool import Database
-from engine.glossary import Status
+from engine.glossary.groups import Status
 from engine.types import Corpus
 from tests.bot.conversing import GROUP, Bot, bot_on
 from tests.bot.prophecies import NOW
-from tests.db.corpus import load_texts
+from tests.db.loading import load_texts
 
 OPERATORS = frozenset({"test:root"})
 ROOT = Person(id="root")

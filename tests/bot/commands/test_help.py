@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from bot.app import DEMO_CORPUS, open_app
+from bot.cli.demo import load_demo
 from bot.commands import standard_commands
-from bot.console.demo import load_demo
 from bot.console.output import Output
-from bot.prophecy_reply import EXAMPLE
-from bot.request import Person
+from bot.face.request import Person
+from bot.i18n.words import LANGUAGES, words_for
+from bot.replies.prophecy import EXAMPLE
 from bot.settings import load_settings
-from bot.words import LANGUAGES, words_for
 from engine.chat import Listening
 from tests.bot.conversing import GROUP, Bot
 from tests.bot.prophecies import NOW

@@ -6,14 +6,14 @@ from itertools import product
 import pytest
 
 from bot.commands import standard_commands
-from bot.reply import Reply
-from bot.request import Person, Place, Trigger
-from bot.rights import Act, Effect, Where, Who, may
-from db.glossary import Groups
+from bot.commands.rights import Act, Effect, Where, Who, may
+from bot.face.reply import Reply
+from bot.face.request import Person, Place, Trigger
+from db.corpus.glossary import Groups
 from db.pool import Database
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus
 from tests.database import Clones
-from tests.db.corpus import load_texts
+from tests.db.loading import load_texts
 
 CHANNEL = Place(platform="test", chat_id="c", private=False, title="A channel")
 INLINE = Place(platform="test", chat_id="inline", private=True, kept=False)

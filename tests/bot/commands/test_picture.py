@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.commands.picture import card_of
-from bot.words import words_for
+from bot.i18n.words import words_for
+from bot.replies.picture import card_of
 from engine.chat import Answer
 from engine.types import Flag
 from tests.bot.conversing import Bot

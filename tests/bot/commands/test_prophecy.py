@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.prophecy_reply import EXAMPLE
-from bot.reply import Action, Reply
-from bot.request import Person, Request, Trigger
+from bot.face.reply import Action, Reply
+from bot.face.request import Person, Request, Trigger
+from bot.replies.prophecy import EXAMPLE
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, FetchRefused
 from engine.types import Headline

@@ -4,7 +4,7 @@ import pytest
 
 from bot.commands import Registry, standard_commands
 from bot.commands.prophecy import PROPHECY, plain
-from bot.words import LANGUAGES, words_for
+from bot.i18n.words import LANGUAGES, words_for
 from tests.bot.conversing import GROUP, Bot
 
 

@@ -4,9 +4,9 @@ from datetime import time
 
 import pytest
 
-from bot.request import Place
-from db.feeds import Feeds
+from bot.face.request import Place
 from db.pool import Database
+from db.posting.feeds import Feeds
 from engine.feeds.types import ConfiguredFeed
 from engine.posting.types import Mode, Subscription
 from tests.bot.conversing import GROUP, Bot, bot_on, news_desk

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
+from bot.face.reply import Reply
 from bot.jobs.content import NothingFound, to_json
 from bot.jobs.digest import digest
 from bot.jobs.saying import reply_of
-from bot.reply import Reply
 from db.pool import Database
 from engine.posting.types import Leased, OwedNotice, Subscription
 from tests.bot.commands.news import News, news_on

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bot.commands.why import receipt
-from bot.words import words_for
+from bot.i18n.words import words_for
 from engine.types import Hit, Mode, Usage, Verdict
 from tests.bot.conversing import Bot
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term

@@ -4,11 +4,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.commands.why import _name
-from bot.find_receipt import find_receipt
-from bot.request import Person, Place
-from bot.words import words_for
+from bot.face.request import Person, Place
+from bot.i18n.words import words_for
+from bot.replies.find import find_receipt
 from engine.contracts.receipts import Receipt
-from engine.find_types import Match
+from engine.query.types import Match
 from tests.bot.conversing import Bot
 from tests.bot.finds import make_find_hit, make_found
 from tests.bot.prophecies import NOW

@@ -25,7 +25,7 @@ SCRIPT = textwrap.dedent(
     """
     import asyncio, fcntl, os, sys, termios
     from bot.console.chat import Terminal, chat
-    from bot.console.lines import read_lines
+    from bot.console.face import read_lines
     from bot.console.screen import Screen
     from db.pool import Database
     from tests.bot.conversing import bot_on
@@ -35,7 +35,7 @@ SCRIPT = textwrap.dedent(
         database = await Database.open(os.environ["DATABASE_URL"])
         async with bot_on(database) as bot:
             terminal = Terminal(session="s", language="en", interactive=sys.stdin.isatty())
-            await chat(bot.conversation, terminal, lines=read_lines(0),
+            await chat(bot.conversation.conversation, terminal, lines=read_lines(0),
                        screen=Screen(sys.stdout), now=lambda: NOW)
 
     if sys.stdin.isatty():  # become its owner, so that Ctrl-C reaches this process

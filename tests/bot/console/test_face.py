@@ -7,8 +7,8 @@ import pytest
 
 from bot.console.face import ConsoleFace
 from bot.console.screen import Screen
-from bot.reply import Action, Button, Reply
-from bot.words import words_for
+from bot.face.reply import Action, Button, Reply
+from bot.i18n.words import words_for
 from tests.bot.conversing import event
 
 WORDS = words_for("en")

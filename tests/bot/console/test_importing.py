@@ -8,14 +8,14 @@ from pathlib import Path
 import orjson
 import pytest
 
-from bot.cli_ingest import FORMATS
+from bot.cli.ingest import FORMATS
 from engine.ingest import READERS
 from engine.types import Kind
 from tests.bot.command_line import ROOT, ask, write_chat, write_tweets
 from tests.bot.conftest import Invoke
-from tests.engine.ingest import test_blog_feed, test_bluesky, test_mastodon, test_slack
-from tests.engine.ingest.test_markdown import ARTICLE
-from tests.engine.ingest.test_telegram import MESSAGE, chat
+from tests.engine.ingest.formats import test_blog_feed, test_bluesky, test_mastodon, test_slack
+from tests.engine.ingest.formats.test_markdown import ARTICLE
+from tests.engine.ingest.formats.test_telegram import MESSAGE, chat
 
 _PAGE = (ROOT / "docs" / "importing.md").read_text()
 _EXPORTS = ROOT.parent / "shared" / "data" / "exports"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.console.lines import read_lines
+from bot.console.face import read_lines
 
 
 @pytest.fixture

@@ -9,14 +9,13 @@ import pytest
 from bot.app import NEWS_CORPUS, open_app
 from bot.jobs.news import News, document_of
 from bot.settings import load_settings
-from db.corpora import Corpora
-from db.documents import Documents
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents, Retention
 from db.pool import Database
-from db.retention import Retention
 from engine.errors import CorpusNotFound
 from engine.feeds.types import Feed, NewHeadline
 from engine.types import Kind
-from tests.db.corpus import assert_exact, load_texts
+from tests.db.loading import assert_exact, load_texts
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 FEED = Feed(

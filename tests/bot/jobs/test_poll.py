@@ -13,14 +13,14 @@ from bot.app import NEWS_CORPUS, App, open_app
 from bot.engine_settings import fetch_settings
 from bot.jobs.news import documents_of
 from bot.jobs.poll import Polling, poll
-from bot.jobs.works import open_works
+from bot.jobs.wiring import open_works
 from bot.settings import load_settings
-from db.feeds import Feeds
+from db.posting.feeds import Feeds
 from engine.errors import CorpusConflict
 from engine.feeds.decide import decide
-from engine.feeds.fetch import Fetched, Fetcher
 from engine.feeds.parsing import FeedParser
 from engine.feeds.types import ConfiguredFeed, Feed, ParsedFeed
+from engine.fetch.client import Fetched, Fetcher
 from engine.types import Kind
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import WebServer, page

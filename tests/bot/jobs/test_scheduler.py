@@ -9,9 +9,9 @@ import pytest
 
 from bot.jobs.job import Job
 from bot.jobs.scheduler import Scheduler
-from db.job_outcomes import JobOutcomes, Outcome
-from db.leader import Leader
 from db.pool import Database
+from db.posting.job_outcomes import JobOutcomes, Outcome
+from db.posting.leader import Leader
 from engine.errors import StorageInterrupted
 from tests.bot.conversing import until
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.request import Trigger
+from bot.face.request import Trigger
 from bot.slack.events import (
     Myself,
     Profile,

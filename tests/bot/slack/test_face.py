@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from bot.face import DeliveryError
-from bot.reply import Reply
-from bot.request import Person, Place, Trigger
+from bot.face.face import DeliveryError
+from bot.face.reply import Reply
+from bot.face.request import Person, Place, Trigger
+from bot.i18n.words import words_for
 from bot.slack.client import web_client
 from bot.slack.face import SlackFace
-from bot.words import words_for
 from tests.bot.conversing import event
 from tests.fakes.slack import App, Channel, Fault, SlackServer, User
 from tests.fakes.slack.conversation import ChannelKind

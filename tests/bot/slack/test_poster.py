@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
-from bot.reply import Action, Button, Reply
+from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.face.reply import Action, Button, Reply
+from bot.i18n.words import words_for
 from bot.slack.poster import SlackPoster
-from bot.words import words_for
 from engine.chat import Chat as KnownChat
 from tests.fakes.slack import App, Channel, Fault, SlackServer
 

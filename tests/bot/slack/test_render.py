@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.reply import Action, Button, HitView, Reply
+from bot.face.reply import Action, Button, HitView, Reply
+from bot.i18n.words import words_for
 from bot.slack.events import plain_text
 from bot.slack.render import blocks, escaped, fallback
-from bot.words import words_for
 from tests.fakes.slack.block_kit import check_blocks
 from tests.fakes.slack.chat import check_content
 from tests.fakes.slack.mrkdwn import Seen, read, read_blocks

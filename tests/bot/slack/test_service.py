@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from bot.face import FaceFailed
-from bot.request import Place
+from bot.face.face import FaceFailed
+from bot.face.request import Place
 from bot.slack.events import SHORTCUT
 from bot.slack.service import SlackService, SlackSettings
 from db.pool import Database

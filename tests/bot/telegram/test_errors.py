@@ -13,7 +13,7 @@ from telegram.error import (
     TimedOut,
 )
 
-from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.telegram.errors import Moved, Unchanged, mapped, said
 
 SECRET = "what-somebody-wrote"

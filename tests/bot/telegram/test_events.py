@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from telegram import Update
 
-from bot.request import Request, Trigger
+from bot.face.request import Request, Trigger
 from bot.telegram.events import Myself, read_update
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)

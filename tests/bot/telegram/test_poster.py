@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
-from bot.reply import Action, Button, Reply
+from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from bot.face.reply import Action, Button, Reply
+from bot.i18n.words import words_for
 from bot.telegram.poster import TelegramPoster
-from bot.words import words_for
-from db.chats import Chats
+from db.chat.chats import Chats
 from db.pool import Database
 from engine.chat import Chat as KnownChat
 from tests.fakes.telegram import Chat, TelegramServer

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.cut import utf16_length
-from bot.reply import MOST_HITS, Action, Button, HitView, Reply
+from bot.face.reply import MOST_HITS, Action, Button, HitView, Reply
+from bot.i18n.words import words_for
+from bot.replies.limits import utf16_length
 from bot.telegram.render import LONGEST_TEXT, keyboard, messages
-from bot.words import words_for
 from tests.fakes.telegram.html import parse
 
 WORDS = words_for("en")

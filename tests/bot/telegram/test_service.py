@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from bot.commands import standard_commands
-from bot.face import FaceFailed
+from bot.face.face import FaceFailed
 from bot.telegram.service import TelegramService, TelegramSettings
-from db.inbox import Inbox
+from db.chat.events import Inbox
 from db.pool import Database
 from tests.bot.conversing import Bot, bot_on
 from tests.bot.prophecies import NOW

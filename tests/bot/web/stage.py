@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 
 from bot.app import App, open_app
-from bot.face import Status
+from bot.face.face import Status
 from bot.settings import Settings, load_settings
 from bot.web.application import create_application
-from bot.web.desk import Desk
-from bot.web.wiring import WebFace
-from engine.headline import read_headline
+from bot.web.service import WebFace
+from bot.web.shared_state import Desk
+from engine.prophecy.headline import read_headline
 from engine.types import Headline
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)

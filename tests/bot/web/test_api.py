@@ -5,10 +5,10 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from bot.console.answer_json import answer_json
-from bot.console.as_json import prophecy_json
-from bot.console.find import found_json
-from bot.finding import find
+from bot.cli.find import found_json
+from bot.queries.find import find
+from bot.replies.answer import answer_json
+from bot.replies.prophecy_json import prophecy_json
 from bot.web.schemas import (
     AskAnswer,
     DocumentAnswer,
@@ -18,12 +18,12 @@ from bot.web.schemas import (
     SearchHit,
 )
 from db.pool import Database
-from engine.answer_types import CitedAnswer, Outcome, Question
+from engine.answer.types import CitedAnswer, Outcome, Question
 from engine.types import Kind
 from tests.bot.prophecies import NOW as ASKED_AT
 from tests.bot.prophecies import make_hit, make_prophecy
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
-from tests.db.corpus import document, load, load_texts
+from tests.db.loading import document, load, load_texts
 from tests.fakes.model import ModelServer, failure, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 

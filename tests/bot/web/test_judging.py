@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bot.askers import asked_by
-from db.model import Ledger
+from bot.query_log import asked_by
+from db.model.judgments import Ledger
 from engine.budget import Source
-from engine.headline import read_headline
+from engine.prophecy.headline import read_headline
 from engine.search_log import Asker, Origin
 from engine.types import Prophecy
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage

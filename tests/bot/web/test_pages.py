@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from db.pool import Database
 from engine.types import Document
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
-from tests.db.corpus import document, load
+from tests.db.loading import document, load
 from tests.fakes.model import ModelServer, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS
 

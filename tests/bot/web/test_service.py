@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import httpx
 import pytest
 
-from bot.face import FaceFailed
+from bot.face.face import FaceFailed
 from bot.web import protocol
 from bot.web.service import WebService
 from tests.bot.web.stage import web_stage

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.i18n.words import words_for
 from bot.web.views import Piece, card_view, pieces_of
-from bot.words import words_for
 from tests.bot.prophecies import NOW, make_hit
 
 

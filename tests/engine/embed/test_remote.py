@@ -8,7 +8,6 @@ import pytest
 
 from engine.budget import Budget
 from engine.embed.remote import RemoteEmbedder, RemoteSettings
-from engine.embed.vectors import Prefixes
 from engine.errors import (
     BudgetExhausted,
     ModelAnswerInvalid,
@@ -17,6 +16,7 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
+from engine.vectors import Prefixes
 from tests.fakes.embeddings import (
     DIMENSIONS,
     EmbeddingServer,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.discover import FoundFeed, discover
+from engine.feeds.lookup import FoundFeed, discover
 
 URL = "https://e.org/news/index.html"
 

@@ -2,8 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from engine.feeds.join import StoryWords, join
-from engine.feeds.stories import link_key, words_of
+from engine.feeds.stories import StoryWords, join, link_key, words_of
 from engine.feeds.types import NewHeadline
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -5,10 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from engine.errors import FeedUnreadable, FetchRefused, FetchStatus
-from engine.feeds.discover import FoundFeed
-from engine.feeds.fetch import Fetcher, FetchLimits, FetchSettings
-from engine.feeds.lookup import FeedLookup, ReadableFeed, address_of
+from engine.feeds.lookup import FeedLookup, FoundFeed, ReadableFeed, address_of
 from engine.feeds.parsing import FeedParser
+from engine.fetch.client import Fetcher, FetchLimits, FetchSettings
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import HTML, WebServer, page, redirect
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.politeness import retry_after, spread, wait_after_failure, wait_after_success
+from engine.feeds.decide import retry_after, spread, wait_after_failure, wait_after_success
 from engine.feeds.types import DAY, HOUR, MINUTE, PollSettings
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.feeds.stories import link_key, same_story, telling, words_of
-from engine.headline import read_headline
+from engine.prophecy.headline import read_headline
 
 
 def same(one: str, other: str) -> bool:

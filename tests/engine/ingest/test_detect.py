@@ -14,8 +14,7 @@ from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import READERS, open_source
 from engine.ingest.files import ZipFiles
 from engine.ingest.streams import unreadable
-from tests.engine.ingest.reading import TWEET, javascript, records
-from tests.engine.ingest.test_trump_archive import (
+from tests.engine.ingest.formats.test_trump_archive import (
     COLUMNS,
     NEW,
     OLD,
@@ -24,6 +23,7 @@ from tests.engine.ingest.test_trump_archive import (
     ROW,
     table,
 )
+from tests.engine.ingest.reading import TWEET, javascript, records
 
 PLAIN = {"id": "1", "text": "a", "created_at": "2009-05-04T18:54:25Z"}
 PAGE = {"data": [{"id": "1", "text": "a"}], "meta": {}}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from db.corpora import Corpora
-from db.documents import Documents
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
 from db.pool import Database
 from engine.errors import InputError, StorageError, StorageInterrupted
 from engine.ingest.load import IngestReport, Loader

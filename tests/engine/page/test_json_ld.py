@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.page.json_ld import articles, texts_of
+from engine.page.read import articles, texts_of
 
 
 def headlines(*texts: str) -> list[str]:

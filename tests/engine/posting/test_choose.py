@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.choose import AGAIN_AFTER, Reason, Rejected, choose
-from engine.posting.filters import Unwanted
+from engine.posting.choose import AGAIN_AFTER, Reason, Rejected, Unwanted, choose
 from engine.posting.types import Chosen, Find, Posted, Subscription
 from tests.engine.posting.finds import NOW, find, hit, posted, story
 from tests.engine.posting.subscriptions import subscribed

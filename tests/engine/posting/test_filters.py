@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.filters import Unwanted, wants
+from engine.posting.choose import Unwanted, wants
 from tests.engine.posting.finds import NOW, story
 from tests.engine.posting.subscriptions import subscribed
 

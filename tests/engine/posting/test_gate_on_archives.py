@@ -9,16 +9,16 @@ from pathlib import Path
 import orjson
 import pytest
 
-from db.corpora import Corpora
-from db.documents import Documents
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
 from db.pool import Database
-from db.search import Search
-from engine.headline import read_headline
+from db.search.lexical import Search
+from engine.evaluate.judged import read_headlines, read_qrels
 from engine.ingest import Defaults, open_source
 from engine.ingest.load import Loader
-from engine.judged_headlines import read_headlines, read_qrels
 from engine.posting.gate import HITS, PROMISING, promise
-from engine.prophecy import Prophet
+from engine.prophecy.headline import read_headline
+from engine.prophecy.prophecy import Prophet
 from engine.types import Corpus, Kind
 from tests.database import Clones, wait_for
 

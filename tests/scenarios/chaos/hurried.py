@@ -15,7 +15,7 @@ from bot.app import open_app
 from bot.logs import configure_logging
 from bot.serve import serve
 from bot.settings import load_settings
-from bot.stopping import run
+from bot.signals import run
 
 
 @dataclass(frozen=True)

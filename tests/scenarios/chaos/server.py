@@ -3,10 +3,10 @@
 import time
 from typing import Literal
 
-from db.account import run, server_account
-from db.binaries import find_binaries
-from db.postmaster import State, observe, start
-from db.server import EmbeddedServer
+from db.embedded.cluster import find_binaries
+from db.embedded.os_user import run, server_account
+from db.embedded.postmaster import State, observe, start
+from db.embedded.server import EmbeddedServer
 
 # A crash of the machine may cost this server its data, a crash of its own may not.
 CARELESS = {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}

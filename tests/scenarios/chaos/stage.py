@@ -12,13 +12,13 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from db.chats import Chats
+from db.chat.chats import Chats
+from db.embedded.server import EmbeddedServer
 from db.pool import Database
-from db.server import EmbeddedServer
-from db.subscriptions import Subscriptions
+from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError
 from engine.posting.types import Mode, Subscription
-from tests.db.corpus import document, load
+from tests.db.loading import document, load
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
 from tests.fakes.telegram import TelegramServer

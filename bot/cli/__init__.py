@@ -1,0 +1,1 @@
+"""The `presagio` command: one module a command."""

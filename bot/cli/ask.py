@@ -1,0 +1,111 @@
+"""`presagio ask`: one question from the command line."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from bot.app import App
+from bot.cli.shared import Json, NoLlm, SearchMode, now, settings_of, text, with_app
+from bot.console.output import Output
+from bot.i18n.words import DEFAULT, words_for
+from bot.queries.ask import ask as answered
+from bot.queries.ask import corpora_for
+from bot.replies.answer import answer_json, answer_reply
+from bot.replies.dates import Period, read_date
+from engine.types import Filters, Kind, Mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskOptions:
+    """What the command line asked for; `limit` and `mode` None leave it to the settings."""
+
+    corpora: tuple[str, ...] = ()
+    kind: Kind | None = None
+    after: datetime | None = None
+    before: datetime | None = None
+    period: Period = Period.ALL
+    limit: int | None = None
+    mode: Mode | None = None
+    model: bool = True
+    json: bool = False
+
+    def filters(self, now: datetime) -> Filters:
+        """Return the dates that count: of two beginnings the later one."""
+        beginnings = [one for one in (self.after, self.period.begins(now)) if one]
+        return Filters(after=max(beginnings, default=None), before=self.before)
+
+
+async def write_answer(
+    app: App, question: str, options: AskOptions, *, now: datetime, output: Output
+) -> None:
+    """Write the answer to a question."""
+    started = time.perf_counter()
+    answer = await answered(
+        app,
+        question,
+        await corpora_for(app, options.corpora, options.kind),
+        limit=options.limit or app.settings.answer.limit,
+        now=now,
+        filters=options.filters(now),
+        mode=options.mode,
+        model=options.model,
+    )
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    if options.json:
+        shown = answer_json(answer, elapsed_ms=elapsed_ms)
+        output.json({**shown, "kind": options.kind, "period": options.period})
+    else:
+        output.show(answer_reply(answer, words_for(DEFAULT)))
+
+
+def _each(values: list[str] | None) -> list[str]:
+    return [text(value) or "" for value in values or ()]
+
+
+def ask(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="The question, in quotes.", callback=text)],
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--corpus",
+            help="Corpus; may be given several times. Default: the configured one, else the only"
+            " one.",
+            callback=_each,
+        ),
+    ] = None,
+    kind: Annotated[Kind | None, typer.Option("--kind", help="All corpora of this kind.")] = None,
+    after: Annotated[str | None, typer.Option("--after", help="Only from this date on.")] = None,
+    before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,
+    period: Annotated[Period, typer.Option("--period", help="How far back.")] = Period.ALL,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, max=20, help="Texts to answer from [8].")
+    ] = None,
+    mode: SearchMode = None,
+    no_llm: NoLlm = False,
+    json: Json = False,
+) -> None:
+    """Answer a question from the texts of one corpus or several, with sources.
+
+    Example: presagio ask "What was said about coffee prices?" --corpus demo
+    """
+    chosen = AskOptions(
+        corpora=tuple(corpus or ()),
+        kind=kind,
+        after=read_date(after) if after is not None else None,
+        before=read_date(before) if before is not None else None,
+        period=period,
+        limit=limit,
+        mode=mode,
+        model=not no_llm,
+        json=json,
+    )
+    with_app(
+        settings_of(context),
+        lambda opened: write_answer(
+            opened, question, chosen, now=now(), output=Output.of_process()
+        ),
+    )

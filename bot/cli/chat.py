@@ -1,0 +1,98 @@
+"""`presagio chat`: the conversation of all platforms, wired to a terminal."""
+
+import os
+import sys
+import uuid
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+from bot.app import App, glossary_desk
+from bot.commands import Services, standard_commands
+from bot.console.chat import Terminal, chat
+from bot.console.face import PLATFORM, read_lines
+from bot.console.screen import Screen
+from bot.conversation.conversation import Conversation
+from bot.conversation.gates import Gates, Limits
+from bot.conversation.pasted_links import read_pasted
+from bot.engine_settings import fetch_settings
+from bot.news_wiring import open_newsdesk
+from bot.queries.ask import ask_one
+from bot.queries.find import find
+from db.chat.answers import Answers
+from db.chat.chats import Chats
+from db.chat.events import Turns
+from db.chat.questions import Questions
+from db.chat.quotas import Quotas
+from engine.budget import Source
+from engine.fetch.client import Fetcher
+
+# Whoever sits at the terminal owns the machine: nothing is counted.
+_LIMITS = Limits(user_daily=-1, chat_daily=-1, buttons_per_minute=-1)
+
+
+async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
+    """Read headlines and commands from the terminal until its input ends.
+
+    `corpus` "" leaves the choice to what the chat was set to, then to the settings.
+    """
+    chats = Chats(app.database)
+    if corpus:
+        known = await chats.meet(PLATFORM, chat_id, private=True, title=None)
+        await chats.change(replace(known, corpus=corpus))
+    async with AsyncExitStack() as stack:
+        turns = await stack.enter_async_context(Turns(app.database))
+        fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
+        commands = standard_commands()
+        gates = Gates(
+            turns=turns,
+            chats=chats,
+            quotas=Quotas(app.database),
+            limits=_LIMITS,
+            counts=commands.counts,
+        )
+        news = await stack.enter_async_context(open_newsdesk(app, fetcher))
+        services = Services(
+            prophesy=app.answer,
+            find=partial(find, app),
+            ask=partial(ask_one, app),
+            read_headline=partial(read_pasted, fetcher),
+            corpora=app.corpora.list,
+            chats=chats,
+            answers=Answers(app.database),
+            questions=Questions(app.database),
+            news=news,
+            glossary=glossary_desk(app),
+            corpus=app.settings.search.corpus,
+            limit=app.settings.search.limit,
+            admins=frozenset({f"{PLATFORM}:{chat_id}"}),
+        )
+        conversation = Conversation(
+            gates=gates,
+            turns=turns,
+            chats=chats,
+            commands=commands,
+            services=services,
+            source=Source.CONSOLE,
+        )
+        terminal = Terminal(
+            session=uuid.uuid4().hex,
+            language=language_of(os.environ),
+            interactive=sys.stdin.isatty() and sys.stdout.isatty(),
+            chat_id=chat_id,
+        )
+        await chat(
+            conversation,
+            terminal,
+            lines=read_lines(sys.stdin.fileno()),
+            screen=Screen(sys.stdout),
+            now=lambda: datetime.now(UTC),
+        )
+
+
+def language_of(environment: Mapping[str, str]) -> str:
+    """Return the language that the variables of POSIX name: "es" for "es_AR.UTF-8"."""
+    named = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return next(filter(None, named), "en").partition("_")[0]

@@ -1,0 +1,205 @@
+"""`presagio corpora`: list, show, set, drop."""
+
+from typing import Annotated
+
+import typer
+
+from bot.app import App
+from bot.cli.shared import Json, Name, account, confirm, settings_of, text, with_app
+from bot.console.output import Output
+from engine.errors import UsageError
+from engine.types import Corpus
+
+
+async def list_corpora(app: App, *, json: bool, output: Output) -> None:
+    """Write one row a corpus."""
+    rows = [_row(corpus) for corpus in await app.corpora.list()]
+    if json:
+        for row in rows:
+            output.json(row)
+    elif rows:
+        output.table(rows)
+    else:
+        output.remark("There is no corpus yet. Load one with: presagio ingest FILE")
+
+
+async def show_corpus(app: App, name: str, *, json: bool, output: Output) -> None:
+    """Write everything about one corpus. Raises CorpusNotFound."""
+    corpus = await app.corpora.get(name)
+    oldest, newest = await app.corpora.span(corpus)
+    row = _row(corpus) | {
+        "languages": list(corpus.languages),
+        "average_length": round(corpus.average_length, 2),
+        "oldest": oldest.isoformat() if oldest else None,
+        "newest": newest.isoformat() if newest else None,
+        "url_template": corpus.url_template,
+    }
+    if json:
+        output.json(row)
+    else:
+        for key, value in row.items():
+            output.line(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
+
+
+async def set_corpus(
+    app: App,
+    name: str,
+    *,
+    author: str | None,
+    url_template: str | None,
+    json: bool,
+    output: Output,
+) -> None:
+    """Change a corpus and show it. Raises CorpusNotFound."""
+    await app.corpora.change(name, author=author, url_template=url_template)
+    await show_corpus(app, name, json=json, output=output)
+
+
+async def drop_corpus(app: App, name: str, *, json: bool, output: Output) -> None:
+    """Remove a corpus. Raises CorpusNotFound."""
+    documents = await app.corpora.drop(name)
+    if json:
+        output.json({"dropped": name, "documents": documents})
+    else:
+        output.line(f"Dropped {name} with {documents:,} documents.")
+
+
+def _row(corpus: Corpus) -> dict[str, object]:
+    return {
+        "name": corpus.name,
+        "kind": corpus.kind.value,
+        "language": corpus.language,
+        "documents": corpus.documents,
+        "author": corpus.author,
+    }
+
+
+corpora = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List, show, read, change and drop corpora.\n\nExample: presagio corpora list",
+)
+
+
+@corpora.command("list")
+def corpora_list(context: typer.Context, json: Json = False) -> None:
+    """List all corpora.
+
+    Example: presagio corpora list --json
+    """
+    with_app(
+        settings_of(context),
+        lambda opened: list_corpora(opened, json=json, output=Output.of_process()),
+    )
+
+
+@corpora.command("show")
+def corpora_show(context: typer.Context, name: Name, json: Json = False) -> None:
+    """Show one corpus.
+
+    Example: presagio corpora show demo
+    """
+    with_app(
+        settings_of(context),
+        lambda opened: show_corpus(opened, name, json=json, output=Output.of_process()),
+    )
+
+
+@corpora.command("set")
+def corpora_set(
+    context: typer.Context,
+    name: Name,
+    author: Annotated[
+        str | None,
+        typer.Option("--author", help="Account of texts that name none.", callback=account),
+    ] = None,
+    url_template: Annotated[
+        str | None,
+        typer.Option(
+            "--url-template",
+            help="Link of a text; {author} and {id} are filled in.",
+            callback=text,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Change a corpus.
+
+    Example: presagio corpora set me --url-template "https://example.org/{id}"
+    """
+    if author is None and url_template is None:
+        raise UsageError("There is nothing to change.", fix="Give --author or --url-template.")
+
+    with_app(
+        settings_of(context),
+        lambda opened: set_corpus(
+            opened,
+            name,
+            author=author,
+            url_template=url_template,
+            json=json,
+            output=Output.of_process(),
+        ),
+    )
+
+
+@corpora.command("drop")
+def corpora_drop(
+    context: typer.Context,
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove a corpus and its documents, after asking.
+
+    Example: presagio corpora drop demo --yes
+    """
+    if not yes:
+        confirm(f"Remove {name!r} and all it holds?")
+    with_app(
+        settings_of(context),
+        lambda opened: drop_corpus(opened, name, json=json, output=Output.of_process()),
+    )
+
+
+@corpora.command("threads")
+def corpora_threads(
+    context: typer.Context,
+    name: Name,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Threads.")] = 20,
+    json: Json = False,
+) -> None:
+    """List the conversations, channels or folders of a corpus, the latest first.
+
+    Example: presagio corpora threads personal
+    """
+    from bot.cli.threads import list_threads
+
+    with_app(
+        settings_of(context),
+        lambda opened: list_threads(
+            opened, name, limit=limit, json=json, output=Output.of_process()
+        ),
+    )
+
+
+@corpora.command("thread")
+def corpora_thread(
+    context: typer.Context,
+    name: Name,
+    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="Texts.")] = 1_000,
+    json: Json = False,
+) -> None:
+    """Show one thread in order.
+
+    Example: presagio corpora thread personal general
+    """
+    from bot.cli.threads import show_thread
+
+    with_app(
+        settings_of(context),
+        lambda opened: show_thread(
+            opened, name, thread, limit=limit, json=json, output=Output.of_process()
+        ),
+    )

@@ -1,0 +1,157 @@
+"""`presagio doctor`: what works, and what to do about what does not."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from datetime import datetime
+
+from pydantic import SecretStr
+
+from bot.app import open_database
+from bot.cli.news_checks import Check, news_checks
+from bot.console.output import Output
+from bot.engine_settings import has_model, llm_settings
+from bot.settings import Settings, masked_url
+from db import migrate
+from db.corpus.corpora import Corpora
+from db.corpus.health import EXTENSIONS, missing_extensions, server_version, statistics_differ
+from db.pool import Database
+from engine.errors import PresagioError
+
+_Report = Callable[[Check], None]
+
+
+async def doctor(settings: Settings, *, json: bool, output: Output, now: datetime) -> bool:
+    """Write one line a check, as they come, and return True when nothing is wrong."""
+    faults = 0
+
+    def report(check: Check) -> None:
+        nonlocal faults
+        faults += check.ok is False
+        _write(check, json=json, output=output)
+
+    source = str(settings.config_file or "defaults and environment")
+    report(Check(check="settings", ok=True, detail=source))
+    await _check_database(settings, report, output, now)
+    report(await _model_check(settings))
+    for check in await _face_checks(settings):
+        report(check)
+    return not faults
+
+
+def _write(check: Check, *, json: bool, output: Output) -> None:
+    if json:
+        output.json(asdict(check))
+        return
+    mark = {True: "ok", False: "FAIL", None: "--"}[check.ok]
+    output.line(f"{mark:4} {check.check}: {check.detail}")
+    if check.fix:
+        output.line(f"     {check.fix}")
+
+
+async def _check_database(
+    settings: Settings, report: _Report, output: Output, now: datetime
+) -> None:
+    url = settings.database.url.get_secret_value()
+    place = masked_url(url) if url else f"embedded, in {settings.data_dir}"
+    try:
+        async with open_database(settings, progress=output.remark) as database:
+            version = await server_version(database)
+            report(Check(check="database", ok=True, detail=f"PostgreSQL {version}, {place}"))
+            if not url:  # as every other command does
+                await database.migrate()
+            if await _check_migrations(database, report):
+                await _check_corpora(database, report)
+                for check in await news_checks(database, now):
+                    report(check)
+    except PresagioError as error:
+        detail = f"{place}: {error.message}"
+        report(Check(check="database", ok=False, detail=detail, fix=error.fix))
+
+
+async def _check_migrations(database: Database, report: _Report) -> bool:
+    """Report on extensions and migrations, and return True when the tables can be read."""
+    missing = await missing_extensions(database)
+    detail = f"missing: {', '.join(missing)}" if missing else ", ".join(EXTENSIONS)
+    fix = "Install PostgreSQL's contrib package, then run: presagio init" if missing else None
+    report(Check(check="extensions", ok=not missing, detail=detail, fix=fix))
+    try:
+        async with database.connection() as connection:
+            pending = await migrate.check(connection)
+    except PresagioError as error:
+        report(Check(check="migrations", ok=False, detail=error.message, fix=error.fix))
+        return False
+    known = len(migrate.available())
+    detail = f"{len(pending)} of {known} have not run" if pending else f"{known} applied"
+    fix = "Run: presagio init" if pending else None
+    report(Check(check="migrations", ok=not pending, detail=detail, fix=fix))
+    return not pending
+
+
+async def _check_corpora(database: Database, report: _Report) -> None:
+    corpora = await Corpora(database).list()
+    if not corpora:
+        fix = "Load one with: presagio ingest FILE"
+        report(Check(check="corpora", ok=None, detail="none yet", fix=fix))
+    for corpus in corpora:
+        wrong = await statistics_differ(database, corpus)
+        report(
+            Check(
+                check=f"corpus {corpus.name}",
+                ok=not wrong,
+                detail=wrong or f"{corpus.documents:,} documents, statistics exact",
+                fix=f"Ingest it again after: presagio corpora drop {corpus.name}"
+                if wrong
+                else None,
+            )
+        )
+
+
+async def _model_check(settings: Settings) -> Check:
+    try:
+        chosen = llm_settings(settings)
+        if not has_model(chosen):
+            return Check(
+                check="model",
+                ok=None,
+                detail="none: answers are not judged",
+                fix="Set OPENROUTER_API_KEY, or llm.base_url to a server of your own.",
+            )
+        # Imported here: an HTTP client that only this check needs.
+        from engine.llm.settings import check_endpoint  # noqa: PLC0415
+
+        return Check(check="model", ok=True, detail=await check_endpoint(chosen))
+    except PresagioError as error:
+        return Check(check="model", ok=False, detail=error.message, fix=error.fix)
+
+
+async def _face_checks(settings: Settings) -> list[Check]:
+    """Check the faces whose tokens are set; none is needed. Their libraries load only then."""
+    secrets, checks = settings.secrets, []
+    if token := secrets.telegram_bot_token:
+        from bot.telegram.client import check_telegram  # noqa: PLC0415
+
+        telegram = settings.telegram
+        asked = check_telegram(token.get_secret_value(), telegram.api_base, telegram.webhook_url)
+        checks.append(await _face_check("telegram", asked))
+    if token := secrets.slack_bot_token:
+        from bot.slack.client import check_slack  # noqa: PLC0415
+
+        asked = check_slack(
+            token.get_secret_value(),
+            _plain(secrets.slack_app_token),
+            _plain(secrets.slack_signing_secret),
+            settings.slack.api_base,
+        )
+        checks.append(await _face_check("slack", asked))
+    return checks
+
+
+async def _face_check(name: str, asked: Awaitable[str]) -> Check:
+    try:
+        return Check(check=name, ok=True, detail=await asked)
+    except PresagioError as error:
+        return Check(check=name, ok=False, detail=error.message, fix=error.fix)
+
+
+def _plain(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret else ""

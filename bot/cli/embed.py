@@ -1,0 +1,162 @@
+"""`presagio embed`: vectors made, shown and removed."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from bot.app import App
+from bot.cli.shared import Json, settings_of, text, with_app
+from bot.console.output import Output
+from bot.console.progress import progress_bar
+from bot.embedders import remote_embedder
+from bot.settings import Settings
+from db.pool import Database
+from db.search.embeddings import Embeddings
+from engine.embed.fill import Filled, fill
+from engine.errors import CorpusWithheld, UsageError
+from engine.types import Corpus
+
+# Others, a serving bot among them, go first.
+_POLITE = 10
+
+
+async def embed_corpora(
+    app: App, corpus: str, *, json: bool, output: Output, leave_out_withheld: bool = False
+) -> None:
+    """Make what is missing in one corpus, or in all ("" names none), and write how much it was.
+
+    A corpus that the model may not read is left out with a remark where all are meant, and
+    where `leave_out_withheld` says so. Raises CorpusWithheld for others, CorpusNotFound,
+    VectorsUnsupported, UsageError, ModelError, SettingsError.
+    """
+    if hasattr(os, "nice"):
+        os.nice(_POLITE)
+    corpora = await _chosen(app, corpus)
+    for one in corpora:
+        try:
+            filled = await embed_corpus(app, one, output=output)
+        except CorpusWithheld as refusal:
+            if corpus and not leave_out_withheld:
+                raise
+            output.remark(f"{one.name} is not embedded. {refusal}")
+            continue
+        if json:
+            output.json(_filled(filled))
+        else:
+            output.line(
+                f"{filled.corpus}: {filled.embedded:,} embedded, {filled.documents:,} vectors of"
+                f" {filled.model}"
+            )
+
+
+async def embed_corpus(app: App, corpus: Corpus, *, output: Output) -> Filled:
+    """Make what is missing in a corpus, with a progress bar."""
+    embedder = app.embedders(corpus)
+    if embedder.dimensions == 0:
+        raise UsageError(
+            "No embeddings are set up.",
+            fix="Run: pip install presagio[local], or set embeddings.backend.",
+        )
+    with progress_bar(output.remarks, f"embed {corpus.name}", corpus.documents) as tell:
+
+        def progress(done: int, missing: int) -> None:
+            tell(corpus.documents - missing + done, f"{done:,} of {missing:,} missing")
+
+        try:
+            return await fill(app.embeddings, embedder, corpus, progress=progress)
+        except asyncio.CancelledError:
+            output.remark("Stopped. What was embedded stays; the same command completes it.")
+            raise
+
+
+async def prepare_model(settings: Settings, database: Database, *, output: Output) -> None:
+    """Learn how long the vectors of an endpoint are, make room for them, and say so.
+
+    Raises VectorsUnsupported, UsageError, ModelError, SettingsError.
+    """
+    async with remote_embedder(settings, database) as embedder:
+        dimensions = len(await embedder.embed_query("word"))
+    await Embeddings(database).prepare(embedder.name, dimensions)
+    output.line(f"Vectors of {embedder.name} have {dimensions} dimensions.")
+
+
+async def show_status(app: App, corpus: str, *, json: bool, output: Output) -> None:
+    """Write how many documents of each corpus have a vector of each model."""
+    rows = [
+        {
+            "corpus": one.name,
+            "model": model.name,
+            "dimensions": model.dimensions,
+            "documents": one.documents,
+            "vectors": await app.embeddings.count(one, model.id),
+            "missing": await app.embeddings.count_missing(one, model.id),
+        }
+        for one in await _chosen(app, corpus)
+        for model in await app.embeddings.models()
+    ]
+    if json:
+        for row in rows:
+            output.json(row)
+    elif rows:
+        output.table(rows)
+    else:
+        output.remark("There are no vectors.")
+
+
+async def clear_model(app: App, model: str, *, json: bool, output: Output) -> None:
+    """Remove a model's vectors. Raises UsageError when there is none of that name."""
+    await app.embeddings.clear(model)
+    if json:
+        output.json({"cleared": model})
+    else:
+        output.line(f"The vectors of {model} are gone.")
+
+
+async def _chosen(app: App, corpus: str) -> Sequence[Corpus]:
+    return [await app.corpora.get(corpus)] if corpus else await app.corpora.list()
+
+
+def _filled(filled: Filled) -> dict[str, object]:
+    return {
+        "corpus": filled.corpus,
+        "model": filled.model,
+        "dimensions": filled.dimensions,
+        "embedded": filled.embedded,
+        "vectors": filled.documents,
+    }
+
+
+def embed(
+    context: typer.Context,
+    corpus: Annotated[
+        str, typer.Option("--corpus", help="One corpus; default: all.", callback=text)
+    ] = "",
+    status: Annotated[bool, typer.Option("--status", help="Show what there is.")] = False,
+    clear: Annotated[
+        str,
+        typer.Option(
+            "--clear", metavar="MODEL", help="Remove all vectors of a model.", callback=text
+        ),
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Make the vectors that searches by meaning compare: those missing or of changed texts.
+
+    May be ended at any time; the next run goes on where it was.
+
+    Example: presagio embed --corpus me
+    """
+    if status and clear:
+        raise UsageError("--status and --clear exclude each other.", fix="Pass one of them.")
+    if clear and corpus:
+        raise UsageError("--clear removes a model from all corpora.", fix="Leave --corpus out.")
+    settings, output = settings_of(context), Output.of_process()
+    if clear:
+        with_app(settings, lambda opened: clear_model(opened, clear, json=json, output=output))
+    elif status:
+        with_app(settings, lambda opened: show_status(opened, corpus, json=json, output=output))
+    else:
+        with_app(settings, lambda opened: embed_corpora(opened, corpus, json=json, output=output))

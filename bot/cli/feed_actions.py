@@ -1,0 +1,255 @@
+"""`presagio feeds`: how the feeds fare, and which there are."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from bot.app import App
+from bot.console.output import Output
+from bot.engine_settings import fetch_settings
+from bot.jobs.wiring import configured_feeds
+from bot.news_wiring import open_newsdesk
+from db.chat.chats import Chats
+from db.posting.feeds import Feeds, SharedFeeds
+from engine.chat import Chat
+from engine.errors import InputError, PresagioError
+from engine.feeds.lookup import FoundFeed, ReadableFeed, address_of
+from engine.feeds.opml import OpmlFeed, read_opml, write_opml
+from engine.feeds.types import Feed, FeedHealth
+from engine.fetch.client import Fetcher
+from engine.text.address import public_address
+
+_STDIN = "-"
+_SHOWN = 5
+_LONGEST = 60
+_LONGEST_FILE = 10_000_000  # bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Whose feeds, and how they are written. `chat` "platform:id"; "" stands for everybody."""
+
+    app: App
+    output: Output
+    json: bool
+    now: datetime
+    chat: str = ""
+
+
+async def list_feeds(desk: Desk) -> None:
+    """Write a row a feed."""
+    rows = [_row(one, _shown_url(desk, one.feed)) for one in await _healths(desk)]
+    if desk.json:
+        for row in rows:
+            desk.output.json(row)
+    elif rows:
+        desk.output.table([_cells(row) for row in rows])
+    else:
+        desk.output.line("There is no feed yet. Add one with: presagio feeds add URL")
+
+
+async def add_feed(desk: Desk, address: str, *, category: str) -> None:
+    """Look an address up and let everybody, or the chat, get its feed. Raises FetchError."""
+    chat = await _chat(desk)
+    found = await _looked_up(desk, address)
+    if not isinstance(found, ReadableFeed):
+        _write_found(desk, found)
+        raise PresagioError("The page names several feeds.", fix="Add one of them.")
+    await _add(desk, chat, found.url, category or None)
+    title = found.parsed.title
+    if desk.json:
+        desk.output.json({"added": found.url, "title": title, "category": category or None})
+    else:
+        desk.output.line(f"Added {title or found.url}. What it brings from now on is news.")
+
+
+async def remove_feed(desk: Desk, url: str) -> None:
+    """Take a feed away from everybody, or from the chat. Raises InputError where it is not."""
+    chat = await _chat(desk)
+    if chat is not None:
+        removed = await Feeds(desk.app.database).remove(chat, url)
+    else:
+        removed = await SharedFeeds(desk.app.database).remove(url)
+        await _synchronised(desk)
+    if not removed:
+        raise _not_there(desk, url)
+    if desk.json:
+        desk.output.json({"removed": url})
+    else:
+        desk.output.line(f"Removed {url}.")
+
+
+async def test_feed(desk: Desk, address: str) -> None:
+    """Fetch a feed, or the page that names it, and write what it holds. Raises FetchError."""
+    found = await _looked_up(desk, address)
+    if not isinstance(found, ReadableFeed):
+        _write_found(desk, found)
+        return
+    parsed = found.parsed
+    titles = [entry.title for entry in parsed.entries[:_SHOWN]]
+    if desk.json:
+        row = {"url": found.url, "title": parsed.title, "language": parsed.language}
+        desk.output.json(row | {"ttl": parsed.ttl, "entries": len(parsed.entries), "first": titles})
+        return
+    desk.output.line(f"{parsed.title or found.url}: {len(parsed.entries):,} entries")
+    desk.output.line(found.url)
+    for title in titles:
+        desk.output.line(f"- {title}")
+
+
+async def import_feeds(desk: Desk, file: str) -> None:
+    """Add the feeds of an OPML file; "-" is standard input. Raises InputError."""
+    chat = await _chat(desk)
+    feeds = read_opml(await asyncio.to_thread(_bytes_of, file))
+    known = {feed.url for feed in await _listed(desk)}
+    new = [feed for feed in feeds if feed.url not in known]
+    for feed in new:
+        await _add(desk, chat, feed.url, feed.category)
+    if desk.json:
+        desk.output.json({"added": len(new), "there": len(feeds) - len(new)})
+    else:
+        desk.output.line(f"Added {len(new):,} feeds; {len(feeds) - len(new):,} were there.")
+
+
+async def export_feeds(desk: Desk) -> None:
+    """Write the feeds as OPML."""
+    feeds = await _listed(desk)
+    listed = [OpmlFeed(url=one.url, title=one.title, category=one.category) for one in feeds]
+    desk.output.exact(write_opml(listed, title="Presagio").decode())
+
+
+async def _healths(desk: Desk) -> list[FeedHealth]:
+    """Return the feeds of everybody and of all chats, or those that one chat gets."""
+    await _synchronised(desk)
+    feeds, chat = Feeds(desk.app.database), await _chat(desk)
+    found = await feeds.health(now=desk.now)
+    if chat is None:
+        return found
+    own = {feed.id for feed in await feeds.of_chat(chat)}
+    return [one for one in found if one.feed.id in own]
+
+
+async def _listed(desk: Desk) -> list[Feed]:
+    """Return the feeds that everybody gets, or those of the chat.
+
+    A list of the former, imported elsewhere, makes nothing of a chat's own everybody's.
+    """
+    feeds = [one.feed for one in await _healths(desk)]
+    return feeds if desk.chat else [feed for feed in feeds if feed.configured]
+
+
+async def _synchronised(desk: Desk) -> None:
+    await Feeds(desk.app.database).configured(configured_feeds(desk.app.settings), now=desk.now)
+
+
+async def _add(desk: Desk, chat: Chat | None, url: str, category: str | None) -> None:
+    if chat is not None:
+        await Feeds(desk.app.database).add(chat, url, category=category, now=desk.now)
+        return
+    await SharedFeeds(desk.app.database).add(url, category=category, now=desk.now)
+    await _synchronised(desk)
+
+
+async def _chat(desk: Desk) -> Chat | None:
+    return await chat_named(desk.app, desk.chat) if desk.chat else None
+
+
+async def chat_named(app: App, name: str) -> Chat:
+    """Return the chat called "platform:id". Raises InputError when the bot has not met it."""
+    platform, _, external_id = name.partition(":")
+    chat = await Chats(app.database).known(platform, external_id)
+    if chat is None:
+        raise InputError(
+            f"There is no chat {name}.",
+            fix="Name one that the bot has met, such as telegram:-1001234.",
+        )
+    return chat
+
+
+async def _looked_up(desk: Desk, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
+    async with AsyncExitStack() as stack:
+        fetcher = await stack.enter_async_context(Fetcher(fetch_settings(desk.app.settings)))
+        news = await stack.enter_async_context(open_newsdesk(desk.app, fetcher))
+        return await news.look_up(address_of(address))
+
+
+def _write_found(desk: Desk, found: Sequence[FoundFeed]) -> None:
+    for feed in found:
+        if desk.json:
+            desk.output.json({"url": feed.url, "title": feed.title})
+        else:
+            desk.output.line(f"{feed.url}  {feed.title or ''}".rstrip())
+
+
+def _not_there(desk: Desk, url: str) -> InputError:
+    if url in (feed.url for feed in configured_feeds(desk.app.settings)):
+        return InputError(f"{url} is in the settings.", fix="Take it out of [[feeds]] there.")
+    whose = f"Of {desk.chat}" if desk.chat else "Of everybody's feeds"
+    return InputError(f"{whose}, none is at {url}.", fix="See: presagio feeds")
+
+
+def _bytes_of(file: str) -> bytes:
+    """Read a file, but no more of it than a list of feeds may have. Raises InputError."""
+    try:
+        if file == _STDIN:
+            return sys.stdin.buffer.read(_LONGEST_FILE)
+        with Path(file).open("rb") as opened:
+            return opened.read(_LONGEST_FILE)
+    except OSError as exc:
+        raise InputError(f"{file} cannot be read: {exc.strerror}.") from exc
+
+
+def _shown_url(desk: Desk, feed: Feed) -> str:
+    """Return the address of a feed, without its secrets where chats alone know them."""
+    return feed.url if feed.configured or desk.chat else public_address(feed.url)
+
+
+def _row(health: FeedHealth, url: str) -> dict[str, object]:
+    feed = health.feed
+    return {
+        "id": feed.id,
+        "url": url,
+        "title": feed.title,
+        "category": feed.category,
+        "everybody": feed.configured,
+        "chats": health.chats,
+        "state": _state(feed),
+        "last_success": feed.succeeded_at,
+        "next_poll": None if feed.gone else feed.next_poll_at,
+        "failures": feed.failures,
+        "failing_since": feed.failing_since,
+        "headlines_a_day": round(health.headlines_a_day, 2),
+        "error": feed.error,
+    }
+
+
+def _state(feed: Feed) -> str:
+    if feed.gone:
+        return "gone"
+    if feed.failing_since is not None:
+        return "failing"
+    return "ok" if feed.primed else "new"
+
+
+def _cells(row: dict[str, object]) -> dict[str, object]:
+    """Return a row as a person reads it, times in UTC."""
+    name = str(row["title"] or row["url"])
+    return {
+        "feed": name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…",
+        "category": row["category"],
+        "for": "everybody" if row["everybody"] else f"{row['chats']} chats",
+        "state": row["state"],
+        "last success": _moment(row["last_success"]),
+        "next poll": _moment(row["next_poll"]),
+        "failures": row["failures"],
+        "a day": str(row["headlines_a_day"]),
+        "error": row["error"],
+    }
+
+
+def _moment(value: object) -> str:
+    return f"{value:%Y-%m-%d %H:%M}Z" if isinstance(value, datetime) else "-"

@@ -1,0 +1,133 @@
+"""`presagio feeds`: its arguments."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli.shared import Json, now, settings_of, text, with_app
+from bot.console.output import Output
+
+if TYPE_CHECKING:
+    from bot.cli.feed_actions import Desk
+
+feeds = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="Show how the feeds fare, add and remove them.\n\n"
+    "Without --chat this is about the feeds that everybody gets: those of [[feeds]] in the"
+    " settings, which are changed there, and those added here, which the database keeps.\n\n"
+    "Example: presagio feeds",
+)
+
+ChatName = Annotated[
+    str,
+    typer.Option("--chat", help="Of one chat alone, such as telegram:-1001234.", callback=text),
+]
+Url = Annotated[str, typer.Argument(help="Address of the feed.", callback=text)]
+Page = Annotated[
+    str, typer.Argument(help="Address of the feed, or of a page that names it.", callback=text)
+]
+
+
+@feeds.callback()
+def feeds_alone(context: typer.Context, json: Json = False) -> None:
+    """List the feeds when no command is named."""
+    if context.invoked_subcommand is None:
+        feeds_list(context, json=json)
+
+
+@feeds.command("list")
+def feeds_list(context: typer.Context, chat: ChatName = "", json: Json = False) -> None:
+    """List all feeds, or those that one chat gets, with how they fare.
+
+    Example: presagio feeds list --json
+    """
+    from bot.cli.feed_actions import list_feeds
+
+    _with_desk(context, list_feeds, chat=chat, json=json)
+
+
+@feeds.command("add")
+def feeds_add(
+    context: typer.Context,
+    url: Page,
+    category: Annotated[
+        str, typer.Option("--category", help="Any word, such as news or tech.", callback=text)
+    ] = "",
+    chat: ChatName = "",
+    json: Json = False,
+) -> None:
+    """Let everybody get a feed, or one chat. It is read once to see that it is one.
+
+    Example: presagio feeds add https://example.org/rss --category news
+    """
+    from bot.cli.feed_actions import add_feed
+
+    _with_desk(context, lambda desk: add_feed(desk, url, category=category), chat=chat, json=json)
+
+
+@feeds.command("remove")
+def feeds_remove(context: typer.Context, url: Url, chat: ChatName = "", json: Json = False) -> None:
+    """Take a feed away that was added here, or in one chat.
+
+    Example: presagio feeds remove https://example.org/rss
+    """
+    from bot.cli.feed_actions import remove_feed
+
+    _with_desk(context, lambda desk: remove_feed(desk, url), chat=chat, json=json)
+
+
+@feeds.command("test")
+def feeds_test(context: typer.Context, url: Page, json: Json = False) -> None:
+    """Fetch a feed, or find it on a page, and show what it holds. Nothing is stored.
+
+    Example: presagio feeds test https://example.org
+    """
+    from bot.cli.feed_actions import test_feed
+
+    _with_desk(context, lambda desk: test_feed(desk, url), json=json)
+
+
+@feeds.command("import")
+def feeds_import(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(help="An OPML file; - is standard input.")],
+    chat: ChatName = "",
+    json: Json = False,
+) -> None:
+    """Add the feeds of an OPML file, as feed readers export it; folders are categories.
+
+    Example: presagio feeds import feeds.opml
+    """
+    from bot.cli.feed_actions import import_feeds
+
+    _with_desk(context, lambda desk: import_feeds(desk, file), chat=chat, json=json)
+
+
+@feeds.command("export")
+def feeds_export(context: typer.Context, chat: ChatName = "") -> None:
+    """Print the feeds that everybody gets, or those that one chat gets, as OPML.
+
+    Example: presagio feeds export
+    """
+    from bot.cli.feed_actions import export_feeds
+
+    _with_desk(context, export_feeds, chat=chat)
+
+
+def _with_desk(
+    context: typer.Context,
+    work: "Callable[[Desk], Awaitable[None]]",
+    *,
+    chat: str = "",
+    json: bool = False,
+) -> None:
+    from bot.cli.feed_actions import Desk
+
+    with_app(
+        settings_of(context),
+        lambda opened: work(
+            Desk(app=opened, output=Output.of_process(), json=json, now=now(), chat=chat)
+        ),
+    )

@@ -1,0 +1,183 @@
+"""`presagio glossary`: groups shown, decided, suggested, read from and written to files."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+
+from bot.app import App, chat_client, glossary_desk
+from bot.cli.glossary_file import Entry, FileFormat, FileStatus, read, written
+from bot.console.output import Output
+from bot.glossary_desk import GlossaryDesk, Proposed
+from engine.errors import InputError, UsageError
+from engine.glossary.groups import AliasGroup, Status
+from engine.types import Usage
+
+_BETWEEN = " | "
+
+
+async def list_groups(
+    app: App, corpus: str, status: Status | None, *, json: bool, output: Output
+) -> None:
+    """Write one row a group. Raises CorpusNotFound."""
+    rows = [_row(group) for group in await glossary_desk(app).listed(corpus or None, status)]
+    if json:
+        for row in rows:
+            output.json(row)
+    elif rows:
+        output.table([_shown(row) for row in rows])
+    else:
+        output.remark("Nothing waits." if status is Status.PENDING else "There are no groups yet.")
+
+
+async def approve(app: App, ids: Sequence[int], *, json: bool, output: Output) -> None:
+    """Let groups hold. Raises InputError."""
+    for group in await glossary_desk(app).groups.approve(ids):
+        if json:
+            output.json(_row(group))
+        else:
+            output.line(f"Approved {group.id}: {_BETWEEN.join(group.terms)}")
+
+
+async def reject(
+    app: App, ids: Sequence[int], *, now: datetime, json: bool, output: Output
+) -> None:
+    """Remove groups, and suggest no pair of them again. Raises InputError."""
+    for terms in await glossary_desk(app).groups.reject(ids, now=now):
+        if json:
+            output.json({"rejected": list(terms)})
+        else:
+            output.line(f"Gone, and never suggested again: {_BETWEEN.join(terms)}")
+
+
+async def add(
+    app: App, corpus: str, terms: Sequence[str], *, now: datetime, json: bool, output: Output
+) -> None:
+    """Approve a group of one's own. Raises InputError, CorpusNotFound."""
+    clean, new = await glossary_desk(app).add(corpus or None, terms, now=now)
+    if json:
+        output.json({"added": new, "terms": list(clean), "corpus": corpus or None})
+    elif new:
+        output.line(f"Added for {corpus or 'all corpora'}: {_BETWEEN.join(clean)}")
+    else:
+        output.line(f"Known already: {_BETWEEN.join(clean)}")
+
+
+async def suggest(app: App, corpus: str, *, now: datetime, json: bool, output: Output) -> None:
+    """Ask the model for pairs. Raises CorpusNotFound, ModelError, UsageError."""
+    from engine.glossary.suggest import Suggester  # noqa: PLC0415
+
+    chosen = await app.corpus(corpus)
+    client = chat_client(app.settings, app.database)
+    if client is None:
+        raise UsageError(
+            "No language model is set up.", fix="Set OPENROUTER_API_KEY, or llm.base_url."
+        )
+    async with client:
+        proposed = await glossary_desk(app).suggest(Suggester(client), chosen, now=now)
+    if json:
+        output.json(_proposed(chosen.name, proposed))
+        return
+    for word, found in (("waits", proposed.pending), ("holds", proposed.approved)):
+        for pair in found:
+            doubt = "" if pair.sure else " (the model is not sure)"
+            output.line(f"{word}: {_BETWEEN.join(pair.terms)}{doubt}")
+    if not proposed.pending and not proposed.approved:
+        output.line(f"Nothing new among {proposed.asked:,} terms of {chosen.name}.")
+    elif proposed.pending:
+        output.remark("Decide with: presagio glossary approve ID, presagio glossary reject ID")
+
+
+async def export(app: App, form: FileFormat, *, output: Output) -> None:
+    """Write the whole glossary, the rejected pairs too."""
+    groups = glossary_desk(app).groups
+    entries = [
+        Entry(terms=one.terms, corpus=one.corpus, status=FileStatus(one.status))
+        for one in await groups.groups()
+    ]
+    entries += [
+        Entry(terms=one.pair, corpus=one.corpus, status=FileStatus.REJECTED)
+        for one in await groups.rejected()
+    ]
+    for line in written(entries, form).splitlines():
+        output.line(line)
+
+
+async def import_file(
+    app: App, text: str, form: FileFormat, *, now: datetime, json: bool, output: Output
+) -> None:
+    """Store what a file holds; nothing of it where one entry is wrong.
+
+    Raises InputError, CorpusNotFound.
+    """
+    desk, entries = glossary_desk(app), read(text, form)
+    clean = [await _checked(desk, number, entry) for number, entry in enumerate(entries, start=1)]
+    counts = Counter({status.value: 0 for status in FileStatus} | {"left_out": 0})
+    for entry, terms in zip(entries, clean, strict=True):
+        done = await _store(app, desk, entry, terms, now)
+        counts[entry.status.value if done else "left_out"] += 1
+    if json:
+        output.json(dict(counts))
+    else:
+        output.line(
+            f"{counts['approved']:,} approved, {counts['pending']:,} pending,"
+            f" {counts['rejected']:,} rejected; {counts['left_out']:,} left out:"
+            " known, or rejected before."
+        )
+
+
+async def _checked(desk: GlossaryDesk, number: int, entry: Entry) -> tuple[str, ...]:
+    try:
+        return await desk.checked(entry.corpus, entry.terms)
+    except InputError as error:
+        raise InputError(f"Group {number}: {error.message}", fix=error.fix) from error
+
+
+async def _store(
+    app: App, desk: GlossaryDesk, entry: Entry, terms: Sequence[str], now: datetime
+) -> bool:
+    corpus = await app.corpora.get(entry.corpus) if entry.corpus else None
+    if entry.status is FileStatus.REJECTED:
+        await desk.groups.bar(corpus, terms, now=now)
+        return True
+    status = Status(entry.status)
+    return await desk.groups.propose(corpus, terms, sure=None, status=status, now=now)
+
+
+def _row(group: AliasGroup) -> dict[str, object]:
+    return {
+        "id": group.id,
+        "corpus": group.corpus,
+        "status": group.status.value,
+        "terms": list(group.terms),
+        "sure": group.sure,
+    }
+
+
+def _shown(row: dict[str, object]) -> dict[str, object]:
+    terms, sure = row["terms"], row["sure"]
+    assert isinstance(terms, list)  # noqa: S101 - _row made it
+    return row | {
+        "id": str(row["id"]),
+        "corpus": row["corpus"] or "all",
+        "terms": _BETWEEN.join(terms),
+        "sure": "" if sure is None else "yes" if sure else "no",
+    }
+
+
+def _proposed(corpus: str, proposed: Proposed) -> dict[str, object]:
+    answer, usage = proposed.answer, proposed.answer.usage or Usage()
+    return {
+        "corpus": corpus,
+        "asked": proposed.asked,
+        "pending": [{"terms": list(p.terms), "sure": p.sure} for p in proposed.pending],
+        "approved": [{"terms": list(p.terms), "sure": p.sure} for p in proposed.approved],
+        "left_out": proposed.left_out,
+        "model": answer.model,
+        "prompt_version": answer.prompt_version,
+        "damage": dict(answer.damage),
+        "usage": {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cost_usd": usage.cost_usd,
+        },
+    }

@@ -1,0 +1,86 @@
+"""`presagio ingest`: reads its arguments."""
+
+from typing import Annotated
+
+import typer
+
+from bot.app import App
+from bot.cli.shared import Json, account, settings_of, text, with_app
+from bot.console.output import Output
+from engine.types import Kind
+
+# Written here as well: to ask the readers would load them for every --help.
+FORMATS = (
+    "x-archive, mastodon, bluesky, telegram, slack, whatsapp, chatgpt, linkedin, facebook, "
+    "instagram, trump-archive-json, api, jsonl, trump-archive-csv, feed, markdown"
+)
+
+
+def ingest(
+    context: typer.Context,
+    files: Annotated[
+        list[str], typer.Argument(help="Files, folders or zips of an export; - is standard input.")
+    ],
+    corpus: Annotated[
+        str,
+        typer.Option("--corpus", help="Corpus to fill [named like its kind].", callback=text),
+    ] = "",
+    kind: Annotated[
+        Kind | None, typer.Option("--kind", help="What it holds [what the format is made for].")
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            help="Of texts that name none: english, spanish, simple...",
+            callback=text,
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002 - the name of the option
+        str, typer.Option("--format", help=f"Insist on a format: {FORMATS}.")
+    ] = "auto",
+    author: Annotated[
+        str | None,
+        typer.Option(
+            "--author",
+            help="Account of records that name none; in chats, whose messages are mine.",
+            callback=account,
+        ),
+    ] = None,
+    only_mine: Annotated[
+        bool, typer.Option("--only-mine", help="Leave out what others wrote, reposts too.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Store an archive: posts, chats or articles. A second run stores only what changed.
+
+    The format is recognised by what the file holds.
+
+    Example: presagio ingest twitter-2024.zip --corpus me --author myhandle
+    """
+    from bot.cli.ingest_actions import IngestOptions, open_sources
+    from bot.cli.ingest_actions import ingest as load
+
+    settings = settings_of(context)
+
+    chosen = IngestOptions(
+        corpus=corpus,
+        kind=kind,
+        language=language,
+        format=format,
+        author=author,
+        only_mine=only_mine,
+        json=json,
+    )
+    output = Output.of_process()
+
+    async def store(opened: App) -> None:
+        corpus = await load(opened, sources, chosen, output=output)
+        if settings.embeddings.at_ingest:
+            from bot.cli.embed import embed_corpora
+
+            await embed_corpora(opened, corpus, json=json, output=output, leave_out_withheld=True)
+
+    # Opened first: a file that is not there needs no database.
+    with open_sources(files, chosen) as sources:
+        with_app(settings, store)

@@ -1,0 +1,194 @@
+"""`presagio ingest`: files into a corpus, with progress and a report of what was refused."""
+
+import asyncio
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from bot.app import App
+from bot.cli.rejects import RejectsReport
+from bot.console.output import Output
+from bot.console.progress import progress_bar
+from engine.errors import CorpusNotFound, InputError, NothingUsable, UsageError
+from engine.ingest.detect import RecordStream, open_source
+from engine.ingest.load import IngestReport, Loader
+from engine.ingest.records import Defaults
+from engine.types import Corpus, Kind
+
+DEFAULT_LANGUAGE = "english"
+# Where a post of an account can be seen; an unknown account is "i", which X redirects.
+TWEET_URL = "https://x.com/{author}/status/{id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestOptions:
+    """What the command line asked for; None leaves it to the corpus or the defaults."""
+
+    corpus: str = ""
+    kind: Kind | None = None
+    language: str | None = None
+    format: str = "auto"
+    author: str | None = None
+    only_mine: bool = False
+    json: bool = False
+
+    @property
+    def defaults(self) -> Defaults:
+        """What records get that do not say so themselves."""
+        return Defaults(author=self.author, only_mine=self.only_mine)
+
+
+@contextmanager
+def open_sources(files: Sequence[str], options: IngestOptions) -> Iterator[list[RecordStream]]:
+    """Lend all files, recognised; "-" is standard input.
+
+    Raises UsageError for a format that does not exist, InputError for an unusable file.
+    """
+    with ExitStack() as stack:
+        # Standard input without Python's buffer, whose lock a reading thread would keep at exit.
+        stdin = io.FileIO(sys.stdin.fileno(), closefd=False) if "-" in files else None
+        sources = [
+            stack.enter_context(
+                open_source(name, format=options.format, defaults=options.defaults, stdin=stdin)
+            )
+            for name in files
+        ]
+        try:
+            yield sources
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            stack.pop_all()  # a thread may still read them, and the process ends anyway
+            raise
+
+
+async def ingest(
+    app: App, sources: Sequence[RecordStream], options: IngestOptions, *, output: Output
+) -> str:
+    """Load files into one corpus, write the counts, and return its name.
+
+    Raises NothingUsable when no record of any file could be stored, CorpusConflict, UsageError,
+    InputError for a file that turns out to be damaged.
+    """
+    corpus, is_new = await _ensure_corpus(app, options, sources)
+    damage: InputError | None = None
+    with (
+        RejectsReport(app.settings.data_dir / "rejects" / f"{corpus.name}.jsonl") as rejects,
+        progress_bar(output.remarks, f"ingest {corpus.name}", _total(sources)) as tell,
+    ):
+        loader = Loader(
+            app.documents,
+            corpus,
+            options.defaults,
+            rejected=rejects.add,
+            progress=_telling(tell, sources),
+        )
+        try:
+            for source in sources:
+                await loader.load(source)
+        except InputError as error:
+            damage = error
+        except UsageError:  # nobody's own words can be told
+            if is_new:
+                await _drop_if_empty(app, corpus)
+            raise
+        except asyncio.CancelledError:
+            output.remark("Stopped. What was stored stays; the same command completes it.")
+            raise
+        # Even if nothing changed: an earlier run may have been ended before this.
+        await loader.finish()
+        await app.documents.settle(corpus)
+    rejects.tell(output.remark)
+    if not loader.report.usable:
+        if is_new:
+            await _drop_if_empty(app, corpus)
+        raise damage or NothingUsable(
+            f"Nothing could be stored: {loader.report.read:,} records read.",
+            fix="See the reasons above, or name the format with --format.",
+        )
+    if damage:
+        output.remark(f"Before the damage: {_in_words(loader.report)}")
+        raise damage
+    _write(loader.report, options, output)
+    return corpus.name
+
+
+async def _ensure_corpus(
+    app: App, options: IngestOptions, sources: Sequence[RecordStream]
+) -> tuple[Corpus, bool]:
+    """Return the corpus to fill and whether it is new; what was not asked for stays.
+
+    Without a name it is the configured one, or the one that is called like its kind.
+    """
+    usual = options.kind or sources[0].kinds[0]
+    name = options.corpus or app.settings.search.corpus or usual.value
+    try:
+        known: Corpus | None = await app.corpora.get(name)
+    except CorpusNotFound:
+        known = None
+    kind = known.kind if known and not options.kind else usual
+    _require_fitting(sources, kind, name)
+    corpus = await app.corpora.ensure(
+        name,
+        kind=kind,
+        language=options.language or (known.language if known else DEFAULT_LANGUAGE),
+        author=options.author,
+        url_template=TWEET_URL if kind is Kind.TWEETS else None,
+    )
+    if options.author and corpus.author is None:
+        corpus = await app.corpora.change(name, author=options.author)
+    return corpus, known is None
+
+
+def _require_fitting(sources: Sequence[RecordStream], kind: Kind, name: str) -> None:
+    """Raise UsageError where a file holds what a corpus of that kind is not made of."""
+    for source in sources:
+        if kind not in source.kinds:
+            usual = source.kinds[0].value
+            raise UsageError(
+                f"{source.name} ({source.format}) is {usual}, and corpus {name!r} is {kind.value}.",
+                fix=f"Give it a corpus of its own: --corpus NAME --kind {usual}.",
+            )
+
+
+async def _drop_if_empty(app: App, corpus: Corpus) -> None:
+    """Leave no trace of a corpus that nothing went into: its kind and language may be mistakes."""
+    if not (await app.corpora.get(corpus.name)).documents:
+        await app.corpora.drop(corpus.name)
+
+
+def _total(sources: Sequence[RecordStream]) -> int | None:
+    sizes = [source.total_bytes for source in sources]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def _telling(
+    tell: Callable[[int, str], None], sources: Sequence[RecordStream]
+) -> Callable[[IngestReport], None]:
+    def progress(report: IngestReport) -> None:
+        done = sum(source.bytes_read for source in sources)
+        tell(done, f"{report.read:,} read, {report.rejected:,} rejected")
+
+    return progress
+
+
+def _write(report: IngestReport, options: IngestOptions, output: Output) -> None:
+    if options.json:
+        output.json({"corpus": report.corpus, **_counts(report)})
+    else:
+        output.line(_in_words(report))
+
+
+def _in_words(report: IngestReport) -> str:
+    counts = (f"{number:,} {name}" for name, number in _counts(report).items())
+    return f"{report.corpus}: {', '.join(counts)}"
+
+
+def _counts(report: IngestReport) -> dict[str, int]:
+    return {
+        "read": report.read,
+        "inserted": report.inserted,
+        "updated": report.updated,
+        "unchanged": report.unchanged,
+        "rejected": report.rejected,
+    }

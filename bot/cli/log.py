@@ -1,0 +1,77 @@
+"""`presagio log`: what was searched, and what came of it."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from bot.app import App
+from bot.cli.shared import Json, now, settings_of, with_app
+from bot.console.output import Output
+from bot.query_log import log_of
+from bot.replies.limits import cut
+from db.model.search_log import LogEntry
+
+_LONGEST_QUERY = 60
+_LONGEST_TASK = 24
+
+
+async def show_log(
+    app: App, *, limit: int, failed: bool, json: bool, now: datetime, output: Output
+) -> None:
+    """Write the last searches, newest first."""
+    log = log_of(app.database, app.settings)
+    entries = await log.recent(now=now, limit=limit, failed=failed)
+    if json:
+        for entry in entries:
+            output.json(entry_json(entry))
+    elif entries:
+        output.table([_row(entry) for entry in entries])
+    else:
+        output.remark("No search is remembered.")
+
+
+def entry_json(entry: LogEntry) -> dict[str, object]:
+    """Return the object that `log --json` prints. Names may be added, not changed."""
+    named: dict[str, object] = asdict(entry)
+    return named | {
+        "asked_at": entry.asked_at.astimezone(UTC).isoformat(),
+        "filters": list(entry.filters),
+        "returned": list(entry.returned),
+        "milliseconds": round(entry.milliseconds, 1),
+    }
+
+
+def _row(entry: LogEntry) -> dict[str, object]:
+    return {
+        "when (UTC)": f"{entry.asked_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
+        "from": entry.origin,
+        "job": entry.job,
+        "corpus": entry.corpus,
+        "query": cut(entry.query or f"#{entry.query_hash[:8]}", _LONGEST_QUERY),
+        "plan": entry.error or entry.plan,
+        "hits": str(len(entry.returned)),
+        "ms": str(round(entry.milliseconds)),
+        "task": cut(entry.task, _LONGEST_TASK),
+    }
+
+
+def log(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="Searches.")] = 20,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only those that found nothing or broke off.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show the last searches, newest first; with --json one object a line.
+
+    Example: presagio log --failed --limit 50
+    """
+    with_app(
+        settings_of(context),
+        lambda opened: show_log(
+            opened, limit=limit, failed=failed, json=json, now=now(), output=Output.of_process()
+        ),
+    )

@@ -1,0 +1,84 @@
+"""What `presagio doctor` says of feeds, jobs and the outbox."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from db.pool import Database
+from db.posting.feeds import Feeds
+from db.posting.job_outcomes import JobOutcome, JobOutcomes, Outcome
+from db.posting.outbox import Outbox
+from engine.feeds.types import Feed
+from engine.posting.types import OutboxHealth
+from engine.text.address import public_address
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """`ok` None means that it is not set up, which is no fault."""
+
+    check: str
+    ok: bool | None
+    detail: str
+    fix: str | None = None
+
+
+_COUNTED = timedelta(days=7)
+_LATE = timedelta(minutes=30)  # the longest pause between two attempts is half of it
+_NAMED = 3
+
+
+async def news_checks(database: Database, now: datetime) -> list[Check]:
+    """Return a check each of feeds, jobs and outbox. Raises StorageError."""
+    feeds = [one.feed for one in await Feeds(database).health(now=now)]
+    outcomes = await JobOutcomes(database).summary(now - _COUNTED)
+    health = await Outbox(database).health(now - _COUNTED)
+    return [_feeds(feeds), _jobs(outcomes), _outbox(health, now)]
+
+
+def _feeds(feeds: Sequence[Feed]) -> Check:
+    if not feeds:
+        none_yet = "Add one with: presagio feeds add URL"
+        return Check(check="feeds", ok=None, detail="none yet", fix=none_yet)
+    failing = [feed for feed in feeds if feed.failing_since is not None or feed.gone]
+    detail = f"{len(feeds):,} followed, {len(failing):,} failing"
+    for feed in failing[:_NAMED]:
+        detail += f"; {feed.title or public_address(feed.url)}: {feed.error or 'gone'}"
+    told = any(feed.told_failing or feed.gone for feed in failing)
+    fix = "See: presagio feeds" if failing else None
+    return Check(check="feeds", ok=not told, detail=detail, fix=fix)
+
+
+def _jobs(outcomes: Sequence[JobOutcome]) -> Check:
+    if not outcomes:
+        none_yet = "They run in: presagio serve, or once: presagio run-once"
+        return Check(check="jobs", ok=None, detail="none has run in 7 days", fix=none_yet)
+    by_job: dict[str, list[JobOutcome]] = {}
+    for one in outcomes:
+        by_job.setdefault(one.job, []).append(one)
+    detail = "; ".join(f"{job}: {', '.join(_said(ends))}" for job, ends in by_job.items())
+    bad = [job for job, ends in by_job.items() if _ends_badly(ends)]
+    fix = f"The last run of {', '.join(bad)} did not end well; see the log." if bad else None
+    return Check(check="jobs", ok=not bad, detail=detail, fix=fix)
+
+
+def _said(ends: Sequence[JobOutcome]) -> Iterator[str]:
+    for one in ends:
+        error = f" ({one.last_error})" if one.last_error else ""
+        yield f"{one.times:,} {one.outcome}{error}"
+
+
+def _ends_badly(ends: Sequence[JobOutcome]) -> bool:
+    """Tell whether the last run failed; a tick that was missed or skipped is no run."""
+    runs = [one for one in ends if one.outcome not in (Outcome.MISSED, Outcome.SKIPPED)]
+    return bool(runs) and max(runs, key=lambda one: one.last_at).outcome is not Outcome.DONE
+
+
+def _outbox(health: OutboxHealth, now: datetime) -> Check:
+    detail = f"{health.owed:,} owed, {health.retried:,} of them tried before"
+    detail += f"; {health.failed:,} given up in 7 days"
+    if health.last_error:
+        detail += f"; last error: {health.last_error}"
+    late = health.oldest_owed_at is not None and now - health.oldest_owed_at > _LATE
+    fix = "Is presagio serve running, with the tokens of all platforms?" if late else None
+    return Check(check="outbox", ok=not late, detail=detail, fix=fix)

@@ -1,0 +1,204 @@
+"""`presagio posts --dry-run`: what would be posted where, and why not the rest."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from bot.app import App
+from bot.cli.feed_actions import chat_named
+from bot.cli.feeds import ChatName
+from bot.cli.shared import Json, now, settings_of, with_app
+from bot.commands.feed_words import reason_of
+from bot.console.output import Output
+from bot.i18n.words import words_for
+from bot.jobs.digest import Deciding, choice_for
+from bot.jobs.wiring import deciding_of
+from bot.replies.prophecy import hit_view
+from db.posting.finds import Finds
+from engine.errors import UsageError
+from engine.posting.choose import Choice, judgment_of
+from engine.posting.times import next_planned
+from engine.posting.types import Chosen, FindState, Mode, Subscription
+
+_WORDS = words_for("en")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostOptions:
+    """What was asked for. `chat` "" stands for every chat that is subscribed."""
+
+    since: timedelta
+    chat: str
+    json: bool
+
+
+async def write_previews(app: App, chosen: PostOptions, *, now: datetime, output: Output) -> None:
+    """Write, for each chat, what would be posted now. Raises InputError for an unknown chat."""
+    deciding = deciding_of(app)
+    subscriptions = await _subscriptions(app, deciding, chosen.chat)
+    if not subscriptions and not chosen.json:
+        output.line("No chat is subscribed; see /subscribe.")
+    for number, wish in enumerate(subscriptions):
+        preview = await _preview(app, deciding, wish, now - chosen.since, now)
+        if chosen.json:
+            output.json(preview.row())
+            continue
+        if number:
+            output.line()
+        for line in preview.lines():
+            output.line(line)
+
+
+async def _subscriptions(app: App, deciding: Deciding, name: str) -> Sequence[Subscription]:
+    if not name:
+        return await deciding.subscriptions.active()
+    chat = await chat_named(app, name)
+    wish = await deciding.subscriptions.get(chat)
+    return [wish or Subscription(chat=chat, mode=Mode.OFF)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Preview:
+    """What one chat would be told."""
+
+    wish: Subscription
+    choice: Choice
+    unfound: dict[str, int]  # stories without anything to choose from, by why
+    next_post: datetime | None
+
+    def row(self) -> dict[str, object]:
+        """Everything, as one JSON object."""
+        wish = self.wish
+        return {
+            "chat": _name(wish),
+            "title": wish.chat.title,
+            "mode": wish.mode.value,
+            "next_post": self.next_post,
+            "posts": [_post(one) for one in self.choice.chosen],
+            "left_out": [
+                {
+                    "headline": one.find.story.title,
+                    "link": one.find.story.link,
+                    "reason": one.reason.value,
+                }
+                for one in self.choice.left_out
+            ],
+            "unfound": self.unfound,
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The same for a person."""
+        when = f", next post {self.next_post:%Y-%m-%d %H:%M}Z" if self.next_post else ""
+        title = f" ({self.wish.chat.title})" if self.wish.chat.title else ""
+        yield f"{_name(self.wish)}{title}: {self.wish.mode}{when}"
+        for number, one in enumerate(self.choice.chosen, start=1):
+            view = hit_view(one.hit, one.find.story.published, _WORDS)
+            yield f"{number}. {one.find.story.title}"
+            yield f"   {view.date_text}, {view.age}: {' '.join(view.text.split())}"
+        if not self.choice.chosen:
+            yield "Nothing would be posted."
+        for left_out in self.choice.left_out:
+            reason = reason_of(left_out, self.wish, _WORDS)
+            yield f"-  {left_out.find.story.title}: {reason}"
+        for why, stories in self.unfound.items():
+            yield f"-  {stories:,} more stories: {why}"
+
+
+async def _preview(
+    app: App, deciding: Deciding, wish: Subscription, since: datetime, now: datetime
+) -> _Preview:
+    corpus = await deciding.corpus(wish.chat)
+    tally = (
+        await Finds(app.database).tally(wish.chat, corpus, since=since)
+        if corpus is not None
+        else {}
+    )
+    named = {
+        "too few words in common with any tweet": tally.get(FindState.DULL, 0),
+        "waiting for the model": tally.get(FindState.PROMISING, 0),
+        "not searched yet": tally.get(None, 0),
+    }
+    return _Preview(
+        wish=wish,
+        choice=await choice_for(deciding, wish, since=since, now=now),
+        unfound={why: stories for why, stories in named.items() if stories},
+        next_post=next_planned(wish, now),
+    )
+
+
+def _name(wish: Subscription) -> str:
+    return f"{wish.chat.platform}:{wish.chat.external_id}"
+
+
+def _post(chosen: Chosen) -> dict[str, object]:
+    story, found = chosen.find.story, chosen.hit.candidate
+    return {
+        "headline": story.title,
+        "link": story.link,
+        "published": story.published,
+        "source": story.source,
+        "tweet": found.text,
+        "tweet_id": found.external_id,
+        "tweet_url": found.url,
+        "created_at": found.created_at,
+        "judgment": judgment_of(chosen.hit),
+        "score": round(chosen.hit.score, 4),
+    }
+
+
+_SPAN = re.compile(r"(\d{1,4})([mhd])", re.ASCII)
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def posts(
+    context: typer.Context,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Post nothing: show what would be posted.")
+    ] = False,
+    since: Annotated[
+        str, typer.Option("--since", help="How far to look back, such as 90m, 24h or 2d.")
+    ] = "24h",
+    chat: ChatName = "",
+    json: Json = False,
+) -> None:
+    """Show what would be posted in each chat, and why not the rest.
+
+    Example: presagio posts --dry-run --since 24h
+    """
+    if not dry_run:
+        raise UsageError(
+            "Nothing was posted: presagio serve and presagio run-once do that.",
+            fix="Pass --dry-run to see what they would post.",
+        )
+    chosen = PostOptions(since=read_span(since), chat=chat, json=json)
+    with_app(
+        settings_of(context),
+        lambda opened: write_previews(opened, chosen, now=now(), output=Output.of_process()),
+    )
+
+
+def run_once(context: typer.Context, json: Json = False) -> None:
+    """Read the feeds, search and judge what is new, post what is due, and end: for cron.
+
+    It may run beside presagio serve: nothing is posted twice.
+
+    Example: presagio run-once
+    """
+    from bot.cli.run_once import run_once as cycle
+
+    with_app(
+        settings_of(context),
+        lambda opened: cycle(opened, now=now, json=json, output=Output.of_process()),
+    )
+
+
+def read_span(text: str) -> timedelta:
+    """Return the time that "90m", "24h" or "2d" names. Raises UsageError."""
+    found = _SPAN.fullmatch(text.strip().lower())
+    if found is None:
+        raise UsageError(f"{text!r} is no span of time.", fix="Write it as 90m, 24h or 2d.")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -1,0 +1,79 @@
+"""The report of what an ingest refused: one JSON object a record."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Self
+
+import orjson
+
+from bot.console.screen import printable
+from engine.errors import StorageError
+from engine.ingest.records import Reject
+
+_SHOWN = 10
+
+
+@dataclass(slots=True)
+class RejectsReport:
+    """A file with the file, line and reason of each record that the latest ingest rejected.
+
+    It exists only when there is one. It grows under another name, so that ingests at the same
+    time do not write into one another's. Raises StorageError when it cannot be written.
+    """
+
+    path: Path
+    count: int = 0
+    _first: list[Reject] = field(default_factory=list)
+    _file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        with suppress(OSError):  # nothing is there, or nothing can be
+            self.path.unlink()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            with self._mapped():
+                self._file.close()
+                Path(self._file.name).replace(self.path)
+
+    def add(self, reject: Reject) -> None:
+        """Write one record's file, line and reason."""
+        said = {
+            "file": printable(reject.file),
+            "line": reject.line,
+            "reason": printable(reject.reason),
+        }
+        with self._mapped():
+            self._opened().write(orjson.dumps(said, option=orjson.OPT_APPEND_NEWLINE))
+        self.count += 1
+        if self.count <= _SHOWN:
+            self._first.append(reject)
+
+    def tell(self, remark: Callable[[str], None]) -> None:
+        """Say the first reasons, and where all of them are."""
+        for reject in self._first:
+            remark(f"{reject.file}:{reject.line}: {reject.reason}")
+        if self.count:
+            remark(f"{self.count:,} records rejected; all of them: {self.path}")
+
+    def _opened(self) -> IO[bytes]:
+        if self._file is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = tempfile.NamedTemporaryFile(  # noqa: SIM115 - __exit__ closes it
+                prefix=f"{self.path.stem}-", dir=self.path.parent, delete=False
+            )
+        return self._file
+
+    @contextmanager
+    def _mapped(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as exc:
+            raise StorageError(
+                f"The report {self.path} cannot be written: {exc.strerror or exc}.",
+                fix="Set PRESAGIO_DATA_DIR to a folder with room for it.",
+            ) from exc

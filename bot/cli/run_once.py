@@ -1,0 +1,132 @@
+"""`presagio run-once`: read the feeds, search, decide, deliver, and end."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from bot.app import App
+from bot.console.output import Output
+from bot.console.progress import progress_bar
+from bot.engine_settings import fetch_settings
+from bot.incident import reason
+from bot.jobs.job import Job
+from bot.jobs.wiring import Works, open_works
+from bot.platforms import posters_of
+from db.chat.chats import Chats
+from db.posting.job_outcomes import Outcome
+from engine.errors import PresagioError, StorageError
+from engine.fetch.client import Fetcher
+
+_STEPS = ("poll", "search", "digest", "deliver", "tidy")
+_SAID = {
+    "poll": "reading feeds",
+    "search": "searching stories",
+    "digest": "deciding",
+    "deliver": "delivering",
+    "tidy": "tidying up",
+}
+_DELIVER_SECONDS = 120.0
+# A chat is told one message a second.
+_PACE_SECONDS = 1.3
+_LOOK_SECONDS = 0.2
+_GIVEN_UP_SINCE = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sent:
+    """What became of what was owed."""
+
+    sent: int
+    given_up: int
+    waiting: int
+    error: str | None
+
+
+async def run_once(app: App, *, now: Callable[[], datetime], json: bool, output: Output) -> None:
+    """Do one full cycle and write what was done. Safe beside others on the same database.
+
+    Raises PresagioError when a step fails, or when what was owed could not be sent: it stays owed.
+    """
+    async with AsyncExitStack() as stack:
+        fetcher = await stack.enter_async_context(
+            Fetcher(fetch_settings(app.settings), at_once=app.settings.polling.at_once)
+        )
+        posters = posters_of(app.settings, Chats(app.database))
+        for poster in posters:
+            stack.push_async_callback(poster.close)
+        works = await stack.enter_async_context(open_works(app, fetcher, posters, now=now))
+        done, sent = await _cycle(works, output)
+        if json:
+            counts = {"feeds": done["poll"], "stories": done["search"], "posts": done["digest"]}
+            left = {"sent": sent.sent, "given_up": sent.given_up, "waiting": sent.waiting}
+            output.json(counts | left)
+        else:
+            output.line(
+                f"{done['poll']:,} feeds read, {done['search']:,} stories searched or judged,"
+                f" {done['digest']:,} posts decided, {sent.sent:,} messages sent."
+            )
+        if not posters:
+            output.remark("No token of a chat platform is set: nothing is sent from here.")
+    if sent.waiting:
+        raise PresagioError(
+            f"{sent.waiting:,} messages could not be sent: {sent.error}",
+            fix="They are kept; the next run tries again.",
+        )
+
+
+async def _cycle(works: Works, output: Output) -> tuple[dict[str, int], _Sent]:
+    jobs = {job.name: job for job in works.jobs()}
+    done: dict[str, int] = {}
+    sent = _Sent(sent=0, given_up=0, waiting=0, error=None)
+    with progress_bar(output.remarks, "one cycle", len(_STEPS)) as tell:
+        for number, name in enumerate(_STEPS):
+            tell(number, _SAID[name])
+            if name == "deliver":
+                sent = await _delivered(works, jobs[name])
+            else:
+                done[name] = await _run(works, jobs[name])
+    return done, sent
+
+
+async def _run(works: Works, job: Job) -> int:
+    """Run a job once within its time, and count how it ended. Raises PresagioError."""
+    try:
+        async with asyncio.timeout(job.timeout):
+            done = await job.work()
+    except TimeoutError as exc:
+        await _count(works, job, Outcome.TIMED_OUT)
+        raise PresagioError(f"{job.name} took longer than {job.timeout:g} s.") from exc
+    except Exception as error:
+        await _count(works, job, Outcome.FAILED, reason(error))
+        raise
+    await _count(works, job, Outcome.DONE)
+    return done
+
+
+async def _count(works: Works, job: Job, outcome: Outcome, error: str | None = None) -> None:
+    with suppress(StorageError):  # what failed is told anyway
+        await works.outcomes.count(job.name, outcome, now=works.now(), error=error)
+
+
+async def _delivered(works: Works, job: Job) -> _Sent:
+    """Deliver until nothing more can be sent just now."""
+    outbox, since = works.delivering.outbox, works.now() - _GIVEN_UP_SINCE
+    before = await outbox.health(since)
+    end, last = time.monotonic() + _DELIVER_SECONDS, 0.0
+    while time.monotonic() < end:
+        if await _run(works, job):
+            last = time.monotonic()
+        elif time.monotonic() > last + _PACE_SECONDS:
+            break
+        await asyncio.sleep(_LOOK_SECONDS)
+    after = await outbox.health(since)
+    given_up = after.failed - before.failed
+    return _Sent(
+        sent=max(before.owed - after.owed - given_up, 0),
+        given_up=max(given_up, 0),
+        waiting=after.retried,
+        error=after.last_error,
+    )

@@ -1,0 +1,87 @@
+"""`presagio search`: one headline from the command line."""
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from bot.app import App
+from bot.cli.shared import CorpusName, Json, NoLlm, SearchMode, now, settings_of, text, with_app
+from bot.console.output import Output
+from bot.i18n.words import DEFAULT, words_for
+from bot.replies.dates import read_date
+from bot.replies.prophecy import whole_reply
+from bot.replies.prophecy_json import prophecy_json
+from engine.types import Filters, Mode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOptions:
+    """What the command line asked for; `corpus` "" and `limit` None leave it to the settings."""
+
+    corpus: str = ""
+    limit: int | None = None
+    before: datetime | None = None
+    after: datetime | None = None
+    date: datetime | None = None
+    judged: bool = True
+    mode: Mode | None = None  # None leaves it to the settings
+    json: bool = False
+
+
+async def write_prophecy(
+    app: App, headline: str, options: SearchOptions, *, now: datetime, output: Output
+) -> None:
+    """Write the answer to a headline."""
+    started = time.perf_counter()
+    prophecy = await app.prophesy(
+        headline,
+        corpus=options.corpus,
+        limit=options.limit or app.settings.search.limit,
+        now=now,
+        date=options.date,
+        filters=Filters(before=options.before, after=options.after),
+        judged=options.judged,
+        mode=options.mode,
+    )
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    if options.json:
+        output.json(prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms))
+    else:
+        output.show(whole_reply(prophecy, now=now, words=words_for(DEFAULT)))
+
+
+def search(
+    context: typer.Context,
+    headline: Annotated[str, typer.Argument(help="The headline, in quotes.", callback=text)],
+    corpus: CorpusName = "",
+    limit: Annotated[int | None, typer.Option("--limit", min=1, max=1000, help="Hits [3].")] = None,
+    before: Annotated[str | None, typer.Option("--before", help="Only older texts.")] = None,
+    after: Annotated[str | None, typer.Option("--after", help="Only from this date on.")] = None,
+    date: Annotated[str | None, typer.Option("--date", help="Date of the headline.")] = None,
+    mode: SearchMode = None,
+    no_llm: NoLlm = False,
+    json: Json = False,
+) -> None:
+    """Find the old texts that foretold a headline.
+
+    Example: presagio search "Container ship blocks canal" --date 2021-03-28
+    """
+    chosen = SearchOptions(
+        corpus=corpus,
+        limit=limit,
+        before=read_date(before) if before is not None else None,
+        after=read_date(after) if after is not None else None,
+        date=read_date(date) if date is not None else None,
+        judged=not no_llm,
+        mode=mode,
+        json=json,
+    )
+    with_app(
+        settings_of(context),
+        lambda opened: write_prophecy(
+            opened, headline, chosen, now=now(), output=Output.of_process()
+        ),
+    )

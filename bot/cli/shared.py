@@ -1,0 +1,82 @@
+"""What the commands share: arguments they have in common, and the way to an opened App."""
+
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Annotated, TypeVar
+
+import typer
+
+from bot.app import App, open_app
+from bot.console.output import Output
+from bot.logs import configure_logging
+from bot.settings import Settings, load_settings
+from bot.signals import run
+from engine.errors import PresagioError, UsageError
+from engine.types import Mode
+
+_Result = TypeVar("_Result")
+
+_UNDECODED = re.compile("[\ud800-\udfff]")
+
+
+def text(value: str | None) -> str | None:
+    """Replace the bytes of an argument that are no UTF-8: no database and no JSON takes them."""
+    return _UNDECODED.sub("\ufffd", value) if value else value
+
+
+def account(value: str | None) -> str | None:
+    """Take the name of an account with or without its @."""
+    return (text(value) or "").removeprefix("@") if value else value
+
+
+Name = Annotated[str, typer.Argument(help="Name of the corpus.", callback=text)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+CorpusName = Annotated[
+    str,
+    typer.Option(
+        "--corpus", help="Corpus; default: the configured one, else the only one.", callback=text
+    ),
+]
+SearchMode = Annotated[
+    Mode | None, typer.Option("--mode", help="By words, by meaning too, or re-ordered by it.")
+]
+NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
+
+
+def settings_of(context: typer.Context) -> Settings:
+    """Read the settings and follow them in what is logged. Raises SettingsError."""
+    settings = load_settings(context.obj)
+    configure_logging(settings.logging)
+    return settings
+
+
+def with_app(
+    settings: Settings, work: Callable[[App], Awaitable[_Result]], *, set_up: bool = False
+) -> _Result:
+    """Open everything, run a command on it, and close everything."""
+
+    async def opened() -> _Result:
+        async with open_app(
+            settings, progress=Output.of_process().remark, set_up=set_up
+        ) as application:
+            return await work(application)
+
+    return run(opened())
+
+
+def confirm(question: str) -> None:
+    """Return when the person says yes. Raises UsageError, PresagioError."""
+    if not sys.stdin.isatty():
+        raise UsageError("Nothing was changed: nobody can be asked here.", fix="Pass --yes.")
+    # Not typer.confirm: it writes a blank to standard output, where results go.
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise PresagioError("Nothing was changed.")
+
+
+def now() -> datetime:
+    """Return the time, which commands hand on."""
+    return datetime.now(UTC)

@@ -1,0 +1,68 @@
+"""`presagio corpora threads` and `thread`: what belongs together, in order."""
+
+from bot.app import App
+from bot.console.output import Output
+from db.search.shown import Threads
+from engine.errors import InputError
+from engine.thread import Message, Thread
+
+
+async def list_threads(app: App, name: str, *, limit: int, json: bool, output: Output) -> None:
+    """Write one row a thread, the latest first. Raises CorpusNotFound."""
+    corpus = await app.corpora.get(name)
+    rows = [_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
+    if json:
+        for row in rows:
+            output.json(row)
+    elif rows:
+        output.table(rows)
+    else:
+        output.remark(f"Corpus {name!r} has no threads.")
+
+
+async def show_thread(
+    app: App, name: str, thread: str, *, limit: int, json: bool, output: Output
+) -> None:
+    """Write the messages of a thread, oldest first. Raises CorpusNotFound, InputError."""
+    corpus = await app.corpora.get(name)
+    # One more than is shown tells whether there are more.
+    found = await Threads(app.database).read(corpus, thread, limit=limit + 1)
+    if not found:
+        raise InputError(
+            f"Corpus {name!r} has no thread {thread!r}.",
+            fix=f"List them with: presagio corpora threads {name}",
+        )
+    for message in found[:limit]:
+        if json:
+            output.json(_fields(message))
+        else:
+            output.line(f"{message.created_at:%Y-%m-%d %H:%M}  {message.author or '-'}")
+            for line in message.text.splitlines():
+                output.line(f"    {line}".rstrip())
+    if len(found) > limit:
+        output.remark(f"These are the first {limit:,}; --limit shows more.")
+
+
+def _row(thread: Thread) -> dict[str, object]:
+    return {
+        "thread": thread.id,
+        "title": thread.title,
+        "documents": thread.documents,
+        "authors": thread.authors,
+        "oldest": thread.oldest.isoformat(),
+        "newest": thread.newest.isoformat(),
+    }
+
+
+def _fields(message: Message) -> dict[str, object]:
+    return {
+        "id": message.external_id,
+        "created_at": message.created_at.isoformat(),
+        "author": message.author,
+        "role": message.role,
+        "text": message.text,
+        "url": message.url,
+        "reply_to": message.reply_to,
+        "attribution": message.attribution,
+        "flags": list(message.flags.names),
+    }

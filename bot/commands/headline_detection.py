@@ -1,0 +1,125 @@
+"""When the bot may speak without being asked: news told apart from small talk."""
+
+import re
+
+from bot.face.request import Request, Trigger
+from engine.chat import Listening
+from engine.page.links import first_link
+from engine.posting.times import is_quiet
+from engine.types import Prophecy
+
+# Who speaks of himself, to somebody, or about now. News hardly does, outside of quotations.
+_TALK = """
+    i i'm i'd i'll i've me my mine myself we we're we'll we've us our ours you you're you'll your
+    yours u ur im hi hello hey thanks thank please pls sorry ok okay lol haha omg btw yes yeah yep
+    nope nah let's lets anyone anybody somebody someone guys everyone tomorrow yesterday tonight
+    gonna wanna gotta well wow cool congrats honestly brb mum mom luck yay oh hmm
+    yo mí conmigo vos che hola perdona disculpa dale jaja jajaja porfa porfi
+    felicitaciones chicos chicas quiero creo tengo voy estoy soy sé puedo llego espero prefiero
+    pienso podés querés sabés tenés estás querías vamos estamos tenemos podemos hacemos nosotros
+    ustedes alguien anoche ayer acá recién obvio posta avisen avisame pasame decime mandame
+    mandó pasó vieron bueno uh ah ay
+"""
+TALK = frozenset(_TALK.split())
+
+# Fits both; in a sentence that names nobody and counts nothing it is talk.
+_SOFT = """
+    here there again just new really pretty very so then wait stop been done that this it's it he
+    she they them same today don't can't won't doesn't didn't isn't later maybe sure nice great good
+    never nobody could would should does did has are is was who what where why how mind remember
+    forget know think hope idea one
+    me te nos gracias perdón mi tu tus le les muy hoy mañana eso esto esa ese así entonces
+    también siempre nunca qué quién dónde cuándo cómo ya ni era está están hay había bien mal igual
+    verdad donde
+    cuando nadie nada todo todos ir hacer tarde después pronto listo linda lindo otra vez
+    final lunes martes miércoles jueves viernes sábado domingo
+"""
+SOFT = frozenset(_SOFT.split())
+
+# "terminé", "salí", "pensaba", "tendríamos", "viste": a Spanish verb that says "I", "we" or "you".
+SPOKEN_VERB = re.compile(r"\w{2,}(?:é|í|aba|amos|emos|imos|aste|iste|ame|eme|alo|elo|ela|anos)")
+
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
+WEEKDAYS = frozenset(_WEEKDAYS.split())
+
+
+_FEWEST_WORDS, _MOST_WORDS = 4, 40
+_LONGEST = 300
+_LONG = 10  # words; people type less
+_TITLE_CASE = 0.6  # share of the longer words that begin with a capital
+_HIGHEST_JUDGMENT = 6
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_QUOTED = re.compile(r"[\"“«‘].+?[\"”»’](?!\w)|(?<!\w)'.+?'(?!\w)")
+_FACES = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf]|[:;=]-?[()DPp](?!\\w)|<3")
+_SAYS_I = re.compile(r"I(?:['’]\w+)?")
+
+
+def listens(request: Request) -> bool:
+    """Tell whether the chat wants this event answered, as far as is known before any work."""
+    chat = request.known_chat
+    if request.place.private or request.trigger in (Trigger.COMMAND, Trigger.BUTTON):
+        return True
+    if request.trigger is Trigger.ADDRESSED:
+        return chat.listening is not Listening.COMMANDS or request.called is not None
+    return chat.listening is Listening.ALL and not is_quiet(chat, request.now)
+
+
+def looks_like_headline(text: str) -> bool:
+    """Tell whether an overheard message may be news: a link, or one statement in its style.
+
+    Headlines are one line that begins with a capital, name somebody or count something, and
+    seldom say "I" or "you". Made for English and Spanish.
+    """
+    text = text.strip()
+    if first_link(text):
+        return True
+    if len(text) > _LONGEST:
+        return False
+    words = _WORD.findall(text)
+    if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
+        return False
+    if "\n" in text or words[0][0].islower() or text.endswith("!") or _FACES.search(text):
+        return False
+    return _in_title_case(words) or _tells_news(text)
+
+
+def _in_title_case(words: list[str]) -> bool:
+    """Tell whether the words are capitalised as only English headlines are."""
+    longer = [word for word in words[1:] if len(word) > 3]
+    capitals = sum(word[0].isupper() or word[0].isdigit() for word in longer)
+    return len(longer) >= 2 and capitals >= _TITLE_CASE * len(longer)
+
+
+def _tells_news(text: str) -> bool:
+    """Judge a sentence in ordinary case by what it says outside of quotations."""
+    if text.endswith("?") and "¿" not in text:
+        return False
+    first, *others = _WORD.findall(_QUOTED.sub(" ", text)) or [""]
+    plain = [word for word in others if _is_plain(word)]
+    said = {word.lower().replace("’", "'") for word in (first, *plain)}
+    if said & TALK:
+        return False
+    named = len(plain) < len(others)
+    if named or len(others) >= _LONG:
+        return True
+    return not said & SOFT and not any(map(SPOKEN_VERB.fullmatch, said))
+
+
+def _is_plain(word: str) -> bool:
+    """Tell whether a word is neither a name nor a number."""
+    return word[0].islower() or _SAYS_I.fullmatch(word) is not None or word.lower() in WEEKDAYS
+
+
+def worth_saying(prophecy: Prophecy, threshold: int, unjudged_coverage: float) -> bool:
+    """Tell whether the best hit is good enough to be said unasked.
+
+    `threshold` is a judgment, 0..6; without one, the share of the headline that is covered
+    has to reach `unjudged_coverage`.
+    """
+    if not prophecy.hits:
+        return False
+    judgment = prophecy.hits[0].parts.get("judgment")
+    if judgment is None:
+        return (prophecy.hits[0].parts.get("lexical") or 0.0) >= unjudged_coverage
+    return round(judgment * _HIGHEST_JUDGMENT) >= threshold

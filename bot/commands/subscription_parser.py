@@ -1,0 +1,226 @@
+"""What a chat wants to be told, read from what a person typed, and written so that it can be."""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import time
+from typing import TypeAlias
+
+from bot.i18n.words import Words, marked
+from bot.replies.limits import cut
+from engine.errors import UsageError
+from engine.posting.types import EVERY_DAY, Mode, Subscription
+from engine.prophecy.score import HIGHEST_JUDGMENT
+
+MOST_BEST = 10
+ANY = "any"  # clears a filter
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+# As they begin in Spanish; none of them begins another day in English.
+_DAYS_BY_NAME = {name: day for day, name in enumerate(DAYS)} | {
+    name: day for day, name in enumerate(("lun", "mar", "mie", "jue", "vie", "sab", "dom"))
+}
+_ACCENTS = str.maketrans("áéíóú", "aeiou")
+_TOKEN = re.compile(r'"(?P<quoted>[^"]*)"|(?P<comma>,)|(?P<bare>[^\s,"]+)')
+_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
+_LANGUAGE = re.compile(r"[a-z]{2}")
+_MOST_WORDS, _LONGEST_WORD, _LONGEST_ECHO = 20, 50, 40
+
+_Token: TypeAlias = tuple[str, bool]  # what was written, and whether in quotes
+
+
+def read_wish(
+    text: str, before: Subscription | None, start: Subscription, words: Words
+) -> Subscription:
+    """Return what the chat wants now; what `text` says nothing of stays as it was.
+
+    `before` is what it wanted, `start` what it begins with; the thread of `start` is the one that
+    "here" means. Words of several parts are joined by blanks, words are parted by commas, and what
+    stands in quotes is never taken for an option. Raises UsageError.
+    """
+    subscribed = before is not None and before.mode is not Mode.OFF
+    wish = before if before is not None else replace(start, thread=None)
+    wish = wish if subscribed else replace(wish, mode=Mode.DAILY)
+    return _Reader(text, start.thread, words).read(wish)
+
+
+def written(wish: Subscription) -> str:
+    """Return what would be typed for it; what every chat has without asking is left out."""
+    plain = Subscription(chat=wish.chat)
+    parts = [f"daily {wish.at:%H:%M}" if wish.mode is Mode.DAILY else wish.mode.value]
+    if wish.weekdays != EVERY_DAY:
+        parts.append(f"weekdays {','.join(DAYS[day] for day in wish.weekdays)}")
+    parts += [f"best {wish.best}", f"threshold {wish.threshold}"]
+    lists = {
+        "must": wish.must,
+        "not": wish.must_not,
+        "languages": wish.languages,
+        "categories": wish.categories,
+    }
+    parts += [f"{name} {_listed(values)}" for name, values in lists.items() if values]
+    if wish.unjudged:
+        parts.append("unjudged on")
+    if wish.unjudged_coverage != plain.unjudged_coverage:
+        parts.append(f"coverage {wish.unjudged_coverage:.0%}")
+    if wish.say_nothing_found:
+        parts.append("nothing on")
+    return " ".join(parts)
+
+
+class _Reader:
+    """Reads one option after the other; each takes what it needs from the tokens."""
+
+    def __init__(self, text: str, here: str | None, words: Words) -> None:
+        self._tokens: deque[_Token] = deque(
+            (found[0], False) if found["quoted"] is None else (found["quoted"], True)
+            for found in _TOKEN.finditer(text)
+        )
+        self._here = here
+        self._words = words
+        self._options: Mapping[str, Callable[[Subscription], Subscription]] = {
+            "daily": self._daily,
+            "instant": lambda wish: replace(wish, mode=Mode.INSTANT),
+            "off": lambda wish: replace(wish, mode=Mode.OFF),
+            "weekdays": self._weekdays,
+            "best": lambda wish: replace(wish, best=self._number("best", 1, MOST_BEST)),
+            "threshold": lambda wish: replace(
+                wish, threshold=self._number("threshold", 0, HIGHEST_JUDGMENT)
+            ),
+            "coverage": lambda wish: replace(
+                wish, unjudged_coverage=self._number("coverage", 0, 100) / 100
+            ),
+            "must": lambda wish: replace(wish, must=self._list("must")),
+            "not": lambda wish: replace(wish, must_not=self._list("not")),
+            "languages": lambda wish: replace(wish, languages=self._languages()),
+            "categories": lambda wish: replace(wish, categories=self._list("categories")),
+            "unjudged": lambda wish: replace(wish, unjudged=self._switch("unjudged")),
+            "nothing": lambda wish: replace(wish, say_nothing_found=self._switch("nothing")),
+            "here": lambda wish: replace(wish, thread=self._here),
+            "chat": lambda wish: replace(wish, thread=None),
+        }
+
+    def read(self, wish: Subscription) -> Subscription:
+        while self._tokens:
+            token, quoted = self._tokens[0]
+            if not quoted and _TIME.fullmatch(token):  # "9:00" alone says daily too
+                wish = self._daily(wish)
+                continue
+            self._tokens.popleft()
+            option = None if quoted else self._options.get(token.lower())
+            if option is None:
+                raise self._wrong(
+                    marked("I do not understand {value}. There are: {known}."),
+                    value=_echo(token),
+                    known=", ".join(self._options),
+                )
+            wish = option(wish)
+        return wish
+
+    def _daily(self, wish: Subscription) -> Subscription:
+        wish = replace(wish, mode=Mode.DAILY)
+        if not self._tokens or self._is_option():
+            return wish
+        value = self._value("daily")
+        if not (found := _TIME.fullmatch(value)):
+            raise self._wrong(
+                marked("{value} is no time of the day. An example: daily 8:30."), value=_echo(value)
+            )
+        return replace(wish, at=time(int(found[1]), int(found[2])))
+
+    def _weekdays(self, wish: Subscription) -> Subscription:
+        days: set[int] = set()
+        for part in self._list("weekdays") or DAYS:
+            first, _, last = part.partition("-")
+            begin, end = self._day(first, part), self._day(last or first, part)
+            span = (end - begin) % len(DAYS)
+            days |= {(begin + number) % len(DAYS) for number in range(span + 1)}
+        return replace(wish, weekdays=tuple(sorted(days)))
+
+    def _day(self, name: str, part: str) -> int:
+        day = _DAYS_BY_NAME.get(name.strip().lower().translate(_ACCENTS)[:3])
+        if day is None:
+            raise self._wrong(
+                marked("{value} is no weekday. An example: weekdays mon-fri."), value=_echo(part)
+            )
+        return day
+
+    def _languages(self) -> tuple[str, ...]:
+        codes = tuple(code.lower() for code in self._list("languages"))
+        for code in codes:
+            if not _LANGUAGE.fullmatch(code):
+                raise self._wrong(
+                    marked("{value} is no language code. An example: languages en, es."),
+                    value=_echo(code),
+                )
+        return codes
+
+    def _number(self, name: str, lowest: int, highest: int) -> int:
+        value = self._value(name).removesuffix("%")
+        if not (value.isascii() and value.isdigit()) or not lowest <= int(value[:9]) <= highest:
+            raise self._wrong(
+                marked("{name} takes a number from {lowest} to {highest}."),
+                name=name,
+                lowest=lowest,
+                highest=highest,
+            )
+        return int(value)
+
+    def _switch(self, name: str) -> bool:
+        value = self._value(name).lower()
+        if value not in ("on", "off"):
+            raise self._wrong(marked("{name} takes on or off."), name=name)
+        return value == "on"
+
+    def _value(self, name: str) -> str:
+        if not self._tokens:
+            raise self._missing(name)
+        return self._tokens.popleft()[0]
+
+    def _list(self, name: str) -> tuple[str, ...]:
+        """Take what is listed up to the next option; "any" lists nothing."""
+        taken: list[_Token] = []
+        while self._tokens and not self._is_option():
+            taken.append(self._tokens.popleft())
+        if [(token.lower(), quoted) for token, quoted in taken] == [(ANY, False)]:
+            return ()
+        listed = _parted(taken)
+        if not listed:
+            raise self._missing(name)
+        if len(listed) > _MOST_WORDS or any(len(one) > _LONGEST_WORD for one in listed):
+            raise self._wrong(
+                marked("{name} takes at most {most} words of {longest} letters."),
+                name=name,
+                most=_MOST_WORDS,
+                longest=_LONGEST_WORD,
+            )
+        return listed
+
+    def _is_option(self) -> bool:
+        token, quoted = self._tokens[0]
+        return not quoted and token.lower() in self._options
+
+    def _missing(self, name: str) -> UsageError:
+        return self._wrong(marked("What is {name} to be? {any} takes it away."), name=name, any=ANY)
+
+    def _wrong(self, message: str, **values: object) -> UsageError:
+        return UsageError(self._words.say(message, **values))
+
+
+def _parted(tokens: Iterable[_Token]) -> tuple[str, ...]:
+    """Return what stands between commas, each once."""
+    found: list[list[str]] = [[]]
+    for part, quoted in tokens:
+        if part == "," and not quoted:
+            found.append([])
+        else:
+            found[-1].append(part)
+    joined = (" ".join(" ".join(parts).split()) for parts in found)
+    return tuple(dict.fromkeys(filter(None, joined)))
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(f'"{value}"' for value in values)
+
+
+def _echo(text: str) -> str:
+    return cut(text, _LONGEST_ECHO) or "-"

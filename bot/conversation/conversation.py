@@ -1,0 +1,202 @@
+"""One event, from the gates to the delivered reply, the same on every platform."""
+
+import asyncio
+import logging
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from weakref import WeakValueDictionary
+
+from bot.commands.registry import Registry, Services
+from bot.conversation.backpressure import Crowd, Room
+from bot.conversation.gates import Gates, Stop, not_meant
+from bot.face.face import ChatGone, DeliveryError, Face
+from bot.face.reply import Reply, aside
+from bot.face.request import Request, Trigger
+from bot.i18n.engine_sentences import error_in
+from bot.i18n.words import words_for
+from bot.incident import reason
+from bot.query_log import asked_by
+from db.chat.chats import Chats
+from db.chat.events import Turns
+from engine.budget import Source
+from engine.errors import PresagioError, StorageError
+from engine.search_log import Asker, Origin
+
+logger = logging.getLogger("presagio.conversation")
+
+_REMEMBERED = 1000  # events
+
+
+class Conversation:
+    """Answers events one after the other in each chat, and many chats at once.
+
+    `most` events may be under way or waiting, `most_in_chat` of them in one chat. As many again
+    are taken and end there, what comes beyond that is not even taken; people are told that the bot
+    is busy, each once a minute. `trusted` are the services of chats ("platform:id") that may do
+    more than all others. Models are asked for `source`.
+    """
+
+    def __init__(
+        self,
+        *,
+        gates: Gates,
+        turns: Turns,
+        chats: Chats,
+        commands: Registry,
+        services: Services,
+        trusted: Mapping[str, Services] | None = None,
+        most: int = 500,
+        most_in_chat: int = 50,
+        source: Source = Source.CHATS,
+    ) -> None:
+        self._gates = gates
+        self._turns = turns
+        self._chats = chats
+        self._commands = commands
+        self._services = services
+        self._trusted = trusted or {}
+        self._crowd = Crowd(most=most, most_in_chat=most_in_chat)
+        self._source = source
+        self._expected = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._apologised: OrderedDict[tuple[str, str], None] = OrderedDict()
+
+    async def answer(self, request: Request, face: Face) -> None:
+        """Answer an event, or keep silent. Raises nothing but CancelledError."""
+        request = request.cleaned()
+        if why := not_meant(request):
+            logger.debug("%s %s: %s", *request.event, why)
+            return
+        with self.expecting():
+            await self._with_room(request, face)
+
+    @contextmanager
+    def expecting(self) -> Iterator[None]:
+        """Let `drain` wait for an event that is still being read, until the block ends."""
+        self._expected += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._expected -= 1
+            if not self._expected:
+                self._idle.set()
+
+    async def drain(self, seconds: float) -> bool:
+        """Wait until nothing is expected or under way; False when it still is after `seconds`."""
+        try:
+            await asyncio.wait_for(self._idle.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _with_room(self, request: Request, face: Face) -> None:
+        chat = _chat_name(request)
+        room = self._crowd.room(chat)
+        if room is Room.FULL:
+            logger.warning("%s %s: left alone, there is too much to do", *request.event)
+            if reply := self._gates.turned_away(request):
+                await self._deliver(request, reply, face)
+            return
+        with self._crowd.joined(chat):
+            if room is Room.CROWDED:
+                await self._turn(request, face, crowded=True)
+                return
+            async with self._order.setdefault(chat, asyncio.Lock()):
+                await self._turn(request, face, crowded=False)
+
+    async def _turn(self, request: Request, face: Face, *, crowded: bool) -> None:
+        if request.event in self._apologised:
+            return
+        try:
+            admitted = await self._gates.admit(request, crowded=crowded)
+            if not isinstance(admitted, Stop):
+                async with self._turns.held(*request.event):
+                    reply = await self._reply(admitted, face)
+                await self._settle(admitted, reply, face)
+                return
+            logger.debug("%s %s: %s", *request.event, admitted.why)
+            if admitted.taken:
+                await self._settle(request, admitted.reply, face)
+        except Exception as error:
+            await self._apologise(request, face, error)
+
+    async def _reply(self, request: Request, face: Face) -> Reply | None:
+        """Return the answer. None is silence, the normal answer to what was only overheard."""
+        asked = request.trigger is not Trigger.OVERHEARD
+        if asked:
+            await face.show_busy(request)
+        try:
+            services = self._trusted.get(_chat_name(request), self._services)
+            task = ":".join(request.event)
+            with asked_by(Asker(origin=Origin.CHAT, task=task, source=self._source)):
+                return await self._commands.answer(request, services)
+        except StorageError:
+            raise
+        except PresagioError as error:
+            return aside(request, error_in(request.words, error)) if asked else None
+        except Exception as error:
+            apology = _apology(request, error)
+            return apology if asked else None
+
+    async def _settle(self, request: Request, reply: Reply | None, face: Face) -> None:
+        """Deliver at most once: the event is marked before anything is sent."""
+        if reply is not None:
+            if not await self._turns.answering(*request.event):
+                return
+            await self._deliver(request, reply, face)
+        try:
+            await self._turns.done(*request.event)
+        except StorageError as error:
+            logger.warning("%s %s was not settled: %s", *request.event, reason(error))
+
+    async def _deliver(self, request: Request, reply: Reply, face: Face) -> None:
+        """Send the reply; whatever comes of it, it is not sent again."""
+        try:
+            await face.deliver(request, reply)
+        except ChatGone as error:
+            logger.info("%s %s: the chat is gone: %s", *request.event, error)
+            await self._deactivate(request)
+        except DeliveryError as error:
+            logger.warning("%s %s was not delivered: %s", *request.event, error)
+        except Exception as error:
+            logger.error("%s %s was not delivered: %s", *request.event, reason(error))  # noqa: TRY400 - a traceback may quote a message
+
+    async def _deactivate(self, request: Request) -> None:
+        try:
+            place = request.place
+            await self._chats.set_active(place.platform, place.chat_id, active=False)
+        except StorageError as error:
+            logger.warning("%s %s stays active: %s", *request.event, reason(error))
+
+    async def _apologise(self, request: Request, face: Face, error: Exception) -> None:
+        """Tell those who asked, once, though the database may know nothing of it."""
+        self._apologised[request.event] = None
+        if len(self._apologised) > _REMEMBERED:
+            self._apologised.popitem(last=False)
+        request = replace(request, words=words_for(request.person.language))
+        apology = _apology(request, error)
+        if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
+            await self._deliver(request, apology, face)
+
+
+def _chat_name(request: Request) -> str:
+    return f"{request.place.platform}:{request.place.chat_id}"
+
+
+def _apology(request: Request, error: Exception) -> Reply:
+    """Log an error under a number, and return what is said about it."""
+    incident = secrets.token_hex(4)
+    logger.error("incident %s: %s %s: %s", incident, *request.event, reason(error))
+    words = request.words
+    if isinstance(error, StorageError):
+        said = words.say("Sorry, my database does not answer. Try again in a few minutes.")
+    else:
+        said = words.say("Sorry, something went wrong.")
+    number = words.say("Its number in the log is {incident}.", incident=incident)
+    return aside(request, f"{said} {number}")

@@ -1,0 +1,190 @@
+"""Ordered checks before any work. The first that stops a request ends it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
+from time import monotonic
+
+from bot.commands.headline_detection import listens, looks_like_headline
+from bot.conversation.backpressure import Notices
+from bot.face.reply import Reply, aside
+from bot.face.request import Place, Request, Trigger
+from bot.i18n.words import words_for
+from bot.pace import RateLimit
+from db.chat.chats import Chats
+from db.chat.events import Turns
+from db.chat.quotas import Quotas
+from engine.chat import Chat
+from engine.text.zones import zone_named
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The request ends here, mostly in silence. `why` goes to the log."""
+
+    why: str
+    reply: Reply | None = None
+    taken: bool = False  # this process holds the event and has to settle it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Who may ask, and how often a day; -1 = without limit.
+
+    Chats are named "platform:id". An empty `allow` lets everybody in. Buttons that cost little are
+    free at a human pace. What the bot overheard counts for the chat alone.
+    """
+
+    allow: Sequence[str] = ()
+    block: Sequence[str] = ()
+    user_daily: int = 100
+    chat_daily: int = 500
+    buttons_per_minute: int = 60  # of one person
+
+
+class Gates:
+    """Duplicate, allowed chat, pace, listening, quota, busy: in this order, behind `not_meant`.
+
+    `counts` tells whether a request is of those that quotas limit; `clock` returns monotonic
+    seconds.
+    """
+
+    def __init__(
+        self,
+        *,
+        turns: Turns,
+        chats: Chats,
+        quotas: Quotas,
+        limits: Limits,
+        counts: Callable[[Request], bool],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._turns = turns
+        self._chats = chats
+        self._quotas = quotas
+        self._limits = limits
+        self._counts = counts
+        self._notices = Notices()
+        self._clock = clock
+        self._presses = RateLimit(limits.buttons_per_minute)
+
+    async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
+        """Return the request with its chat and language, or why it ends.
+
+        `crowded` says that too many others are being answered. Raises StorageError.
+        """
+        if not await self._turns.take(*request.event, now=request.now):
+            return Stop("duplicate")
+        async with self._turns.held(*request.event):
+            return await self._examined(request, crowded=crowded)
+
+    def allows(self, request: Request) -> bool:
+        """Tell whether the lists let in the chat, or where there is none, the person."""
+        place = request.place
+        name = f"{place.platform}:{place.chat_id}" if place.kept else request.who
+        if name in self._limits.block:
+            return False
+        return not self._limits.allow or name in self._limits.allow
+
+    def turned_away(self, request: Request) -> Reply | None:
+        """Return what is said, without a look at the database, when there is no room at all."""
+        if not self.allows(request):
+            return None
+        return self._busy(replace(request, words=words_for(request.person.language)))
+
+    async def _examined(self, request: Request, *, crowded: bool) -> Request | Stop:
+        if not self.allows(request):
+            return Stop("chat not allowed", taken=True)
+        if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
+            return Stop("too many buttons", self._slower(request), taken=True)
+        admitted = await self._with_chat(request)
+        if not listens(admitted):
+            return Stop("not listening", taken=True)
+        if await self._over_quota(admitted):
+            return Stop("over quota", _aloud(admitted, _enough(admitted)), taken=True)
+        if crowded:
+            return Stop("busy", self._busy(admitted), taken=True)
+        return admitted
+
+    def _busy(self, request: Request) -> Reply | None:
+        """Ask for patience, each person once a minute in a chat: others may not see it."""
+        if request.trigger is Trigger.OVERHEARD or not self._due(request):
+            return None
+        text = request.words.say("I have too much to do just now. Try again in a minute.")
+        return aside(request, text)
+
+    def _slower(self, request: Request) -> Reply | None:
+        """Say, as seldom, that buttons are pressed too fast."""
+        words = words_for(request.person.language)
+        text = words.say("That is too fast for me. Try again in a minute.")
+        return aside(replace(request, words=words), text) if self._due(request) else None
+
+    def _due(self, request: Request) -> bool:
+        whom = (request.place.platform, request.place.chat_id, request.person.id)
+        return self._notices.due(whom, request.now)
+
+    async def _with_chat(self, request: Request) -> Request:
+        chat = await self._met(request) if request.place.kept else _passing(request.place)
+        words = words_for(chat.language or request.person.language)
+        return replace(request, chat=chat, words=words)
+
+    async def _met(self, request: Request) -> Chat:
+        place, zone = request.place, zone_named(request.person.time_zone)
+        return await self._chats.meet(
+            place.platform,
+            place.chat_id,
+            private=place.private,
+            title=place.title,
+            time_zone=zone.key if zone else "UTC",
+        )
+
+    async def _over_quota(self, request: Request) -> bool:
+        """Count the request, if it is to be counted; True when it is one too many."""
+        if not self._counts(request):
+            return False
+        scopes = []
+        if request.place.kept:
+            scopes.append((f"chat:{request.known_chat.id}", self._limits.chat_daily))
+        if request.trigger is not Trigger.OVERHEARD:
+            scopes.append((f"user:{request.payer}", self._limits.user_daily))
+        for scope, limit in scopes:
+            if limit >= 0 and await self._quotas.use(scope, now=request.now) > limit:
+                return True
+        return False
+
+
+def not_meant(request: Request) -> str | None:
+    """Say why an event is not meant to be answered at all: own, bot, empty, small talk; or None."""
+    if request.person.myself:
+        return "own message"
+    if request.person.bot:
+        return "other bot"
+    if request.edited or not request.text:
+        return "edited or empty"
+    overheard = request.trigger is Trigger.OVERHEARD
+    if overheard and (request.called or not looks_like_headline(request.text)):
+        return "overheard, no headline"
+    return None
+
+
+def _passing(place: Place) -> Chat:
+    """Return a chat as good as new for a place without one; no row has its id."""
+    return Chat(id=0, platform=place.platform, external_id=place.chat_id, private=place.private)
+
+
+def _aloud(request: Request, reply: Reply) -> Reply | None:
+    """Nobody asked for anything when the bot only overheard."""
+    return None if request.trigger is Trigger.OVERHEARD else reply
+
+
+def _enough(request: Request) -> Reply:
+    today = request.now.astimezone(UTC).date()
+    tomorrow = datetime.combine(today + timedelta(days=1), time(), tzinfo=UTC)
+    # Rounded up: whoever waits as long as told is answered.
+    left = -(-int((tomorrow - request.now).total_seconds()) // 60)
+    text = request.words.say(
+        "That was enough for today. I answer again in {hours} h {minutes} min (00:00 UTC).",
+        hours=left // 60,
+        minutes=left % 60,
+    )
+    return aside(request, text)

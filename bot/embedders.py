@@ -1,0 +1,128 @@
+"""Which model makes vectors, from the settings: composed here, loaded when it is first needed."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from bot.query_log import source
+from bot.settings import Settings
+from bot.settings.budgets import embedding_budget
+from db.model.judgments import Ledger
+from db.pool import Database
+from db.search.vocabulary import Vocabulary
+from engine.embed.null import NullEmbedder
+from engine.embed.withheld import WithheldEmbedder
+from engine.errors import CorpusWithheld, SettingsError
+from engine.llm.consent import Consent
+from engine.ports import Embedder
+from engine.types import Corpus, Mode
+from engine.vectors import Prefixes
+
+if TYPE_CHECKING:
+    from engine.embed.remote import RemoteEmbedder
+
+Embedders = Callable[[Corpus], Embedder]
+
+
+def mode_of(name: str | None) -> Mode | None:
+    """Translate a mode as settings and options write it; auto is None."""
+    return None if name in {None, "auto"} else Mode(name)
+
+
+def open_embedders(
+    settings: Settings, database: Database, stack: AsyncExitStack
+) -> Embedders | None:
+    """Return who embeds for a corpus, or None when nobody does. `stack` closes what it opens.
+
+    Raises SettingsError.
+    """
+    chosen = settings.embeddings
+    if chosen.backend == "tfidf":
+        from engine.embed.tfidf import TfidfEmbedder  # noqa: PLC0415
+
+        vocabulary = Vocabulary(database)
+        return lambda corpus: TfidfEmbedder(vocabulary, corpus)
+    if chosen.backend == "remote":
+        return _Remote(settings, database, stack)
+    if chosen.backend == "null":
+        return None
+    # What follows imports no model: that waits for the first text.
+    from engine.embed.local import LocalEmbedder, available  # noqa: PLC0415
+
+    if chosen.backend == "auto" and not available(chosen.model):
+        return None
+    local = LocalEmbedder(chosen.model, _prefixes(settings))
+    return lambda _: local
+
+
+def no_embedder(_: Corpus) -> Embedder:
+    """Return the one that makes no vectors."""
+    return NullEmbedder()
+
+
+def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
+    """Return the client of the endpoint, to be closed. Raises SettingsError."""
+    # Imported here: it brings the HTTP client.
+    from engine.embed.remote import RemoteEmbedder, RemoteSettings  # noqa: PLC0415
+
+    chosen, key = settings.embeddings, settings.secrets.embeddings_api_key
+    return RemoteEmbedder(
+        RemoteSettings(
+            model=_named(settings),
+            base_url=chosen.base_url,
+            api_key=key.get_secret_value() if key else None,
+            dimensions=chosen.dimensions or None,
+            prefixes=_prefixes(settings),
+            batch=chosen.batch,
+            timeout=chosen.timeout,
+            retries=chosen.retries,
+            usd_per_million_tokens=chosen.usd_per_million_tokens,
+        ),
+        ledger=Ledger(database),
+        clock=lambda: datetime.now(UTC),
+        budget=embedding_budget(settings),
+        source=source,
+    )
+
+
+class _Remote:
+    """Opens the client of an endpoint for the first who asks: searches by words need none.
+
+    Whose corpus the endpoint may not read gets an embedder that sends nothing.
+    """
+
+    def __init__(self, settings: Settings, database: Database, stack: AsyncExitStack) -> None:
+        _named(settings)
+        self._settings = settings
+        self._consent = Consent(
+            base_url=settings.embeddings.base_url,
+            setting="[embeddings] private_corpora",
+            private_corpora=frozenset(settings.embeddings.private_corpora),
+        )
+        self._database = database
+        self._stack = stack
+        self._opened: RemoteEmbedder | None = None
+
+    def __call__(self, corpus: Corpus) -> Embedder:
+        if self._opened is None:
+            self._opened = remote_embedder(self._settings, self._database)
+            self._stack.push_async_callback(self._opened.aclose)
+        try:
+            self._consent.require([corpus])
+        except CorpusWithheld as refusal:
+            return WithheldEmbedder(self._opened.name, refusal)
+        return self._opened
+
+
+def _named(settings: Settings) -> str:
+    if not settings.embeddings.model:
+        raise SettingsError(
+            "[embeddings] model is empty.", fix="Name the model that the endpoint should use."
+        )
+    return settings.embeddings.model
+
+
+def _prefixes(settings: Settings) -> Prefixes:
+    chosen = settings.embeddings
+    return Prefixes(query=chosen.query_prefix, document=chosen.document_prefix)

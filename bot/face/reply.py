@@ -1,0 +1,119 @@
+"""What a handler answers with. Faces render it; nothing here knows a platform."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+
+from bot.face.request import Request, Trigger
+from bot.i18n.words import Words, marked
+
+_MARKS = {
+    "repost": marked("repost"),
+    "quote": marked("quote"),
+    "truncated": marked("cut"),
+    "deleted": marked("deleted"),
+}
+_SEPARATOR = ":"
+_LONGEST_ACTION = 64  # bytes
+_LARGEST_ID = 2**63 - 1
+
+MOST_HITS = 15  # one message of any platform has room for so many
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """What pressing a button asks for. Written in at most 64 bytes, as platforms demand."""
+
+    name: str
+    answer_id: int | None = None
+    value: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.fits(str(self)):
+            raise ValueError(f"an action of more than {_LONGEST_ACTION} bytes")
+
+    @staticmethod
+    def fits(written: str) -> bool:
+        """Tell whether an action written like this is short enough."""
+        return len(written.encode("utf-8", "replace")) <= _LONGEST_ACTION
+
+    def __str__(self) -> str:
+        return _SEPARATOR.join((self.name, str(self.answer_id or ""), self.value))
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read what `str` wrote; None for anything else that a platform may send."""
+        name, *rest = text.split(_SEPARATOR, 2)
+        if len(rest) != 2 or not name.isidentifier() or not cls.fits(text):
+            return None
+        answer_id, value = rest
+        if not answer_id:
+            return cls(name=name, value=value)
+        # Only what `str` writes: no other digits, no leading zeros, nothing beyond the column.
+        if not (answer_id.isascii() and answer_id.isdigit()) or answer_id[0] == "0":
+            return None
+        if int(answer_id) > _LARGEST_ID:
+            return None
+        return cls(name=name, answer_id=int(answer_id), value=value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Button:
+    """A label and what it asks for."""
+
+    label: str
+    action: Action
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitView:
+    """One found text as a person sees it."""
+
+    rank: int
+    text: str  # as written
+    author: str | None
+    date: datetime
+    date_text: str  # "March 14, 2012", in the reader's language
+    age: str  # "9 years before", in the reader's language
+    url: str | None
+    score: float  # 0..1
+    flags: tuple[str, ...]  # names of engine.types.Flag
+    judged: bool  # by the language model
+
+    def marks(self, words: Words) -> tuple[str, ...]:
+        """What a reader must be told beside the text."""
+        marks = tuple(words.say(_MARKS[flag]) for flag in self.flags if flag in _MARKS)
+        return marks if self.judged else (words.say("not judged"), *marks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemView:
+    """One story of a post and the text that foretold it."""
+
+    headline: str
+    link: str | None  # of the story; http(s)
+    hit: HitView  # its rank is the number of the item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One answer: a headline and its hits, or text, or both, in the language of `words`."""
+
+    words: Words
+    headline: str | None = None
+    text: str | None = None
+    hits: tuple[HitView, ...] = ()
+    items: tuple[ItemView, ...] = ()  # of a post, each with its own headline
+    notice: str | None = None  # what the reader should know about how this was found
+    buttons: tuple[tuple[Button, ...], ...] = ()  # rows
+    picture: bytes | None = None  # PNG; the rest is its caption
+    ephemeral: bool = False  # meant for the asker alone, where a platform can do that
+    replaces: bool = False  # answers a button by changing the message that carries it
+    toast: str | None = None  # answers a button with a word that passes; nothing is sent
+
+
+def aside(request: Request, text: str) -> Reply:
+    """Return a short word for the asker alone: one that passes on a button, else a message."""
+    if request.trigger is Trigger.BUTTON:
+        return Reply(words=request.words, toast=text, ephemeral=True)
+    return Reply(words=request.words, text=text, ephemeral=True)

@@ -1,0 +1,1 @@
+"""The bot's words in a reader's language."""

@@ -1,0 +1,229 @@
+"""Everything that the jobs need, wired: `presagio serve` runs them again and again, a cron job may
+run each once."""
+
+import logging
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from bot.app import App
+from bot.engine_settings import has_model, llm_settings
+from bot.face.face import Poster
+from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
+from bot.jobs.digest import Deciding, digest
+from bot.jobs.job import Job
+from bot.jobs.news import News
+from bot.jobs.poll import Polling, poll
+from bot.jobs.search import Searching, search
+from bot.query_log import asked_by
+from bot.settings import Settings
+from bot.settings.budgets import budget_of
+from db.chat.answers import Answers
+from db.chat.chats import Chats
+from db.corpus.documents import Retention
+from db.model.judgments import Ledger
+from db.posting.deciding import Digests
+from db.posting.feeds import Feeds
+from db.posting.finds import Finds, Stories
+from db.posting.job_outcomes import JobOutcomes
+from db.posting.outbox import Outbox
+from db.posting.subscriptions import Subscriptions
+from engine.budget import Source, require_budget
+from engine.chat import Chat
+from engine.errors import BudgetExhausted, CorpusNotFound
+from engine.feeds.parsing import FeedParser
+from engine.feeds.types import ConfiguredFeed, PollSettings
+from engine.fetch.client import Fetcher, FetchLimits
+from engine.search_log import Asker, Origin
+from engine.types import Corpus
+
+logger = logging.getLogger("presagio.jobs")
+
+# Stories are told for two days; what is older is kept to see that it was told.
+_STORIES_KEPT = timedelta(days=60)
+_FINDS_KEPT = timedelta(days=30)
+_HEADLINES_KEPT = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Works:
+    """One method a job. Each may be cancelled at any moment and run again; each raises
+    StorageError."""
+
+    polling: Polling
+    searching: Searching
+    deciding: Deciding
+    delivering: Delivering
+    outcomes: JobOutcomes
+    stories: Stories
+    configured: Sequence[ConfiguredFeed]
+    news_kept: timedelta
+    now: Callable[[], datetime]
+    clock_rate: float = 1.0  # seconds that `now` counts in one
+
+    async def poll(self) -> int:
+        """Poll the feeds that are due, those of the settings among them; return how many."""
+        await self.polling.feeds.configured(self.configured, now=self.now())
+        return await poll(self.polling, clock=self.now)
+
+    async def search(self) -> int:
+        """Search new stories and judge promising ones; return how many."""
+        with asked_by(Asker(origin=Origin.CONSOLE, task="search", source=Source.POSTS)):
+            return await search(self.searching, now=self.now())
+
+    async def digest(self) -> int:
+        """Decide what is due; return how many posts are owed now."""
+        return await digest(self.deciding, now=self.now())
+
+    async def deliver(self) -> int:
+        """Send what may be sent now, one message a chat; return how many were tried."""
+        return await deliver(self.delivering, clock=self.now)
+
+    async def tidy(self) -> int:
+        """Forget what is no longer needed."""
+        now = self.now()
+        await self.polling.news.forget(before=now - self.news_kept)
+        await self.searching.finds.forget(before=now - _FINDS_KEPT)
+        await self.stories.forget(before=now - _STORIES_KEPT)
+        await self.polling.feeds.forget(before=now - _HEADLINES_KEPT)
+        await self.delivering.outbox.forget(now=now)
+        await self.outcomes.forget(now=now)
+        return 1
+
+    def jobs(self) -> tuple[Job, ...]:
+        """Return the jobs as `presagio serve` runs them."""
+        second = 1 / self.clock_rate
+        return (
+            Job(name="poll", work=self.poll, every=15 * second, timeout=600),
+            Job(name="search", work=self.search, every=15 * second, timeout=600),
+            Job(name="digest", work=self.digest, every=15 * second, timeout=120),
+            Job(
+                name="deliver",
+                work=self.deliver,
+                every=second,
+                timeout=170,
+                leader=False,
+                finishes=True,
+                counts_idle=False,
+            ),
+            Job(name="tidy", work=self.tidy, every=3600 * second, timeout=600),
+        )
+
+
+@asynccontextmanager
+async def open_works(
+    app: App,
+    fetcher: Fetcher,
+    posters: Sequence[Poster],
+    *,
+    now: Callable[[], datetime],
+    clock_rate: float = 1.0,
+) -> AsyncIterator[Works]:
+    """Lend the works; the processes that read feeds end with the block.
+
+    A rehearsal whose `now` counts more than one second in a second says so by `clock_rate`.
+    """
+    async with AsyncExitStack() as stack:
+        parser = await stack.enter_async_context(FeedParser())
+        database, settings = app.database, app.settings
+        outbox, finds = Outbox(database), Finds(database)
+        stories, subscriptions = Stories(database), Subscriptions(database)
+        posting = settings.posting
+
+        async def corpus(name: str | None) -> Corpus:
+            return await (app.corpus(name) if name else app.public.corpus(""))
+
+        yield Works(
+            polling=_polling(app, fetcher, parser),
+            searching=Searching(
+                stories=stories,
+                finds=finds,
+                subscriptions=subscriptions,
+                prophet=app.prophet,
+                corpus=corpus,
+                may_ask=_MayAsk(ledger=Ledger(database), settings=settings),
+                minimum_age=timedelta(days=posting.minimum_age_days),
+                promising=posting.promising,
+            ),
+            deciding=deciding_of(app),
+            delivering=Delivering(
+                outbox=outbox,
+                answers=Answers(database),
+                chats=Chats(database),
+                posters={poster.platform: poster for poster in posters},
+                seconds=DELIVERY_SECONDS / clock_rate,
+            ),
+            outcomes=JobOutcomes(database),
+            stories=stories,
+            configured=configured_feeds(settings),
+            news_kept=timedelta(days=settings.polling.keep_days),
+            now=now,
+            clock_rate=clock_rate,
+        )
+
+
+def deciding_of(app: App) -> Deciding:
+    """Return what deciding needs."""
+    database, posting = app.database, app.settings.posting
+
+    async def corpus_of(chat: Chat) -> str | None:
+        # A chat that is trusted may choose a private corpus, but none gets it by chance.
+        shown = app.shown_to(chat) if chat.corpus else app.public
+        try:
+            return (await shown.corpus(chat.corpus or "")).name
+        except CorpusNotFound:
+            return None
+
+    return Deciding(
+        subscriptions=Subscriptions(database),
+        finds=Finds(database),
+        digests=Digests(database),
+        outbox=Outbox(database),
+        corpus=corpus_of,
+        grace=timedelta(hours=posting.grace_hours),
+        again_after=timedelta(days=posting.repeat_after_days),
+    )
+
+
+def _polling(app: App, fetcher: Fetcher, parser: FeedParser) -> Polling:
+    chosen = app.settings.polling
+    return Polling(
+        feeds=Feeds(app.database),
+        fetcher=fetcher,
+        parser=parser,
+        news=News(app.corpora, app.documents, Retention(app.database)),
+        settings=PollSettings(
+            interval=chosen.interval_minutes * 60, tell_after=chosen.tell_failing_hours * 3600
+        ),
+        limits=FetchLimits(seconds=chosen.total_timeout, bytes=chosen.max_megabytes * 1_000_000),
+        at_once=chosen.at_once,
+        per_host=chosen.per_host,
+        jitter=random.random,
+    )
+
+
+def configured_feeds(settings: Settings) -> tuple[ConfiguredFeed, ...]:
+    """Translate [[feeds]]."""
+    return tuple(
+        ConfiguredFeed(url=feed.url, category=feed.category or None) for feed in settings.feeds
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MayAsk:
+    """Tells why the model may not be asked, or None."""
+
+    ledger: Ledger
+    settings: Settings
+
+    async def __call__(self, now: datetime) -> str | None:
+        if not has_model(llm_settings(self.settings)):
+            return "Not judged: no language model is set up."
+        try:
+            spent = await self.ledger.spent(now.astimezone(UTC).date())
+            require_budget(budget_of(self.settings), spent, Source.POSTS, now=now)
+        except BudgetExhausted as error:
+            return f"Not judged: {error}"
+        return None

@@ -1,0 +1,1 @@
+"""What people ask, answered with the right corpus and logged: finds, questions, typed searches."""

@@ -1,0 +1,98 @@
+"""The typed searches in corpora of each kind: request in, result out."""
+
+from typing import TypeVar
+
+from bot.app import DEMO_CORPUS, NEWS_CORPUS, App
+from bot.queries.find import answer
+from bot.query_log import log_of, logged
+from engine.contracts.requests import PersonalSearch, PublishedSearch, Search, SocialSearch
+from engine.contracts.results import (
+    PersonalResult,
+    PersonalSnippet,
+    PublishedResult,
+    PublishedSnippet,
+    SearchResult,
+    Snippet,
+    SocialResult,
+    SocialSnippet,
+    result_of,
+)
+from engine.errors import CorpusNotFound
+from engine.query.query import Query
+from engine.query.types import Found
+from engine.search_log import SearchJob, find_logged
+from engine.types import Corpus
+
+_S = TypeVar("_S", bound=Snippet)
+
+
+async def personal_search(app: App, search: PersonalSearch) -> PersonalResult:
+    """Search messages and notes. Raises CorpusNotFound and storage errors."""
+    return await _searched(app, search, PersonalSnippet, limit=search.limit)
+
+
+async def social_search(app: App, search: SocialSearch) -> SocialResult:
+    """Search posts. Raises CorpusNotFound and storage errors."""
+    return await _searched(app, search, SocialSnippet, limit=search.limit, comments=search.comments)
+
+
+async def published_search(app: App, search: PublishedSearch) -> PublishedResult:
+    """Search articles. Raises CorpusNotFound and storage errors."""
+    return await _searched(app, search, PublishedSnippet, limit=search.limit)
+
+
+async def _searched(
+    app: App, search: Search, snippet: type[_S], *, limit: int, comments: int = 0
+) -> SearchResult[_S]:
+    query = search.parsed()
+    found = await logged(
+        SearchJob.FIND,
+        search.query,
+        _found(app, search, query, limit=limit, comments=comments),
+        find_logged,
+        log=log_of(app.database, app.settings),
+        settings=app.settings,
+        corpus=search.corpus,
+    )
+    return result_of(search, found, snippet)
+
+
+async def _found(app: App, search: Search, query: Query, *, limit: int, comments: int) -> Found:
+    corpus = await _corpus(app, search, query)
+    return await answer(app, corpus, query, limit=limit, voice=True, comments=comments)
+
+
+async def _corpus(app: App, search: Search, query: Query) -> Corpus:
+    """Return the corpus that is named, else the configured one, else the only one of the kind.
+
+    Of several kinds that the search is for, the first counts. Raises CorpusNotFound.
+    """
+    meant = [one for one in query.filters if one.name == "in"]
+    unwanted = {one.value for one in meant if one.negated}
+    named = search.corpus or next((one.value for one in meant if not one.negated), "")
+    if named:
+        return _of_kind(await app.corpora.get(named), search)
+    usable = [
+        one
+        for one in await app.corpora.list()
+        if one.kind in search.kinds and one.name not in {NEWS_CORPUS, *unwanted}
+    ]
+    own = [one for one in usable if one.name != DEMO_CORPUS] or usable
+    configured = [one for one in own if one.name == app.settings.search.corpus]
+    if configured:
+        return configured[0]
+    if not own:
+        raise CorpusNotFound(f"There is no corpus of kind {search.kinds[0]}.")
+    first = min((one.kind for one in own), key=search.kinds.index)
+    chosen = [one for one in own if one.kind is first]
+    if len(chosen) > 1:
+        names = ", ".join(one.name for one in chosen)
+        raise CorpusNotFound(f"There are several corpora: {names}.", fix="Name one as corpus.")
+    return chosen[0]
+
+
+def _of_kind(corpus: Corpus, search: Search) -> Corpus:
+    if corpus.kind not in search.kinds:
+        wanted = " or ".join(search.kinds)
+        raise CorpusNotFound(f"Corpus {corpus.name} is of kind {corpus.kind}, not {wanted}.")
+    return corpus

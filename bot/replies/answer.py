@@ -1,0 +1,111 @@
+"""A cited answer in plain words, and as `presagio ask --json` prints it."""
+
+from collections.abc import Iterator
+from datetime import UTC
+
+from bot.face.reply import Reply
+from bot.i18n.engine_sentences import in_language
+from bot.i18n.words import Words, marked
+from bot.replies.limits import cut
+from engine.answer.citations import bare
+from engine.answer.types import CitedAnswer, Outcome, Source
+from engine.text.plain import without_links
+
+_INDENT = "   "
+_LONGEST_TEXT = 280
+_LABELS = {
+    Outcome.EXTRACTED: marked("No model wrote this; these are words of the sources:"),
+    Outcome.SILENT: marked("The sources do not say."),
+    Outcome.NOTHING: marked("Nothing found that could answer this."),
+}
+
+
+def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
+    """Return the answer with all its sources. Why it is no more than it is stands in its text."""
+    lines = [words.say(_LABELS[answer.outcome])] if answer.outcome in _LABELS else []
+    if answer.outcome is Outcome.SILENT:
+        lines += [_read(answer, words)]
+    elif answer.outcome is Outcome.EXTRACTED:
+        lines += [str(sentence) for sentence in answer.sentences]
+    elif answer.sentences:
+        lines += [answer.text]
+    if answer.notice:
+        lines += ["", in_language(answer.notice, words)]
+    for source in answer.sources:
+        lines += ["", *_source(source, answer, words)]
+    return Reply(words=words, text="\n".join(lines))
+
+
+def _read(answer: CitedAnswer, words: Words) -> str:
+    return words.count("{number} text was read.", "{number} texts were read.", answer.passages)
+
+
+def _source(source: Source, answer: CitedAnswer, words: Words) -> Iterator[str]:
+    found = source.passage.hit.candidate
+    facts = [
+        words.date(found.created_at),
+        *((f"@{found.author.removeprefix('@')}",) if found.author else ()),
+        *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
+        words.say("relevance {value}", value=f"{source.passage.hit.score:.2f}"),
+    ]
+    yield f"[{source.number}] {' · '.join(facts)}"
+    # Its own "[1]" and addresses would look like marks and sources of the answer.
+    yield _INDENT + cut(without_links(bare(found.text)), _LONGEST_TEXT)
+    if found.url:
+        yield _INDENT + found.url
+
+
+_DIGITS = 4
+_SILENCE = "The sources do not say."
+
+
+def answer_json(answer: CitedAnswer, *, elapsed_ms: float) -> dict[str, object]:
+    """Return the object.
+
+    Each sentence of `answer` ends with [n]; that the sources do not say is an answer, and null
+    means that there is no source.
+    """
+    usage = answer.usage
+    return {
+        "question": answer.question.text,
+        "earlier": list(answer.question.earlier),
+        "corpora": list(answer.corpora),
+        "outcome": answer.outcome.value,
+        "answer": _SILENCE if answer.outcome is Outcome.SILENT else answer.text or None,
+        "sentences": [
+            {"text": one.text, "sources": list(one.sources), "quoted": one.quoted}
+            for one in answer.sentences
+        ],
+        "passages": answer.passages,
+        "model": answer.model,
+        "prompt_version": answer.prompt_version,
+        "cached": answer.cached,
+        "mode": answer.mode.value,
+        "embedding_model": answer.embedding_model,
+        "elapsed_ms": round(elapsed_ms),
+        "usage": usage
+        and {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "cost_usd": usage.cost_usd,
+        },
+        "notice": answer.notice,
+        "sources": [_source_json(one) for one in answer.sources],
+    }
+
+
+def _source_json(source: Source) -> dict[str, object]:
+    hit = source.passage.hit
+    found = hit.candidate
+    return {
+        "number": source.number,
+        "corpus": source.passage.corpus,
+        "id": found.external_id,
+        "created_at": found.created_at.astimezone(UTC).isoformat(),
+        "text": found.text,
+        "url": found.url,
+        "author": found.author,
+        "relevance": round(hit.score, _DIGITS),
+        "matched": list(hit.matched),
+        "flags": list(found.flags.names),
+    }

@@ -1,0 +1,170 @@
+"""What a query found and why, as a reply in plain words."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from bot.face.reply import Reply
+from bot.i18n.engine_sentences import in_language
+from bot.i18n.words import Words
+from bot.replies.limits import cut
+from engine.contracts.receipts import HitReceipt, MatchedTerm, Receipt, StageCounts
+from engine.query.types import FindHit, Found, Match
+from engine.text.snippet import narrowed
+
+_LONGEST_EXPLAINED = 300
+_INDENT = "   "
+
+
+def find_receipt(
+    receipt: Receipt,
+    hits: Sequence[HitReceipt],
+    words: Words,
+    name: Callable[[str, Words], str],
+) -> str:
+    """Return how the answer was made and why each of `hits` is in it, as lines of text.
+
+    `name` says what a part of a score is called.
+    """
+    lines = [words.say("Query: {query}", query=_query(receipt.canonical))]
+    if receipt.expanded != receipt.canonical:
+        lines.append(words.say("Looked for: {query}", query=_query(receipt.expanded)))
+    if receipt.filters:
+        filters = _query(" ".join(receipt.filters))
+        lines.append(words.say("Filters: {filters}", filters=filters))
+    lines.append(words.say("Plan: {plan}", plan=receipt.plan))
+    lines.append(_counts(receipt.counts, receipt.corpus, words))
+    for hit in hits:
+        lines += ["", *_hit_receipt(hit, words, name)]
+    return "\n".join(lines)
+
+
+def _query(text: str) -> str:
+    return cut(text, _LONGEST_EXPLAINED) or "-"
+
+
+def _counts(counts: StageCounts, corpus: str, words: Words) -> str:
+    holding = counts.passing if counts.matching is None else counts.matching
+    return words.say(
+        "Of {all} texts in {corpus}, {matching} hold the words and {passing} of those meet the"
+        " filters; {distinct} of the best {fetched} differ, {returned} are shown.",
+        all=words.number(counts.corpus),
+        corpus=corpus,
+        matching=words.number(holding),
+        passing=words.number(counts.passing),
+        distinct=words.number(counts.distinct),
+        fetched=words.number(counts.fetched),
+        returned=words.number(counts.returned),
+    )
+
+
+def _hit_receipt(hit: HitReceipt, words: Words, name: Callable[[str, Words], str]) -> Iterator[str]:
+    parts = ", ".join(
+        f"{name(part, words)} {value:.2f}" for part, value in hit.parts.items() if value is not None
+    )
+    if hit.score is None:
+        yield f"{hit.rank}."
+    elif parts:
+        yield words.say(
+            "{rank}. score {score} from {parts}",
+            rank=hit.rank,
+            score=f"{hit.score:.2f}",
+            parts=parts,
+        )
+    else:
+        yield words.say("{rank}. score {score}", rank=hit.rank, score=f"{hit.score:.2f}")
+    yield from (_INDENT + _match(match) for match in hit.matched)
+
+
+def _match(match: MatchedTerm) -> str:
+    named = match.term if match.alias_of is None else f"{match.alias_of} → {match.term}"
+    return f"{named} ×{match.count} ({', '.join(match.fields)}): {match.score:.2f}"
+
+
+_LONGEST_QUERY = 200
+_MORE = "…"
+
+
+def find_reply(found: Found, words: Words, *, longest: int | None = None) -> Reply:
+    """Return the answer with all its hits; texts of more than `longest` characters are cut."""
+    lines = [_summary(found, words)]
+    for hit in found.hits:
+        lines += ["", *_hit(hit, words, longest)]
+    return Reply(
+        words=words,
+        text="\n".join(lines),
+        notice=" ".join(in_language(said, words) for said in found.notices) or None,
+    )
+
+
+def _summary(found: Found, words: Words) -> str:
+    query = cut(str(found.query), _LONGEST_QUERY)
+    if not found.hits:
+        return words.say("Nothing found: {query}", query=query or "-")
+    said = words.count(
+        "{number} text in {corpus}: {query}",
+        "{number} texts in {corpus}: {query}",
+        found.counts.passing,
+        corpus=found.corpus,
+        query=query,
+    )
+    if found.expanded != found.query:
+        looked_for = cut(str(found.expanded), _LONGEST_QUERY)
+        said += "\n" + words.say("Looked for: {query}", query=looked_for)
+    left = found.counts.passing - found.counts.returned
+    return said if not left else f"{said}\n{_rest(found, words)}"
+
+
+def _rest(found: Found, words: Words) -> str:
+    alike = found.counts.fetched - found.counts.distinct
+    shown = words.say("Shown: {number}.", number=words.number(found.counts.returned))
+    if not alike:
+        return shown
+    hidden = words.count(
+        "{number} near-identical one is left out.",
+        "{number} near-identical ones are left out.",
+        alike,
+    )
+    return f"{shown} {hidden}"
+
+
+def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
+    found = hit.document.candidate
+    facts = [
+        words.date(found.created_at),
+        *((f"@{found.author.removeprefix('@')}",) if found.author else ()),
+        *((hit.document.platform,) if hit.document.platform else ()),
+        *found.flags.names,
+        *(() if hit.score is None else (f"{hit.score:.2f}",)),
+    ]
+    yield f"{hit.rank}. {' · '.join(facts)}"
+    yield from (f"{_INDENT}{line}" for line in _text(hit, longest).split("\n"))
+    if found.url:
+        yield _INDENT + found.url
+    if hit.matched:
+        yield _INDENT + ", ".join(_matches(hit.matched, words))
+
+
+def _text(hit: FindHit, longest: int | None) -> str:
+    text, shown = hit.document.candidate.text, hit.excerpt
+    if shown is None:
+        return text if longest is None else cut(text, longest)
+    if longest is not None:
+        shown = narrowed(text, shown, longest - 2 * len(_MORE))
+    before, after = (_MORE if more else "" for more in (shown.before, shown.after))
+    return f"{before}{shown.text.strip()}{after}"
+
+
+def _matches(matches: Sequence[Match], words: Words) -> Iterator[str]:
+    """Yield each word or phrase once, with the alias that it is and where it stands."""
+    for (term, alias_of), parts in _by_term(matches).items():
+        named = term if alias_of is None else f"{alias_of} → {term}"
+        said = [named, f"×{min(part.count for part in parts)}"]
+        if not any("text" in part.fields for part in parts):
+            said.append(words.say("(in what it answers)"))
+        yield " ".join(said)
+
+
+def _by_term(matches: Sequence[Match]) -> dict[tuple[str, str | None], list[Match]]:
+    found: dict[tuple[str, str | None], list[Match]] = {}
+    for match in matches:
+        found.setdefault((match.term, match.alias_of), []).append(match)
+    return found

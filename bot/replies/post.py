@@ -1,0 +1,82 @@
+"""A post: stories of the news, each with the old text that foretold it, as a reply."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
+
+from bot.face.reply import Action, Button, ItemView, Reply
+from bot.i18n.words import Words
+from bot.replies.prophecy import hit_view
+from engine.chat import Answer, Tally
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostItem:
+    """One story of a post. The page of its answer is the one hit that is shown."""
+
+    title: str
+    link: str | None
+    answer: Answer
+
+
+def post_reply(items: Sequence[PostItem], words: Words, day: date | None = None) -> Reply:
+    """Return the post, with a row of buttons for each item whose answer is stored.
+
+    `day` is the local date of a daily post.
+    """
+    shown = tuple(_shown(number, item, words) for number, item in enumerate(items, start=1))
+    title = words.say("The news of {date}, foretold:", date=spoken(day, words)) if day else None
+    unjudged = any(not item.hit.judged for item in shown)
+    return Reply(
+        words=words,
+        text=title,
+        items=shown,
+        notice=words.say("Not judged: found by the words in common alone.") if unjudged else None,
+        buttons=post_buttons([item.answer for item in items], {}, words),
+    )
+
+
+def post_buttons(
+    answers: Sequence[Answer], tallies: Mapping[int | None, Mapping[int, Tally]], words: Words
+) -> tuple[tuple[Button, ...], ...]:
+    """Return a row for each answer of a post: votes, why and picture.
+
+    `tallies` holds the votes by the id of the answer and the rank of the hit. Answers that are
+    not stored have no row.
+    """
+    return tuple(
+        _row(number, answer, tallies.get(answer.id, {}), words)
+        for number, answer in enumerate(answers, start=1)
+        if answer.id is not None and answer.page
+    )
+
+
+def spoken(day: date, words: Words) -> str:
+    """Return a local date as people write it."""
+    return words.date(datetime.combine(day, time(12), UTC))
+
+
+def _shown(number: int, item: PostItem, words: Words) -> ItemView:
+    answer = item.answer
+    until = answer.prophecy.headline.date or answer.asked_at
+    view = hit_view(answer.page[0], until, words)
+    return ItemView(headline=item.title, link=item.link, hit=replace(view, rank=number))
+
+
+def _row(
+    number: int, answer: Answer, tallies: Mapping[int, Tally], words: Words
+) -> tuple[Button, ...]:
+    rank = answer.page[0].rank
+    tally = tallies.get(rank, Tally())
+
+    def button(label: str, name: str, value: str) -> Button:
+        return Button(label=label, action=Action(name=name, answer_id=answer.id, value=value))
+
+    # A vote changes the buttons, which keep their language, whoever votes.
+    vote, page = f"{rank}.{words.language}", str(answer.first)
+    return (
+        button(f"{number}. 👍 {tally.up}", "up", vote),
+        button(f"{number}. 👎 {tally.down}", "down", vote),
+        button(words.say("Why?"), "why", page),
+        button(words.say("Picture"), "picture", page),
+    )

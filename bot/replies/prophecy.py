@@ -1,0 +1,175 @@
+"""A prophecy as a reply in plain words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from bot.face.reply import Action, Button, HitView, Reply
+from bot.i18n.engine_sentences import in_language
+from bot.i18n.words import Words, marked
+from bot.replies.dates import age_between
+from bot.replies.limits import cut
+from engine.chat import Answer, Tally
+from engine.types import Headline, Hit, Prophecy, Term
+
+EXAMPLE = marked("Coffee prices hit a record high")
+_NOTHING = marked("Nothing foretold this.")
+_LONGEST_HEADLINE = 200
+
+
+def prophecy_reply(
+    prophecy: Prophecy,
+    hits: Sequence[Hit],
+    *,
+    now: datetime,
+    words: Words,
+    near: bool = False,
+    buttons: tuple[tuple[Button, ...], ...] = (),
+) -> Reply:
+    """Return the answer that shows `hits`, some or all of those of the prophecy.
+
+    With `near` they are some of what is near, and are told as such. Ages count up to the date of
+    the headline, which is told unless it is today's, or to `now` when it has none.
+    """
+    headline = prophecy.headline
+    until = headline.date or now
+    notices = (_date(headline, now, words), notice_of(prophecy, words))
+    return Reply(
+        words=words,
+        headline=cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE)
+        or None,
+        text=_introduction(prophecy, words, near=near) if hits else _nothing(prophecy, words),
+        hits=tuple(hit_view(hit, until, words) for hit in hits),
+        notice=" ".join(filter(None, notices)) or None,
+        buttons=buttons,
+    )
+
+
+def whole_reply(prophecy: Prophecy, *, now: datetime, words: Words) -> Reply:
+    """Return the answer with all its hits; where there is none, what is nearest stands below."""
+    if prophecy.hits or not prophecy.near:
+        return prophecy_reply(prophecy, prophecy.hits, now=now, words=words)
+    return prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True)
+
+
+def hit_view(hit: Hit, until: datetime, words: Words) -> HitView:
+    """Return a hit as a person sees it; `until` is what its age counts up to."""
+    found = hit.candidate
+    return HitView(
+        rank=hit.rank,
+        text=found.text,
+        author=found.author,
+        date=found.created_at,
+        date_text=words.date(found.created_at),
+        age=age_between(found.created_at, until).said(words),
+        url=found.url,
+        score=hit.score,
+        flags=found.flags.names,
+        judged=hit.parts.get("judgment") is not None,
+    )
+
+
+def answer_buttons(
+    answer: Answer, tallies: Mapping[int, Tally], words: Words
+) -> tuple[tuple[Button, ...], ...]:
+    """Return a row of votes for each hit shown, and a row for the page as a whole.
+
+    What is only near has no votes and no picture.
+
+    Votes carry the rank of their hit and the language of the answer, in which the buttons stay
+    whoever votes; the others carry the index of the first hit of a page.
+    """
+
+    def button(label: str, name: str, value: object) -> Button:
+        return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
+
+    votes = []
+    for hit in () if answer.is_near else answer.page:
+        tally, rank = tallies.get(hit.rank, Tally()), hit.rank
+        value = f"{rank}.{words.language}"
+        votes.append(
+            (
+                button(f"{rank}. 👍 {tally.up}", "up", value),
+                button(f"{rank}. 👎 {tally.down}", "down", value),
+            )
+        )
+    following = answer.page_at(answer.last)
+    label = words.say("Nearest") if following.is_near and not answer.is_near else words.say("More")
+    rest = (
+        *([button(label, "more", answer.last)] if following.page else []),
+        *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
+        *([button(words.say("Picture"), "picture", answer.first)] if votes else []),
+    )
+    return (*votes, rest) if rest else ()
+
+
+def _introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:
+    if not near:
+        return None
+    nearest = words.say("Nearest:")
+    return nearest if prophecy.hits else f"{words.say(_NOTHING)} {nearest}"
+
+
+def _date(headline: Headline, now: datetime, words: Words) -> str | None:
+    """Tell the date that ages count up to, unless it is today."""
+    date = headline.date
+    if date is None or date.astimezone(UTC).date() == now.astimezone(UTC).date():
+        return None
+    return words.say("The headline is of {date}.", date=words.date(date.astimezone(UTC)))
+
+
+def _nothing(prophecy: Prophecy, words: Words) -> str:
+    if not any(character.isalnum() for character in prophecy.headline.text):
+        return words.say(
+            "No results: there is no word to look for. Try a sentence, such as: {example}",
+            example=words.say(EXAMPLE),
+        )
+    if prophecy.near:
+        return words.say(_NOTHING)
+    if not prophecy.candidates:
+        return words.say("No results, nothing spooky: no old tweet shares a word with this.")
+    return words.say("No results, nothing spooky: no old tweet foretold this.")
+
+
+def notice_of(prophecy: Prophecy, words: Words) -> str | None:
+    """Return what there is to say about how it was found and judged, each thing once."""
+    about_search, about_judge = prophecy.notice or "", prophecy.verdict.notice or ""
+    if about_judge not in about_search:
+        about_search = f"{about_search} {about_judge}"
+    notices = (
+        _replaced_words(prophecy.terms, words),
+        _aliases(prophecy.terms, words),
+        in_language(about_search.strip(), words),
+    )
+    return " ".join(filter(None, notices)) or None
+
+
+def _replaced_words(terms: Iterable[Term], words: Words) -> str:
+    """Tell which words the corpus has never seen, and what was looked for in their place."""
+    neighbours: dict[str, list[str]] = {}
+    for term in terms:
+        if term.neighbour_of is not None and not term.alias:
+            neighbours.setdefault(term.neighbour_of, []).append(f'"{term.word}"')
+    return " ".join(
+        words.say(
+            'No tweet says "{unknown}"; looked for {neighbours}.',
+            unknown=unknown,
+            neighbours=", ".join(found),
+        )
+        for unknown, found in neighbours.items()
+    )
+
+
+def _aliases(terms: Iterable[Term], words: Words) -> str:
+    """Tell what else was looked for by the glossary."""
+    aliases: dict[str, list[str]] = {}
+    for term in terms:
+        if term.neighbour_of is not None and term.alias:
+            aliases.setdefault(term.neighbour_of, []).append(term.word)
+    return " ".join(
+        words.say(
+            'For "{written}" also looked for {aliases}.',
+            written=written,
+            aliases=", ".join(f'"{alias}"' for alias in found),
+        )
+        for written, found in aliases.items()
+    )

@@ -1,0 +1,79 @@
+"""What a request has to pass before any work: the rate of its address, its key."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from bot.query_log import asked_by, asker
+from bot.web.access import Right, network_of
+from bot.web.failures import Refusal, too_many
+from bot.web.shared_state import Desk
+from engine.budget import Source
+
+_bearer = HTTPBearer(
+    auto_error=False, description="A key of WEB_API_KEYS or WEB_ADMIN_KEYS, where they are set."
+)
+_ASK_FOR_KEY = {"WWW-Authenticate": "Bearer"}
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
+
+
+async def desk_of(request: Request) -> Desk:
+    """Return what the routes share."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+DeskOf = Annotated[Desk, Depends(desk_of)]
+
+
+async def paced(request: Request, desk: DeskOf) -> None:
+    """Refuse whoever asks too often."""
+    if wait := desk.limits.requests.wait(network_of(address_of(request)), desk.clock()):
+        raise too_many(wait)
+
+
+async def paced_answers(request: Request, desk: DeskOf) -> None:
+    """Refuse whoever asks too often for what is dear."""
+    if wait := desk.limits.answers.wait(network_of(address_of(request)), desk.clock()):
+        raise too_many(wait)
+
+
+async def may_ask(desk: DeskOf, given: Credentials) -> AsyncIterator[None]:
+    """Let through whoever may use the API; a key is paid for out of the API's share."""
+    if desk.keys.right_of(given.credentials if given else None) < Right.ASK:
+        raise _no_key(given)
+    with asked_by(replace(asker(), source=Source.API if given else Source.WEB)):
+        yield
+
+
+async def may_steer(desk: DeskOf, given: Credentials) -> None:
+    """Let through whoever may change how this process answers."""
+    if given is None:
+        raise _no_key(given)
+    right = desk.keys.right_of(given.credentials)
+    if right is Right.NONE:
+        raise _no_key(given)
+    if right < Right.STEER:
+        raise Refusal(
+            HTTPStatus.FORBIDDEN,
+            "This key may ask, but not steer.",
+            fix="Use a key of WEB_ADMIN_KEYS.",
+        )
+
+
+def _no_key(given: HTTPAuthorizationCredentials | None) -> Refusal:
+    return Refusal(
+        HTTPStatus.UNAUTHORIZED,
+        "A key is needed." if given is None else "There is no such key.",
+        fix="Send the header: Authorization: Bearer KEY",
+        headers=_ASK_FOR_KEY,
+    )
+
+
+def address_of(request: Request) -> str:
+    """Return whence a request comes, as far as proxies that are trusted say so."""
+    return request.client.host if request.client else ""

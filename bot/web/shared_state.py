@@ -1,0 +1,141 @@
+"""What all routes of the web face share."""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+
+from bot.app import App
+from bot.face.face import Status
+from bot.pace import RateLimit
+from bot.query_log import log_of, logged
+from bot.settings import Settings
+from bot.web.access import Keys
+from bot.web.metrics import Metrics
+from db.corpus.corpora import Corpora
+from db.pool import Database
+from engine.errors import CorpusNotFound, UsageError
+from engine.search_log import SearchJob, search_logged
+from engine.types import Corpus, Headline, Kind, Mode, Prophecy
+
+
+class ShownCorpora(Corpora):
+    """Those that are named; without names, all but what people wrote in private."""
+
+    def __init__(self, database: Database, names: Collection[str]) -> None:
+        super().__init__(database)
+        self._names = names
+
+    async def list(self) -> list[Corpus]:
+        """Return them by name."""
+        return [one for one in await super().list() if self._may_be_seen(one)]
+
+    async def get(self, name: str) -> Corpus:
+        """Return the corpus called `name`. Raises CorpusNotFound."""
+        shown = await self.list()
+        for one in shown:
+            if one.name == name:
+                return one
+        names = ", ".join(one.name for one in shown)
+        raise CorpusNotFound(
+            f"There is no corpus {name!r}.", fix=f"There are: {names}." if names else None
+        )
+
+    def _may_be_seen(self, corpus: Corpus) -> bool:
+        return corpus.name in self._names if self._names else not corpus.private
+
+
+class ReadHeadline(Protocol):
+    """What a person pasted becomes a headline; a link alone is fetched."""
+
+    async def __call__(self, text: str, *, now: datetime) -> Headline:
+        """Return the headline. Raises PresagioError when a page cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How often one address may ask at all, and for what is dear."""
+
+    requests: RateLimit
+    answers: RateLimit
+
+
+@dataclass(slots=True, kw_only=True)
+class Desk:
+    """Settings change when they are reloaded; all else stays. `app` sees what may be shown."""
+
+    app: App
+    now: Callable[[], datetime]
+    metrics: Metrics
+    read_headline: ReadHeadline
+    reload_settings: Callable[[], Settings]
+    faces: Callable[[], Mapping[str, Status]] = dict
+    clock: Callable[[], float] = time.monotonic
+    keys: Keys = field(init=False)
+    limits: Limits = field(init=False)
+
+    def __post_init__(self) -> None:
+        secrets = self.app.settings.secrets
+        self.keys = Keys(secrets.web_api_keys, secrets.web_admin_keys)
+        self.use(self.app.settings)
+
+    @property
+    def settings(self) -> Settings:
+        """What is followed just now."""
+        return self.app.settings
+
+    def use(self, settings: Settings) -> None:
+        """Answer by these settings from now on; counts of requests begin anew."""
+        web = settings.web
+        shown = ShownCorpora(self.app.database, web.corpora)
+        self.app = replace(self.app, settings=settings, corpora=shown)
+        self.limits = Limits(
+            requests=RateLimit(web.requests_per_minute), answers=RateLimit(web.answers_per_minute)
+        )
+
+    async def corpus(self, name: str = "", kind: Kind | None = None) -> Corpus:
+        """Return the corpus called `name`, else the usual one, else the only one of a kind.
+
+        Raises CorpusNotFound, UsageError when several fit or it is of another kind, StorageError.
+        """
+        if name or kind is None:
+            found = await self._usual(name)
+            if kind not in (None, found.kind):
+                raise UsageError(
+                    f"Corpus {name} holds {found.kind.value}.", fix=f"Leave kind={kind} out."
+                )
+            return found
+        fitting = [one for one in await self.app.corpora.list() if one.kind is kind]
+        if not fitting:
+            raise CorpusNotFound(f"There is no corpus of the kind {kind.value}.")
+        if len(fitting) > 1:
+            raise _several(", ".join(one.name for one in fitting))
+        return fitting[0]
+
+    async def prophesy(
+        self, corpus: Corpus, headline: Headline, *, limit: int, mode: Mode | None = None
+    ) -> Prophecy:
+        """Answer a headline, and log that as a chat's: by its hash. Raises StorageError."""
+        return await logged(
+            SearchJob.SEARCH,
+            headline.text,
+            self.app.prophet.prophesy(corpus, headline, limit=limit, now=self.now(), mode=mode),
+            search_logged,
+            log=log_of(self.app.database, self.settings),
+            settings=self.settings,
+            corpus=corpus.name,
+        )
+
+    async def _usual(self, name: str) -> Corpus:
+        try:
+            return await self.app.corpus(name)
+        except CorpusNotFound:
+            known = await self.app.corpora.list()
+            if name or self.settings.search.corpus or len(known) < 2:
+                raise
+            raise _several(", ".join(one.name for one in known)) from None
+
+
+def _several(names: str) -> UsageError:
+    return UsageError(f"There are several corpora: {names}.", fix="Name one with corpus=NAME.")

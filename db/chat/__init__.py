@@ -1,0 +1,1 @@
+"""Chats: their settings, events that are being answered, answers given, quotas."""

@@ -1,0 +1,155 @@
+"""Answers that were given, for /why, /more and buttons, and the votes on them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import asyncpg
+from pydantic import TypeAdapter
+
+from db.pool import Database
+from db.statements import statements
+from engine.chat import Answer, Chat, Favourite, Tally
+from engine.contracts.receipts import Receipt
+from engine.types import Prophecy
+
+_PROPHECY = TypeAdapter(Prophecy)
+
+
+def to_json(prophecy: Prophecy) -> str:
+    """Return a prophecy as JSON text."""
+    return _PROPHECY.dump_json(prophecy).decode()
+
+
+def from_json(text: str) -> Prophecy:
+    """Return the prophecy that `to_json` wrote."""
+    return _PROPHECY.validate_json(text)
+
+
+_KEPT = timedelta(days=90)  # nobody asks why after that
+
+
+class Answers:
+    """Reads and writes the answer and vote tables."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("conversation")
+
+    async def keep(self, chat: Chat, thread: str | None, answer: Answer) -> int:
+        """Store a new answer and return its id."""
+        async with self._database.connection() as connection:
+            return int(
+                await connection.fetchval(
+                    self._sql["keep_answer"],
+                    chat.id,
+                    thread,
+                    answer.asked_at,
+                    answer.first,
+                    answer.last,
+                    to_json(answer.prophecy),
+                )
+            )
+
+    async def get(self, chat: Chat, answer_id: int) -> Answer | None:
+        """Return an answer of this chat, or None."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["answer"], answer_id, chat.id)
+        return _answer(row)
+
+    async def last(self, chat: Chat, thread: str | None) -> Answer | None:
+        """Return the last answer in this chat's thread (None = in the chat), or None."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["last_answer"], chat.id, thread)
+        return _answer(row)
+
+    async def posted_with(self, answer: Answer) -> list[Answer]:
+        """Return the answers of the post that `answer` is part of, in its order.
+
+        Each shows the one hit that was posted. Empty when it is part of none.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["posted_with"], answer.id)
+        return [page for row in rows if (page := _posted(row))]
+
+    async def turn_page(self, answer: Answer) -> None:
+        """Store which hits were shown last. The answer must have been stored."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["turn_page"], answer.id, answer.first, answer.last)
+
+    async def vote(
+        self, answer: Answer, rank: int, person: str, value: int, *, now: datetime
+    ) -> None:
+        """Store a person's vote (1 or -1) on one hit, replacing an earlier one."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["vote"], answer.id, rank, person, value, now)
+
+    async def tallies(self, answer: Answer) -> Mapping[int, Tally]:
+        """Return the votes on an answer's hits, by rank; hits without votes are not in it."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["tallies"], answer.id)
+        return {row["rank"]: Tally(up=row["up"], down=row["down"]) for row in rows}
+
+    async def favourites(self, chat: Chat, limit: int) -> list[Favourite]:
+        """Return the best-voted hits of a chat, best first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["favourites"], chat.id, limit)
+        return [favourite for row in rows if (favourite := _favourite(row))]
+
+    async def keep_receipt(
+        self, chat: Chat, thread: str | None, receipt: Receipt, *, asked_at: datetime
+    ) -> None:
+        """Store why a query was answered as it was."""
+        keep, text = statements("log")["keep_receipt"], receipt.model_dump_json()
+        async with self._database.connection() as connection:
+            await connection.execute(keep, chat.id, thread, asked_at, text)
+
+    async def last_receipt(self, chat: Chat, thread: str | None) -> tuple[Receipt, datetime] | None:
+        """Return the last receipt in this chat's thread (None = in the chat), and its time."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(statements("log")["last_receipt"], chat.id, thread)
+        if row is None:
+            return None
+        return Receipt.model_validate_json(row["receipt"]), row["asked_at"]
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove answers older than 90 days that nobody voted on, and receipts."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_answers"], now - _KEPT)
+            await connection.execute(statements("log")["forget_receipts"], now - _KEPT)
+
+
+def _answer(row: asyncpg.Record | None) -> Answer | None:
+    if row is None:
+        return None
+    return Answer(
+        id=row["id"],
+        prophecy=from_json(row["prophecy"]),
+        asked_at=row["asked_at"],
+        first=row["first"],
+        last=row["last"],
+    )
+
+
+def _posted(row: asyncpg.Record) -> Answer | None:
+    """Return an answer with the page that shows what was posted of it."""
+    answer = _answer(row)
+    hits = answer.prophecy.hits if answer else ()
+    for first, hit in enumerate(hits):
+        if answer and hit.candidate.external_id == row["external_id"]:
+            return replace(answer, first=first, last=first + 1)
+    return None
+
+
+def _favourite(row: asyncpg.Record) -> Favourite | None:
+    prophecy = from_json(row["prophecy"])
+    hits = [hit for hit in prophecy.hits if hit.rank == row["rank"]]
+    if not hits:
+        return None
+    return Favourite(
+        headline=prophecy.headline,
+        corpus=prophecy.corpus,
+        hit=hits[0],
+        asked_at=row["asked_at"],
+        tally=Tally(up=row["up"], down=row["down"]),
+    )

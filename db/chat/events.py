@@ -1,0 +1,155 @@
+"""Events that are being answered, by one process at a time, and those that wait for it."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from db.connection import Connection
+from db.pool import Database
+from db.statements import statements
+from engine.errors import StorageError
+
+logger = logging.getLogger("presagio.turns")
+
+# Any constant will do, as long as every process uses the same one.
+_LOCK_CLASS = 7426
+_KEPT = timedelta(days=7)  # longer than any platform delivers again
+_PROOF_SECONDS = 5.0
+_RETRY_SECONDS = 1.0
+_RELEASE_SECONDS = 2.0
+
+
+class Turns:
+    """Takes events for this process. Holds a connection, which proves that the process lives."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("conversation")
+        self._process: int | None = None
+        self._presence: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Announce this process. Raises StorageError."""
+        announced: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._presence = asyncio.create_task(self._be_present(announced))
+        try:
+            await asyncio.wait({announced, self._presence}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self._presence.cancel()
+            raise
+        if self._presence.done():
+            self._presence.result()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._presence:
+            self._presence.cancel()
+            await asyncio.gather(self._presence, return_exceptions=True)
+
+    async def take(self, platform: str, event_id: str, *, now: datetime) -> bool:
+        """Take an event; False when it is or was answered, here or by a living process."""
+        async with self._database.connection() as connection:
+            return bool(
+                await connection.fetchval(
+                    self._sql["take"], platform, event_id, self._process, now, _LOCK_CLASS
+                )
+            )
+
+    async def answering(self, platform: str, event_id: str) -> bool:
+        """Note that the answer is about to be sent; False when another process took the event."""
+        async with self._database.connection() as connection:
+            return bool(
+                await connection.fetchval(self._sql["answering"], platform, event_id, self._process)
+            )
+
+    async def done(self, platform: str, event_id: str) -> None:
+        """Note that the event needs nothing more."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["done"], platform, event_id, self._process)
+
+    async def release(self, platform: str, event_id: str) -> None:
+        """Give an event back that was not answered: a repeated delivery may be taken again."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["release"], platform, event_id, self._process)
+
+    @asynccontextmanager
+    async def held(self, platform: str, event_id: str) -> AsyncIterator[None]:
+        """Give an event that was taken back when the block is cancelled."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            try:
+                giving_back = asyncio.wait_for(self.release(platform, event_id), _RELEASE_SECONDS)
+                await asyncio.shield(giving_back)
+            except (StorageError, TimeoutError) as error:
+                # Another process may take it when this one has ended.
+                logger.warning("%s %s was not given back: %s", platform, event_id, error)
+            raise
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove what no platform delivers again."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_turns"], now - _KEPT)
+
+    async def _be_present(self, announced: asyncio.Future[None]) -> None:
+        """Hold the lock until cancelled; take it again after a lost connection."""
+        while True:
+            try:
+                async with self._database.own_connection() as connection:
+                    await self._hold(connection, announced)
+            except StorageError as error:
+                if not announced.done():
+                    raise
+                logger.warning("lost the connection that proves presence: %s", error)
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _hold(self, connection: Connection, announced: asyncio.Future[None]) -> None:
+        """Hold the lock until the connection is lost. Raises StorageError then."""
+        lost = asyncio.Event()
+        connection.add_termination_listener(lambda _: lost.set())
+        if self._process is None:
+            self._process = await connection.fetchval(self._sql["process_number"])
+        # After a lost connection the server may still hold the lock for it: then this waits.
+        await connection.execute(self._sql["be_present"], _LOCK_CLASS, self._process)
+        if not announced.done():
+            announced.set_result(None)
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(lost.wait(), _PROOF_SECONDS)
+            await connection.execute("SELECT 1")
+
+
+class Inbox:
+    """Reads and writes the inbox table, for one platform."""
+
+    def __init__(self, database: Database, platform: str) -> None:
+        self._database = database
+        self._platform = platform
+        self._sql = statements("inbox")
+
+    async def keep(self, events: Mapping[int, Mapping[str, Any]]) -> None:
+        """Store events by number. One that is stored already stays as it is."""
+        contents = [json.dumps(event) for event in events.values()]
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["keep"], self._platform, list(events), contents)
+
+    async def left(self) -> dict[int, dict[str, Any]]:
+        """Return what is stored, by number, oldest first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["left"], self._platform)
+        return {row["number"]: json.loads(row["content"]) for row in rows}
+
+    async def drop(self, numbers: Collection[int]) -> None:
+        """Forget events that were dealt with."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["drop"], self._platform, list(numbers))

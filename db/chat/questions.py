@@ -1,0 +1,87 @@
+"""Questions of chats, and answers that a model was paid for."""
+
+from datetime import datetime, timedelta
+
+import orjson
+
+from db.pool import Database
+from db.statements import statements
+from engine.answer.types import Claim, ModelAnswer
+from engine.chat import Chat
+
+_ANSWERS_KEPT = timedelta(days=90)
+_QUESTIONS_KEPT = timedelta(days=1)
+_FOLLOWS = timedelta(hours=1)  # what comes later follows nothing
+_LAST = 3
+
+
+class ModelAnswers:
+    """Answers by the key of their request; implements engine.answer.types.AnswerCache."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("questions")
+
+    async def get(self, key: str) -> ModelAnswer | None:
+        """Return the stored answer, or None."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["model_answer"], key)
+        if row is None:
+            return None
+        return ModelAnswer(
+            claims=tuple(
+                Claim(text=text, passages=tuple(numbers))
+                for text, numbers in orjson.loads(row["claims"])
+            ),
+            model=row["model"],
+            prompt_version=row["prompt_version"],
+            damage=orjson.loads(row["damage"]),
+        )
+
+    async def put(self, key: str, answer: ModelAnswer, *, now: datetime) -> None:
+        """Store an answer under its key, and forget what is older than 90 days."""
+        claims = orjson.dumps([[one.text, one.passages] for one in answer.claims]).decode()
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["store_model_answer"],
+                key,
+                claims,
+                answer.model,
+                answer.prompt_version,
+                orjson.dumps(dict(answer.damage)).decode(),
+                now,
+                now - _ANSWERS_KEPT,
+            )
+
+
+class Questions:
+    """The last questions of each thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("questions")
+
+    async def keep(
+        self, chat: Chat, thread: str | None, text: str, *, corpus: str, now: datetime
+    ) -> None:
+        """Store a question that was asked of a corpus in a chat's thread (None = in none)."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["keep_question"], chat.id, thread, now, text, corpus)
+
+    async def last(
+        self, chat: Chat, thread: str | None, *, corpus: str, now: datetime
+    ) -> tuple[str, ...]:
+        """Return the last three questions of the past hour in that thread, oldest first.
+
+        Those of another corpus are left out: what was asked of a private one stays with it.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["last_questions"], chat.id, thread, now - _FOLLOWS, _LAST, corpus
+            )
+        return tuple(row["text"] for row in reversed(rows))
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove the questions of more than a day ago."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_questions"], now - _QUESTIONS_KEPT)

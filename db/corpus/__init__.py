@@ -1,0 +1,1 @@
+"""Corpora and their documents: stored, counted, shown."""

@@ -1,0 +1,131 @@
+"""The named corpora; implements engine.ports.CorpusStore."""
+
+import re
+from collections.abc import Collection
+from datetime import datetime
+
+import asyncpg
+
+from db.connection import Connection
+from db.corpus.partitions import about_corpus, partition
+from db.pool import Database
+from db.statements import statements
+from engine.errors import CorpusConflict, CorpusNotFound, UsageError
+from engine.types import Corpus, Kind
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
+
+class Corpora:
+    """Reads and writes the corpus table and creates one partition a corpus.
+
+    Corpora of other kinds than `kinds` are not there for whoever asks for them by name or asks
+    for all.
+    """
+
+    def __init__(self, database: Database, *, kinds: Collection[Kind] = frozenset(Kind)) -> None:
+        self._database = database
+        self._kinds = kinds
+        self._sql = statements("corpora")
+
+    async def get(self, name: str) -> Corpus:
+        """Return the corpus called `name`. Raises CorpusNotFound."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["select"], name)
+        if row is not None and (found := _corpus(row)).kind in self._kinds:
+            return found
+        raise _not_found(name, [known.name for known in await self.list()])
+
+    async def list(self) -> list[Corpus]:
+        """Return all corpora, by name."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["select"], None)
+        return [found for row in rows if (found := _corpus(row)).kind in self._kinds]
+
+    async def ensure(
+        self,
+        name: str,
+        *,
+        kind: Kind,
+        language: str,
+        author: str | None,
+        url_template: str | None,
+    ) -> Corpus:
+        """Return the corpus, creating it if it is new. Raises CorpusConflict, UsageError."""
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r} cannot name a corpus.",
+                fix="Use lower-case letters, digits, - and _, at most 63 characters.",
+            )
+        async with self._database.transaction() as connection:
+            known = [row[0] for row in await connection.fetch(self._sql["languages"])]
+            if language not in known:
+                raise UsageError(
+                    f"There is no text-search language {language!r}.",
+                    fix=f"Use one of: {', '.join(known)}.",
+                )
+            created = await connection.fetchval(
+                self._sql["insert"], name, kind.value, language, author, url_template
+            )
+            if created is not None:
+                await _create_partition(connection, created)
+            row = await connection.fetchrow(self._sql["select"], name)
+        if row is None:
+            raise _not_found(name, [])
+        return _agreeing(_corpus(row), kind=kind, language=language)
+
+    async def change(
+        self, name: str, *, author: str | None = None, url_template: str | None = None
+    ) -> Corpus:
+        """Change what may be changed later. Raises CorpusNotFound."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["change"], name, author, url_template)
+        return await self.get(name)
+
+    async def drop(self, name: str) -> int:
+        """Remove the corpus and return how many documents went with it. Raises CorpusNotFound."""
+        await self.get(name)
+        async with self._database.transaction() as connection:
+            row = await connection.fetchrow(self._sql["lock"], name)
+            if row is None:
+                raise _not_found(name, [])
+            await connection.execute(f"DROP TABLE {partition(row['id'])}")
+            await connection.execute(self._sql["delete"], row["id"])
+        return int(row["documents"])
+
+    async def span(self, corpus: Corpus) -> tuple[datetime | None, datetime | None]:
+        """Return the dates of the oldest and the newest document."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(about_corpus("corpora", "span", corpus.id))
+        return (row["oldest"], row["newest"]) if row else (None, None)
+
+
+async def _create_partition(connection: Connection, corpus_id: int) -> None:
+    # Made aside and then attached: unlike PARTITION OF, this never waits for running searches.
+    table = partition(corpus_id)
+    await connection.execute(
+        f"CREATE TABLE {table} (LIKE document INCLUDING ALL EXCLUDING IDENTITY,"
+        f" CHECK (corpus_id = {int(corpus_id)}));"
+        f"ALTER TABLE document ATTACH PARTITION {table} FOR VALUES IN ({int(corpus_id)})"
+    )
+
+
+def _corpus(row: asyncpg.Record) -> Corpus:
+    columns = dict(row)
+    columns["kind"] = Kind(columns["kind"])
+    columns["languages"] = tuple(columns["languages"])
+    return Corpus(**columns)
+
+
+def _agreeing(corpus: Corpus, *, kind: Kind, language: str) -> Corpus:
+    if corpus.kind is kind and corpus.language == language:
+        return corpus
+    raise CorpusConflict(
+        f"Corpus {corpus.name!r} already holds {corpus.kind.value} in {corpus.language}.",
+        fix="Choose another --corpus name, or drop that one first.",
+    )
+
+
+def _not_found(name: str, known: list[str]) -> CorpusNotFound:
+    fix = f"There are: {', '.join(known)}." if known else "Load one with: presagio ingest FILE"
+    return CorpusNotFound(f"There is no corpus {name!r}.", fix=fix)

@@ -1,0 +1,187 @@
+"""The documents of a corpus; implements engine.ports.DocumentStore."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+import orjson
+
+from db.connection import Connection
+from db.corpus.languages import language_of
+from db.corpus.partitions import about_corpus, partition
+from db.pool import Database
+from db.statements import statements
+from engine.errors import CorpusNotFound
+from engine.types import Corpus, Document, Flag, Kind
+
+# Bytes that may wait to be sent: more than any batch, and never allocated ahead.
+_ROOM = 1 << 40
+
+
+async def copy_records(
+    connection: Connection,
+    table: str,
+    *,
+    columns: Sequence[str],
+    records: Iterable[tuple[object, ...]],
+    timeout: float,  # noqa: ASYNC109 - the server's time, as the driver calls it
+) -> None:
+    """Copy a batch of records into a table; the server has `timeout` seconds for it.
+
+    A full buffer makes the driver wait until the server reads on. It would wait for ever when
+    the server is lost meanwhile, without regard to its own timeout; so the buffer is never full
+    and holds the whole batch. Raises the driver's errors.
+    """
+    transport = connection._transport  # type: ignore[union-attr]  # the driver lends it in no other way
+    transport.set_write_buffer_limits(high=_ROOM)
+    await connection.copy_records_to_table(table, columns=columns, records=records, timeout=timeout)
+
+
+class Retention:
+    """Removes old documents; the statistics of their corpus stay exact."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def forget(self, corpus: Corpus, *, before: datetime) -> int:
+        """Remove the documents of a corpus from before then; return how many went."""
+        removed, batch_of = 0, about_corpus("retention", "forget_documents", corpus.id)
+        while True:
+            async with self._database.transaction() as connection:
+                # As every writer of a corpus does, before any other lock.
+                if not await connection.fetchrow(statements("documents")["lock"], corpus.id):
+                    return removed  # dropped meanwhile
+                batch = await connection.fetchval(batch_of, before)
+            if not batch:
+                return removed
+            removed += batch
+
+
+_COLUMNS = (
+    "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
+    "lang", "language", "url", "reply_to",
+    "platform", "thread_id", "attribution", "tags", "mentions", "engagement", "flags", "meta",
+)  # fmt: skip
+
+# Of documents that name none: plain JSON lines of tweets do not say where they come from.
+_PLATFORM = {Kind.TWEETS: "x"}
+
+# Seconds that one batch may take; far above what it needs, so that only a hung server ends it.
+_BATCH_TIMEOUT = 600
+
+
+class Documents:
+    """Writes batches, each in one transaction, with the statistics kept exact by triggers."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("documents")
+        self._languages: frozenset[str] | None = None
+
+    async def outdated(self, corpus: Corpus, digests: Mapping[str, int]) -> set[str]:
+        """Return the external ids among `digests` that are new or have another digest."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                about_corpus("documents", "outdated", corpus.id),
+                corpus.id,
+                list(digests),
+                list(digests.values()),
+            )
+        return {row["external_id"] for row in rows}
+
+    async def upsert(self, corpus: Corpus, documents: Sequence[Document]) -> tuple[int, int]:
+        """Store a batch in one transaction and return (inserted, updated).
+
+        External ids must be unique within the batch. Raises CorpusNotFound when the corpus was
+        dropped meanwhile.
+        """
+        async with self._database.transaction() as connection:
+            await self._lock(connection, corpus)
+            known = await self._known_languages(connection)
+            await connection.execute(self._sql["stage"])
+            await copy_records(
+                connection,
+                "staging",
+                columns=_COLUMNS,
+                records=(_record(document, corpus, known) for document in documents),
+                timeout=_BATCH_TIMEOUT,
+            )
+            updated = await self._run(connection, "update", corpus)
+            inserted = await self._run(connection, "insert", corpus)
+        return inserted, updated
+
+    async def stitch_threads(self, corpus: Corpus) -> int:
+        """Add to every reply the text of the message of the same account that it answers.
+
+        Returns how many documents changed. Safe to repeat: an answered message that changed is
+        stitched anew, and nothing else is touched.
+        """
+        async with self._database.transaction() as connection:
+            await self._lock(connection, corpus)
+            return await self._run(connection, "stitch", corpus, int(Flag.THREAD))
+
+    async def settle(self, corpus: Corpus) -> None:
+        """Bring indexes and planner statistics up to date after a load."""
+        async with self._database.connection() as connection:
+            table = partition(corpus.id)
+            indexes = await connection.fetch(
+                "SELECT indexrelid::regclass::text AS name FROM pg_index"
+                " JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam"
+                " WHERE indrelid = $1::text::regclass AND amname = 'gin'",
+                table,
+            )
+            for index in indexes:
+                # A long pending list is read whole by every search.
+                await connection.execute(
+                    "SELECT gin_clean_pending_list($1::text::regclass)",
+                    index["name"],
+                    timeout=_BATCH_TIMEOUT,
+                )
+            await connection.execute(f"ANALYZE {table}", timeout=_BATCH_TIMEOUT)
+            # Each batch left an old version of its lexemes behind: the search for neighbours of
+            # an unknown word would read them all, fifty times slower.
+            await connection.execute("VACUUM (ANALYZE) lexeme", timeout=_BATCH_TIMEOUT)
+
+    async def _lock(self, connection: Connection, corpus: Corpus) -> None:
+        """Queue the writers of one corpus, before any of them holds another lock."""
+        await connection.execute(f"SET LOCAL statement_timeout = {_BATCH_TIMEOUT * 1000}")
+        row = await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_BATCH_TIMEOUT)
+        if row is None:
+            raise CorpusNotFound(f"Corpus {corpus.name!r} was dropped meanwhile.")
+
+    async def _known_languages(self, connection: Connection) -> frozenset[str]:
+        if self._languages is None:
+            rows = await connection.fetch(statements("corpora")["languages"])
+            self._languages = frozenset(row[0] for row in rows)
+        return self._languages
+
+    async def _run(
+        self, connection: Connection, name: str, corpus: Corpus, *arguments: object
+    ) -> int:
+        statement = about_corpus("documents", name, corpus.id)
+        status = await connection.execute(statement, *arguments, timeout=_BATCH_TIMEOUT)
+        return int(status.rpartition(" ")[2])
+
+
+def _record(document: Document, corpus: Corpus, known: frozenset[str]) -> tuple[object, ...]:
+    return (
+        document.external_id,
+        document.text,
+        document.search_text,
+        document.created_at,
+        document.digest,
+        document.author or corpus.author,
+        document.title,
+        document.role,
+        document.lang,
+        language_of(document.lang, corpus.language, known),
+        document.url,
+        document.reply_to,
+        document.platform or _PLATFORM.get(corpus.kind),
+        document.thread,
+        document.attribution,
+        document.tags,
+        document.mentions,
+        document.engagement,
+        int(document.flags),
+        orjson.dumps(document.meta).decode(),
+    )

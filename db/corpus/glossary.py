@@ -1,0 +1,152 @@
+"""The groups of words that mean the same, and the pairs that people rejected."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import asyncpg
+
+from db.connection import Connection
+from db.corpus.partitions import about_corpus
+from db.pool import Database
+from db.statements import statements
+from engine.errors import InputError
+from engine.glossary.groups import AliasGroup, Pair, Status, keys, pairs
+from engine.types import Corpus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectedPair:
+    """Two keys that stand for each other in no suggestion, in one corpus or, with None, in all."""
+
+    corpus: str | None
+    pair: Pair
+
+
+class Groups:
+    """Reads and writes the glossary. Where a corpus is asked for, None means all of them.
+
+    Writers queue, so that no suggestion slips in beside its rejection.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("glossary")
+
+    async def groups(
+        self, *, status: Status | None = None, corpus: Corpus | None = None
+    ) -> list[AliasGroup]:
+        """Return groups by id; of a corpus, those that hold in it."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["groups"], status, _scope(corpus))
+        return [_group(row) for row in rows]
+
+    async def rejected(self, corpus: Corpus | None = None) -> list[RejectedPair]:
+        """Return the rejected pairs; of a corpus, those that hold in it."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["rejected"], _scope(corpus))
+        return [RejectedPair(corpus=r["corpus"], pair=(r["first"], r["second"])) for r in rows]
+
+    async def add(self, corpus: Corpus | None, terms: Sequence[str], *, now: datetime) -> bool:
+        """Approve a group that a person wrote, even if its pairs were rejected before.
+
+        `terms` are checked. Returns False when one that holds them was approved already.
+        """
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["lock"])
+            scope = _scope(corpus)
+            await self._lift(connection, scope, terms)
+            values = (scope, Status.APPROVED, list(terms), list(keys(terms)), None, now)
+            return await connection.fetchval(self._sql["insert"], *values) is not None
+
+    async def propose(
+        self,
+        corpus: Corpus | None,
+        terms: Sequence[str],
+        *,
+        sure: bool | None,
+        status: Status = Status.PENDING,
+        now: datetime,
+    ) -> bool:
+        """Store a suggestion. Returns False when it is known, or a pair of it was rejected."""
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["lock"])
+            scope = _scope(corpus)
+            rows = await connection.fetch(self._sql["rejected"], scope)
+            if {(r["first"], r["second"]) for r in rows}.intersection(pairs(terms)):
+                return False
+            if await connection.fetchval(self._sql["same"], scope, list(keys(terms)), status):
+                return False
+            values = (scope, status, list(terms), list(keys(terms)), sure, now)
+            return await connection.fetchval(self._sql["insert"], *values) is not None
+
+    async def approve(self, ids: Sequence[int]) -> list[AliasGroup]:
+        """Let groups hold from now on and return them. Raises InputError and changes nothing."""
+        async with self._database.transaction() as connection:
+            for row in await self._found(connection, ids):
+                await self._lift(connection, row["corpus_id"], row["terms"])
+                await connection.execute(self._sql["approve"], row["id"])
+            rows = await connection.fetch(self._sql["groups"], None, None)
+        return [_group(row) for row in rows if row["id"] in set(ids)]
+
+    async def reject(self, ids: Sequence[int], *, now: datetime) -> list[tuple[str, ...]]:
+        """Remove groups, pending or approved, and suggest no pair of them again.
+
+        Returns their terms. Raises InputError and changes nothing.
+        """
+        async with self._database.transaction() as connection:
+            found = await self._found(connection, ids)
+            for row in found:
+                await connection.execute(self._sql["remove"], row["id"])
+                await self._bar(connection, row["corpus_id"], pairs(row["terms"]), now)
+        return [tuple(row["terms"]) for row in found]
+
+    async def bar(self, corpus: Corpus | None, terms: Sequence[str], *, now: datetime) -> None:
+        """Suggest no pair of these terms any more."""
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["lock"])
+            await self._bar(connection, _scope(corpus), pairs(terms), now)
+
+    async def sample(self, corpus: Corpus, most: int) -> list[str]:
+        """Return texts from all over a corpus, about `most` of them."""
+        step = max(1, corpus.documents // most)
+        async with self._database.connection() as connection:
+            sample = about_corpus("glossary", "sample", corpus.id)
+            rows = await connection.fetch(sample, corpus.id, step, most)
+        return [row["text"] for row in rows]
+
+    async def _found(self, connection: Connection, ids: Sequence[int]) -> list[asyncpg.Record]:
+        await connection.execute(self._sql["lock"])
+        found = await connection.fetch(self._sql["find"], list(ids))
+        if missing := set(ids) - {row["id"] for row in found}:
+            raise InputError(f"There is no group {min(missing)}.")
+        return found
+
+    async def _bar(
+        self, connection: Connection, scope: int | None, barred: Iterable[Pair], now: datetime
+    ) -> None:
+        firsts, seconds = _columns(barred)
+        await connection.execute(self._sql["bar"], scope, firsts, seconds, now)
+        await connection.execute(self._sql["forget_pending"], scope, firsts, seconds)
+
+    async def _lift(self, connection: Connection, scope: int | None, terms: Sequence[str]) -> None:
+        await connection.execute(self._sql["lift"], scope, *_columns(pairs(terms)))
+
+
+def _scope(corpus: Corpus | None) -> int | None:
+    return None if corpus is None else corpus.id
+
+
+def _columns(found: Iterable[Pair]) -> tuple[list[str], list[str]]:
+    listed = list(found)
+    return [first for first, _ in listed], [second for _, second in listed]
+
+
+def _group(row: asyncpg.Record) -> AliasGroup:
+    return AliasGroup(
+        id=row["id"],
+        corpus=row["corpus"],
+        status=Status(row["status"]),
+        terms=tuple(row["terms"]),
+        sure=row["sure"],
+    )

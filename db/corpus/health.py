@@ -1,0 +1,48 @@
+"""What an administrator wants to know of the database."""
+
+from db.corpus.partitions import about_corpus, partition
+from db.pool import Database
+from db.statements import statements
+from engine.types import Corpus
+
+EXTENSIONS = ("unaccent", "pg_trgm")
+
+_RECOUNT_SECONDS = 600  # a large corpus is read whole
+
+
+async def server_version(database: Database) -> str:
+    """Return the server's version, such as "18.6"."""
+    async with database.connection() as connection:
+        return str(await connection.fetchval("SHOW server_version")).split()[0]
+
+
+async def missing_extensions(database: Database) -> list[str]:
+    """Return which of the extensions that are needed are not installed in the database."""
+    async with database.connection() as connection:
+        rows = await connection.fetch(statements("health")["extensions"], list(EXTENSIONS))
+    found = {row["extname"] for row in rows}
+    return [name for name in EXTENSIONS if name not in found]
+
+
+async def statistics_differ(database: Database, corpus: Corpus) -> str | None:
+    """Recount what BM25 relies on and say what differs from the kept figures, or None."""
+    async with database.transaction() as connection:
+        await connection.execute(f"SET LOCAL statement_timeout = '{_RECOUNT_SECONDS}s'")
+        if not await connection.fetchval(statements("health")["there"], partition(corpus.id)):
+            return None  # dropped meanwhile
+        row = await connection.fetchrow(
+            about_corpus("health", "recount", corpus.id), corpus.id, timeout=_RECOUNT_SECONDS
+        )
+    if row is None:  # dropped meanwhile
+        return None
+    wrong = []
+    if (row["documents"], row["tokens"]) != (row["kept_documents"], row["kept_tokens"]):
+        wrong.append(
+            f"{row['documents']:,} documents and {row['tokens']:,} tokens,"
+            f" kept as {row['kept_documents']:,} and {row['kept_tokens']:,}"
+        )
+    if row["lexemes"]:
+        wrong.append(f"{row['lexemes']:,} lexemes with wrong figures")
+    if row["languages"]:
+        wrong.append(f"{row['languages']:,} languages with a wrong count")
+    return "; ".join(wrong) or None

@@ -1,0 +1,95 @@
+"""Whether a data folder may be served: whose it is, and whether it is a copy."""
+
+import os
+import shlex
+import stat
+import sys
+from pathlib import Path
+
+from db.embedded.os_user import Account
+from db.embedded.postmaster import LOG_FILE, PID_FILE, recorded
+from engine.errors import StorageError, StorageRights
+
+
+def refuse_copy(folder: Path) -> None:
+    """Raise StorageError where `folder` was copied while its server ran, or had crashed.
+
+    The two look alike: postmaster.pid names another folder, with the same database in it. Where
+    that has gone `folder` was moved, and may be served. Raises OSError.
+    """
+    original = _original_of(folder)
+    if original:
+        raise StorageError(
+            f"The data folder {folder} is a copy of {original}, made while that was in use: such a "
+            "copy may be damaged.",
+            fix="End the presagio processes and copy again, or use pg_dump or pg_basebackup "
+            "(docs/database.md). If the server had crashed before you copied, run: "
+            f"rm {shlex.quote(str(folder / PID_FILE))}",
+        )
+
+
+def _original_of(folder: Path) -> Path | None:
+    postmaster = recorded(folder)
+    if postmaster is None or not postmaster.folder or postmaster.is_of(folder):
+        return None
+    original = Path(postmaster.folder)
+    here, there = _identifier(folder), _identifier(original)
+    return original if here and here == there else None
+
+
+def _identifier(folder: Path) -> bytes:
+    """Return the number that initdb gave the database of `folder`; empty where there is none."""
+    try:
+        with (folder / "global" / "pg_control").open("rb") as control:
+            return control.read(8)
+    except OSError:
+        return b""
+
+
+# Who restores a folder with the wrong owner does so with all of it. The server's settings may be
+# root's.
+_TELLING = ("", "PG_VERSION", "base", "global", "global/pg_control", "pg_wal", LOG_FILE)
+_OTHERS = stat.S_IWGRP | stat.S_IRWXO  # PostgreSQL allows the group to read
+
+
+def check_rights(folder: Path, account: Account | None) -> None:
+    """Raise StorageRights unless `folder` and what lies in it are as PostgreSQL asks.
+
+    `account` runs the server; None is this process itself. Raises OSError.
+    """
+    if sys.platform == "win32":
+        return
+    uid = account.uid if account else os.geteuid()
+    for each in map(folder.joinpath, _TELLING):
+        if each.exists() and (owner := each.stat().st_uid) != uid:
+            raise StorageRights(
+                f"{each} belongs to {name_of(owner)}, but its server runs as {name_of(uid)}.",
+                fix=f"Run: {owning(folder, uid)}",
+            )
+    if folder.stat().st_mode & _OTHERS:
+        raise StorageRights(
+            f"The data folder {folder} is open to others, which PostgreSQL refuses.",
+            fix=f"Run: chmod 700 {shlex.quote(str(folder))}",
+        )
+
+
+def owning(folder: Path, uid: int) -> str:
+    """Return the command that gives `folder` to an account with all that lies in it."""
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    # The colon gives it to the account's own group; who has no name has none.
+    whom = f"{name_of(uid)}:" if _known(uid) else str(uid)
+    return f"{sudo}chown -R {whom} {shlex.quote(str(folder))}"
+
+
+def name_of(uid: int) -> str:
+    """Return an account's name, else its number."""
+    return _known(uid) or str(uid)
+
+
+def _known(uid: int) -> str:
+    import pwd  # noqa: PLC0415 - absent on Windows
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return ""

@@ -1,0 +1,41 @@
+"""What the operating system refuses the embedded server, as errors of the project."""
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from db.embedded.data_folder import name_of, owning
+from engine.errors import StorageError, StorageFull, StorageRights
+
+GATE_LOCK = "postgres.gate.lock"  # where it lies, a data folder is
+
+
+@contextmanager
+def foreign_errors(data_dir: Path) -> Iterator[None]:
+    """Map OSError to StorageFull, StorageRights or StorageError."""
+    try:
+        yield
+    except OSError as error:
+        where = os.fsdecode(error.filename) if error.filename else str(data_dir)
+        message = f"The database cannot use {where}: {error.strerror or error}."
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull(message, fix="Free some disk space and try again.") from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise StorageRights(message, fix=_mending(data_dir, Path(where))) from error
+        raise StorageError(message, fix="Set PRESAGIO_DATA_DIR to a usable folder.") from error
+
+
+def _mending(data_dir: Path, refused: Path) -> str:
+    """Tell what to do about a place that may not be used; who owns what is not ours is not told."""
+    if sys.platform != "win32":
+        for each in (refused, *refused.parents):
+            with suppress(OSError):
+                owner = each.lstat().st_uid
+                if (data_dir / GATE_LOCK).exists() and owner != os.geteuid():
+                    command = owning(data_dir, os.geteuid())
+                    return f"{each} belongs to {name_of(owner)}. Run: {command}"
+                break
+    return "Give this account the right to write there, or set PRESAGIO_DATA_DIR."

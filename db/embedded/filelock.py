@@ -1,0 +1,45 @@
+"""A lock between processes that the kernel takes back when its holder dies.
+
+The locks are POSIX record locks (LockFileEx on Windows): they belong to a process, not to a
+thread, and closing any handle of the file gives them up. One process must therefore never hold
+two `FileLock` objects of the same path; `db.embedded.server` sees to that.
+"""
+
+import threading
+from pathlib import Path
+
+import fasteners
+
+from engine.errors import StorageError
+
+
+class FileLock:
+    """A lock on one file, shared or exclusive."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = fasteners.InterProcessReaderWriterLock(path)
+
+    def acquire(self, *, shared: bool = False, timeout: float = 0.0) -> bool:
+        """Take the lock, waiting at most `timeout` seconds, and tell whether it was taken.
+
+        Raises OSError when the file cannot be opened, StorageError when it cannot be locked.
+        """
+        take = self._lock.acquire_read_lock if shared else self._lock.acquire_write_lock
+        taken: bool = False
+        try:
+            taken = take(blocking=timeout > 0, timeout=timeout)
+        except threading.ThreadError as error:
+            raise StorageError(
+                f"The file {self.path} cannot be locked ({error}).",
+                fix="Choose a data folder on a local disk, or set DATABASE_URL.",
+            ) from error
+        finally:
+            if not taken and self._lock.lockfile:
+                self._lock.lockfile.close()
+                self._lock.lockfile = None
+        return taken
+
+    def release(self) -> None:
+        """Give up the lock, whichever way it was taken."""
+        self._lock.release_read_lock()

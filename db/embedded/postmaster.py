@@ -1,0 +1,247 @@
+"""The server process of a data folder: what it is doing, its start and its stop."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from db.embedded.cluster import Binaries, failure
+from db.embedded.orphans import end_orphans
+from db.embedded.os_user import Account, run, spawn
+
+PID_FILE = "postmaster.pid"
+LOG_FILE = "server.log"
+_LOG_BYTES = 4 * 1024 * 1024
+_NOTICE_SECONDS = 3.0
+_ORPHANS_SECONDS = 2.0
+
+
+class State(Enum):
+    """What a data folder's server is doing."""
+
+    ABSENT = "absent"
+    BUSY = "busy"  # starting, replaying its log, or stopping
+    READY = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Postmaster:
+    """The process that wrote postmaster.pid; what it has not written yet is 0 or empty."""
+
+    pid: int
+    folder: str  # the data folder as it was called when the server started
+    port: int
+    socket_folder: str
+    host: str
+    status: str
+
+    @property
+    def address(self) -> tuple[str, str, int]:
+        """Where it listens."""
+        return self.socket_folder, self.host, self.port
+
+    def is_of(self, folder: Path) -> bool:
+        """Tell whether `folder` is the data folder it was started in."""
+        return _same(self.folder, folder)
+
+    def accepts(self) -> bool:
+        """Tell whether something listens where this server says it listens."""
+        try:
+            self._connect().close()
+        except OSError:
+            return False
+        return True
+
+    def _connect(self) -> socket.socket:
+        if sys.platform == "win32":
+            return socket.create_connection((self.host, self.port), timeout=1)
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(1)
+        try:
+            connection.connect(f"{self.socket_folder}/.s.PGSQL.{self.port}")
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+
+def recorded(folder: Path) -> Postmaster | None:
+    """Return what postmaster.pid says, which outlives the server. Raises OSError."""
+    try:
+        text = os.fsdecode((folder / PID_FILE).read_bytes())
+    except FileNotFoundError:
+        return None
+    # pid, data folder, start time, port, socket folder, address, shared memory, status
+    lines = [line.strip() for line in text.splitlines()]
+    pid, data, _, port, socket_folder, host, _, status = [*lines, *[""] * 8][:8]
+    return Postmaster(_number(pid), data, _number(port), socket_folder, host, status)
+
+
+def observe(folder: Path) -> tuple[State, Postmaster | None]:
+    """Return what the server of `folder` is doing, and its process.
+
+    A listener at the recorded address proves the process alive; without one, the process table
+    is asked. A copy of a data folder names the server of its original: it has none. Raises OSError.
+    """
+    postmaster = recorded(folder)
+    if postmaster is None:
+        return State.ABSENT, None
+    ours = postmaster.is_of(folder)
+    listening = postmaster.status == "ready" and postmaster.accepts()
+    if (ours and listening) or _serves(postmaster, folder, ours=ours):
+        return State.READY if listening else State.BUSY, postmaster
+    return State.ABSENT, postmaster
+
+
+def start(
+    folder: Path,
+    binaries: Binaries,
+    account: Account | None,
+    *,
+    progress: Callable[[str], None],
+    seconds: float,
+) -> None:
+    """Start the server of `folder`, which is in state ABSENT, and wait until it is READY.
+
+    Past `seconds` it is left BUSY, to go on by itself: a recovery that is cut off starts again
+    from its beginning. Raises StorageUnreachable, StorageFull, StorageRights, OSError.
+    """
+    begun = time.monotonic()
+    deadline = begun + seconds
+    _forget_misleading_pid(folder)
+    log = folder / LOG_FILE
+    while True:
+        seen = log.stat().st_size if log.exists() else 0
+        code, said = _pg_ctl_start(folder, binaries, account, progress=progress, deadline=deadline)
+        if code == 0:
+            return
+        if observe(folder)[0] is not State.ABSENT:
+            return
+        output = log.read_bytes()[seen:].decode(errors="replace") if log.exists() else ""
+        # The orphans of a killed server need a moment to notice and go; not all of them notice.
+        orphans = "shared memory block" in output and "still in use" in output
+        if not orphans or time.monotonic() > deadline:
+            what = "The embedded database did not start"
+            # Where the log cannot be written, pg_ctl alone tells why.
+            raise failure(what, output.strip() or said, fix=f"{log} tells more.")
+        if time.monotonic() > begun + _ORPHANS_SECONDS:
+            end_orphans(folder)
+        time.sleep(0.2)
+
+
+def stop(folder: Path, binaries: Binaries, account: Account | None, *, seconds: float) -> None:
+    """Stop the server of `folder`; open transactions are rolled back.
+
+    One that is recovering, or does not end in `seconds`, is ended without more ado and recovers
+    at its next start: PostgreSQL 18 never ends when it is asked to while it recovers from the
+    crash of one of its processes. Raises StorageUnreachable when even that fails, OSError.
+    """
+    ready = _takes_connections(folder, binaries, account)
+    output = ""
+    for mode in ("fast", "immediate") if ready else ("immediate",):
+        wait = str(int(seconds))
+        command = binaries.command("pg_ctl", "-D", ".", "-m", mode, "-t", wait, "-w", "stop")
+        code, output = run(command, account, folder=folder)
+        if code == 0 or observe(folder)[0] is State.ABSENT:
+            return
+    raise failure("The embedded database did not stop", output)
+
+
+def trim_log(folder: Path) -> None:
+    """Keep the server's log small: past the limit its text moves to one older file.
+
+    The server appends, so its file may be cut while it runs; Windows forbids it until the
+    server has stopped, and the log is cut then.
+    """
+    log = folder / LOG_FILE
+    try:
+        if log.stat().st_size > _LOG_BYTES:
+            old = log.with_suffix(".old.log")
+            old.unlink(missing_ok=True)  # perhaps root's
+            shutil.copy2(log, old)
+            os.truncate(log, 0)
+    except (FileNotFoundError, PermissionError):
+        return
+
+
+def _takes_connections(folder: Path, binaries: Binaries, account: Account | None) -> bool:
+    postmaster = recorded(folder)
+    if postmaster is None:
+        return False
+    place = ("-h", postmaster.socket_folder or postmaster.host, "-p", str(postmaster.port))
+    command = binaries.command("pg_isready", "--quiet", *place)
+    return run(command, account, folder=folder)[0] == 0
+
+
+def _pg_ctl_start(
+    folder: Path,
+    binaries: Binaries,
+    account: Account | None,
+    *,
+    progress: Callable[[str], None],
+    deadline: float,
+) -> tuple[int, str]:
+    """Return the exit code of pg_ctl and what it said first."""
+    wait = str(max(1, int(deadline - time.monotonic())))
+    # Relative paths: pg_ctl hands them to a shell inside double quotes.
+    command = binaries.command("pg_ctl", "-D", ".", "-l", LOG_FILE, "-t", wait, "-w", "start")
+    with spawn(command, account, folder=folder) as process:
+        try:
+            said, _ = process.communicate(timeout=_NOTICE_SECONDS)
+        except subprocess.TimeoutExpired:
+            progress("The database is still starting: it may be recovering from a crash.")
+            said, _ = process.communicate()
+    first, *_ = [*said.splitlines(), ""]  # what follows says only that there is a log
+    return process.returncode, first.removeprefix("waiting for server to start").lstrip(".")
+
+
+def _same(one: str, other: Path) -> bool:
+    try:
+        return bool(one) and other.samefile(one)
+    except OSError:
+        return False
+
+
+def _number(text: str) -> int:
+    """Return the number without its sign (a single-user server writes its pid as a negative)."""
+    digits = text.removeprefix("-")
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _forget_misleading_pid(folder: Path) -> None:
+    """Remove a stale postmaster.pid that is damaged or whose pid now is another process.
+
+    PostgreSQL itself discards a stale file when its pid is free, but stops at a damaged one and
+    takes any process of the same account for a running server.
+    """
+    # Imported here: it is slow to import and not needed while the server runs.
+    import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - no type information; see above
+
+    postmaster = recorded(folder)
+    if postmaster and (postmaster.pid == 0 or psutil.pid_exists(postmaster.pid)):
+        (folder / PID_FILE).unlink(missing_ok=True)
+
+
+def _serves(postmaster: Postmaster, folder: Path, *, ours: bool) -> bool:
+    """Tell whether this is a live server of `folder`: a server works inside its data folder.
+
+    `ours` tells whether it was started there, which is believed where nobody may look.
+    """
+    import psutil  # noqa: PLC0415 - as above
+
+    try:
+        process = psutil.Process(postmaster.pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        try:
+            return _same(process.cwd(), folder)
+        except psutil.AccessDenied:  # root in a container may not look
+            return ours and str(process.name()).startswith("postgres")
+    except (psutil.NoSuchProcess, OSError):
+        return False

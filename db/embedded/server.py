@@ -1,0 +1,249 @@
+"""The embedded PostgreSQL server: started by the first who needs it, stopped by the last.
+
+Two locks beside the data folder keep the processes in step. The gate is held while one of them
+decides to start or to stop the server. The users lock is shared by everybody who uses it; whoever
+leaves and can take it alone was the last. The kernel drops the locks of a killed process, so
+nothing has to be remembered about it. docs/decisions/0002-embedded-server.md gives the reasons.
+"""
+
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote, urlencode
+
+from db.embedded import settings as sockets
+from db.embedded.cluster import (
+    DATABASE,
+    SUPERUSER,
+    check_version,
+    create,
+    find_binaries,
+    password_file,
+    remove_unfinished,
+)
+from db.embedded.data_folder import check_rights, refuse_copy
+from db.embedded.errors import GATE_LOCK, foreign_errors
+from db.embedded.filelock import FileLock
+from db.embedded.os_user import Account, server_account
+from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
+from db.embedded.settings import SETTINGS_FILE, write_settings
+from engine.errors import StorageUnreachable
+
+_log = logging.getLogger(__name__)
+
+START_SECONDS = 60.0
+STOP_SECONDS = 20.0
+LOCK_SECONDS = 90.0
+_NOTICE_SECONDS = 1.0
+_POLL_SECONDS = 0.02
+
+
+class _Share:
+    """This process's part in one server: locks belong to a process, its users may be several."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.gate = FileLock(data_dir / GATE_LOCK)
+        self.users = FileLock(data_dir / "postgres.users.lock")
+        self.count = 0
+
+
+_shares: dict[Path, _Share] = {}
+_one_thread = threading.Lock()
+
+
+class EmbeddedServer:
+    """The server whose data lies in `data_dir`/postgres, as a context manager.
+
+    `extra` are server settings for tests; they count when this object starts the server.
+    `progress` is told in a sentence what takes time. The methods block: call them through
+    `asyncio.to_thread` from a coroutine. Any number of processes, and of objects in a process,
+    may use one data folder; one object is acquired once at a time.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        extra: Mapping[str, str] | None = None,
+        progress: Callable[[str], None] = _log.info,
+    ) -> None:
+        self._data_dir = data_dir.absolute()
+        self._extra = dict(extra or {})
+        self._progress = progress
+        self._postmaster: Postmaster | None = None
+
+    def __enter__(self) -> Self:
+        self.acquire()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    @property
+    def folder(self) -> Path:
+        """The PostgreSQL data folder."""
+        return self._data_dir / "postgres"
+
+    def acquire(self) -> None:
+        """Make sure that the server runs, creating and starting it if need be.
+
+        Raises StorageUnreachable, StorageRights, StorageFull, StorageError; nothing is then held
+        and no half-made data folder is left.
+        """
+        with foreign_errors(self._data_dir):
+            self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._data_dir = self._data_dir.resolve()
+            with self._gate() as share:
+                self._postmaster = self._running(share)
+                if share.count == 0 and not share.users.acquire(shared=True, timeout=LOCK_SECONDS):
+                    raise self._locked()
+                share.count += 1
+
+    def release(self) -> None:
+        """Give up the server; the last user stops it. Does nothing when nothing is held.
+
+        Raises StorageUnreachable when the server does not stop in time.
+        """
+        if self._postmaster is None:
+            return
+        self._postmaster = None
+        with foreign_errors(self._data_dir), self._gate() as share:
+            share.count -= 1
+            if share.count > 0:
+                return
+            share.users.release()
+            if share.users.acquire():
+                try:
+                    self._stop()
+                finally:
+                    share.users.release()
+
+    def revive(self) -> bool:
+        """Start the server again where it has died; tell whether it had.
+
+        Raises what `acquire` does, StorageUnreachable where its data or its address is gone.
+        """
+        state, found = observe(self.folder)
+        died = state is State.ABSENT or (found is not None and found.status == "stopping")
+        if died:
+            found = self._restarted()
+        if found and (died or state is State.READY) and found.address != self._held().address:
+            raise StorageUnreachable("The database has another address.", fix="Start again.")
+        return died
+
+    def url(self, database: str = DATABASE) -> str:
+        """Return the connection URL of one of the server's databases.
+
+        Raises StorageUnreachable when the server is not acquired.
+        """
+        postmaster = self._held()
+        if sys.platform == "win32":
+            secret = quote(password_file(self.folder).read_text(), safe="")
+            host = f"{postmaster.host}:{postmaster.port}"
+            return f"postgresql://{SUPERUSER}:{secret}@{host}/{quote(database, safe='')}"
+        place = urlencode({"host": postmaster.socket_folder, "port": postmaster.port})
+        return f"postgresql://{SUPERUSER}@/{quote(database, safe='')}?{place}"
+
+    def _held(self) -> Postmaster:
+        if self._postmaster is None:
+            raise StorageUnreachable("The embedded database is not running.")
+        return self._postmaster
+
+    @contextmanager
+    def _gate(self) -> Iterator[_Share]:
+        """Hold the gate, against other threads of this process too."""
+        with _one_thread:
+            share = _shares.setdefault(self._data_dir, _Share(self._data_dir))
+            if not share.gate.acquire(timeout=_NOTICE_SECONDS):
+                self._progress("Waiting for another process that starts or stops the database.")
+                if not share.gate.acquire(timeout=LOCK_SECONDS):
+                    raise self._locked()
+            try:
+                yield share
+            finally:
+                share.gate.release()
+                if share.count == 0:
+                    del _shares[self._data_dir]
+
+    def _locked(self) -> StorageUnreachable:
+        kept = f"Another process has kept the database in {self._data_dir} locked"
+        fix = "End the presagio process that hangs, then try again."
+        return StorageUnreachable(f"{kept} for {LOCK_SECONDS:.0f} seconds.", fix=fix)
+
+    def _running(self, share: _Share) -> Postmaster:
+        """Return the running server, after starting it where it does not run."""
+        deadline = time.monotonic() + START_SECONDS
+        started = False
+        while True:
+            state, postmaster = observe(self.folder)
+            if state is State.READY and postmaster:
+                trim_log(self.folder)
+                return postmaster
+            if state is State.ABSENT and not started:
+                self._start(share)
+                started = True
+            elif state is State.BUSY and postmaster and postmaster.status == "stopping":
+                # Whoever stopped it held the gate, and was killed: it may hang for ever.
+                self._stop()
+            elif time.monotonic() > deadline:
+                raise StorageUnreachable(
+                    f"The database in {self.folder} has been starting or stopping for "
+                    f"{START_SECONDS:.0f} seconds.",
+                    fix=f"Try again in a minute; {self.folder / LOG_FILE} tells what it does.",
+                )
+            else:
+                time.sleep(_POLL_SECONDS)
+
+    def _restarted(self) -> Postmaster:
+        _log.warning("The database server has died; starting it again")
+        with foreign_errors(self._data_dir):
+            if not (self.folder / "PG_VERSION").exists():
+                gone = f"The data folder {self.folder} has gone."
+                raise StorageUnreachable(gone, fix="Mount it, or restore a backup.")
+            with self._gate() as share:
+                return self._running(share)
+
+    def _start(self, share: _Share) -> None:
+        refuse_copy(self.folder)
+        binaries = find_binaries()
+        account = self._account()
+        if account:
+            account.admit_tree(binaries.folder.parent)
+            account.admit(self._data_dir, ours=True)
+            for lock in (share.gate, share.users):
+                lock.path.touch()
+                account.own(lock.path)
+        major = binaries.major(account)
+        remove_unfinished(self.folder)
+        if not self.folder.exists() or not any(self.folder.iterdir()):
+            self._progress("Creating the database (only the first time).")
+            durable = self._extra.get("fsync") != "off"
+            create(self.folder, binaries, account, durable=durable)
+        check_version(self.folder, major)
+        check_rights(self.folder, account)
+        trim_log(self.folder)
+        write_settings(self.folder, sockets.prepare(self.folder, account), self._extra)
+        if account:  # settings that it may not read it leaves out, without a word
+            account.own(self.folder / SETTINGS_FILE)
+        start(self.folder, binaries, account, progress=self._progress, seconds=START_SECONDS)
+
+    def _stop(self) -> None:
+        state, postmaster = observe(self.folder)
+        if state is State.ABSENT or postmaster is None:
+            return
+        stop(self.folder, find_binaries(), self._account(), seconds=STOP_SECONDS)
+        sockets.forget(self.folder, postmaster.socket_folder)
+
+    def _account(self) -> Account | None:
+        return server_account((self.folder, self._data_dir))

@@ -1,0 +1,1 @@
+"""What language models were paid for, and the log of searches."""

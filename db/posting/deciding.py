@@ -1,0 +1,112 @@
+"""What one decision to post stores: the delivery, its answers, and what was posted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from db.chat.answers import to_json
+from db.connection import Connection
+from db.pool import Database
+from db.statements import statements
+from engine.chat import Chat
+from engine.posting.types import Chosen, Subscription
+
+
+class Digests:
+    """Reads the digest table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("digests")
+
+    async def last_decided(self) -> Mapping[int, date]:
+        """Return the last local date that was decided, by chat; chats without one are not in it."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["last_decided"])
+        return {row["chat_id"]: row["local_date"] for row in rows}
+
+
+class Undecided(Exception):
+    """Something in the way of a decision; what was stored of it must be rolled back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """One message that is to be owed to a chat."""
+
+    key: str
+    content: str
+    chosen: Sequence[Chosen]
+    picture: str | None = None  # content of a second message, which follows this one
+
+
+async def lock(
+    connection: Connection,
+    subscription: Subscription,
+    chosen: Sequence[Chosen],
+    *,
+    repeated_since: datetime,
+) -> None:
+    """Let nobody else decide for the chat until the transaction ends.
+
+    Raises Undecided when the chat is gone or wants something else by now, or when a story was
+    posted in it, or a tweet since `repeated_since`.
+    """
+    sql, chat = statements("posting"), subscription.chat
+    if not await connection.fetchval(sql["lock_subscribed"], chat.id, subscription.mode.value):
+        raise Undecided
+    await _require_new(connection, chat, chosen, repeated_since)
+
+
+async def lock_chat(
+    connection: Connection, chat: Chat, chosen: Sequence[Chosen], *, repeated_since: datetime
+) -> None:
+    """The same whatever the chat wants to be told unasked."""
+    if not await connection.fetchval(statements("posting")["lock_active"], chat.id):
+        raise Undecided
+    await _require_new(connection, chat, chosen, repeated_since)
+
+
+async def _require_new(
+    connection: Connection, chat: Chat, chosen: Sequence[Chosen], since: datetime
+) -> None:
+    repeated = statements("posting")["repeated"]
+    stories = [one.find.story.id for one in chosen]
+    corpora = [one.find.corpus for one in chosen]
+    tweets = [one.hit.candidate.external_id for one in chosen]
+    if await connection.fetchval(repeated, chat.id, stories, corpora, tweets, since):
+        raise Undecided
+
+
+async def owe(
+    connection: Connection, subscription: Subscription, post: Post, *, now: datetime
+) -> None:
+    """Store a delivery with what it shows. Raises Undecided when its key was owed before."""
+    sql, chat = statements("posting"), subscription.chat.id
+    delivery = await connection.fetchval(
+        sql["owe"], post.key, chat, subscription.thread, post.content, now
+    )
+    if delivery is None:
+        raise Undecided
+    answers = await connection.fetchmany(
+        statements("conversation")["keep_answer"],
+        [_answer(subscription, one, now) for one in post.chosen],
+    )
+    await connection.executemany(
+        sql["post"],
+        [
+            (chat, one.find.story.id, delivery, answer["id"], one.find.corpus,
+             one.hit.candidate.external_id, one.hit.candidate.text, now)
+            for one, answer in zip(post.chosen, answers, strict=True)
+        ],
+    )  # fmt: skip
+    if post.picture is not None:
+        key = f"picture:{post.key}"
+        await connection.execute(sql["owe"], key, chat, subscription.thread, post.picture, now)
+
+
+def _answer(subscription: Subscription, chosen: Chosen, now: datetime) -> tuple[object, ...]:
+    """The whole prophecy, with the page that shows the chosen hit alone."""
+    first = chosen.find.prophecy.hits.index(chosen.hit)
+    prophecy = to_json(chosen.find.prophecy)
+    return subscription.chat.id, subscription.thread, now, first, first + 1, prophecy

@@ -1,0 +1,229 @@
+"""What one poll of a feed changes, inside one transaction."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from operator import itemgetter
+
+import asyncpg
+
+from db.connection import Connection
+from db.statements import statements
+from engine.feeds.headlines import identity_hash, words_hash
+from engine.feeds.stories import SAME_WORDS_WITHIN, StoryWords, join, telling, words_of
+from engine.feeds.types import Feed, NewHeadline, Story
+from engine.posting.types import OwedNotice
+
+SEEN_AGAIN_AFTER = timedelta(days=1)  # what stays in a feed is not written at each poll
+
+_LOCK_CLASS = 7428  # any constant that no other lock has
+
+
+async def settle_feed(
+    connection: Connection, before: Feed, after: Feed, *, read: bool, now: datetime
+) -> bool:
+    """Store the state of a feed; False when it was settled since `before`, or is gone."""
+    return bool(
+        await connection.fetchval(
+            statements("news")["settle_feed"],
+            before.id,
+            before.polled_at,
+            after.title,
+            after.etag,
+            after.last_modified,
+            after.next_poll_at,
+            now,
+            after.succeeded_at,
+            after.failures,
+            after.failing_since,
+            after.told_failing,
+            after.gone,
+            after.moved_to,
+            after.moved_times,
+            after.error,
+            read,
+        )
+    )
+
+
+async def owe_notices(
+    connection: Connection, notices: Sequence[OwedNotice], *, now: datetime
+) -> None:
+    """Owe each notice, unless one of its key was owed before."""
+    await connection.executemany(
+        statements("posting")["owe"],
+        [(one.key, one.chat.id, one.thread, one.content, now) for one in notices],
+    )
+
+
+async def move_feed(connection: Connection, feed_id: int, url: str) -> int:
+    """Let a feed be polled elsewhere, and return the feed that is polled there now.
+
+    Where another is polled there already, it takes over followers and headlines. Left apart are
+    two that the settings name, and a feed that chats added: its past is for them alone.
+    """
+    sql = statements("news")
+    rows = {row["id"]: row for row in await connection.fetch(sql["lock_moving"], feed_id, url)}
+    other = next((row for row in rows.values() if row["id"] != feed_id), None)
+    if other is None:
+        await connection.execute(sql["move_feed"], feed_id, url)
+        return feed_id
+    if not rows[feed_id]["configured_url"] or other["configured_url"]:
+        return feed_id
+    await _merge(connection, feed_id, int(other["id"]))
+    return int(other["id"])
+
+
+async def _merge(connection: Connection, feed_id: int, into: int) -> None:
+    sql = statements("news")
+    await connection.execute(sql["merge_followers"], feed_id, into)
+    await connection.execute(sql["merge_headlines"], feed_id, into)
+    await connection.execute(sql["merge_stories"], feed_id, into)
+    gone = await connection.fetchrow(sql["delete_feed"], feed_id)
+    if gone and gone["configured_url"]:
+        await connection.execute(
+            sql["inherit_configuration"], into, gone["configured_url"], gone["category"]
+        )
+
+
+async def store_headlines(
+    connection: Connection, feed: Feed, headlines: Sequence[NewHeadline], *, now: datetime
+) -> list[Story]:
+    """Store the headlines that the feed brings for the first time; return the new stories.
+
+    One transaction at a time joins headlines to stories, from its look at the stories to its
+    end: two that bring the same news at once would else make two stories of it.
+    """
+    unseen = await _unseen(connection, feed, headlines, now)
+    news = [headline for headline in unseen if not headline.seen_before]
+    of_story: dict[str, int] = {}
+    stories: list[Story] = []
+    if news:
+        await connection.execute(statements("news")["join_alone"], _LOCK_CLASS)
+        joined = join(news, await _like(connection, feed, news))
+        await _retell(connection, feed, news, joined)
+        stories, ids = await _store_stories(connection, feed, news, joined, now)
+        of_story = {
+            headline.identity: ids.get(story.id, story.id)
+            for headline, story in zip(news, joined, strict=True)
+        }
+    await connection.executemany(
+        statements("news")["insert_headline"],
+        [
+            (feed.id, identity_hash(one), words_hash(one), of_story.get(one.identity),
+             one.title, one.link, one.published, now)
+            for one in unseen
+        ],
+    )  # fmt: skip
+    return stories
+
+
+async def _unseen(
+    connection: Connection, feed: Feed, headlines: Sequence[NewHeadline], now: datetime
+) -> list[NewHeadline]:
+    identities = [identity_hash(headline) for headline in headlines]
+    words = [words_hash(headline) for headline in headlines]
+    rows = await connection.fetch(
+        statements("news")["known_headlines"],
+        feed.id, identities, words, now, now - SEEN_AGAIN_AFTER,
+    )  # fmt: skip
+    known = {row["identity_hash"] for row in rows}, {row["words_hash"] for row in rows}
+    return [
+        headline
+        for headline, *hashes in zip(headlines, identities, words, strict=True)
+        if hashes[0] not in known[0] and hashes[1] not in known[1]
+    ]
+
+
+async def _like(
+    connection: Connection, feed: Feed, news: Sequence[NewHeadline]
+) -> list[StoryWords]:
+    """Return every story that one of `news` may belong to, oldest first."""
+    links = [headline.link_key for headline in news if headline.link_key is not None]
+    words = {word for headline in news for word in telling(words_of(headline.text))}
+    moments = [headline.published for headline in news]
+    rows = await connection.fetch(
+        statements("news")["like_stories"],
+        links,
+        sorted(words),
+        min(moments) - SAME_WORDS_WITHIN,
+        max(moments) + SAME_WORDS_WITHIN,
+        feed.id,
+    )
+    # Sorted here: for an order the planner would walk through all of them.
+    return [_story_words(row) for row in sorted(rows, key=itemgetter("id"))]
+
+
+async def _retell(
+    connection: Connection,
+    feed: Feed,
+    news: Sequence[NewHeadline],
+    joined: Sequence[StoryWords],
+) -> None:
+    """Tell stories that only some chats may read as `feed` does, if everybody gets it.
+
+    What was found for their old words goes: it would tell these to everybody.
+    """
+    known = [(one, story) for one, story in zip(news, joined, strict=True) if story.id > 0]
+    if not known:
+        return
+    sql = statements("news")
+    rows = await connection.fetchmany(
+        sql["retell_story"],
+        [
+            (story.id, feed.id, one.title, one.text, one.link, one.link_key, words_of(one.text),
+             one.language)
+            for one, story in known
+        ],
+    )  # fmt: skip
+    if rows:
+        await connection.execute(sql["forget_finds_of"], [row["id"] for row in rows])
+
+
+def _story_words(row: asyncpg.Record) -> StoryWords:
+    return StoryWords(
+        id=row["id"],
+        link_key=row["link_key"],
+        words=tuple(row["words"]),
+        published=row["published"],
+    )
+
+
+async def _store_stories(
+    connection: Connection,
+    feed: Feed,
+    news: Sequence[NewHeadline],
+    joined: Sequence[StoryWords],
+    now: datetime,
+) -> tuple[list[Story], dict[int, int]]:
+    """Store the new ones among `joined`, each as its first headline says.
+
+    Returns them, and the ids they were given.
+    """
+    first: dict[int, tuple[NewHeadline, StoryWords]] = {}
+    for headline, story in zip(news, joined, strict=True):
+        if story.id < 0:
+            first.setdefault(story.id, (headline, story))
+    rows = await connection.fetchmany(
+        statements("news")["insert_story"],
+        [
+            (feed.id, one.title, one.text, one.link, one.link_key, story.words, one.language,
+             one.published, now)
+            for one, story in first.values()
+        ],
+    )  # fmt: skip
+    ids = {number: int(row["id"]) for number, row in zip(first, rows, strict=True)}
+    return [_story(feed, first[number][0], ids[number], now) for number in first], ids
+
+
+def _story(feed: Feed, headline: NewHeadline, number: int, now: datetime) -> Story:
+    return Story(
+        id=number,
+        title=headline.title,
+        text=headline.text,
+        published=headline.published,
+        first_seen_at=now,
+        link=headline.link,
+        source=feed.title,
+        language=headline.language,
+        categories=(feed.category,) if feed.category else (),
+    )

@@ -1,0 +1,158 @@
+"""Stories that the feeds brought, and what each corpus answered to each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+
+import asyncpg
+
+from db.chat.answers import from_json, to_json
+from db.pool import Database
+from db.statements import statements
+from engine.chat import Chat
+from engine.feeds.types import Story
+from engine.posting.types import Find, FindState, Promising, Subscription
+from engine.types import Prophecy
+
+_COLUMNS = tuple(field.name for field in fields(Story))
+
+
+class Stories:
+    """Reads the story table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("news")
+
+    async def get(self, ids: Sequence[int]) -> list[Story]:
+        """Return the stories among `ids` that are known, by id."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["stories"], ids)
+        return [story_of(row) for row in rows]
+
+    async def unsearched(
+        self, corpus: str, *, since: datetime, limit: int, configured: str | None = None
+    ) -> list[Story]:
+        """Return stories first seen since then without a find in `corpus`, oldest first.
+
+        With `configured`, the corpus of chats that name none, only stories that some active
+        subscription to `corpus` can see.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["unsearched"], corpus, since, limit, configured)
+        return [story_of(row) for row in rows]
+
+    async def forget(self, *, before: datetime) -> None:
+        """Remove stories first seen before then, with their finds."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_stories"], before)
+
+
+def story_of(row: asyncpg.Record) -> Story:
+    """Return the story of a row that has its columns."""
+    columns = {name: row[name] for name in _COLUMNS}
+    return Story(**{**columns, "categories": tuple(columns["categories"])})
+
+
+class Finds:
+    """Reads and writes the find table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("news")
+
+    async def keep(
+        self,
+        story: Story,
+        corpus: str,
+        state: FindState,
+        *,
+        coverage: float,
+        prophecy: Prophecy | None = None,
+        note: str | None = None,
+        now: datetime,
+    ) -> int | None:
+        """Store what is known now and return its id; what was judged gives way to no less.
+
+        None when the story is no longer known, or is told in other words now.
+        """
+        async with self._database.connection() as connection:
+            kept = await connection.fetchval(
+                self._sql["keep_find"],
+                story.id,
+                corpus,
+                state.value,
+                coverage,
+                prophecy and _best(prophecy),
+                prophecy and to_json(prophecy),
+                note,
+                now,
+                story.title,
+                story.text,
+            )
+            if kept is None:
+                kept = await connection.fetchval(self._sql["find_id"], story.id, corpus)
+        return None if kept is None else int(kept)
+
+    async def promising(
+        self, corpora: Sequence[str], *, since: datetime, limit: int
+    ) -> list[Promising]:
+        """Return what waits for the model since then, best coverage first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["promising"], corpora, since, limit)
+        return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
+
+    async def for_chat(
+        self,
+        subscription: Subscription,
+        corpus: str,
+        *,
+        since: datetime,
+        postable: bool = False,
+    ) -> list[Find]:
+        """Return what was found since then for stories the chat can see, oldest first.
+
+        Judged and unjudged, posted or not. A story is told as the chat's own feeds tell it,
+        with the categories by which the chat knows them. With `postable`, stories that were
+        posted in the chat and judgments below its threshold stay where they are: a day holds
+        hundreds, and deciding looks at them again and again.
+        """
+        chat, threshold = subscription.chat.id, subscription.threshold
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["finds_for_chat"], chat, corpus, since, postable, threshold
+            )
+        return [_find(row) for row in rows]
+
+    async def tally(
+        self, chat: Chat, corpus: str, *, since: datetime
+    ) -> Mapping[FindState | None, int]:
+        """Count the stories first seen since then that the chat can see, by what is known of them.
+
+        None: not searched in the corpus yet.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["tally"], chat.id, corpus, since)
+        return {FindState(row["state"]) if row["state"] else None: row["stories"] for row in rows}
+
+    async def forget(self, *, before: datetime) -> None:
+        """Remove what was found before then."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_finds"], before)
+
+
+def _best(prophecy: Prophecy) -> int | None:
+    """The highest judgment of what is shown."""
+    shown = {hit.candidate.id for hit in prophecy.hits}
+    scores = [score for number, score in prophecy.verdict.scores.items() if number in shown]
+    return max(scores, default=None)
+
+
+def _find(row: asyncpg.Record) -> Find:
+    return Find(
+        id=row["find_id"],
+        story=story_of(row),
+        corpus=row["corpus"],
+        prophecy=from_json(row["prophecy"]),
+        found_at=row["found_at"],
+    )

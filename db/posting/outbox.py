@@ -1,0 +1,219 @@
+"""Messages owed to chats: decided once, leased by one process at a time, settled once.
+
+A delivery is stored in the transaction that decides it. A process leases it, notes that it
+begins, sends, and settles. What was begun and never settled may have arrived: the next holder
+is told so (`Delivery.begun_before`).
+
+Each lease has a number. A lease that ran out is given to another process under a new number,
+and the old holder can then neither begin nor settle.
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+
+import asyncpg
+
+from db.pool import Database
+from db.posting import deciding
+from db.posting.deciding import Post, Undecided
+from db.posting.subscriptions import chat_of
+from db.statements import statements
+from engine.chat import Chat
+from engine.posting.types import (
+    Chosen,
+    Delivery,
+    DeliveryState,
+    Leased,
+    OutboxHealth,
+    OwedNotice,
+    PastDelivery,
+    Subscription,
+)
+
+_PACE = timedelta(seconds=1)  # between two messages in one chat
+_REPEATED_AFTER = timedelta(days=180)
+_SETTLED_KEPT = timedelta(days=90)
+_POSTED_KEPT = timedelta(days=2 * 365)  # longer than any tweet is kept from being repeated
+_DATES_KEPT = timedelta(days=30)
+_GONE_KEPT = timedelta(days=1)  # a chat that comes back later is not told old news
+
+
+class Outbox:
+    """Reads and writes the delivery, digest and posted tables."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("posting")
+
+    async def decide_daily(
+        self,
+        subscription: Subscription,
+        local_date: date,
+        *,
+        content: str | None,
+        chosen: Sequence[Chosen] = (),
+        picture: str | None = None,
+        now: datetime,
+        repeated_after: timedelta = _REPEATED_AFTER,
+    ) -> bool:
+        """Decide the daily post of a chat: in one transaction the date, the delivery, its answers.
+
+        `content` is JSON; None decides that nothing is posted that day. `picture` is that of a
+        second delivery, which follows: neither can bring the other twice. False, and nothing is
+        stored, when the date was decided elsewhere, when the chat is gone or wants something
+        else by now, or when a story or tweet among `chosen` was posted in it meanwhile: what is
+        still due then is chosen again at the next tick.
+        """
+        chat = subscription.chat.id
+        try:
+            async with self._database.transaction() as connection:
+                await deciding.lock(
+                    connection, subscription, chosen, repeated_since=now - repeated_after
+                )
+                if not await connection.fetchval(self._sql["close_date"], chat, local_date, now):
+                    raise Undecided  # noqa: TRY301 - it has to leave the transaction
+                if content is not None:
+                    key = f"daily:{chat}:{local_date}"
+                    post = Post(key=key, content=content, chosen=chosen, picture=picture)
+                    await deciding.owe(connection, subscription, post, now=now)
+        except Undecided:
+            return False
+        return True
+
+    async def decide_instant(
+        self,
+        subscription: Subscription,
+        chosen: Chosen,
+        *,
+        content: str,
+        picture: str | None = None,
+        now: datetime,
+        repeated_after: timedelta = _REPEATED_AFTER,
+    ) -> bool:
+        """Decide the post of one story, in one transaction; False as with `decide_daily`."""
+        key = f"story:{subscription.chat.id}:{chosen.find.story.id}"
+        post = Post(key=key, content=content, chosen=[chosen], picture=picture)
+        try:
+            async with self._database.transaction() as connection:
+                await deciding.lock(
+                    connection, subscription, post.chosen, repeated_since=now - repeated_after
+                )
+                await deciding.owe(connection, subscription, post, now=now)
+        except Undecided:
+            return False
+        return True
+
+    async def decide_asked(
+        self,
+        subscription: Subscription,
+        key: str,
+        *,
+        content: str,
+        chosen: Sequence[Chosen],
+        picture: str | None = None,
+        now: datetime,
+        repeated_after: timedelta = _REPEATED_AFTER,
+    ) -> bool:
+        """Decide a post that somebody in the chat asked for, whatever its mode; no date is closed.
+
+        False, and nothing is stored, when the chat is gone, when the key was owed before, or when
+        a story or tweet among `chosen` was posted in the chat meanwhile.
+        """
+        try:
+            async with self._database.transaction() as connection:
+                await deciding.lock_chat(
+                    connection, subscription.chat, chosen, repeated_since=now - repeated_after
+                )
+                post = Post(key=key, content=content, chosen=chosen, picture=picture)
+                await deciding.owe(connection, subscription, post, now=now)
+        except Undecided:
+            return False
+        return True
+
+    async def owe_notice(self, notice: OwedNotice, *, now: datetime) -> bool:
+        """Owe a chat a notice; False when one of its key was owed before."""
+        async with self._database.connection() as connection:
+            owed = await connection.fetchval(
+                self._sql["owe"], notice.key, notice.chat.id, notice.thread, notice.content, now
+            )
+        return owed is not None
+
+    async def lease(
+        self, platforms: Sequence[str], *, now: datetime, limit: int, lease: timedelta
+    ) -> list[Leased]:
+        """Lease what may be sent now, at most one a chat and the oldest of it.
+
+        A chat waits a second after each message that was begun, and for as long as its oldest
+        delivery waits. Chats that are gone are left out.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["lease"], now, platforms, now - _PACE, limit, now + lease
+            )
+        return [_leased(row) for row in rows]
+
+    async def begin(self, leased: Leased, *, now: datetime) -> bool:
+        """Note that sending begins; False when the lease is over: then do not send."""
+        return await self._change("begin", leased, now)
+
+    async def sent(self, leased: Leased, message_id: str, *, now: datetime) -> bool:
+        """Note that it arrived; False when the lease was taken over."""
+        return await self._change("sent", leased, message_id, now)
+
+    async def retry(self, leased: Leased, *, at: datetime, error: str, not_shown: bool) -> bool:
+        """Give it back to be sent at `at`; False when the lease was taken over.
+
+        `not_shown` says that neither this nor an earlier attempt has arrived, for sure.
+        """
+        return await self._change("retry", leased, at, error, not_shown)
+
+    async def release(self, leased: Leased) -> bool:
+        """Give back what was leased and not begun; False when the lease was taken over."""
+        return await self._change("release", leased)
+
+    async def fail(self, leased: Leased, error: str, *, now: datetime) -> bool:
+        """Give it up; False when the lease was taken over."""
+        return await self._change("fail", leased, error, now)
+
+    async def history(self, chat: Chat, limit: int) -> list[PastDelivery]:
+        """Return the last deliveries of a chat, newest first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["history"], chat.id, limit)
+        return [PastDelivery(**{**row, "state": DeliveryState(row["state"])}) for row in rows]
+
+    async def health(self, since: datetime) -> OutboxHealth:
+        """Return what is owed, and what was given up since then."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["outbox_health"], since)
+        assert row is not None  # noqa: S101 - sums have one row
+        return OutboxHealth(**row)
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove what was settled or posted long ago, and give up what gone chats are owed."""
+        async with self._database.transaction() as connection:
+            await connection.execute(self._sql["give_up_gone"], now, now - _GONE_KEPT)
+            await connection.execute(self._sql["forget_deliveries"], now - _SETTLED_KEPT)
+            await connection.execute(self._sql["forget_posted"], now - _POSTED_KEPT)
+            await connection.execute(self._sql["forget_dates"], (now - _DATES_KEPT).date())
+
+    async def _change(self, name: str, leased: Leased, *values: object) -> bool:
+        async with self._database.connection() as connection:
+            changed = await connection.fetchval(
+                self._sql[name], leased.delivery.id, leased.lease, *values
+            )
+        return bool(changed)
+
+
+def _leased(row: asyncpg.Record) -> Leased:
+    delivery = Delivery(
+        id=row["id"],
+        key=row["key"],
+        chat=chat_of(row),
+        thread=row["delivery_thread"],
+        content=row["content"],
+        attempts=row["attempts"] + 1,
+        begun_before=row["begun_at"] is not None,
+        created_at=row["created_at"],
+        answers=tuple(row["answers"]),
+    )
+    return Leased(delivery=delivery, lease=row["lease"], until=row["leased_until"])

@@ -1,0 +1,105 @@
+"""What each chat wants to be told unasked."""
+
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from db.pool import Database
+from db.statements import statements
+from engine.chat import Chat, Listening
+from engine.posting.types import Mode, Posted, Subscription
+
+_CHAT = tuple(field.name for field in fields(Chat))
+_WANTED = tuple(field.name for field in fields(Subscription) if field.name != "chat")
+
+
+def chat_of(row: asyncpg.Record) -> Chat:
+    """Return the chat of a row."""
+    columns = {name: row[f"chat_{name}"] for name in _CHAT}
+    return Chat(**{**columns, "listening": Listening(columns["listening"])})
+
+
+def subscription_of(row: asyncpg.Record) -> Subscription:
+    """Return what the chat of a row wants; a chat that never said wants nothing."""
+    chat = chat_of(row)
+    if row["mode"] is None:
+        return Subscription(chat=chat, mode=Mode.OFF)
+    wanted = {name: _frozen(row[name]) for name in _WANTED}
+    return Subscription(chat=chat, **{**wanted, "mode": Mode(wanted["mode"])})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+class Subscriptions:
+    """Reads and writes the subscription table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("posting")
+
+    async def set(self, subscription: Subscription, *, now: datetime) -> Subscription:
+        """Store what a chat wants and return it as stored.
+
+        `since` becomes `now` where the chat is new or its mode, hour or weekdays change, and
+        stays what it was otherwise. Mode off also gives up what is owed and not being sent.
+        """
+        chat = subscription.chat
+        async with self._database.transaction() as connection:
+            # Waits for a post that is being decided, which then is given up.
+            await connection.execute(self._sql["lock_chat"], chat.id)
+            await connection.execute(self._sql["subscribe"], *_values(subscription, now))
+            if subscription.mode is Mode.OFF:
+                await connection.execute(
+                    self._sql["give_up_owed"], chat.id, now, "the chat unsubscribed"
+                )
+            row = await connection.fetchrow(self._sql["subscription"], chat.id)
+        assert row is not None  # noqa: S101 - it was stored above
+        return subscription_of(row)
+
+    async def get(self, chat: Chat) -> Subscription | None:
+        """Return what a chat wants; None when it never said."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["subscription"], chat.id)
+        return None if row is None else subscription_of(row)
+
+    async def active(self) -> list[Subscription]:
+        """Return all subscriptions that are not off, of chats that are not gone."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["active"])
+        return [subscription_of(row) for row in rows]
+
+    async def corpora(self, configured: str) -> list[str]:
+        """Return the corpora of active subscriptions; `configured` where a chat names none."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["corpora"], configured)
+        return [row["corpus"] for row in rows]
+
+    async def posted(self, chat: Chat, *, since: datetime) -> list[Posted]:
+        """Return what was posted in a chat since then, or is owed to it, oldest first."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["posted"], chat.id, since)
+        return [Posted(**row) for row in rows]
+
+
+def _values(subscription: Subscription, now: datetime) -> tuple[object, ...]:
+    return (
+        subscription.chat.id,
+        subscription.mode.value,
+        subscription.at,
+        subscription.weekdays,
+        subscription.best,
+        subscription.threshold,
+        subscription.unjudged,
+        subscription.unjudged_coverage,
+        subscription.say_nothing_found,
+        subscription.thread,
+        subscription.must,
+        subscription.must_not,
+        subscription.languages,
+        subscription.categories,
+        now,
+    )

@@ -1,0 +1,96 @@
+"""Headlines with the aliases of their words; implements engine.ports.SearchIndex."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from db.pool import Database
+from db.search.find import DialectIndex
+from db.search.lexical import Search, without_repeats
+from db.statements import statements
+from engine.glossary.groups import Fired, Glossary, fired, glossary
+from engine.ranking.bm25 import Bm25
+from engine.text.clean import searchable
+from engine.types import Candidate, Corpus, Filters, Term
+
+_NONE = Glossary()
+
+
+class Glossaries:
+    """Knows what the groups mean in a corpus.
+
+    A corpus comes from the database with the version of the glossary, so that what another
+    process has changed holds at once and what nobody changed costs nothing.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._index = DialectIndex(database)
+        self._sql = statements("glossary")
+        self._known: dict[int, tuple[Corpus, Glossary]] = {}
+
+    async def of(self, corpus: Corpus) -> Glossary:
+        """Return the glossary that holds in a corpus."""
+        if not corpus.glossary:
+            return _NONE
+        known = self._known.get(corpus.id)
+        if known is None or _differ(known[0], corpus):
+            known = corpus, await self._read(corpus)
+            self._known[corpus.id] = known
+        return known[1]
+
+    async def _read(self, corpus: Corpus) -> Glossary:
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["holding"], corpus.id)
+            barred = await connection.fetch(self._sql["rejected_here"], corpus.id)
+        if not rows:
+            return _NONE
+        groups = [tuple(row["terms"]) for row in rows]
+        terms = [searchable(term) for group in groups for term in group]
+        readings = await self._index.read(corpus, terms)
+        return glossary(groups, readings, [(row["first"], row["second"]) for row in barred])
+
+
+def _differ(known: Corpus, corpus: Corpus) -> bool:
+    return (known.glossary, known.languages) != (corpus.glossary, corpus.languages)
+
+
+class AliasedSearch:
+    """Looks for what the glossary knows beside what a headline says, at a lower weight.
+
+    Where no group holds, it is db.search.lexical.Search and costs nothing.
+    """
+
+    def __init__(
+        self, database: Database, glossaries: Glossaries, bm25: Bm25 | None = None, *, weight: float
+    ) -> None:
+        self._search = Search(database, bm25)
+        self._index = DialectIndex(database)
+        self._glossaries = glossaries
+        self._weight = weight
+
+    async def terms(self, corpus: Corpus, text: str) -> list[Term]:
+        """Read `text` as Search does; the aliases come last, and no other neighbour beside one."""
+        terms = await self._search.terms(corpus, text)
+        known = await self._glossaries.of(corpus)
+        if not known or not self._weight:
+            return terms
+        words = text.split()
+        found = fired(words, await self._index.read(corpus, words), known)
+        replaced = {one.written for one in found}
+        kept = [term for term in terms if term.neighbour_of not in replaced]
+        for one in found:
+            kept += await self._alias(corpus, one)
+        return without_repeats(kept)
+
+    async def top(
+        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
+    ) -> list[Candidate]:
+        """Return the exact best `limit` documents by BM25, ties by date then id."""
+        return await self._search.top(corpus, terms, filters, limit)
+
+    async def _alias(self, corpus: Corpus, one: Fired) -> list[Term]:
+        """Return the words of an alias, which share its weight: ranking knows no phrases."""
+        read = await self._search.terms(corpus, searchable(one.alias))
+        terms = [term for term in read if term.neighbour_of is None]
+        share = self._weight / max(1, len(terms))
+        return [replace(term, weight=share, neighbour_of=one.written, alias=True) for term in terms]

@@ -1,0 +1,57 @@
+"""Documents by id with what a query's words say about them; implements Descriptions."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from db.corpus.partitions import partition
+from db.pool import Database
+from db.search.lexical import candidate, places, weighted_lexemes
+from db.search.rank_statement import quoted, score
+from db.statements import statements
+from engine.ranking.bm25 import Bm25
+from engine.types import Candidate, Corpus, Term
+
+_FIRST_LEXEME = 5  # after k1, the two parts of the norm, and the ids
+
+
+class Described:
+    """Reads documents that were found by something else than words."""
+
+    def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
+        self._database = database
+        self._bm25 = bm25 or Bm25()
+
+    async def described(
+        self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
+    ) -> list[Candidate]:
+        """Return those of `ids` that exist, with their BM25 and matched terms, in any order."""
+        if not ids:
+            return []
+        lexemes = weighted_lexemes(terms, corpus.documents)
+        average = corpus.average_length
+        constant = self._bm25.norm(0, average)
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                _statement(partition(corpus.id), len(lexemes)),
+                self._bm25.k1,
+                constant,
+                self._bm25.norm(1, average) - constant,
+                list(ids),
+                *(part for x in lexemes for part in (quoted(x.lexeme), x.weight)),
+            )
+        where = places(terms, lexemes)
+        return [candidate(row, where) for row in rows]
+
+
+@lru_cache(maxsize=512)
+def _statement(table: str, lexemes: int) -> str:
+    operands = [(_FIRST_LEXEME + 2 * i, _FIRST_LEXEME + 2 * i + 1) for i in range(lexemes)]
+    return statements("embeddings")["described"].format(
+        document=table,
+        # Without a lexeme the parameters are named all the same: the server wants their types.
+        bm25=score(operands, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
+        frequencies=", ".join(
+            f"CASE WHEN tsv @@ ${lexeme} THEN term_frequency(tsv, ${lexeme})::integer ELSE 0 END"
+            for lexeme, _ in operands
+        ),
+    )

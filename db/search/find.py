@@ -1,0 +1,228 @@
+"""The dialect's retrieval; implements engine.query.find.FindIndex.
+
+What holds the words is scored whole, for it is counted too (docs/decisions/0013-dialect.md).
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import asyncpg
+
+from db.corpus.languages import names_of
+from db.corpus.partitions import partition
+from db.pool import Database
+from db.search.find_statement import (
+    ALLOWED,
+    MATCHING,
+    NEWEST,
+    RANKED,
+    months_statement,
+    newest_statement,
+    ranked_statement,
+)
+from db.search.lexical import weighted_lexemes
+from db.search.rank_statement import WeightedLexeme, quoted
+from db.statements import statements
+from engine.query.filters import Conditions
+from engine.query.plan import Chain, LanguageQuery, Plan, Reading
+from engine.query.types import FoundDocument, Retrieved
+from engine.ranking.bm25 import Bm25
+from engine.types import Candidate, Corpus, Flag, Term
+
+_CANDIDATE = (
+    "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length", "bm25",
+)  # fmt: skip
+_LISTS = (
+    "authors", "platforms", "roles", "domains", "threads", "tags", "mentions", "not_authors",
+    "not_platforms", "not_roles", "not_domains", "not_threads", "not_tags", "not_mentions",
+)  # fmt: skip
+
+
+class DialectIndex:
+    """Reads queries into lexemes and finds exactly the documents that meet them."""
+
+    def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
+        self._database = database
+        self._bm25 = bm25 or Bm25()
+
+    async def read(self, corpus: Corpus, texts: Sequence[str]) -> list[Reading]:
+        """Return the lexemes of texts, normalised by engine.text.clean, in the corpus' languages."""
+        languages = list(corpus.languages) or [corpus.language]
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(statements("find")["read"], corpus.id, texts, languages)
+        return [Reading(**row) for row in rows]
+
+    async def ranked(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        terms: Sequence[Term],
+        required: Conditions,
+        limit: int,
+        *,
+        profiled: bool = False,
+    ) -> Retrieved:
+        """Return the exact best `limit` by BM25 over `terms`, ties by date then id.
+
+        With `profiled`, as many of the newest and of the most liked ones too.
+        """
+        lexemes = weighted_lexemes(_seen(terms), corpus.documents)
+        wanted = {query.language: _tsquery(query) for query in queries}
+        if not all(wanted.values()) or not lexemes:
+            return Retrieved(matching=0, passing=0, documents=())
+        average = corpus.average_length
+        constant = self._bm25.norm(0, average)
+        values = _values(corpus, _differing(corpus, wanted), lexemes, required, limit) | {
+            "k1": self._bm25.k1,
+            "norm": constant,
+            "norm_per_token": self._bm25.norm(1, average) - constant,
+            "any": _any(wanted),
+        }
+        operands = [part for x in lexemes for part in (quoted(x.lexeme), x.weight)]
+        statement = ranked_statement(partition(corpus.id), len(lexemes), profiled=profiled)
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(statement, *(values[name] for name in RANKED), *operands)
+        return _retrieved(rows, lexemes)
+
+    async def newest(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        required: Conditions,
+        limit: int,
+    ) -> Retrieved:
+        """Return the newest `limit` that hold nothing of what is excluded, ties by id."""
+        values = _values(corpus, _unwanted(queries), [], required, limit)
+        statement = newest_statement(partition(corpus.id))
+        async with self._database.transaction() as connection:
+            await connection.execute(statements("find")["plan_for_values"])
+            rows = await connection.fetch(statement, *(values[name] for name in NEWEST))
+        return _retrieved(rows, [])
+
+    async def months(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        required: Conditions,
+        *,
+        plan: Plan,
+    ) -> dict[str, int]:
+        """Return how many documents `plan` would find in each month (UTC) that has any."""
+        words = plan is Plan.RANKED
+        wanted = {query.language: _tsquery(query) for query in queries} if words else {}
+        if not all(wanted.values()):
+            return {}
+        asked = _differing(corpus, wanted) if words else _unwanted(queries)
+        values = _values(corpus, asked, [], required, 0) | {"any": _any(wanted)}
+        statement = months_statement(partition(corpus.id), words=words)
+        bound = [values[name] for name in (MATCHING if words else ALLOWED)]
+        async with self._database.transaction() as connection:
+            await connection.execute(statements("find")["plan_for_values"])
+            rows = await connection.fetch(statement, *bound)
+        return {row["month"]: row["documents"] for row in rows}
+
+
+def _retrieved(rows: Sequence[asyncpg.Record], lexemes: Sequence[WeightedLexeme]) -> Retrieved:
+    """Read an answer; without a document, one row tells the counts."""
+    names = [x.lexeme for x in lexemes]
+    return Retrieved(
+        matching=rows[0]["matching"],
+        passing=rows[0]["passing"],
+        documents=[_found(row, names) for row in rows if row["id"] is not None],
+    )
+
+
+def _seen(terms: Sequence[Term]) -> list[Term]:
+    return [term for term in terms if term.document_frequency]
+
+
+def _tsquery(query: LanguageQuery) -> str:
+    groups = (_any_of(chains) for chains in query.required)
+    unwanted = (f"!{_together(chain)}" for chain in query.excluded)
+    return "&".join([*groups, *unwanted])
+
+
+def _unwanted(queries: Sequence[LanguageQuery]) -> dict[str, str] | None:
+    found = {query.language: _any_of(query.excluded) for query in queries if query.excluded}
+    return found or None
+
+
+def _differing(corpus: Corpus, wanted: Mapping[str, str]) -> Mapping[str, str] | None:
+    """Return what each language looks for; None where all look for the same."""
+    same = len(set(wanted.values())) == 1 and set(corpus.languages) <= set(wanted)
+    return None if same else wanted
+
+
+def _any(wanted: Mapping[str, str]) -> str:
+    return "|".join(f"({one})" for one in dict.fromkeys(wanted.values()))
+
+
+def _any_of(chains: Sequence[Chain]) -> str:
+    return f"({'|'.join(map(_together, chains))})"
+
+
+def _together(chain: Chain) -> str:
+    """Write a chain as lexemes that stand at the same distances."""
+    positions = [position for _, position in chain]
+    distances = ("", *(f"<{there - here}>" for here, there in pairwise(positions)))
+    words = (quoted(lexeme) for lexeme, _ in chain)
+    return f"({''.join(map(str.__add__, distances, words))})"
+
+
+def _values(
+    corpus: Corpus,
+    queries: Mapping[str, str] | None,
+    lexemes: Sequence[WeightedLexeme],
+    required: Conditions,
+    limit: int,
+) -> dict[str, object]:
+    """Return the values of the parameters that all plans share."""
+    ranges = [asyncpg.Range(one.start, one.end) for one in required.not_during]
+    lists = {name: list(getattr(required, name) or ()) or None for name in _LISTS}
+    return {
+        "corpus": corpus.id,
+        "limit": limit,
+        "queries": None if queries is None else list(queries.values()),
+        "query_languages": None if queries is None else list(queries),
+        "lexemes": [quoted(x.lexeme) for x in lexemes],
+        "before": required.before,
+        "after": required.after,
+        "not_during": ranges or None,
+        "require": int(required.require),
+        "exclude": int(required.exclude),
+        "least": required.least,
+        "below": required.below,
+        "languages": _languages(required.languages),
+        "not_languages": _languages(required.not_languages),
+        **lists,
+    }
+
+
+def _languages(asked: Sequence[str] | None) -> list[str] | None:
+    """Return every way in which a document may name the languages; None without any."""
+    return sorted({name for one in asked for name in names_of(one)}) if asked else None
+
+
+def _found(row: asyncpg.Record, names: Sequence[str]) -> FoundDocument:
+    frequencies = _said(names, row["frequencies"])
+    own = row["own_frequencies"]
+    return FoundDocument(
+        candidate=Candidate(
+            **{name: row[name] for name in _CANDIDATE}, flags=Flag(row["flags"]), matched={}
+        ),
+        frequencies=frequencies,
+        in_text=frequencies if own is None else _said(names, own),
+        title=row["title"],
+        role=row["role"],
+        platform=row["platform"],
+        thread=row["thread_id"],
+        attribution=row["attribution"],
+        tags=tuple(row["tags"]),
+        mentions=tuple(row["mentions"]),
+        engagement=row["engagement"],
+        domain=row["domain"],
+    )
+
+
+def _said(names: Sequence[str], frequencies: Sequence[int]) -> dict[str, int]:
+    return {name: tf for name, tf in zip(names, frequencies, strict=True) if tf}

@@ -1,0 +1,78 @@
+"""The statements of the dialect, from db/sql/find.sql: a fixed set for each corpus.
+
+One a plan, and of the ranked plan one a number of lexemes. Text is put together from the file,
+constants and counted placeholders only; every value is bound.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from db.search.rank_statement import CLASSES, score
+from db.statements import statements
+
+_FILTERS = (
+    "before", "after", "not_during", "require", "exclude", "least", "below",
+    "authors", "languages", "platforms", "roles", "domains", "threads", "tags", "mentions",
+    "not_authors", "not_languages", "not_platforms", "not_roles", "not_domains", "not_threads",
+    "not_tags", "not_mentions",
+)  # fmt: skip
+# In the order of their placeholders. The first three are where db.search.rank_statement.score has them;
+# behind those of `ranked` come, for each scored lexeme, its tsquery and its weight.
+NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_FILTERS)
+RANKED = ("k1", "norm", "norm_per_token", "any", *NEWEST)
+ALLOWED = ("queries", "query_languages", *_FILTERS)
+MATCHING = ("any", *ALLOWED)
+
+
+@lru_cache(maxsize=512)
+def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str:
+    """Return the SQL of the plan `ranked`, for so many scored lexemes.
+
+    `profiled` asks for what is new or much liked beside what is best by words.
+    """
+    names = _places(RANKED) | {"document": table}
+    first = len(RANKED) + 1
+    operands = [(first + 2 * i, first + 2 * i + 1) for i in range(lexemes)]
+    names["passes"] = _filled("passes", names)
+    names["best"] = names["best_by_words"] = _filled("best_by_words", names)
+    if profiled:
+        names["best"] = _filled("best_by_all", names)
+    branches = (
+        _filled(
+            "branch",
+            names | {"condition": one.condition, "score": score(operands, repeats=one.max_tf != 1)},
+        )
+        for one in CLASSES
+    )
+    return _whole("ranked", names | {"branches": " UNION ALL ".join(branches)})
+
+
+@lru_cache(maxsize=512)
+def newest_statement(table: str) -> str:
+    """Return the SQL of the plan `newest`."""
+    names = _places(NEWEST) | {"document": table}
+    names["passes"] = _filled("passes", names)
+    return _whole("newest", names | {"allowed": _filled("allowed", names)})
+
+
+@lru_cache(maxsize=512)
+def months_statement(table: str, *, words: bool) -> str:
+    """Return the SQL that counts by months; with `words` what holds them, else what is allowed."""
+    names = _places(MATCHING if words else ALLOWED) | {"document": table, "score": "0"}
+    names["passes"] = _filled("passes", names)
+    if words:
+        branches = (_filled("branch", names | {"condition": one.condition}) for one in CLASSES)
+        names["branches"] = " UNION ALL ".join(branches)
+    return _filled("months", {"found": _filled("matching" if words else "allowed", names)})
+
+
+def _places(parameters: tuple[str, ...]) -> dict[str, str]:
+    return {name: f"${place}" for place, name in enumerate(parameters, start=1)}
+
+
+def _whole(name: str, names: Mapping[str, str]) -> str:
+    return _filled(name, {**names, "columns": _filled("columns", names)})
+
+
+def _filled(name: str, names: Mapping[str, str]) -> str:
+    return statements("find")[name].format(**names)

@@ -1,0 +1,115 @@
+"""The nearest vectors of a question; implements engine.ports.VectorIndex."""
+
+from collections.abc import Sequence
+
+import asyncpg
+import orjson
+
+from db.corpus.partitions import partition
+from db.pool import Database
+from db.statements import statements
+from engine.types import Corpus, Filters
+from engine.vectors import Scale, Vector, VectorSpace
+
+# Neighbours that are looked at for each that is wanted, before the filters are asked first.
+_DEPTH = 4
+# How an index is walked, for one transaction. 1000 candidates at once are the most there may be:
+# with fewer it loses neighbours, for the vectors of many models lie close together.
+# The planner, who does not know how many neighbours are wanted, would rather sort them all.
+_WALK = (
+    "SET LOCAL hnsw.ef_search = 1000; SET LOCAL hnsw.iterative_scan = strict_order;"
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off"
+)
+
+
+def embedding_table(model_id: int) -> str:
+    """Name the table that holds one model's vectors."""
+    return f"embedding_{int(model_id)}"
+
+
+def index_name(corpus: Corpus, model_id: int) -> str:
+    """Name the index of one model's vectors of one corpus."""
+    return f"{embedding_table(model_id)}_{int(corpus.id)}_nearest"
+
+
+def as_text(vector: Vector) -> str:
+    """Return a vector as pgvector reads it."""
+    return orjson.dumps(list(vector)).decode()
+
+
+class Nearest:
+    """Compares a question with all vectors of a corpus, or with those that an index proposes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("embeddings")
+
+    async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
+        """Return what is known about the vectors, or None when there are none."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["space"], corpus.id, model)
+            if row is None:
+                return None
+            filled = self._sql["filled"].format(embedding=embedding_table(row["id"]))
+            state = await connection.fetchrow(filled, corpus.id, index_name(corpus, row["id"]))
+        if state is None or not state["filled"]:
+            return None
+        return VectorSpace(
+            model_id=row["id"],
+            model=model,
+            dimensions=row["dimensions"],
+            indexed=state["indexed"],
+            scale=_scale(row),
+        )
+
+    async def nearest(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, filters: Filters, limit: int
+    ) -> list[tuple[int, float]]:
+        """Return (id, cosine) of the nearest documents that pass, ties by date then id.
+
+        Exact, unless there is an index and the filters let enough of its proposals pass.
+        """
+        passing = (filters.before, filters.after, int(filters.require), int(filters.exclude))
+        asked = (corpus.id, as_text(vector), limit, *passing)
+        if space.indexed:
+            walk = self._statement("nearest_indexed", corpus, space, _DEPTH * limit)
+            async with self._database.transaction() as connection:
+                await connection.execute(_WALK)
+                found = await connection.fetch(walk, *asked)
+        else:
+            scan = self._statement("nearest_exact", corpus, space, _DEPTH * limit)
+            async with self._database.connection() as connection:
+                found = await connection.fetch(scan, *asked)
+        if len(found) < limit:
+            narrow = self._statement("nearest_filtered", corpus, space)
+            async with self._database.connection() as connection:
+                found = await connection.fetch(narrow, *asked)
+        return [(row["id"], row["cosine"]) for row in found]
+
+    async def cosines(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
+    ) -> dict[int, float]:
+        """Return the cosine of each of `ids` that has a vector."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._statement("cosines", corpus, space),
+                corpus.id,
+                as_text(vector),
+                list(ids),
+            )
+        return {row["id"]: row["cosine"] for row in rows}
+
+    def _statement(self, name: str, corpus: Corpus, space: VectorSpace, depth: int = 0) -> str:
+        return self._sql[name].format(
+            embedding=embedding_table(space.model_id),
+            document=partition(corpus.id),
+            corpus=int(corpus.id),
+            depth=int(depth),
+            passes=self._sql["passes"],
+        )
+
+
+def _scale(row: asyncpg.Record) -> Scale | None:
+    if row["mean"] is None:
+        return None
+    return Scale(mean=row["mean"], deviation=row["deviation"], same=row["same"])

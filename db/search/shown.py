@@ -1,0 +1,140 @@
+"""Documents as they are shown: one by its id, comments on it, threads in order."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import asyncpg
+
+from db.corpus.partitions import about_corpus
+from db.pool import Database
+from db.search.rank_statement import quoted
+from engine.query.types import Comment, Found, FoundDocument
+from engine.thread import Message, Thread
+from engine.types import Candidate, Corpus, Filters, Flag
+
+
+class Comments:
+    """Reads answers to posts."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def added(self, corpus: Corpus, found: Found, most: int) -> Found:
+        """Give each hit its strongest `most` comments: most likes and reposts, then oldest."""
+        posts = [hit.document.candidate.external_id for hit in found.hits]
+        async with self._database.connection() as connection:
+            comments_of = about_corpus("find", "comments", corpus.id)
+            rows = await connection.fetch(comments_of, corpus.id, posts, most)
+        comments: dict[str, list[Comment]] = defaultdict(list)
+        for row in rows:
+            values = dict(row)
+            comments[values.pop("post")].append(Comment(**values))
+        hits = (
+            replace(hit, comments=tuple(comments[hit.document.candidate.external_id]))
+            for hit in found.hits
+        )
+        return replace(found, hits=tuple(hits))
+
+
+class Threads:
+    """Reads what belongs together."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list(self, corpus: Corpus, *, limit: int) -> Sequence[Thread]:
+        """Return the threads that were written to last."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                about_corpus("threads", "list", corpus.id), corpus.id, limit
+            )
+        return [Thread(**dict(row)) for row in rows]
+
+    async def read(self, corpus: Corpus, thread: str, *, limit: int) -> Sequence[Message]:
+        """Return the first messages of a thread, oldest first; none when there is no such thread.
+
+        Of the same second, what the source holds first comes first.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                about_corpus("threads", "read", corpus.id), corpus.id, thread, limit
+            )
+        return [Message(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
+
+
+MARK_BEGINS, MARK_ENDS = "\x02", "\x03"
+_CANDIDATE = (
+    "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length",
+)  # fmt: skip
+
+
+class Shown:
+    """Reads single documents."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def document(self, corpus: Corpus, external_id: str) -> FoundDocument | None:
+        """Return a document by its id at the source, or None."""
+        if "\0" in external_id:  # no text of the database holds one
+            return None
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(
+                about_corpus("shown", "document", corpus.id), corpus.id, external_id
+            )
+        return None if row is None else _document(row)
+
+    async def marked(
+        self, corpus: Corpus, ids: Sequence[int], lexemes: Collection[str]
+    ) -> Mapping[int, str]:
+        """Return texts by id, with marks around the words that become one of `lexemes`."""
+        if not lexemes or not ids:
+            return {}
+        wanted = "|".join(quoted(lexeme) for lexeme in sorted(lexemes))
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                about_corpus("shown", "marked", corpus.id), corpus.id, ids, wanted
+            )
+        return {row["id"]: row["text"] for row in rows}
+
+    async def tagged(self, corpus: Corpus, ids: Sequence[int], tag: str) -> set[int]:
+        """Return those of `ids` that carry a tag."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                about_corpus("shown", "tagged", corpus.id), corpus.id, ids, tag
+            )
+        return {row["id"] for row in rows}
+
+    async def count(self, corpus: Corpus, filters: Filters, tag: str | None = None) -> int:
+        """Return how many documents the dates and the tag let through."""
+        async with self._database.connection() as connection:
+            counted = await connection.fetchval(
+                about_corpus("shown", "count", corpus.id),
+                corpus.id,
+                filters.after,
+                filters.before,
+                tag,
+            )
+        return int(counted)
+
+
+def _document(row: asyncpg.Record) -> FoundDocument:
+    return FoundDocument(
+        candidate=Candidate(
+            **{name: row[name] for name in _CANDIDATE},
+            flags=Flag(row["flags"]),
+            bm25=0.0,
+            matched={},
+        ),
+        frequencies={},
+        in_text={},
+        title=row["title"],
+        role=row["role"],
+        platform=row["platform"],
+        thread=row["thread_id"],
+        attribution=row["attribution"],
+        tags=tuple(row["tags"]),
+        mentions=tuple(row["mentions"]),
+        engagement=row["engagement"],
+    )

@@ -1,0 +1,32 @@
+"""How a corpus reads texts; implements engine.embed.tfidf.Vocabulary."""
+
+from collections.abc import Sequence
+
+from db.pool import Database
+from db.statements import statements
+from engine.text.clean import searchable
+from engine.types import Corpus
+
+
+class Vocabulary:
+    """Reads texts with the corpus' text-search configuration and its document frequencies."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("embeddings")
+
+    async def lexemes(
+        self, corpus: Corpus, texts: Sequence[str]
+    ) -> list[dict[str, tuple[int, int]]]:
+        """Return for each text its lexemes with (how often it says them, document frequency)."""
+        read: list[dict[str, tuple[int, int]]] = [{} for _ in texts]
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["lexemes"],
+                corpus.id,
+                [searchable(text) for text in texts],
+                f"presagio_{corpus.language}",
+            )
+        for row in rows:
+            read[row["place"] - 1][row["lexeme"]] = (row["frequency"], row["document_frequency"])
+        return read

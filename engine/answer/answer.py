@@ -1,0 +1,157 @@
+"""A question answered from numbered passages, each claim with its sources.
+
+passages -> request -> the model's claims, cached -> those that cite, renumbered -> answer
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from engine.answer.ask_model import AnswerRequest, Said, build_request, hear
+from engine.answer.extract import extract
+from engine.answer.types import (
+    AnswerCache,
+    CitedAnswer,
+    Claim,
+    Gathered,
+    Outcome,
+    Question,
+    Sentence,
+    Source,
+)
+from engine.llm.single_flight import SingleFlight
+from engine.types import Corpus
+
+if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP client
+    from engine.llm.client import ChatClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSettings:
+    """How answers are made.
+
+    `uncited` says what becomes of a sentence of the model that names no source.
+    `passage_length` is how much of a passage the model sees, in characters.
+    """
+
+    uncited: Literal["drop", "mark"] = "drop"
+    passage_length: int = 1200
+    quotes: int = 3  # sentences of an answer without a model
+
+
+class Answerer:
+    """Answers questions from passages, and never fails because of the model."""
+
+    def __init__(
+        self,
+        settings: AnswerSettings | None = None,
+        client: "ChatClient | None" = None,
+        cache: AnswerCache | None = None,
+    ) -> None:
+        self._settings = settings or AnswerSettings()
+        self._client = client
+        self._cache = cache
+        self._flights: SingleFlight[Said] = SingleFlight()
+
+    async def answer(
+        self, question: Question, gathered: Gathered, *, now: datetime, model: bool = True
+    ) -> CitedAnswer:
+        """Return the answer; with `model` false no model is asked, nor without passages.
+
+        Where the model gives no answer, sentences of the passages are one, and the notice says
+        why. Concurrent equal requests share one call. Raises only what cache and ledger raise.
+        """
+        if not gathered.passages:
+            return _answer(question, gathered, Outcome.NOTHING)
+        said = await self._said(question, gathered, now) if model else _unasked()
+        if said.answer is None:
+            return self._extracted(question, gathered, said)
+        claims = said.answer.claims
+        kept = [one for one in claims if one.passages or self._settings.uncited == "mark"]
+        if claims and not kept:
+            notice = "Not answered by the model: what it wrote cites no source."
+            return self._extracted(question, gathered, replace(said, notice=notice))
+        outcome = Outcome.ANSWERED if kept else Outcome.SILENT
+        return _answer(question, gathered, outcome, kept, said)
+
+    def _extracted(self, question: Question, gathered: Gathered, said: Said) -> CitedAnswer:
+        claims = extract(gathered.passages, most=self._settings.quotes)
+        outcome = Outcome.EXTRACTED if claims else Outcome.NOTHING
+        return _answer(question, gathered, outcome, claims, said)
+
+    async def _said(self, question: Question, gathered: Gathered, now: datetime) -> Said:
+        if self._client is None:
+            return Said(None, notice="Not answered by a model: no language model is set up.")
+        request = build_request(
+            question,
+            gathered.passages,
+            model=self._client.model,
+            length=self._settings.passage_length,
+        )
+        client, corpora = self._client, gathered.corpora
+        return await self._flights.run(
+            request.key, lambda: self._asked(client, request, corpora, now)
+        )
+
+    async def _asked(
+        self,
+        client: "ChatClient",
+        request: AnswerRequest,
+        corpora: Sequence[Corpus],
+        now: datetime,
+    ) -> Said:
+        stored = await self._cache.get(request.key) if self._cache else None
+        if stored is not None:  # paid for already
+            return Said(stored, cached=True)
+        hearing = await hear(client, request, corpora, now)
+        said = hearing.said()
+        if said.answer and self._cache and hearing.whole:
+            await self._cache.put(request.key, said.answer, now=now)
+        return said
+
+
+def _unasked() -> Said:
+    return Said(None, notice="Not answered by a model, as asked.")
+
+
+def _answer(
+    question: Question,
+    gathered: Gathered,
+    outcome: Outcome,
+    claims: Sequence[Claim] = (),
+    said: Said | None = None,
+) -> CitedAnswer:
+    """Put an answer together: passages become sources, numbered in the order of their use."""
+    numbers: dict[int, int] = {}
+    for claim in claims:
+        for passage in claim.passages:
+            numbers.setdefault(passage, len(numbers) + 1)
+    model = said.answer if said else None
+    notices = (gathered.notice, said.notice if said else None)
+    return CitedAnswer(
+        question=question,
+        outcome=outcome,
+        corpora=tuple(corpus.name for corpus in gathered.corpora),
+        sentences=tuple(
+            Sentence(
+                text=one.text,
+                sources=tuple(sorted(numbers[passage] for passage in one.passages)),
+                quoted=outcome is Outcome.EXTRACTED,
+            )
+            for one in claims
+        ),
+        sources=tuple(
+            Source(number=number, passage=gathered.passages[passage - 1])
+            for passage, number in numbers.items()
+        ),
+        passages=len(gathered.passages),
+        model=model.model if model else None,
+        prompt_version=model.prompt_version if model else None,
+        usage=said.usage if said else None,
+        cached=said.cached if said else False,
+        damage=model.damage if model else {},
+        notice=" ".join(filter(None, notices)) or None,
+        mode=gathered.mode,
+        embedding_model=gathered.embedding_model,
+    )

@@ -1,0 +1,167 @@
+"""What is sent for an answer, and what the model says to it, asked once or twice."""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from engine.answer.citations import bare
+from engine.answer.read import read_claims
+from engine.answer.types import Claim, ModelAnswer, Passage, Question
+from engine.answer.wording import Wording
+from engine.errors import ModelError
+from engine.judge.request import one_line
+from engine.llm.ask_and_repair import ModelQuestion, ask
+from engine.llm.prompts import ANSWER_REPAIR, ANSWER_SCHEMA, ANSWER_SYSTEM, ANSWER_VERSION
+from engine.llm.wire import ChatAnswer, add_usage
+from engine.types import Corpus, Usage
+
+if TYPE_CHECKING:
+    from engine.llm.client import ChatClient
+
+QUESTION_LENGTH = 1000
+EARLIER = 3  # questions of the thread
+_CONTEXT_LENGTH = 200
+_NAME_LENGTH = 60
+_CUT = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRequest:
+    """One question to the model, about the passages 1..`given`."""
+
+    content: str
+    given: int
+    key: str  # cache key
+
+
+def build_request(
+    question: Question, passages: Sequence[Passage], *, model: str, length: int
+) -> AnswerRequest:
+    """Write the request; `length` is what is shown of a passage, in characters."""
+    wording = Wording.of(passages)
+    lines = [
+        _line(number, passage, wording, length) for number, passage in enumerate(passages, start=1)
+    ]
+    content = "\n".join([_question(question), *lines])
+    key = sha256(json.dumps([ANSWER_VERSION, model, content]).encode()).hexdigest()
+    return AnswerRequest(content=content, given=len(passages), key=key)
+
+
+def _question(question: Question) -> str:
+    asked: dict[str, object] = {"question": one_line(question.text, QUESTION_LENGTH)}
+    if question.earlier:
+        earlier = question.earlier[-EARLIER:]
+        asked["earlier"] = [one_line(text, QUESTION_LENGTH) for text in earlier]
+    return _json(asked)
+
+
+def _line(number: int, passage: Passage, wording: Wording, length: int) -> str:
+    """Return a passage. Its own "[1]" becomes "(1)": only the request numbers passages."""
+    found = passage.hit.candidate
+    shown: dict[str, object] = {
+        "i": number,
+        "date": found.created_at.astimezone(UTC).date().isoformat(),
+    }
+    if found.author:
+        shown["author"] = bare(one_line(found.author, _NAME_LENGTH))
+    if found.context:
+        shown["reply_to"] = bare(one_line(found.context, _CONTEXT_LENGTH))
+    shown["text"] = _excerpt(found.text, wording, length)
+    return _json(shown)
+
+
+def _excerpt(text: str, wording: Wording, length: int) -> str:
+    """Return the part of a text around what the question found in it."""
+    excerpt = wording.window(text, length // 2)
+    before, after = (_CUT if cut else "" for cut in (excerpt.before, excerpt.after))
+    return before + bare(one_line(excerpt.text, length)) + after
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+logger = logging.getLogger("presagio.answer")
+
+PURPOSE = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the model said, what it cost just now, and why it said nothing."""
+
+    answer: ModelAnswer | None
+    usage: Usage | None = None
+    cached: bool = False
+    notice: str | None = None
+
+
+async def hear(
+    client: "ChatClient", request: AnswerRequest, corpora: Sequence[Corpus], now: datetime
+) -> "Hearing":
+    """Ask, and ask once more when nothing usable came back. `corpora` were searched."""
+    hearing = Hearing(request)
+    question = ModelQuestion(
+        system=ANSWER_SYSTEM,
+        repair=ANSWER_REPAIR,
+        content=request.content,
+        corpora=corpora,
+        purpose=PURPOSE,
+        schema=ANSWER_SCHEMA,
+    )
+    hearing.error = await ask(client, question, hearing.hear, now=now)
+    return hearing
+
+
+@dataclass(slots=True)
+class Hearing:
+    """What one or two answers to a request have given so far."""
+
+    request: AnswerRequest
+    answers: list[ChatAnswer] = field(default_factory=list)
+    claims: tuple[Claim, ...] | None = None
+    damage: Counter[str] = field(default_factory=Counter)
+    error: ModelError | None = None
+
+    def hear(self, answer: ChatAnswer) -> bool:
+        """Read an answer; True when it is one, though it be that the passages do not say."""
+        self.answers.append(answer)
+        self.claims = read_claims(answer.content, self.request.given, self.damage)
+        if not answer.finished:
+            self.damage["unfinished"] += 1
+            if not self.claims:  # cut off before the first claim: that is no silence
+                self.claims = None
+        if self.claims is None:
+            self.damage["unreadable"] += 1
+        if faults := dict(+self.damage):
+            logger.warning("%s answered with damage: %s", answer.model, faults)
+        return self.claims is not None
+
+    @property
+    def whole(self) -> bool:
+        """True when another call would say no more."""
+        return self.claims is not None and not self.damage["unfinished"]
+
+    def said(self) -> Said:
+        usage = add_usage(one.usage for one in self.answers) if self.answers else None
+        if self.claims is None:
+            return Said(None, usage=usage, notice=self._why_not())
+        return Said(
+            ModelAnswer(
+                claims=self.claims,
+                model=self.answers[-1].model,
+                prompt_version=ANSWER_VERSION,
+                damage=dict(+self.damage),
+            ),
+            usage=usage,
+        )
+
+    def _why_not(self) -> str:
+        if self.error:
+            return f"Not answered by the model: {self.error}"
+        return "Not answered by the model: it answered nothing that can be read."

@@ -1,0 +1,51 @@
+"""An answer without a model: the sentences of the sources that say most of what is asked."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from engine.answer.citations import bare
+from engine.answer.types import Claim, Passage
+from engine.answer.wording import Wording
+from engine.judge.request import one_line
+from engine.text.plain import without_links
+from engine.text.sentences import sentences
+
+_LONGEST_READ = 6000  # characters of a passage: many short sentences take long to weigh
+_LONGEST_QUOTE = 300
+_FEWEST_LETTERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    text: str
+    passage: int
+    score: float
+
+
+def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
+    """Return the best sentences, one of a passage, at most `most`, best first.
+
+    A sentence is worth the words it says that its text was found by; equal ones go by the order
+    of the passages. Quotes lose links, and brackets that could be taken for marks; a long one is
+    cut and says so.
+    """
+    wording = Wording.of(passages)
+    best = [
+        max(quotes, key=lambda one: one.score)  # the first of equals
+        for number, passage in enumerate(passages, start=1)
+        if (quotes := list(_quotes(number, passage, wording)))
+    ]
+    best.sort(key=lambda one: -round(one.score, 9))
+    distinct = {one.text.casefold(): one for one in reversed(best)}
+    chosen = [one for one in best if distinct[one.text.casefold()] is one]
+    return tuple(Claim(text=one.text, passages=(one.passage,)) for one in chosen[:most])
+
+
+def _quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]:
+    for sentence in sentences(passage.hit.candidate.text[:_LONGEST_READ]):
+        line = one_line(sentence, len(sentence))
+        text = without_links(bare(one_line(line, _LONGEST_QUOTE)))
+        if sum(map(str.isalnum, text)) >= _FEWEST_LETTERS:
+            cut = "…" if len(line) > _LONGEST_QUOTE else ""
+            worth = wording.score(text) * (0.5 + passage.hit.score / 2)
+            yield _Quote(text=text + cut, passage=number, score=worth)

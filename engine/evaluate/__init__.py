@@ -1,0 +1,1 @@
+"""How good answers are, measured against headlines that people have judged."""

@@ -1,0 +1,198 @@
+"""How good answers are, measured against judged headlines. No search happens here.
+
+A label l is worth 2^l - 1 where gains add up (Burges et al. 2005), and counts as right from 4 on.
+What nobody has judged counts as wrong, and is reported, because it makes every figure too low.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from types import ModuleType
+
+from engine.errors import UsageError
+from engine.evaluate.judged import HIGHEST_LABEL, JudgedHeadline, require_judgments
+
+TOP = 3
+RIGHT = 4
+_GAINS = {label: 2**label - 1 for label in range(2, HIGHEST_LABEL + 1)}
+
+Qrels = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What a search answered to one headline."""
+
+    ids: tuple[str, ...]  # external ids of the hits, best first
+    candidates: tuple[str, ...]  # external ids that retrieval proposed, best first
+    coverage: float  # highest share of the headline that one candidate covers, 0..1
+    score: float | None  # of the first hit; None when nothing was found
+
+    def as_json(self, qid: str) -> dict[str, object]:
+        """Return one line of a run file."""
+        return {"qid": qid, "ids": list(self.ids), "candidates": list(self.candidates)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The measures of one headline, each 0..1 but the label's mean, which is 0..6."""
+
+    qid: str
+    ndcg: float
+    precision: float
+    recall: float | None  # None when no document is right
+    judged: float
+    mean_label: float
+    unjudged: int  # hits among the first three that nobody has judged
+
+    def as_json(self) -> dict[str, object]:
+        """Return the row under the names of the report."""
+        return {
+            "qid": self.qid,
+            f"nDCG@{TOP}": self.ndcg,
+            f"P@{TOP}": self.precision,
+            "recall": self.recall,
+            f"judged@{TOP}": self.judged,
+            f"mean_label@{TOP}": self.mean_label,
+            f"unjudged@{TOP}": self.unjudged,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Separation:
+    """How sure the first hits look, on average over some headlines."""
+
+    headlines: int
+    coverage: float | None
+    score: float | None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the figures by name."""
+        return {
+            "headlines": self.headlines,
+            "mean_coverage": self.coverage,
+            "mean_score": self.score,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Means over the headlines that should find something, and what to know about them."""
+
+    rows: tuple[Row, ...]
+    match: Separation
+    nomatch: Separation
+    notes: tuple[str, ...]  # sentences for a person
+
+    def as_json(self) -> dict[str, object]:
+        """Return means by name (None where no headline defines one), then the rows."""
+        return {
+            "headlines": len(self.rows),
+            f"nDCG@{TOP}": _mean(row.ndcg for row in self.rows),
+            f"P@{TOP}": _mean(row.precision for row in self.rows),
+            "recall": _mean(row.recall for row in self.rows),
+            f"judged@{TOP}": _mean(row.judged for row in self.rows),
+            f"mean_label@{TOP}": _mean(row.mean_label for row in self.rows),
+            f"unjudged@{TOP}": sum(row.unjudged for row in self.rows),
+            "match": self.match.as_json(),
+            "nomatch": self.nomatch.as_json(),
+            "notes": list(self.notes),
+            "rows": [row.as_json() for row in self.rows],
+        }
+
+
+def evaluate(headlines: Sequence[JudgedHeadline], qrels: Qrels, runs: Mapping[str, Run]) -> Report:
+    """Measure `runs`, which holds one run for the qid of every headline.
+
+    Raises InputError when a headline has no judgments, UsageError without ir-measures.
+    """
+    require_judgments(headlines, qrels)
+    matchable = [headline.qid for headline in headlines if headline.matchable]
+    others = [headline.qid for headline in headlines if not headline.matchable]
+    labels = {qid: qrels[qid] for qid in matchable}
+    rows = _rows(labels, {qid: runs[qid] for qid in matchable})
+    return Report(
+        rows=tuple(rows),
+        match=_separation([runs[qid] for qid in matchable]),
+        nomatch=_separation([runs[qid] for qid in others]),
+        notes=tuple(_notes(rows, set(qrels) - set(matchable) - set(others))),
+    )
+
+
+def _rows(labels: Qrels, runs: Mapping[str, Run]) -> list[Row]:
+    library = _library()
+    ndcg = library.nDCG(gains=_GAINS) @ TOP
+    precision = library.P(rel=RIGHT) @ TOP
+    judged = library.Judged @ TOP
+    recall = library.R(rel=RIGHT) @ max(1, *(len(run.candidates) for run in runs.values()), 1)
+    hits = _measured(
+        library, [ndcg, precision, judged], labels, {q: run.ids for q, run in runs.items()}
+    )
+    found = _measured(library, [recall], labels, {q: run.candidates for q, run in runs.items()})
+    return [
+        Row(
+            qid=qid,
+            ndcg=hits[ndcg, qid],
+            precision=hits[precision, qid],
+            recall=found[recall, qid] if max(known.values()) >= RIGHT else None,
+            judged=hits[judged, qid],
+            mean_label=sum(known.get(one, 0) for one in runs[qid].ids[:TOP]) / TOP,
+            unjudged=sum(one not in known for one in runs[qid].ids[:TOP]),
+        )
+        for qid, known in labels.items()
+    ]
+
+
+def _measured(
+    library: ModuleType,
+    measures: Sequence[object],
+    labels: Qrels,
+    ranked: Mapping[str, Sequence[str]],
+) -> dict[tuple[object, str], float]:
+    """Return each measure of each qid. An empty list is left out of a run, as libraries expect."""
+    scored = {
+        qid: {one: float(-rank) for rank, one in enumerate(ids)}
+        for qid, ids in ranked.items()
+        if ids
+    }
+    return {
+        (one.measure, one.query_id): one.value
+        for one in library.iter_calc(measures, labels, scored)
+    }
+
+
+def _library() -> ModuleType:
+    try:
+        import ir_measures  # noqa: PLC0415 - an extra that only this command needs
+    except ImportError as exc:
+        raise UsageError(
+            "presagio eval needs the library ir-measures.", fix="Run: pip install presagio[eval]"
+        ) from exc
+    library: ModuleType = ir_measures
+    return library
+
+
+def _separation(runs: Sequence[Run]) -> Separation:
+    return Separation(
+        headlines=len(runs),
+        coverage=_mean(run.coverage for run in runs),
+        score=_mean(run.score for run in runs),
+    )
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _notes(rows: Sequence[Row], strangers: set[str]) -> list[str]:
+    notes = []
+    without = [row.qid for row in rows if row.recall is None]
+    if without:
+        notes.append(f"No label of {RIGHT} or more, left out of recall: {', '.join(without)}.")
+    unjudged = sum(row.unjudged for row in rows)
+    if unjudged:
+        notes.append(f"{unjudged} of the first {TOP} hits nobody has judged; they count as 0.")
+    if strangers:
+        notes.append(f"Judgments of headlines that are not in the file: {len(strangers)}, unused.")
+    return notes

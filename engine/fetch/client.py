@@ -1,0 +1,215 @@
+"""Fetches what strangers link to, and reaches only the public web.
+
+Each hop of a redirect opens a connection of its own: the name is looked up once, every answer is
+checked, and the connection goes to an address that was checked (docs/decisions/0007-fetching.md).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from types import TracebackType
+from typing import Self
+
+import httpcore
+import httpx
+from ssrfguard import Policy
+from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
+
+from engine.errors import FetchFailed, FetchTimeout, SettingsError
+from engine.fetch.addresses import Resolver, address_policy
+from engine.fetch.body import ACCEPT_ENCODING, Body
+from engine.fetch.faults import require_type, require_usable, shown_host, translated
+from engine.fetch.frames import Chunks, CountedStream, CountingBackend, Turns
+
+_PERMANENT = frozenset({301, 308})
+# The library's pool looks at all that is under way for each request: a hundred of them hold up
+# the event loop for half a second.
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSettings:
+    """How this program appears to servers, and what it may reach besides the public web.
+
+    `contact` is an address where somebody answers for it; `allow_networks` are CIDR networks.
+    Raises SettingsError for a contact that no header can carry.
+    """
+
+    version: str = "0"
+    contact: str = ""
+    allow_networks: tuple[str, ...] = ()
+    connect_timeout: float = 5.0  # seconds for each address that is tried
+
+    def __post_init__(self) -> None:
+        if not self.contact.isascii() or not self.contact.isprintable():
+            raise SettingsError(
+                "fetch.user_agent_contact holds characters that no header can carry.",
+                fix="Write an address, such as https://example.org/bot",
+            )
+
+    @property
+    def user_agent(self) -> str:
+        """Name, version and contact."""
+        name = f"Presagio/{self.version}"
+        return f"{name} (+{self.contact})" if self.contact else name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchLimits:
+    """What one fetch may take."""
+
+    seconds: float  # everything: looking up, redirects, the whole body
+    bytes: int  # of the body, packed and unpacked
+    redirects: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """An answer that can be used: 2xx, or 304 with an empty body."""
+
+    url: str  # the last one, after redirects
+    status: int
+    headers: Mapping[str, str]  # looked up without regard to case
+    body: bytes = field(repr=False)
+    moved_permanently_to: str | None  # where the permanent redirects at the start led
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """What was asked for, the same at each hop."""
+
+    accept: tuple[str, ...]
+    limits: FetchLimits
+
+
+class _Transport(AsyncSafeTransport):
+    """The guarded transport, over connections that count what comes and are used once."""
+
+    def __init__(
+        self, policy: Policy, resolver: Resolver | None, at_once: int, turns: Turns
+    ) -> None:
+        super().__init__(policy=policy, trust_env=False)
+        guarded = AsyncSafeBackend(policy=policy, resolver=resolver, resolver_slots=at_once)
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=httpx.create_ssl_context(trust_env=False),
+            max_connections=at_once,
+            max_keepalive_connections=0,
+            network_backend=CountingBackend(guarded, turns),
+        )
+
+
+class Fetcher:
+    """Fetches with GET. Holds connections: use `async with`.
+
+    `resolver` stands in for socket.getaddrinfo; what it answers is checked all the same. Of more
+    fetches than `at_once` the others wait, and their time runs.
+    """
+
+    def __init__(
+        self,
+        settings: FetchSettings,
+        *,
+        resolver: Resolver | None = None,
+        at_once: int = _AT_ONCE,
+    ) -> None:
+        self._turns = Turns()
+        self._room = asyncio.Semaphore(at_once)
+        self._http = httpx.AsyncClient(
+            transport=_Transport(
+                address_policy(settings.allow_networks), resolver, at_once, self._turns
+            ),
+            trust_env=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
+            headers={
+                "User-Agent": settings.user_agent,
+                "Accept-Encoding": ACCEPT_ENCODING,
+            },
+            timeout=httpx.Timeout(None, connect=settings.connect_timeout),
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._http.aclose()
+
+    async def get(
+        self,
+        url: str,
+        *,
+        limits: FetchLimits,
+        accept: tuple[str, ...] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> Fetched:
+        """Return the answer, of one of the media types in `accept` where it names any.
+
+        An answer that says no type is let through. Raises FetchError.
+        """
+        order = _Order(accept=accept, limits=limits)
+        wanted = {"Accept": ", ".join((*accept, "*/*;q=0.1"))} | dict(headers or {})
+        try:
+            async with asyncio.timeout(limits.seconds), self._room:
+                with translated(shown_host(url)):
+                    request = self._http.build_request("GET", url, headers=wanted)
+                return await self._follow(request, order)
+        except TimeoutError as exc:
+            raise FetchTimeout(
+                f"{shown_host(url)} took longer than {limits.seconds:g} s.",
+                fix="Try again later, or paste the headline.",
+            ) from exc
+
+    async def _follow(self, request: httpx.Request, order: _Order) -> Fetched:
+        moved: str | None = None
+        permanent = True
+        for _ in range(order.limits.redirects + 1):
+            async with self._sent(request) as response:
+                if response.next_request is None:
+                    return await self._read(response, order, moved)
+                request = response.next_request
+                permanent = permanent and response.status_code in _PERMANENT
+                moved = str(request.url) if permanent else moved
+        raise FetchFailed(
+            f"{shown_host(str(request.url))} was one redirect too many.",
+            fix="Paste the address of the page itself.",
+        )
+
+    @asynccontextmanager
+    async def _sent(self, request: httpx.Request) -> AsyncIterator[httpx.Response]:
+        """Lend the answer to one request, its body unread."""
+        with translated(shown_host(str(request.url))):
+            response = await self._http.send(request, stream=True, follow_redirects=False)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+
+    async def _read(self, response: httpx.Response, order: _Order, moved: str | None) -> Fetched:
+        host = shown_host(str(response.url))
+        require_usable(response, host)
+        require_type(response, host, order.accept)
+        encoding = response.headers.get("Content-Encoding", "")
+        body = Body(host=host, encoding=encoding, limit=order.limits.bytes)
+        chunks = Chunks(host, self._turns)
+        _stream_of(response).begin_body()
+        async for piece in response.aiter_raw():
+            body.add(piece)
+            await chunks.add(piece)
+        return Fetched(
+            url=str(response.url),
+            status=response.status_code,
+            headers=response.headers,
+            body=body.content(),
+            moved_permanently_to=moved,
+        )
+
+
+def _stream_of(response: httpx.Response) -> CountedStream:
+    stream: CountedStream = response.extensions["network_stream"]
+    return stream

@@ -1,0 +1,203 @@
+"""The glossary: which words may stand for another, and which never do.
+
+A group is a set of terms that mean the same. Terms are compared as the text search reads them, so
+that case, spaces, accents and endings do not matter. docs/glossary.md is the manual.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import combinations
+
+from engine.glossary.suggest import SuggestedPair
+from engine.glossary.terms import is_exact, key
+from engine.query.find import FindIndex
+from engine.query.plan import Reading
+from engine.query.query import Phrase, Query, Unit, Word
+from engine.text.clean import searchable
+from engine.types import Corpus
+
+# The lexemes of a word or phrase in order, of each language that makes any of it.
+Signature = Mapping[str, tuple[str, ...]]
+_EDGES = re.compile(r"^\W+|\W+$")
+Pair = tuple[str, str]  # two keys, the smaller first
+
+
+class Status(StrEnum):
+    """Where a group stands."""
+
+    PENDING = "pending"  # waits for a person
+    APPROVED = "approved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AliasGroup:
+    """Terms that mean the same, in one corpus or, with None, in all."""
+
+    id: int
+    corpus: str | None
+    status: Status
+    terms: tuple[str, ...]
+    sure: bool | None = None  # what the model said of its suggestion; None: a person's own
+
+
+def keys(terms: Iterable[str]) -> tuple[str, ...]:
+    """Return the keys of terms, sorted, each once."""
+    return tuple(sorted({key(term) for term in terms}))
+
+
+def pairs(terms: Iterable[str]) -> tuple[Pair, ...]:
+    """Return every two of the terms as keys."""
+    return tuple((first, second) for first, second in combinations(keys(terms), 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Glossary:
+    """The groups that hold in one corpus, as its languages read them."""
+
+    # (language, lexemes) -> the terms that may stand in their place
+    aliases: Mapping[tuple[str, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
+    longest: int = 0  # lexemes of the longest term
+
+    def __bool__(self) -> bool:
+        return bool(self.aliases)
+
+    def of(self, signature: Signature) -> tuple[str, ...]:
+        """Return the aliases of what is read like this, in the order of the groups."""
+        found = (self.aliases.get(one, ()) for one in signature.items())
+        return tuple(dict.fromkeys(alias for aliases in found for alias in aliases))
+
+
+def glossary(
+    groups: Sequence[Sequence[str]], readings: Iterable[Reading], rejected: Iterable[Pair] = ()
+) -> Glossary:
+    """Return the glossary of `groups`; `readings` are of all their terms, one after the other.
+
+    Two terms of a group that are a pair of `rejected` do not stand for each other.
+    """
+    read = signatures(readings)
+    barred = set(rejected)
+    aliases: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}
+    place = 0
+    for group in groups:
+        for offset, term in enumerate(group):
+            own = read.get(place + offset, {})
+            others = [
+                other
+                for at, other in enumerate(group)
+                if at != offset
+                and read.get(place + at, {}) != own
+                and not barred.intersection(pairs((term, other)))
+            ]
+            for one in own.items():
+                aliases.setdefault(one, {}).update(dict.fromkeys(others))
+        place += len(group)
+    return Glossary(
+        aliases={one: tuple(others) for one, others in aliases.items() if others},
+        longest=max((len(lexemes) for _, lexemes in aliases), default=0),
+    )
+
+
+def signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ...]]]:
+    """Return how each text was read, by its index; what no language reads is left out."""
+    found: dict[int, dict[str, list[tuple[int, str]]]] = {}
+    for one in readings:
+        by_language = found.setdefault(one.unit, {})
+        by_language.setdefault(one.language, []).append((one.position, one.lexeme))
+    return {
+        unit: {
+            language: tuple(lexeme for _, lexeme in sorted(lexemes))
+            for language, lexemes in by_language.items()
+        }
+        for unit, by_language in found.items()
+    }
+
+
+def unheard(
+    candidates: Sequence[SuggestedPair], heard: Sequence[Pair], readings: Iterable[Reading]
+) -> list[SuggestedPair]:
+    """Return the candidates that say what none of `heard` says in other forms of its words.
+
+    `readings` are of the candidates' terms, then of the terms of `heard`, in their order.
+    """
+    read = signatures(readings)
+
+    def said(place: int) -> frozenset[tuple[tuple[str, tuple[str, ...]], ...]]:
+        both = (read.get(2 * place + offset, {}) for offset in (0, 1))
+        return frozenset(tuple(sorted(one.items())) for one in both)
+
+    known = {said(len(candidates) + place) for place in range(len(heard))}
+    return [
+        one
+        for place, one in enumerate(candidates)
+        if len(said(place)) == 2 and said(place) not in known
+    ]
+
+
+def expandable(query: Query) -> list[Word]:
+    """Return the words that aliases may stand for: required or alternatives, and not exact."""
+    units = (one.unit for group in query.groups for one in group.alternatives)
+    words = (unit for unit in units if isinstance(unit, Word) and not is_exact(unit.text))
+    return list(dict.fromkeys(words))
+
+
+def expanded(query: Query, known: Glossary, readings: Iterable[Reading], *, weight: float) -> Query:
+    """Return the query with the aliases of its words; `readings` are of `expandable(query)`."""
+    read = signatures(readings)
+    found: dict[Unit, list[tuple[Unit, float]]] = {
+        word: [(_unit(alias), weight) for alias in known.of(read.get(place, {}))]
+        for place, word in enumerate(expandable(query))
+    }
+    return query.expanded(lambda unit: found.get(unit, ()))
+
+
+async def widened(
+    index: FindIndex, corpus: Corpus, query: Query, known: Glossary, *, weight: float
+) -> Query:
+    """Return the query with the aliases that hold in a corpus. Raises the errors of the index."""
+    words = expandable(query) if known else []
+    if not words:
+        return query
+    readings = await index.read(corpus, [searchable(word.text) for word in words])
+    return expanded(query, known, readings, weight=weight)
+
+
+def _unit(alias: str) -> Unit:
+    return Phrase(alias) if " " in alias else Word(alias)
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """An alias that stands for some words of a headline."""
+
+    written: str  # these words
+    alias: str
+
+
+def fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) -> list[Fired]:
+    """Return the aliases of the words of a text and of neighbouring words together.
+
+    `readings` are of `words`, in their order.
+    """
+    read = signatures(readings)
+    exact = [is_exact(word) for word in words]
+    found: dict[Fired, None] = {}
+    for start in sorted(read):
+        for end in range(start + 1, min(len(words), start + 2 * known.longest) + 1):
+            if end - 1 in read and not any(exact[start:end]):
+                signature = _together(read, range(start, end))
+                written = _EDGES.sub("", " ".join(words[start:end]))
+                found |= {Fired(written, alias): None for alias in known.of(signature)}
+    return list(found)
+
+
+def _together(read: Mapping[int, Signature], places: range) -> Signature:
+    """Read neighbouring words as one; a stop word between them is nothing."""
+    languages = set(read[places[0]]) & set(read[places[-1]])
+    return {language: tuple(_lexemes(read, language, places)) for language in languages}
+
+
+def _lexemes(read: Mapping[int, Signature], language: str, places: range) -> Iterator[str]:
+    for place in places:
+        yield from read.get(place, {}).get(language, ())

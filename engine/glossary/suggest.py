@@ -1,0 +1,162 @@
+"""The model's suggestions for the glossary: which of these terms mean the same?
+
+It gets numbered terms and gives back pairs of numbers: no word of its own gets into the glossary.
+"""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.errors import ModelAnswerInvalid
+from engine.judge.request import one_line
+from engine.llm.ask_and_repair import ModelQuestion, ask, is_unreadable, objects
+from engine.llm.prompts import GLOSSARY_REPAIR, GLOSSARY_SCHEMA, GLOSSARY_SYSTEM, GLOSSARY_VERSION
+from engine.llm.wire import ChatAnswer, add_usage
+from engine.types import Corpus, Usage
+
+if TYPE_CHECKING:  # approving needs no HTTP client
+    from engine.llm.client import ChatClient
+
+logger = logging.getLogger("presagio.glossary")
+
+PURPOSE = "glossary"
+_LONGEST_TERM = 60  # characters
+_LONGEST_ANSWER = 64_000
+# What is said to mean the same as more others than this is no synonym but a topic.
+_MOST_PAIRS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTerm:
+    """A term to ask about; `missed` where somebody searched for it and found nothing."""
+
+    text: str
+    missed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedPair:
+    """Two of the terms that were asked about."""
+
+    terms: tuple[str, str]
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestions:
+    """What the model answered. `damage` counts what it said that could not be used."""
+
+    pairs: tuple[SuggestedPair, ...] = ()
+    model: str | None = None
+    prompt_version: str = GLOSSARY_VERSION
+    usage: Usage | None = None
+    damage: Mapping[str, int] = field(default_factory=dict)
+
+
+class Suggester:
+    """Asks the model once, and once more when its answer cannot be read."""
+
+    def __init__(self, client: "ChatClient") -> None:
+        self._client = client
+
+    async def suggest(
+        self, corpus: Corpus, terms: Sequence[AskedTerm], *, now: datetime
+    ) -> Suggestions:
+        """Return pairs of `terms`, often none; `corpus` is what the terms were taken from.
+
+        Raises ModelError and what the ledger raises.
+        """
+        if len(terms) < 2:
+            return Suggestions()
+        answers, heard = list[ChatAnswer](), list[Suggestions]()
+
+        def hear(answer: ChatAnswer) -> bool:
+            answers.append(answer)
+            damage: Counter[str] = Counter()
+            pairs = read_pairs(answer.content, terms, damage)
+            if pairs is None:
+                return False
+            usage = add_usage(one.usage for one in answers)
+            heard.append(
+                Suggestions(pairs=pairs, model=answer.model, usage=usage, damage=dict(+damage))
+            )
+            return True
+
+        question = ModelQuestion(
+            system=GLOSSARY_SYSTEM,
+            repair=GLOSSARY_REPAIR,
+            content=request(terms),
+            corpora=[corpus],
+            purpose=PURPOSE,
+            schema=GLOSSARY_SCHEMA,
+        )
+        error = await ask(self._client, question, hear, now=now)
+        if heard:
+            return heard[0]
+        if error and not is_unreadable(error):
+            raise error
+        raise ModelAnswerInvalid("The model answered nothing that can be read.", fix="Try again.")
+
+
+def request(terms: Sequence[AskedTerm]) -> str:
+    """Return the user message: one JSON object a line."""
+    return "\n".join(_line(number, term) for number, term in enumerate(terms, start=1))
+
+
+def _line(number: int, term: AskedTerm) -> str:
+    shown: dict[str, object] = {"i": number, "term": one_line(term.text, _LONGEST_TERM)}
+    if term.missed:
+        shown["asked"] = True
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_pairs(
+    content: str, terms: Sequence[AskedTerm], damage: Counter[str]
+) -> tuple[SuggestedPair, ...] | None:
+    """Return the pairs in an answer, or None when it holds no answer at all.
+
+    What is no pair of two of `terms` is left out and counted in `damage`: a doubtful pair is no
+    pair. Two different words on whether it is sure mean that it is not.
+    """
+    answer = _answer(content[:_LONGEST_ANSWER].rpartition("</think>")[2])
+    if answer is None:
+        return None
+    sure: dict[tuple[int, int], bool] = {}
+    for entry in answer:
+        if (read := _entry(entry, len(terms))) is None:
+            damage["no_pair"] += 1
+        else:
+            first, second, certain = read
+            sure[first, second] = sure.get((first, second), True) and certain
+    often = Counter(number for pair in sure for number in pair)
+    kept = {pair: sure[pair] for pair in sure if max(often[n] for n in pair) <= _MOST_PAIRS}
+    damage["too_many"] += len(sure) - len(kept)
+    if any(damage.values()):
+        logger.warning("the answer about the glossary was damaged: %s", dict(+damage))
+    return tuple(
+        SuggestedPair((terms[first - 1].text, terms[second - 1].text), certain)
+        for (first, second), certain in kept.items()
+    )
+
+
+def _answer(text: str) -> list[object] | None:
+    """Return the entries of the last JSON object in `text` that has "pairs"."""
+    found = [pairs for one in objects(text) if isinstance(pairs := one.get("pairs"), list)]
+    return found[-1] if found else None
+
+
+def _entry(entry: object, sent: int) -> tuple[int, int, bool] | None:
+    if not isinstance(entry, dict):
+        return None
+    first, second = (_number(entry.get(name), sent) for name in ("a", "b"))
+    if first is None or second is None or first == second:
+        return None
+    return min(first, second), max(first, second), entry.get("sure") is True
+
+
+def _number(value: object, sent: int) -> int | None:
+    return value if type(value) is int and 1 <= value <= sent else None

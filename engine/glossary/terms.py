@@ -1,0 +1,91 @@
+"""Which terms a glossary may hold: protected ones match exactly and are never clustered."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from engine.errors import InputError
+from engine.text.clean import searchable
+
+# Tells whether a word, in small letters, is an ordinary one.
+Dictionary = Callable[[str], bool]
+
+LONGEST = 100  # characters of a term
+FEWEST, MOST = 2, 20  # terms of a group
+_EDGES = re.compile(r"^\W+|\W+$")
+_POSSESSIVE = re.compile(r"['’]s$")
+# Characters that mean something in the dialect, in receipts and in tables of groups.
+_SIGNS = re.compile(r'["|=\n\r\t]|^-')
+_SNAKE = re.compile(r"(?<=\w)_(?=\w)")
+
+
+def key(term: str) -> str:
+    """Return what spellings of a term have in common: no case, accents or signs, single blanks."""
+    folded = unicodedata.normalize("NFD", searchable(term).casefold())
+    plain = "".join(c for c in folded if not unicodedata.combining(c))
+    return unicodedata.normalize("NFC", " ".join(re.findall(r"\w+", plain)))
+
+
+def is_exact(text: str) -> bool:
+    """Tell whether a word of `text` is an acronym in capitals or an identifier."""
+    return any(map(_reason, text.split()))
+
+
+def protected(term: str, is_word: Dictionary) -> str | None:
+    """Return why a term is protected, as a sentence, or None.
+
+    A name is a word with a capital that the dictionary does not have in small letters.
+    """
+    for written in term.split():
+        if reason := _reason(written):
+            return reason
+        word = _bare(written)
+        if word[:1].isupper() and len(word) > 1 and not _is_word(word, is_word):
+            return "A proper name that no dictionary has matches exactly and has no alias."
+    return None
+
+
+def checked(terms: Sequence[str], is_word: Dictionary) -> tuple[str, ...]:
+    """Return terms that may be a group, without blanks to spare. Raises InputError."""
+    by_key: dict[str, str] = {}
+    for term in terms:
+        by_key.setdefault(key(term), " ".join(term.split()))
+    clean = tuple(by_key.values())
+    for term in clean:
+        if not any(map(str.isalnum, term)):
+            raise InputError(f'"{term}" is no term: it holds no letter and no digit.')
+        if len(term) > LONGEST:
+            raise InputError(f"A term has at most {LONGEST} characters.")
+        if _SIGNS.search(term):
+            raise InputError(f'"{term}" is no term: it holds a sign with a meaning of its own.')
+        if reason := protected(term, is_word):
+            raise InputError(f'"{term}" is protected.', fix=reason)
+    if not FEWEST <= len(clean) <= MOST:
+        raise InputError(f"A group has {FEWEST} to {MOST} different terms.")
+    return clean
+
+
+def _is_word(word: str, is_word: Dictionary) -> bool:
+    return all(is_word(part.casefold()) for part in re.split(r"\W+", word) if part)
+
+
+def _bare(written: str) -> str:
+    return _POSSESSIVE.sub("", _EDGES.sub("", written))
+
+
+def _reason(written: str) -> str | None:
+    """Tell what a single word is, if its spelling alone shows it."""
+    word = _bare(written)
+    letters = "".join(filter(str.isalpha, word))
+    if len(word) > 1 and letters.removesuffix("s").isupper():  # "CEOs" too
+        return "An acronym in capitals matches exactly and has no alias."
+    if _SNAKE.search(word) or _is_camel(letters):
+        return "An identifier matches exactly and has no alias."
+    return None
+
+
+def _is_camel(letters: str) -> bool:
+    """Tell whether a capital follows a small letter, or small letters a run of capitals."""
+    rises = any(a.islower() and b.isupper() for a, b in pairwise(letters))
+    return rises or (letters[:2].isupper() and not letters.isupper())

@@ -1,0 +1,140 @@
+"""A blog as RSS or Atom: its feed, or what WordPress and others export in that form."""
+
+import calendar
+import warnings
+from collections.abc import Generator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import feedparser
+import orjson
+
+from engine.errors import FeedUnreadable, InputError
+from engine.feeds.markup import markup_text, require_flat, require_harmless
+from engine.feeds.plain import language_of, plain, tags_of, web_link
+from engine.ingest.dates import zoned
+from engine.ingest.fields import host_of, made_id, string, strings, text_of
+from engine.ingest.html_text import html_text
+from engine.ingest.reader import JsonObject, Sample
+from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
+from engine.types import Kind
+
+
+def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
+    """Return id, title, text, published, url, author, lang and tags of every entry.
+
+    Raises FeedUnreadable when it is no feed, or declares entities.
+    """
+    text = markup_text(content)
+    require_harmless(text)
+    body = text.encode("utf-8", "replace")
+    require_flat(body)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of feedparser, about its own past
+        try:
+            found = feedparser.parse(
+                body,
+                response_headers={"content-type": "application/xml; charset=utf-8"},
+                resolve_relative_uris=False,
+                sanitize_html=False,  # markup goes as a whole
+            )
+        except MemoryError:
+            raise
+        except Exception as exc:  # whatever its lenient parser trips over
+            raise FeedUnreadable("The feed is damaged beyond reading.") from exc
+    if not found.get("version") and not found.entries:
+        raise FeedUnreadable("This is not a feed.")
+    base = str(found.feed.get("link") or "")
+    lang = language_of(found.feed.get("language"))
+    return [{**_entry(entry, base), "lang": lang} for entry in found.entries]
+
+
+def _entry(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
+    title, url = plain(entry.get("title")) or None, web_link(entry.get("link"), base)
+    text = html_text(_longest(entry))
+    return {
+        "id": str(entry.get("id") or url or made_id(title or "", text))[:200],
+        "title": title,
+        "text": text,
+        "published": _published(entry),
+        "url": url,
+        "author": plain(entry.get("author"), 200) or None,
+        "tags": list(tags_of(tag.get("term") for tag in entry.get("tags") or ())),
+    }
+
+
+def _longest(entry: Mapping[str, Any]) -> str:
+    """Return the markup of the whole text, where the feed holds more than a summary."""
+    found = [str(part.get("value") or "") for part in entry.get("content") or ()]
+    return max((*found, str(entry.get("summary") or "")), key=len)
+
+
+def _published(entry: Mapping[str, Any]) -> str | None:
+    for name in ("published_parsed", "created_parsed", "updated_parsed"):
+        if parsed := entry.get(name):
+            try:
+                return datetime.fromtimestamp(calendar.timegm(parsed), UTC).isoformat()
+            except (ValueError, OverflowError, OSError):
+                continue
+    return None
+
+
+LARGEST = 64_000_000  # bytes; 2 MB take half a second
+
+
+class BlogFeedReader:
+    """Reads the entries of a feed with their whole text."""
+
+    name = "feed"
+    kinds = (Kind.PUBLISHED, Kind.LIBRARY)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
+        return ()  # a folder of feeds is no export that anybody makes
+
+    def recognises(self, sample: Sample) -> bool:
+        head = sample.head[:4096]
+        return head.lstrip().startswith(b"<") and any(
+            root in head for root in (b"<rss", b"<feed", b"<rdf:RDF")
+        )
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = fingerprint(defaults, self.name)
+        for name in names:
+            label, file = source.label(name), source.citation(name)
+            with source.open(name) as stream:
+                content = stream.read(LARGEST + 1)
+            if len(content) > LARGEST:
+                raise InputError(f"{label} is longer than {LARGEST:,} bytes.", fix="Split it.")
+            for number, entry in enumerate(_entries(label, content), start=1):
+                raw = orjson.dumps(entry)
+                found = JsonObject(label, number, "record", raw, {**entry, "file": file})
+                yield found.record(self.name, entry["id"], digest(raw))
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        title, url = string(payload.get("title")), string(payload.get("url"))
+        body = string(payload.get("text")) or title
+        return Post(
+            text=text_of(body),
+            searched=f"{title}\n\n{body}" if title != body else None,
+            created_at=zoned(payload.get("published")),
+            author=string(payload.get("author")),
+            title=title,
+            lang=string(payload.get("lang")),
+            url=url,
+            platform="web",
+            attribution=f"{payload.get('file')}#{payload.get('id')}",
+            tags=tuple(strings(payload.get("tags"))),
+            mentions=(),
+            meta={"domain": host_of(url)},
+        )
+
+
+def _entries(label: str, content: bytes) -> Sequence[dict[str, Any]]:
+    # Imported here: reading feeds takes long to load, and most exports are none.
+    try:
+        return blog_entries(content)
+    except FeedUnreadable as exc:
+        raise InputError(f"{label} cannot be read: {exc.message}", fix=exc.fix) from exc

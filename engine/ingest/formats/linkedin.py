@@ -1,0 +1,116 @@
+"""LinkedIn's export: one's posts (`Shares.csv`) and comments (`Comments.csv`).
+
+Times are in UTC. A post is known by the number in its link; a comment has none, its link is that
+of the post it answers. The file does not say whose it is.
+"""
+
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from urllib.parse import unquote
+
+from engine.ingest.dates import zoned_or_utc
+from engine.ingest.fields import made_id, mapping, string, text_of
+from engine.ingest.formats.csv_rows import Row, csv_rows, first_row
+from engine.ingest.reader import JsonObject, Sample, members_named
+from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
+from engine.types import Flag, Kind
+
+_SHARES = frozenset(("Date", "ShareLink", "ShareCommentary"))
+_COMMENTS = frozenset(("Date", "Link", "Message"))
+_NUMBER = re.compile(r"urn:li:(?:share|ugcPost|activity|groupPost):(?:\d+-)?(\d+)")
+
+
+class LinkedInReader:
+    """Reads both files, row by row."""
+
+    name = "linkedin"
+    kinds = (Kind.SOCIAL,)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(r"Shares\.csv|Comments\.csv", names)
+
+    def recognises(self, sample: Sample) -> bool:
+        return _is_header(first_row(sample.head))
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = fingerprint(defaults, self.name)
+        for name in names:
+            label = source.label(name)
+            # Quotes are doubled in the one file and escaped in the other.
+            escape = "\\" if set(first_row(source.head(name))) >= _COMMENTS else None
+            with source.open(name) as stream:
+                for row in csv_rows(
+                    label,
+                    stream,
+                    is_header=_is_header,
+                    expected="Date, ShareLink and ShareCommentary, or Date, Link and Message",
+                    escape=escape,
+                ):
+                    yield _record(label, row, digest)
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        identity, row = str(payload.get("id")), mapping(payload.get("row"))
+        if "ShareLink" in row:
+            return _share(row, identity)
+        link = string(row.get("Link"))
+        return Post(
+            text=text_of(row.get("Message")),
+            created_at=zoned_or_utc(row.get("Date")),
+            url=link,
+            reply_to=_number(link),
+            platform=self.name,
+            thread=_number(link),
+            attribution=f"linkedin:comment/{identity.removeprefix('comment-')}",
+            flags=Flag.REPLY,
+            mine=True,
+        )
+
+
+def _share(row: Mapping[str, object], identity: str) -> Post:
+    said = _without_line_quotes(string(row.get("ShareCommentary")) or "")
+    link, shared = string(row.get("ShareLink")), string(row.get("SharedUrl"))
+    return Post(
+        text=said.strip() or text_of(shared or row.get("MediaUrl") or None),
+        created_at=zoned_or_utc(row.get("Date")),
+        url=link,
+        platform=LinkedInReader.name,
+        thread=_number(link),
+        attribution=f"linkedin:post/{identity}",
+        flags=Flag.MEDIA if string(row.get("MediaUrl")) else Flag.NONE,
+        meta={"shared": shared, "visibility": string(row.get("Visibility"))},
+        mine=True,
+    )
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    columns = set(row)
+    return columns >= _SHARES or columns >= _COMMENTS
+
+
+def _record(label: str, row: Row | Reject, digest: Callable[[bytes], int]) -> SourceRecord | Reject:
+    if isinstance(row, Reject):
+        return row
+    line, value, raw = row
+    identity = _identity(value)
+    found = JsonObject(label, line, "line", raw, {"row": value, "id": identity})
+    return found.record(LinkedInReader.name, identity, digest(raw))
+
+
+def _identity(row: Mapping[str, object]) -> str:
+    if "ShareLink" in row:
+        link = str(row["ShareLink"])
+        return _number(link) or made_id(link, str(row["Date"]))
+    return f"comment-{made_id(*(str(row[name]) for name in ('Date', 'Link', 'Message')))}"
+
+
+def _number(link: str | None) -> str | None:
+    found = _NUMBER.search(unquote(link or ""))
+    return found[1] if found else None
+
+
+def _without_line_quotes(text: str) -> str:
+    """Remove the quotes that LinkedIn puts around every line of a text."""
+    return text.replace('"\n"', "\n").replace('"\r\n"', "\n").removeprefix('"').removesuffix('"')

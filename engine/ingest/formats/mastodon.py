@@ -1,0 +1,150 @@
+"""The outbox of a Mastodon account (`outbox.json`), as its export holds it.
+
+A boost is exported as the address of the boosted post alone: that is its text. The export does
+not say how often a post was liked or boosted.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+
+from engine.errors import RecordError
+from engine.ingest.dates import zoned
+from engine.ingest.fields import host_of, last_part, mapping, mappings, string, text_of
+from engine.ingest.html_text import html_text
+from engine.ingest.pieces import named_arrays
+from engine.ingest.reader import JsonObject, Sample, members_named, parsed
+from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
+from engine.types import Flag, Kind
+
+_PUBLIC = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
+
+
+class MastodonReader:
+    """Reads `outbox.json`, one activity at a time."""
+
+    name = "mastodon"
+    kinds = (Kind.SOCIAL, Kind.TWEETS)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(r"outbox\.json", names)
+
+    def recognises(self, sample: Sample) -> bool:
+        return b'"orderedItems"' in sample.head and b'"OrderedCollection"' in sample.head
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = fingerprint(defaults, self.name)
+        for name in names:
+            citation = source.citation(name)
+            with source.open(name) as stream:
+                for _header, items in named_arrays(stream, "orderedItems"):
+                    for found in parsed(source.label(name), "record", items):
+                        if isinstance(found, JsonObject):
+                            payload = {"activity": found.value, "file": citation}
+                            yield found.record(
+                                self.name, _identity(found.value), digest(found.raw), payload
+                            )
+                        else:
+                            yield found
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        activity, file = mapping(payload.get("activity")), payload.get("file")
+        kind, note = activity.get("type"), mapping(activity.get("object"))
+        if kind == "Announce":
+            return _boost(activity, f"{file}#{_short(_identity(activity))}")
+        if kind != "Create" or not note:
+            raise RecordError(f"an activity of the type {kind} is no post")
+        return _note(note, f"{file}#{_short(_identity(activity))}")
+
+
+def _identity(activity: Mapping[str, object]) -> object:
+    return mapping(activity.get("object")).get("id") or activity.get("id")
+
+
+def _short(identity: object) -> str:
+    return last_part(str(identity).removesuffix("/activity"))
+
+
+def _boost(activity: Mapping[str, object], attribution: str) -> Post:
+    boosted = activity.get("object")
+    address = boosted if isinstance(boosted, str) else mapping(boosted).get("id")
+    return Post(
+        text=text_of(address),
+        created_at=zoned(activity.get("published")),
+        author=_account(activity.get("actor")),
+        url=string(address),
+        platform=MastodonReader.name,
+        attribution=attribution,
+        tags=(),
+        mentions=(),
+        flags=Flag.REPOST,
+        meta={"domain": host_of(activity.get("actor"))},
+        mine=False,
+    )
+
+
+def _note(note: Mapping[str, object], attribution: str) -> Post:
+    text, warning = html_text(string(note.get("content")) or ""), string(note.get("summary"))
+    attachments = mappings(note.get("attachment"))
+    said = "\n\n".join(filter(None, (warning, text)))
+    languages = list(mapping(note.get("contentMap")))
+    return Post(
+        text=said or text_of(_descriptions(attachments) or _options(note)),
+        created_at=zoned(note.get("published")),
+        author=_account(note.get("attributedTo")),
+        lang=languages[0] if len(languages) == 1 else None,
+        url=string(note.get("url")),
+        reply_to=string(note.get("inReplyTo")),
+        platform=MastodonReader.name,
+        thread=string(note.get("conversation")),
+        attribution=attribution,
+        tags=_names(note, "Hashtag"),
+        mentions=_names(note, "Mention"),
+        flags=_flags(note),
+        meta={
+            "attachments": [last_part(attachment.get("url")) for attachment in attachments],
+            "content_warning": warning,
+            "domain": host_of(note.get("attributedTo")),
+            "visibility": _visibility(note),
+        },
+        mine=True,
+    )
+
+
+def _flags(note: Mapping[str, object]) -> Flag:
+    flags = Flag.REPLY if note.get("inReplyTo") else Flag.NONE
+    return flags | (Flag.MEDIA if note.get("attachment") else Flag.NONE)
+
+
+def _descriptions(attachments: Sequence[Mapping[str, object]]) -> str:
+    """Return what the author wrote about the pictures, or their file names."""
+    return "\n\n".join(string(a.get("name")) or last_part(a.get("url")) for a in attachments)
+
+
+def _options(note: Mapping[str, object]) -> str:
+    asked = mappings(note.get("oneOf")) or mappings(note.get("anyOf"))
+    return "\n".join(str(option.get("name")) for option in asked)
+
+
+def _names(note: Mapping[str, object], kind: str) -> tuple[str, ...]:
+    return tuple(str(t.get("name")) for t in mappings(note.get("tag")) if t.get("type") == kind)
+
+
+def _account(actor: object) -> str | None:
+    """Return "ana@example.social" for "https://example.social/users/ana"."""
+    name, host = last_part(actor), host_of(actor)
+    return f"{name.removeprefix('@')}@{host}" if name and host else None
+
+
+def _visibility(note: Mapping[str, object]) -> str:
+    to, cc = (_list(note.get(field)) for field in ("to", "cc"))
+    if any(name in to for name in _PUBLIC):
+        return "public"
+    if any(name in cc for name in _PUBLIC):
+        return "unlisted"
+    return "followers" if any(str(name).endswith("/followers") for name in to) else "direct"
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]

@@ -1,0 +1,206 @@
+"""One's posts in the exports of Facebook and Instagram as JSON.
+
+Both write UTF-8 as if each of its bytes were a character.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+import orjson
+
+from engine.ingest.dates import from_seconds
+from engine.ingest.fields import made_id, mapping, mappings, string, text_of
+from engine.ingest.reader import JsonReader, json_objects, members_named
+from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
+from engine.types import Flag, Kind
+
+
+def mended(value: object) -> object:
+    """Return a JSON value with all its texts mended ("cafÃ©" is "café"); sound ones stay."""
+    if isinstance(value, str):
+        return _mended_text(value)
+    if isinstance(value, list):
+        return [mended(item) for item in value]
+    if isinstance(value, dict):
+        return {_mended_text(str(name)): mended(item) for name, item in value.items()}
+    return value
+
+
+def _mended_text(text: str) -> str:
+    if text.isascii():
+        return text
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeError:
+        return text  # it was sound
+
+
+_LARGEST_PROFILE = 1_000_000  # bytes
+_PROFILE = r"profile_information\.json"
+_SHOWN = frozenset(("media", "external_context", "place"))
+
+
+class FacebookReader(JsonReader):
+    """Reads the posts on one's own timeline."""
+
+    name = "facebook"
+    kinds = (Kind.SOCIAL,)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(r"your_posts[\w&]*\.json", names)
+
+    def fits(self, found: Mapping[str, object]) -> bool:
+        return "timestamp" in found and (
+            any("post" in part for part in mappings(found.get("data")))
+            or any(part.keys() & _SHOWN for part in _attached(found))
+        )
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        author = _owner(source) if source.packed else None
+        digest = fingerprint(defaults, self.name, author or "")
+        for name in names:
+            file = source.citation(name)
+            with source.open(name) as stream:
+                for found in json_objects(source.label(name), stream):
+                    if isinstance(found, Reject):
+                        yield found
+                        continue
+                    post = mapping(mended(found.value))
+                    identity = _identity(post)
+                    payload = {"post": post, "author": author, "place": f"{file}#{identity}"}
+                    yield found.record(self.name, identity, digest(found.raw), payload)
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        post = mapping(payload.get("post"))
+        attached, media = _attached(post), [m for a in _attached(post) if (m := _media(a))]
+        described = "\n\n".join(d for m in media if (d := string(m.get("description"))))
+        links = [string(mapping(a.get("external_context")).get("url")) for a in attached]
+        link = next(filter(None, links), None)
+        words = _words(post) or described or link
+        return Post(
+            text=words or text_of(string(post.get("title")) or ("[media]" if media else None)),
+            searched=None if words else "",
+            created_at=from_seconds(post.get("timestamp")),
+            author=string(payload.get("author")),
+            platform=self.name,
+            attribution=string(payload.get("place")),
+            flags=Flag.MEDIA if media else Flag.NONE,
+            meta={
+                "attachments": [PurePosixPath(str(m.get("uri"))).name for m in media],
+                "shared": link,
+            },
+            mine=True,
+        )
+
+
+def _words(post: Mapping[str, object]) -> str | None:
+    said = (string(part.get("post")) for part in mappings(post.get("data")))
+    return "\n\n".join(filter(None, said)) or None
+
+
+def _attached(post: Mapping[str, object]) -> list[Mapping[str, object]]:
+    groups = mappings(post.get("attachments"))
+    return [part for group in groups for part in mappings(group.get("data"))]
+
+
+def _media(part: Mapping[str, object]) -> Mapping[str, object]:
+    return mapping(part.get("media"))
+
+
+def _identity(post: Mapping[str, object]) -> str:
+    files = (str(_media(part).get("uri") or part) for part in _attached(post))
+    said = _words(post) or str(post.get("title") or "")
+    return made_id(str(post.get("timestamp")), said, *files)
+
+
+def _owner(source: Source) -> str | None:
+    """Return the name of the export's account, where the export tells it."""
+    for name in members_named(_PROFILE, source.names()):
+        with source.open(name, counted=False) as stream:
+            try:
+                found = mapping(mended(orjson.loads(stream.read(_LARGEST_PROFILE))))
+            except orjson.JSONDecodeError:
+                continue  # the posts do not depend on it
+        profile = mapping(found.get("profile_v2") or found.get("profile"))
+        if full := string(mapping(profile.get("name")).get("full_name")):
+            return full
+    return None
+
+
+_LARGEST_INSTAGRAM_PROFILE = 1_000_000  # bytes
+_VIDEO = (".mp4", ".mov", ".webm")
+
+
+class InstagramReader(JsonReader):
+    """Reads posts; stories and reels lie in other files."""
+
+    name = "instagram"
+    kinds = (Kind.SOCIAL,)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return members_named(r"posts_\d+\.json", names)
+
+    def fits(self, found: Mapping[str, object]) -> bool:
+        return any({"uri", "creation_timestamp"} <= m.keys() for m in mappings(found.get("media")))
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        author = _instagram_owner(source) if source.packed else None
+        digest = fingerprint(defaults, self.name, author or "")
+        for name in names:
+            file = source.citation(name)
+            with source.open(name) as stream:
+                for found in json_objects(source.label(name), stream):
+                    if isinstance(found, Reject):
+                        yield found
+                        continue
+                    post = mapping(mended(found.value))
+                    identity = made_id(str(_time(post)), *_files(post)[:1])
+                    payload = {"post": post, "author": author, "place": f"{file}#{identity}"}
+                    yield found.record(self.name, identity, digest(found.raw), payload)
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        post = mapping(payload.get("post"))
+        media, files = mappings(post.get("media")), _files(post)
+        captions = (string(item.get("title")) for item in (post, *media))
+        caption = next(filter(None, captions), None)
+        stand_in = "[video]" if files and files[0].endswith(_VIDEO) else "[photo]"
+        return Post(
+            text=caption or stand_in,
+            searched=None if caption else "",
+            created_at=from_seconds(_time(post)),
+            author=string(payload.get("author")),
+            platform=self.name,
+            attribution=string(payload.get("place")),
+            flags=Flag.MEDIA if media else Flag.NONE,
+            meta={"attachments": files},
+            mine=True,
+        )
+
+
+def _time(post: Mapping[str, object]) -> object:
+    media = mappings(post.get("media"))
+    return post.get("creation_timestamp") or (media[0].get("creation_timestamp") if media else None)
+
+
+def _files(post: Mapping[str, object]) -> list[str]:
+    return [PurePosixPath(str(m.get("uri"))).name for m in mappings(post.get("media"))]
+
+
+def _instagram_owner(source: Source) -> str | None:
+    """Return the name of the export's account, where the export tells it in English."""
+    for name in members_named(r"personal_information\.json", source.names()):
+        with source.open(name, counted=False) as stream:
+            try:
+                found = mapping(mended(orjson.loads(stream.read(_LARGEST_INSTAGRAM_PROFILE))))
+            except orjson.JSONDecodeError:
+                continue  # the posts do not depend on it
+        for user in mappings(found.get("profile_user")):
+            values = mapping(user.get("string_map_data"))
+            if username := string(mapping(values.get("Username")).get("value")):
+                return username
+    return None

@@ -1,0 +1,182 @@
+"""The official export of Twitter and X in its three layouts, long posts with their whole texts."""
+
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import orjson
+
+from engine.errors import InputError, RecordError
+from engine.ingest.dates import zoned
+from engine.ingest.fields import mapping, mappings, string
+from engine.ingest.formats.tweets import tweet_id, tweet_post
+from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects
+from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.sources import Source
+from engine.text.clean import shown
+from engine.types import Kind
+
+_SLACK = tuple(timedelta(seconds=seconds) for seconds in (0, -1, 1, -2, 2))
+_SHORTEST_BEGINNING = 40  # characters that must agree
+_ADDRESSED = re.compile(r"(?:@\w+\s+)*")
+_LONGEST_CUT = 2_000  # characters
+_SHORT_LINK = re.compile(r"https?://t\.co/\w+")
+_CUT_END = re.compile(r"(?:…|(?<!\s))(?:\s*+https?://t\.co/\w++)*+\s*+$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    compared: str  # every short link the same
+    whole: str  # every short link expanded
+
+
+class NoteTweets:
+    """Long texts by the second in which they were written."""
+
+    def __init__(self, notes: Iterable[Mapping[str, object]] = ()) -> None:
+        self._by_second: dict[datetime, list[_Note]] = {}
+        for wrapped in notes:
+            note = mapping(wrapped.get("noteTweet"))
+            read = _note(mapping(note.get("core")))
+            try:
+                second = zoned(note.get("createdAt")).replace(microsecond=0)
+            except RecordError:
+                continue  # without a time it belongs to no post, which then stays cut and says so
+            if read:
+                self._by_second.setdefault(second, []).append(read)
+
+    def whole_text(self, tweet: Mapping[str, object]) -> str | None:
+        """Return the whole text of a post that was cut, or None when nothing is missing."""
+        cut = string(tweet.get("full_text"))
+        if not self._by_second or not cut or len(cut) > _LONGEST_CUT:
+            return None
+        addressed, beginning = _beginning(shown(cut))
+        if len(beginning) < _SHORTEST_BEGINNING:
+            return None
+        for note in self._written_at(tweet.get("created_at")):
+            if note.compared.startswith(beginning) and len(note.compared) > len(beginning):
+                return addressed + note.whole
+        return None
+
+    def _written_at(self, created_at: object) -> Iterable[_Note]:
+        try:
+            second = zoned(created_at)
+        except RecordError:
+            return  # the normaliser reports it
+        for slack in _SLACK:
+            yield from self._by_second.get(second + slack, ())
+
+
+def _note(core: Mapping[str, object]) -> _Note | None:
+    text = string(core.get("text"))
+    if not text:
+        return None
+    whole = text
+    for link in mappings(core.get("urls")):
+        short, expanded = string(link.get("shortUrl")), string(link.get("expandedUrl"))
+        if short and expanded:
+            whole = whole.replace(short, expanded)
+    return _Note(_SHORT_LINK.sub("t.co", text), whole)
+
+
+def _beginning(text: str) -> tuple[str, str]:
+    """Split a cut text into the handles it addresses and what is left of what it says."""
+    found = _ADDRESSED.match(text)
+    addressed = found[0] if found else ""
+    return addressed, _SHORT_LINK.sub("t.co", _CUT_END.sub("", text[len(addressed) :]))
+
+
+_POSTS = re.compile(r"(?:.*/)?tweets?(?:-part(\d+))?\.js")
+_MONTH = re.compile(r"(?:.*/)?\d{4}_\d\d\.js")
+_ASSIGNMENT = re.compile(rb"\s*(?:window\.YTD\.(\w+)\.part\d+|Grailbird\.data\.(tweets)\w*)\s*=")
+_LARGEST_MANIFEST = 1_000_000  # bytes
+
+
+class XArchiveReader(JsonReader):
+    """Reads an export as a folder, a zip, or one of its files."""
+
+    name = "x-archive"
+    kinds = (Kind.TWEETS, Kind.SOCIAL)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        parts = [(int(found[1] or 0), name) for name in names if (found := _POSTS.fullmatch(name))]
+        return [name for _part, name in sorted(parts)] + sorted(filter(_MONTH.fullmatch, names))
+
+    def recognises(self, sample: Sample) -> bool:
+        return bool(_ASSIGNMENT.match(sample.head)) or super().recognises(sample)
+
+    def fits(self, found: Mapping[str, object]) -> bool:
+        return "id_str" in mapping(found.get("tweet"))
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        for name in names:
+            _require_posts(source, name)
+            author = _account(source, name)
+            notes = NoteTweets(_notes(source, name))
+            digest = fingerprint(defaults, self.name, author or "")
+            with source.open(name) as stream:
+                for found in json_objects(source.label(name), stream):
+                    yield (
+                        found
+                        if isinstance(found, Reject)
+                        else _record(found, author, notes, digest)
+                    )
+
+    def post(self, payload: Mapping[str, object]) -> Post:
+        return tweet_post(
+            mapping(payload.get("tweet")),
+            author=string(payload.get("author")),
+            whole_text=string(payload.get("whole_text")),
+        )
+
+
+def _record(
+    found: JsonObject, author: str | None, notes: NoteTweets, digest: Callable[[bytes], int]
+) -> SourceRecord | Reject:
+    tweet = mapping(found.value.get("tweet")) or found.value
+    whole_text = notes.whole_text(tweet)
+    raw = found.raw + whole_text.encode("utf-8", "replace") if whole_text else found.raw
+    payload = {"tweet": tweet, "author": author, "whole_text": whole_text}
+    return found.record(XArchiveReader.name, tweet_id(tweet), digest(raw), payload)
+
+
+def _require_posts(source: Source, name: str) -> None:
+    found = _ASSIGNMENT.match(source.head(name))
+    if found and found[1] not in (None, b"tweet", b"tweets"):
+        raise InputError(
+            f"{source.label(name)} holds {found[1].decode()}, not tweets.",
+            fix="Give the folder of the export, or its tweets.js.",
+        )
+
+
+def _notes(source: Source, name: str) -> Iterator[Mapping[str, object]]:
+    for companion in ("note-tweet.js", *(f"note-tweet-part{part}.js" for part in range(1, 100))):
+        beside = source.beside(name, companion)
+        if beside is None:
+            return
+        with source.open(beside, counted=False) as stream:
+            for found in json_objects(source.label(beside), stream):
+                if isinstance(found, JsonObject):
+                    yield found.value
+
+
+def _account(source: Source, name: str) -> str | None:
+    """Return the screen name of the export's account, where the export tells it."""
+    if manifest := source.beside(name, "manifest.js"):
+        with source.open(manifest, counted=False) as stream:
+            text = stream.read(_LARGEST_MANIFEST)
+        try:
+            config = orjson.loads(text[text.find(b"{") :].rstrip(b"; \r\n"))
+        except orjson.JSONDecodeError:
+            config = None  # the account file may tell as well
+        if user := string(mapping(mapping(config).get("userInfo")).get("userName")):
+            return user
+    if account := source.beside(name, "account.js"):
+        with source.open(account, counted=False) as stream:
+            for found in json_objects(source.label(account), stream):
+                if isinstance(found, JsonObject):
+                    return string(mapping(found.value.get("account")).get("username"))
+    return None

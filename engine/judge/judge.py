@@ -1,0 +1,117 @@
+"""The model's judgments: does this tweet describe or entail the headline, 0 to 6?"""
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.errors import CorpusWithheld, ModelError
+from engine.judge.answer import JudgeAnswer, read_answer
+from engine.judge.request import JudgeRequest, build_request
+from engine.llm.ask_and_repair import ModelQuestion, ask
+from engine.llm.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, JUDGE_SYSTEM, JUDGE_VERSION
+from engine.llm.single_flight import SingleFlight
+from engine.llm.wire import ChatAnswer, add_usage
+from engine.ports import JudgmentCache
+from engine.types import Candidate, Corpus, Headline, Verdict
+
+if TYPE_CHECKING:  # searches without a model need not pay for importing an HTTP client
+    from engine.llm.client import ChatClient
+
+logger = logging.getLogger("presagio.judge")
+
+PURPOSE = "judge"
+
+
+class Judge:
+    """Judges candidates in one batched call, cached, and never fails because of the model."""
+
+    def __init__(self, client: "ChatClient", cache: JudgmentCache) -> None:
+        self._client = client
+        self._cache = cache
+        self._flights: SingleFlight[Verdict] = SingleFlight()
+
+    async def judge(
+        self,
+        corpus: Corpus,
+        headline: Headline,
+        candidates: Sequence[Candidate],
+        *,
+        now: datetime,
+    ) -> Verdict:
+        """Return what the model says about the candidates, which are of `corpus`.
+
+        A failure of the model is a verdict with a notice; what it left out is not in `scores`.
+        Concurrent equal requests share one call. Raises only what cache and ledger raise.
+        """
+        if not candidates:
+            return Verdict(scores={}, prompt_version=JUDGE_VERSION)
+        request = build_request(headline, candidates, model=self._client.model)
+        return await self._flights.run(request.key, lambda: self._verdict(corpus, request, now))
+
+    async def _verdict(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> Verdict:
+        stored = await self._cache.get(request.key)
+        if stored is not None:  # paid for already
+            return replace(stored, cached=True, usage=None)
+        verdict = await self._ask(corpus, request, now)
+        if len(verdict.scores) == len(request.ids):
+            await self._cache.put(request.key, verdict, now=now)
+        return verdict
+
+    async def _ask(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> Verdict:
+        hearing = _Hearing(request)
+        question = ModelQuestion(
+            system=JUDGE_SYSTEM,
+            repair=JUDGE_REPAIR,
+            content=request.content,
+            corpora=[corpus],
+            purpose=PURPOSE,
+            schema=JUDGE_SCHEMA,
+        )
+        hearing.error = await ask(self._client, question, hearing.hear, now=now)
+        return hearing.verdict()
+
+
+@dataclass(slots=True)
+class _Hearing:
+    """What one or two answers to a request have given so far."""
+
+    request: JudgeRequest
+    answers: list[ChatAnswer] = field(default_factory=list)
+    scores: dict[int, int] = field(default_factory=dict)
+    damage: Counter[str] = field(default_factory=Counter)
+    error: ModelError | None = None
+
+    def hear(self, answer: ChatAnswer) -> bool:
+        """Read an answer; True when it judges at least one candidate."""
+        sent = len(self.request.ids)
+        read: JudgeAnswer = read_answer(answer.content, sent=sent, finished=answer.finished)
+        self.answers.append(answer)
+        self.damage.update(read.damage)
+        self.scores = {self.request.ids[number - 1]: s for number, s in read.scores.items()}
+        if read.damage:
+            logger.warning("%s answered with damage: %s", answer.model, dict(read.damage))
+        return bool(self.scores)
+
+    def verdict(self) -> Verdict:
+        return Verdict(
+            scores=self.scores,
+            model=self.answers[-1].model if self.answers else None,
+            prompt_version=JUDGE_VERSION,
+            usage=add_usage(one.usage for one in self.answers) if self.answers else None,
+            notice=self._notice(),
+            withheld=isinstance(self.error, CorpusWithheld),
+            damage=dict(self.damage),
+        )
+
+    def _notice(self) -> str | None:
+        sent, judged = len(self.request.ids), len(self.scores)
+        if self.error:
+            return f"Not judged: {self.error}"
+        if not judged:
+            return "Not judged: the model answered nothing that can be read."
+        if judged < sent:
+            return f"The model judged {judged} of {sent} candidates."
+        return None

@@ -1,0 +1,88 @@
+"""One question to the model, asked again with a word of repair when nothing usable came back."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from engine.errors import CorpusWithheld, ModelAnswerCut, ModelAnswerInvalid, ModelError
+from engine.llm.wire import ChatAnswer, Message
+from engine.types import Corpus
+
+if TYPE_CHECKING:
+    from engine.llm.client import ChatClient
+
+_MOST_STARTS = 64  # of objects that are tried
+
+
+def objects(text: str) -> Iterator[dict[str, object]]:
+    """Yield the objects in a text, outermost first; of one that is cut off, those within it."""
+    decoder, at = json.JSONDecoder(), text.find("{")
+    for _ in range(_MOST_STARTS):
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield value
+        at = text.find("{", end)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelQuestion:
+    """What is asked: instructions, what is said more of them the second time, and the content.
+
+    `corpora` are those that the content is about or holds texts of.
+    """
+
+    system: str
+    repair: str
+    content: str
+    corpora: Sequence[Corpus]
+    purpose: str  # in the ledger
+    schema: Mapping[str, object]
+
+
+async def ask(
+    client: "ChatClient",
+    question: ModelQuestion,
+    hear: Callable[[ChatAnswer], bool],
+    *,
+    now: datetime,
+) -> ModelError | None:
+    """Ask until `hear` finds an answer usable, at most twice.
+
+    Returns the failure of the last call, None where it was answered, usable or not. An answer
+    that was cut off would be cut off again. Nothing is sent that the endpoint may not read: that
+    is CorpusWithheld. Raises what the ledger raises.
+    """
+    try:
+        client.consent.require(question.corpora)
+    except CorpusWithheld as withheld:
+        return withheld
+    error: ModelError | None = None
+    for system in (question.system, question.system + question.repair):
+        try:
+            answer = await client.complete(
+                [Message("system", system), Message("user", question.content)],
+                purpose=question.purpose,
+                now=now,
+                schema=question.schema,
+            )
+        except ModelError as failure:
+            error = failure
+            if is_unreadable(failure):
+                continue
+            return error
+        error = None
+        if hear(answer):
+            break
+    return error
+
+
+def is_unreadable(failure: ModelError) -> bool:
+    """Tell whether the model answered, and might answer better when it is asked again."""
+    return isinstance(failure, ModelAnswerInvalid) and not isinstance(failure, ModelAnswerCut)

@@ -1,0 +1,286 @@
+"""The chat client: OpenAI-compatible completions over HTTP, OpenRouter by default."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Self
+
+import httpx
+import stamina
+
+from engine.budget import Budget, Planned, Source
+from engine.errors import ModelRefused
+from engine.llm.breaker import Breaker
+from engine.llm.consent import Consent
+from engine.llm.faults import (
+    Fault,
+    bad_address,
+    status_fault,
+    too_slow,
+    unreachable,
+    unreadable,
+)
+from engine.llm.settings import LlmSettings
+from engine.llm.spending import within_budget
+from engine.llm.wire import (
+    ChatAnswer,
+    Message,
+    add_usage,
+    error_in,
+    read_answer,
+    read_payload,
+    read_usage,
+    request_body,
+    request_headers,
+    said_by,
+)
+from engine.ports import UsageLedger
+from engine.types import Usage
+
+__all__ = ["ChatAnswer", "ChatClient", "LlmSettings", "Message"]
+
+logger = logging.getLogger("presagio.llm")
+
+MAX_ANSWER_BYTES = 1 << 20
+# What a call may come to is guessed before it is made: characters a token, and what a process takes
+# to write down what it was.
+_CHARACTERS_A_TOKEN = 4
+_MARGIN = 60.0  # seconds
+FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
+
+
+@dataclass(slots=True)
+class _Call:
+    """One question on its way, with what its attempts have cost so far."""
+
+    messages: Sequence[Message]
+    schema: Mapping[str, object] | None
+    purpose: str
+    asked_at: datetime
+    started: float  # monotonic seconds
+    bills: list[tuple[str, Usage]] = field(default_factory=list)
+    last_fault: Fault | None = None
+
+
+class ChatClient:
+    """Asks one endpoint, patiently and within limits.
+
+    Every answer that names its usage is recorded in `ledger`, failed ones included. `clock`
+    returns monotonic seconds, `source` for whom it is asked just now. The client holds
+    connections: close it, or use `async with`.
+    """
+
+    def __init__(
+        self,
+        settings: LlmSettings,
+        *,
+        ledger: UsageLedger,
+        clock: Callable[[], float],
+        budget: Budget = Budget(),  # noqa: B008 - frozen
+        source: Callable[[], Source] = lambda: Source.CONSOLE,
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._source = source
+        self._price = 0.0  # US dollars a token, as the last bill said
+        self._clock = clock
+        self._budget = budget
+        self._breaker = Breaker(
+            failures=settings.breaker_failures, pause=settings.breaker_pause, clock=clock
+        )
+        self._schema_refused = False
+        # trust_env off: a proxy or .netrc of the machine must not see or replace the key.
+        self._http = httpx.AsyncClient(
+            trust_env=False,
+            headers=request_headers(settings),
+            timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout),
+        )
+
+    @property
+    def model(self) -> str:
+        """The model that is asked first."""
+        return self._settings.model
+
+    @property
+    def consent(self) -> Consent:
+        """What of private corpora the endpoint may read."""
+        return Consent(
+            base_url=self._settings.base_url,
+            setting="[llm] private_corpora",
+            private_corpora=self._settings.private_corpora,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        purpose: str,
+        now: datetime,
+        schema: Mapping[str, object] | None = None,
+    ) -> ChatAnswer:
+        """Return the model's answer; `content` may be empty.
+
+        `purpose` is a word for the ledger and the log. `schema` becomes
+        response_format.json_schema; a server that refuses it is asked without it.
+        Raises BudgetExhausted, ModelPaused, ModelRefused, ModelRateLimited, ModelUnreachable,
+        ModelAnswerInvalid, ModelAnswerCut, and whatever the ledger raises.
+        """
+        self._require_key()
+        call = _Call(messages, schema, purpose, asked_at=now, started=self._clock())
+        planned = self._planned(call)
+        async with within_budget(self._budget, planned, self._ledger, now=now):
+            try:
+                with self._breaker.guard():
+                    answer = await self._within_total(call)
+            finally:
+                await self._record(call, planned.source)
+        self._log(call, answer)
+        return replace(answer, usage=add_usage(usage for _, usage in call.bills))
+
+    def _planned(self, call: _Call) -> Planned:
+        asked = sum(len(message.content) for message in call.messages) // _CHARACTERS_A_TOKEN
+        tokens = asked + self._settings.max_completion_tokens
+        return Planned(
+            source=self._source(),
+            tokens=tokens,
+            cost_usd=tokens * self._price,
+            until=call.asked_at + timedelta(seconds=self._settings.total_timeout + _MARGIN),
+        )
+
+    async def _record(self, call: _Call, source: Source) -> None:
+        for model, usage in call.bills:
+            tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
+            if usage.cost_usd is not None and tokens:
+                self._price = usage.cost_usd / tokens
+            await self._ledger.record(
+                usage, model=model, purpose=call.purpose, source=source, now=call.asked_at
+            )
+
+    def _require_key(self) -> None:
+        if self._settings.is_openrouter and not self._settings.api_key:
+            raise ModelRefused(
+                f"{self._settings.host} needs an API key.",
+                fix="Set OPENROUTER_API_KEY, or llm.base_url to a server of your own.",
+            )
+
+    async def _within_total(self, call: _Call) -> ChatAnswer:
+        """Bound everything by the total timeout and unwrap the last fault."""
+        try:
+            async with asyncio.timeout(self._settings.total_timeout):
+                return await self._with_retries(call)
+        except TimeoutError as exc:
+            if call.last_fault:  # it says more than "too slow"
+                raise call.last_fault.error from exc
+            raise too_slow(self._settings.total_timeout, "total_timeout") from exc
+        except Fault as fault:
+            raise fault.error from fault.__cause__
+
+    async def _with_retries(self, call: _Call) -> ChatAnswer:
+        def again(exc: Exception) -> bool | float:
+            return self._wait_before_retry(call, exc)
+
+        async for attempt in stamina.retry_context(
+            on=again,
+            attempts=self._settings.retries + 1,
+            timeout=None,  # the total timeout bounds it
+            wait_initial=FIRST_WAIT,
+            wait_max=LONGEST_WAIT,
+            wait_jitter=JITTER,
+        ):
+            with attempt:
+                return await self._attempt(call)
+        raise AssertionError("the retry context ends by returning or raising")
+
+    def _wait_before_retry(self, call: _Call, exc: Exception) -> bool | float:
+        """True = back off and retry, seconds = wait that long, False = give up."""
+        if not isinstance(exc, Fault) or not exc.error.retryable:
+            return False
+        call.last_fault = exc
+        logger.warning("%s: %s", call.purpose, exc)
+        if exc.retry_after is None:
+            return True
+        left = self._settings.total_timeout - (self._clock() - call.started)
+        return exc.retry_after if exc.retry_after < left else False
+
+    async def _attempt(self, call: _Call) -> ChatAnswer:
+        """Ask once, and once more without the schema where the server refuses it."""
+        schema = None if self._schema_refused else call.schema
+        try:
+            return await self._exchange(call, schema)
+        except Fault as fault:
+            if schema is None or not fault.schema_refused:
+                raise
+        answer = await self._exchange(call, None)
+        self._schema_refused = True
+        return answer
+
+    async def _exchange(self, call: _Call, schema: Mapping[str, object] | None) -> ChatAnswer:
+        body = request_body(self._settings, call.messages, schema)
+        status, headers, content = await self._post(body)
+        now = call.asked_at + timedelta(seconds=self._clock() - call.started)
+        if status != httpx.codes.OK:
+            raise status_fault(status, said_by(content), self._settings, headers=headers, now=now)
+        payload = read_payload(content, self._settings)
+        usage = read_usage(payload)
+        if usage:
+            call.bills.append((str(payload.get("model") or self.model), usage))
+        if error := error_in(payload):
+            raise status_fault(*error, self._settings, headers=headers, now=now)
+        return read_answer(payload, self._settings)
+
+    async def _post(self, body: Mapping[str, object]) -> tuple[int, httpx.Headers, bytes]:
+        """The only place where httpx is called and its errors are mapped."""
+        settings = self._settings
+        url = f"{settings.base_url.rstrip('/')}/chat/completions"
+        try:
+            async with self._http.stream("POST", url, json=body) as response:
+                content = await _read_capped(response, settings)
+                return response.status_code, response.headers, content
+        except httpx.ReadTimeout as exc:
+            raise Fault(too_slow(settings.read_timeout, "read_timeout")) from exc
+        except httpx.ConnectError as exc:
+            raise Fault(unreachable(f"No connection to {settings.host}.")) from exc
+        except httpx.InvalidURL as exc:
+            raise Fault(bad_address()) from exc
+        except httpx.HTTPError as exc:
+            reason = f"The connection to {settings.host} broke ({type(exc).__name__})."
+            raise Fault(unreachable(reason)) from exc
+
+    def _log(self, call: _Call, answer: ChatAnswer) -> None:
+        usage = answer.usage
+        logger.info(
+            "%s: %s answered, %s prompt and %s completion tokens, %s USD, %.1f s",
+            call.purpose,
+            answer.model,
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            usage.cost_usd,
+            self._clock() - call.started,
+        )
+
+
+async def _read_capped(response: httpx.Response, settings: LlmSettings) -> bytes:
+    content = bytearray()
+    async for chunk in response.aiter_bytes():
+        content += chunk
+        if len(content) > MAX_ANSWER_BYTES:
+            raise Fault(unreadable(f"passes {MAX_ANSWER_BYTES} bytes", settings))
+    return bytes(content)

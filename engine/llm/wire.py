@@ -1,0 +1,222 @@
+"""The OpenAI-compatible chat format: what is sent, and how answers are read. No I/O.
+
+Source of the OpenRouter fields: its guides on model fallbacks, provider routing and reasoning.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal, TypeVar
+
+from engine.errors import ModelAnswerCut
+from engine.llm.faults import Fault, unreadable
+from engine.llm.settings import LlmSettings
+from engine.types import Usage
+
+Number = TypeVar("Number", int, float)
+
+# An error inside a 200 that names no status: the upstream model failed after it had started.
+FAILED_AFTER_START = 502
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatAnswer:
+    """What a model said. `usage` sums all attempts of the call."""
+
+    content: str
+    finish_reason: str | None
+    model: str
+    usage: Usage
+
+    @property
+    def finished(self) -> bool:
+        """True when the model ended by itself and was not cut off."""
+        return self.finish_reason == "stop"
+
+
+def request_headers(settings: LlmSettings) -> dict[str, str]:
+    """Authorization and the headers that name the application."""
+    headers = {"X-OpenRouter-Title": _header_text(settings.app_title)}
+    if settings.app_url:
+        headers["HTTP-Referer"] = _header_text(settings.app_url)
+    if settings.api_key:
+        headers["Authorization"] = f"Bearer {settings.api_key}"
+    return headers
+
+
+def _header_text(text: str) -> str:
+    """Printable ASCII without outer blanks, which is all that HTTP lets through."""
+    return "".join(one for one in text if one.isascii() and one.isprintable()).strip()
+
+
+def request_body(
+    settings: LlmSettings,
+    messages: Sequence[Message],
+    schema: Mapping[str, object] | None,
+) -> dict[str, object]:
+    """The JSON body. `schema` is the value of response_format.json_schema, or None.
+
+    No temperature and no top_p: reasoning models refuse them.
+    """
+    body: dict[str, object] = {
+        "model": settings.model,
+        "messages": [asdict(message) for message in messages],
+        "max_completion_tokens": settings.max_completion_tokens,
+    }
+    if schema is not None:
+        body["response_format"] = {"type": "json_schema", "json_schema": dict(schema)}
+    if settings.sends_openrouter_fields:
+        body |= _openrouter_fields(settings, strict=schema is not None)
+    return body
+
+
+def _openrouter_fields(settings: LlmSettings, *, strict: bool) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    if settings.fallback_models:
+        fields["models"] = list(settings.fallback_models)
+    if settings.reasoning_effort:
+        fields["reasoning"] = {"effort": settings.reasoning_effort, "exclude": True}
+    if strict:
+        fields["provider"] = {"require_parameters": True}
+    return fields
+
+
+def read_payload(body: bytes, settings: LlmSettings) -> dict[str, object]:
+    """Decode the body of a successful response. Raises Fault when it is no JSON object."""
+    payload = decode(body)
+    if payload is None:
+        raise Fault(unreadable("is not a JSON object", settings))
+    return payload
+
+
+def decode(body: bytes) -> dict[str, object] | None:
+    """Return the JSON object in `body`, or None."""
+    try:
+        payload = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return payload if isinstance(payload, dict) else None
+
+
+def error_in(payload: Mapping[str, object]) -> tuple[int, str] | None:
+    """Find an error inside a payload and return (status, text), or None.
+
+    Servers put it at the top, inside the choice, as an object or as a bare string.
+    """
+    error = payload.get("error") or _first_choice(payload).get("error")
+    if not error:
+        return None
+    if not isinstance(error, Mapping):
+        return FAILED_AFTER_START, str(error)
+    return _status_of(error.get("code")), _text_of(error)
+
+
+def said_by(body: bytes) -> str:
+    """The text of an error response, whatever shape it has."""
+    payload = decode(body)
+    if payload is None:
+        return body.decode("utf-8", "replace")
+    error = error_in(payload)
+    return error[1] if error else _text_of(payload)
+
+
+def _text_of(error: Mapping[str, object]) -> str:
+    for name in ("message", "detail", "msg"):
+        if error.get(name):
+            return str(error[name])
+    return json.dumps(error, ensure_ascii=False)
+
+
+def _status_of(code: object) -> int:
+    text = str(code)
+    status = int(text) if text.isascii() and text.isdigit() and len(text) == 3 else 0
+    return status if status >= 400 else FAILED_AFTER_START
+
+
+def read_usage(payload: Mapping[str, object]) -> Usage | None:
+    """Tokens and cost, or None when the payload carries neither; null means unknown, not 0."""
+    usage = payload.get("usage")
+    if not isinstance(usage, Mapping):
+        return None
+    read = Usage(
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        cost_usd=_amount(usage.get("cost")),
+    )
+    return read if read != Usage() else None
+
+
+def add_usage(usages: Iterable[Usage]) -> Usage:
+    """Sum figure by figure; unknown figures are left out, and all unknown stays unknown."""
+    parts = list(usages)
+    return Usage(
+        prompt_tokens=_sum(part.prompt_tokens for part in parts),
+        completion_tokens=_sum(part.completion_tokens for part in parts),
+        cost_usd=_sum(part.cost_usd for part in parts),
+    )
+
+
+def _sum(figures: Iterable[Number | None]) -> Number | None:
+    known = [figure for figure in figures if figure is not None]
+    return sum(known[1:], known[0]) if known else None
+
+
+def _count(value: object) -> int | None:
+    amount = _amount(value)
+    return None if amount is None else int(amount)
+
+
+def _amount(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if math.isfinite(value) and value >= 0 else None
+
+
+def read_answer(payload: Mapping[str, object], settings: LlmSettings) -> ChatAnswer:
+    """Read the first choice. Raises Fault when there is none, or when it was cut while empty."""
+    choice = _first_choice(payload)
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
+        raise Fault(unreadable("has no message", settings))
+    content = _content(message.get("content"))
+    reason = choice.get("finish_reason")
+    if reason == "length" and not content.strip():
+        raise Fault(_cut(settings))
+    return ChatAnswer(
+        content=content,
+        finish_reason=reason if isinstance(reason, str) else None,
+        model=str(payload.get("model") or settings.model),
+        usage=read_usage(payload) or Usage(),
+    )
+
+
+def _cut(settings: LlmSettings) -> ModelAnswerCut:
+    return ModelAnswerCut(
+        f"The model used all of its {settings.max_completion_tokens} tokens before it answered.",
+        fix="Raise llm.max_completion_tokens.",
+    )
+
+
+def _first_choice(payload: Mapping[str, object]) -> Mapping[str, object]:
+    choices = payload.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, Mapping) else {}
+
+
+def _content(content: object) -> str:
+    """Text of a message: a string, a list of parts, or null."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+    return "".join(part for part in parts if isinstance(part, str))

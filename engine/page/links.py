@@ -1,0 +1,85 @@
+"""A link in a message, and the headline of the page it leads to."""
+
+import asyncio
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from functools import partial
+
+from engine.errors import FetchTimeout, FetchUntitled
+from engine.fetch.client import Fetcher, FetchLimits
+from engine.fetch.faults import shown_host
+from engine.page import Page, read_page
+from engine.prophecy.headline import read_headline
+from engine.types import Headline
+
+PAGE_LIMITS = FetchLimits(seconds=10.0, bytes=2_000_000)
+PAGE_TYPES = ("text/html", "application/xhtml+xml")
+
+# One page after the other: a parser keeps all other threads waiting, the event loop's too.
+_READING = ThreadPoolExecutor(1, thread_name_prefix="page")
+
+_LINK = re.compile(r"(?<![\w@])(?:https?://|www\.)[^\s<>\"\x00-\x1f]{1,4000}", re.IGNORECASE)
+_PUNCTUATION = ".,;:!?…'’”»*_~`|"
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_SEPARATORS = " |·•»-–—:"
+
+
+def first_link(text: str) -> str | None:
+    """Return the first http(s) link in `text`, or None.
+
+    Punctuation behind it is not part of it, nor are brackets that were opened before it. A link
+    that begins with "www." comes back with "https://" before it.
+    """
+    for found in _LINK.finditer(text):
+        link = _without_tail(found[0])
+        if "://" not in link:
+            link = f"https://{link}"
+        if link.partition("://")[2].lower() not in ("", "www"):
+            return link
+    return None
+
+
+def _without_tail(link: str) -> str:
+    while link:
+        last = link[-1]
+        opening = _PAIRS.get(last)
+        unopened = opening is not None and link.count(last) > link.count(opening)
+        if last not in _PUNCTUATION and not unopened:
+            break
+        link = link[:-1]
+    return link
+
+
+async def headline_from_link(fetcher: Fetcher, url: str, *, now: datetime) -> Headline:
+    """Fetch the page at `url` and return its title as a headline, with its date where it has one.
+
+    Takes ten seconds at most. Raises FetchError.
+    """
+    host = shown_host(url)
+    try:
+        async with asyncio.timeout(PAGE_LIMITS.seconds):
+            fetched = await fetcher.get(url, limits=PAGE_LIMITS, accept=PAGE_TYPES)
+            content_type = fetched.headers.get("Content-Type")
+            page = await asyncio.get_running_loop().run_in_executor(
+                _READING, partial(read_page, fetched.body, content_type, now=now)
+            )
+    except TimeoutError as exc:
+        raise FetchTimeout(
+            f"{host} took longer than {PAGE_LIMITS.seconds:g} s.",
+            fix="Try again later, or paste the headline.",
+        ) from exc
+    headline = read_headline(_without_site(page), date=page.published)
+    if not headline.text:
+        raise FetchUntitled(f"The page of {host} has no title.", fix="Paste the headline instead.")
+    return Headline(text=headline.text, original=url, date=headline.date)
+
+
+def _without_site(page: Page) -> str:
+    """Drop the name of the site from the end of the title, where the page itself names it."""
+    title = page.title or ""
+    if not page.site or not title.lower().endswith(page.site.lower()):
+        return title
+    rest = title[: -len(page.site)]
+    bare = rest.rstrip(_SEPARATORS)
+    return bare if bare and bare != rest.rstrip() else title

@@ -1,0 +1,206 @@
+"""The filters of the query dialect: their names, their values, and what they demand."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from engine.query.query import Filter
+from engine.text.dates import Stretch, read_stretch
+from engine.types import Flag
+
+_LANGUAGE = re.compile(r"([a-z]+)(?:[-_]\w+)?")
+_CORPUS = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_MOST_DIGITS = 9  # what the column of engagement holds
+_HAS: Mapping[str, Flag] = {"media": Flag.MEDIA}
+_IS: Mapping[str, Flag] = {
+    flag.names[0]: flag
+    for flag in (Flag.REPOST, Flag.QUOTE, Flag.REPLY, Flag.TRUNCATED, Flag.DELETED)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How a filter's value is read (None or "": it is not one), and values that are."""
+
+    read: Callable[[str], str | None]
+    examples: tuple[str, ...]
+
+
+def _date(value: str) -> str | None:
+    return value.upper() if read_stretch(value.upper()) else None
+
+
+def _day(value: str) -> str | None:
+    stretch = read_stretch(value.upper())
+    return value.upper() if stretch and stretch.start < stretch.end else None
+
+
+def _language(value: str) -> str | None:
+    found = _LANGUAGE.fullmatch(value.lower())
+    return found[1] if found else None
+
+
+def _number(value: str) -> str | None:
+    if not (value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS):
+        return None
+    return str(int(value))
+
+
+def _corpus(value: str) -> str | None:
+    return value.lower() if _CORPUS.fullmatch(value.lower()) else None
+
+
+def _one_of(names: Iterable[str]) -> Callable[[str], str | None]:
+    return lambda value: value.lower() if value.lower() in names else None
+
+
+def _domain(value: str) -> str:
+    return value.lower().removeprefix("www.")
+
+
+def _account(value: str) -> str:
+    return value.lstrip("@").lower()
+
+
+def _tag(value: str) -> str:
+    return value.lstrip("#").casefold()
+
+
+KINDS: Mapping[str, _Kind] = {
+    "before": _Kind(_date, ("2015", "2015-03-02", "2015-03-02T14:00+01:00")),
+    "after": _Kind(_date, ("2015", "2015-03-02", "2015-03-02T14:00+01:00")),
+    "on": _Kind(_day, ("2015", "2015-03", "2015-03-02")),
+    "lang": _Kind(_language, ("en", "es")),
+    "from": _Kind(_account, ("ana",)),
+    "in": _Kind(_corpus, ("demo",)),
+    "platform": _Kind(str.lower, ("mastodon",)),
+    "role": _Kind(str.lower, ("user",)),
+    "domain": _Kind(_domain, ("example.org",)),
+    "thread": _Kind(str, ("general",)),
+    "tag": _Kind(_tag, ("coffee",)),
+    "min": _Kind(_number, ("100",)),
+    "has": _Kind(_one_of(_HAS), tuple(_HAS)),
+    "is": _Kind(_one_of(_IS), tuple(_IS)),
+}
+NAMES = ", ".join(f"{name}:" for name in KINDS)
+
+
+def read_filter(name: str, value: str, *, negated: bool) -> Filter | str:
+    """Return the filter, or what a person should know where there is none."""
+    name = name.lower()
+    kind = KINDS.get(name)
+    if kind is None:
+        return f"{_no_filter(f'{name}:')} There are: {NAMES}."
+    read = kind.read(value)
+    if read:
+        return Filter(name, read, negated)
+    examples = ", ".join(f"{name}:{example}" for example in kind.examples)
+    instead = f"Write for example: {examples}."
+    return f"{_no_filter(f'{name}:{value}')} {instead}"
+
+
+def _no_filter(written: str) -> str:
+    return f'"{written}" is no filter, so it was read as a word.'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What every hit must meet, beside the words. None is no condition.
+
+    Names of accounts, platforms and roles are in lower case, tags and mentions case-folded.
+    Of several authors, languages, platforms, roles, domains and threads one is enough; of `tags`,
+    `mentions` and `require` all are needed. What starts with `not_` excludes.
+    """
+
+    before: datetime | None = None  # exclusive
+    after: datetime | None = None  # inclusive
+    not_during: tuple[Stretch, ...] = ()
+    require: Flag = Flag.NONE
+    exclude: Flag = Flag.NONE
+    least: int | None = None  # engagement, inclusive
+    below: int | None = None  # engagement, exclusive
+    authors: tuple[str, ...] | None = None
+    languages: tuple[str, ...] | None = None  # ISO 639-1, or the server's names: "es", "spanish"
+    platforms: tuple[str, ...] | None = None
+    roles: tuple[str, ...] | None = None
+    domains: tuple[str, ...] | None = None  # each stands for those below it
+    threads: tuple[str, ...] | None = None
+    tags: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
+    not_authors: tuple[str, ...] = ()
+    not_languages: tuple[str, ...] = ()
+    not_platforms: tuple[str, ...] = ()
+    not_roles: tuple[str, ...] = ()
+    not_domains: tuple[str, ...] = ()
+    not_threads: tuple[str, ...] = ()
+    not_tags: tuple[str, ...] = ()
+    not_mentions: tuple[str, ...] = ()
+
+
+def conditions(filters: Sequence[Filter]) -> Conditions:
+    """Return what the filters demand together; `in:` demands nothing of a document."""
+    wanted = [one for one in filters if not one.negated]
+    unwanted = [one for one in filters if one.negated]
+    found = Conditions(
+        require=_flags(wanted),
+        exclude=_flags(unwanted),
+        least=max(map(int, _values(wanted, "min")), default=None),
+        below=min(map(int, _values(unwanted, "min")), default=None),
+        authors=_values(wanted, "from") or None,
+        languages=_values(wanted, "lang") or None,
+        platforms=_values(wanted, "platform") or None,
+        roles=_values(wanted, "role") or None,
+        domains=_values(wanted, "domain") or None,
+        threads=_values(wanted, "thread") or None,
+        tags=_values(wanted, "tag"),
+        mentions=_values(wanted, "mention"),
+        not_authors=_values(unwanted, "from"),
+        not_languages=_values(unwanted, "lang"),
+        not_platforms=_values(unwanted, "platform"),
+        not_roles=_values(unwanted, "role"),
+        not_domains=_values(unwanted, "domain"),
+        not_threads=_values(unwanted, "thread"),
+        not_tags=_values(unwanted, "tag"),
+        not_mentions=_values(unwanted, "mention"),
+    )
+    return replace(
+        found,
+        before=min(_ends(wanted, unwanted), default=None),
+        after=max(_starts(wanted, unwanted), default=None),
+        not_during=tuple(_stretches(unwanted, "on")),
+    )
+
+
+def _values(filters: Sequence[Filter], name: str) -> tuple[str, ...]:
+    return tuple(one.value for one in filters if one.name == name)
+
+
+def _flags(filters: Sequence[Filter]) -> Flag:
+    found = Flag.NONE
+    for value in _values(filters, "has"):
+        found |= _HAS[value]
+    for value in _values(filters, "is"):
+        found |= _IS[value]
+    return found
+
+
+def _stretches(filters: Sequence[Filter], name: str) -> list[Stretch]:
+    read = (read_stretch(value) for value in _values(filters, name))
+    return [stretch for stretch in read if stretch]
+
+
+def _ends(wanted: Sequence[Filter], unwanted: Sequence[Filter]) -> list[datetime]:
+    return [
+        *(one.start for one in _stretches(wanted, "before")),
+        *(one.start for one in _stretches(unwanted, "after")),
+        *(one.end for one in _stretches(wanted, "on")),
+    ]
+
+
+def _starts(wanted: Sequence[Filter], unwanted: Sequence[Filter]) -> list[datetime]:
+    return [
+        *(one.start for one in _stretches(wanted, "after")),
+        *(one.start for one in _stretches(unwanted, "before")),
+        *(one.start for one in _stretches(wanted, "on")),
+    ]

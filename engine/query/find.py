@@ -1,0 +1,246 @@
+"""The dialect's job: a query finds exactly the documents that meet it, with receipts.
+
+query -> lexemes -> plan -> matching documents -> best or newest -> distinct -> hits
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+
+from engine.query.filters import Conditions, conditions
+from engine.query.plan import LanguageQuery, Plan, Reading, Wanted, units, wanted
+from engine.query.profiles import PROFILES, KindProfile, Question, ranked
+from engine.query.query import Alternative, Query
+from engine.query.receipts import Receipts, Scored
+from engine.query.types import Counts, Found, Retrieved
+from engine.ranking.bm25 import Bm25, idf
+from engine.ranking.distinct import alike
+from engine.text.clean import searchable
+from engine.types import Corpus, Kind, Term
+
+DEFAULT_LIMIT = 20
+_SPARE = 20  # more than the limit is fetched at first, for some are near-identical
+
+
+class FindIndex(Protocol):
+    """What the job needs of the database. Each method may raise what engine.ports lists."""
+
+    async def read(self, corpus: Corpus, texts: Sequence[str]) -> Sequence[Reading]:
+        """Return the lexemes of texts, normalised by engine.text.clean, in the corpus' languages."""
+
+    async def ranked(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        terms: Sequence[Term],
+        required: Conditions,
+        limit: int,
+        *,
+        profiled: bool = False,
+    ) -> Retrieved:
+        """Return the exact best `limit` by BM25 over `terms`, ties by date then id.
+
+        With `profiled`, as many of the newest and of the most liked ones too.
+        """
+
+    async def newest(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        required: Conditions,
+        limit: int,
+    ) -> Retrieved:
+        """Return the newest `limit` that hold nothing of what is excluded, ties by id."""
+
+    async def months(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        required: Conditions,
+        *,
+        plan: Plan,
+    ) -> Mapping[str, int]:
+        """Return how many documents there are in all in each month (UTC, "2012-03") that has any.
+
+        They are those that `plan` would find.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindSettings:
+    """How alike texts must be to count as one (0..100), the parameters of BM25, the profiles.
+
+    `pool` is how many of the best by words, of the newest and of the most liked documents a
+    profile ranks; all there are, where there are no more.
+    """
+
+    duplicate_similarity: float = 90.0
+    bm25: Bm25 = field(default_factory=Bm25)
+    profiles: Mapping[Kind, KindProfile] = field(default_factory=lambda: PROFILES)
+    pool: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Stages:
+    """What was fetched, how much of it was compared, and what is left."""
+
+    retrieved: Retrieved
+    kept: list[Scored]
+    looked_at: int
+
+
+class Finder:
+    """Answers queries of the dialect from one index."""
+
+    def __init__(self, index: FindIndex, settings: FindSettings | None = None) -> None:
+        self._index = index
+        self._settings = settings or FindSettings()
+
+    async def find(
+        self,
+        corpus: Corpus,
+        query: Query,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        expanded: Query | None = None,
+        now: datetime | None = None,
+    ) -> Found:
+        """Return at most `limit` hits of a query. Raises the errors of the index.
+
+        `expanded` is the query with aliases, which is looked for in its place. Without `now`,
+        nothing is ranked by how recent it is.
+        """
+        looked_for = expanded or query
+        plan = await self._plan(corpus, looked_for)
+        required = conditions(query.filters)
+        ranks = plan.plan is Plan.RANKED
+        profile = self._settings.profiles.get(corpus.kind) if ranks else None
+        if profile is None:
+            stages = await self._retrieved(corpus, plan, required, limit)
+        else:
+            asked = Question(
+                query=looked_for, reference=reference(looked_for, plan, corpus), now=now
+            )
+            stages = await self._profiled(
+                corpus, plan, required, limit, asked=asked, profile=profile
+            )
+        retrieved, kept = stages.retrieved, stages.kept
+        receipts = Receipts(corpus, plan, self._settings.bm25)
+        shown = [receipts.hit(rank, one) for rank, one in enumerate(kept[:limit], start=1)]
+        return Found(
+            query=query,
+            expanded=looked_for,
+            corpus=corpus.name,
+            kind=corpus.kind,
+            plan=plan.plan,
+            counts=Counts(
+                corpus=corpus.documents,
+                matching=retrieved.matching,
+                passing=retrieved.passing,
+                fetched=stages.looked_at,
+                distinct=len(kept),
+                returned=len(shown),
+                candidates=None if profile is None else len(retrieved.documents),
+            ),
+            hits=tuple(shown),
+            notices=(*query.notices, *receipts.notices()),
+        )
+
+    async def months(self, corpus: Corpus, expanded: Query) -> Mapping[str, int]:
+        """Return how many documents meet a query in each month (UTC, "2012-03") that has any.
+
+        Near-identical ones count each. Raises the errors of the index.
+        """
+        plan = await self._plan(corpus, expanded)
+        if plan.plan is Plan.NOTHING:
+            return {}
+        required = conditions(expanded.filters)
+        return await self._index.months(corpus, plan.by_language, required, plan=plan.plan)
+
+    async def _plan(self, corpus: Corpus, query: Query) -> Wanted:
+        texts = [searchable(unit.text) for unit in units(query)]
+        readings = await self._index.read(corpus, texts) if texts else []
+        languages = corpus.languages or (corpus.language,)
+        return wanted(query, languages, readings, corpus.documents)
+
+    async def _retrieved(
+        self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
+    ) -> _Stages:
+        """Fetch until `limit` documents are distinct, or there are no more."""
+        wide = _wide(limit)
+        while True:
+            retrieved = await self._first(corpus, plan, required, wide)
+            found = retrieved.documents
+            score = plan.plan is Plan.RANKED
+            kept = self._distinct(
+                [Scored(one, one.candidate.bm25 if score else None) for one in found]
+            )
+            if len(kept) >= limit or len(found) < wide:
+                return _Stages(retrieved, kept, len(found))
+            wide *= 4
+
+    async def _profiled(
+        self,
+        corpus: Corpus,
+        plan: Wanted,
+        required: Conditions,
+        limit: int,
+        *,
+        asked: Question,
+        profile: KindProfile,
+    ) -> _Stages:
+        """Rank candidates until `limit` documents are distinct, or there are no more."""
+        pool = max(self._settings.pool, _wide(limit))
+        while True:
+            retrieved = await self._index.ranked(
+                corpus, plan.by_language, plan.terms, required, pool, profiled=True
+            )
+            order = [
+                Scored(one.document, one.score, one.parts)
+                for one in ranked(retrieved.documents, asked, profile)
+            ]
+            wide = _wide(limit)
+            # To compare all candidates with each other would take longer than to find them.
+            while len(kept := self._distinct(order[:wide])) < limit and wide < len(order):
+                wide *= 2
+            if len(kept) >= limit or len(order) >= retrieved.passing:
+                return _Stages(retrieved, kept, min(wide, len(order)))
+            pool *= 4
+
+    async def _first(
+        self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
+    ) -> Retrieved:
+        match plan.plan:
+            case Plan.RANKED:
+                return await self._index.ranked(
+                    corpus, plan.by_language, plan.terms, required, limit
+                )
+            case Plan.NEWEST:
+                return await self._index.newest(corpus, plan.by_language, required, limit)
+            case Plan.NOTHING:
+                return Retrieved(matching=None, passing=0, documents=())
+
+    def _distinct(self, found: Sequence[Scored]) -> list[Scored]:
+        """Keep the first of each group of near-identical texts: the best, or the newest."""
+        by_id = {one.document.candidate.id: one for one in found}
+        groups = alike(
+            [one.document.candidate for one in found],
+            similarity=self._settings.duplicate_similarity,
+        )
+        return [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
+
+
+def _wide(limit: int) -> int:
+    """Return how many documents to look at for `limit` distinct ones."""
+    return limit + max(_SPARE, limit // 2)
+
+
+def reference(query: Query, plan: Wanted, corpus: Corpus) -> float:
+    """Return the BM25 of a text of average length that says each part of the query once."""
+    weights: dict[Alternative, float] = defaultdict(float)
+    for one in plan.sought:
+        term = one.term
+        weights[one.alternative] += term.weight * idf(corpus.documents, term.document_frequency)
+    return sum(max(weights[one] for one in group.alternatives) for group in query.groups)

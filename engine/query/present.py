@@ -1,0 +1,101 @@
+"""What is shown of each hit: its excerpt, and the terms in its own voice."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from engine.query.plan import Reading
+from engine.query.types import FindHit, Found
+from engine.text.clean import searchable
+from engine.text.snippet import (
+    RADIUS,
+    Excerpt,
+    Known,
+    Spot,
+    may_match,
+    voice_terms,
+    window,
+    words,
+)
+from engine.types import Corpus
+
+SHORT = 280  # characters that every face shows whole
+
+
+class Reads(Protocol):
+    """Who knows the words of a corpus."""
+
+    async def read(self, corpus: Corpus, texts: Sequence[str]) -> Sequence[Reading]:
+        """Return the lexemes of texts, normalised by engine.text.clean, in the corpus' languages."""
+
+
+async def presented(index: Reads, corpus: Corpus, found: Found, *, voice: bool) -> Found:
+    """Give each hit its excerpt and, with `voice`, its voice terms.
+
+    The database is asked for the words of texts that may have to be cut, and for those of excerpts
+    whose voice is wanted. Raises the errors of the index.
+    """
+    radius = RADIUS[corpus.kind]
+    long = [hit for hit in found.hits if len(_text(hit)) > SHORT]
+    near = {word for hit in long for word in _near(hit)}
+    known = await _known(index, corpus, near)
+    hits = [replace(hit, excerpt=_excerpt(hit, radius, known)) for hit in found.hits]
+    if voice:
+        spoken = {spot.word for hit in hits for spot in words(_shown(hit))}
+        known |= await _known(index, corpus, spoken - known.keys())
+        documents = found.counts.corpus
+        hits = [
+            replace(hit, voice_terms=voice_terms(_shown(hit), known, documents)) for hit in hits
+        ]
+    return replace(found, hits=tuple(hits))
+
+
+def _text(hit: FindHit) -> str:
+    return hit.document.candidate.text
+
+
+def _shown(hit: FindHit) -> str:
+    return hit.excerpt.text if hit.excerpt else _text(hit)
+
+
+def _near(hit: FindHit) -> Iterable[str]:
+    """Return the words of a hit that could be what was found in it."""
+    lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
+    distinct = {spot.word for spot in words(_text(hit))}
+    return (word for word in distinct if may_match(word, lexemes, _folded))
+
+
+def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:
+    worth = {lexeme: match.score / match.count for match in hit.matched for lexeme in match.lexemes}
+    matches: list[tuple[Spot, float]] = []
+    for spot in words(_text(hit)):
+        lexemes = known[spot.word].lexemes if spot.word in known else ()
+        if value := max((worth.get(lexeme, 0.0) for lexeme in lexemes), default=0.0):
+            matches.append((spot, value))
+    return window(_text(hit), matches, radius)
+
+
+async def _known(index: Reads, corpus: Corpus, found: Iterable[str]) -> dict[str, Known]:
+    """Return what the corpus knows of words; what no language keeps is not in it."""
+    asked = sorted(found)
+    if not asked:
+        return {}
+    by_word: dict[int, list[Reading]] = defaultdict(list)
+    for reading in await index.read(corpus, [searchable(word) for word in asked]):
+        by_word[reading.unit].append(reading)
+    languages = set(corpus.languages) or {corpus.language}
+    return {
+        asked[unit]: Known(
+            lexemes=tuple(dict.fromkeys(one.lexeme for one in readings)),
+            document_frequency=max(one.document_frequency for one in readings),
+            telling={one.language for one in readings} == languages,
+        )
+        for unit, readings in by_word.items()
+    }
+
+
+def _folded(word: str) -> str:
+    apart = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(character for character in apart if not unicodedata.combining(character))

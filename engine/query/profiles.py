@@ -1,0 +1,171 @@
+"""How finds are ranked in corpora of each kind.
+
+A profile is a weighted mean of features, each a pure function to 0..1, over the features that are
+present in the answer (None: nothing is known). docs/kinds.md tells what each means and why.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from engine.query.query import Group, Query
+from engine.query.types import FoundDocument
+from engine.ranking.fuse import combine, level
+from engine.types import Kind
+
+OWN_ROLES = frozenset({"me", "user"})
+_OTHER_ROLES = frozenset({"others", "assistant", "system", "tool"})
+_SECONDS_A_DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindProfile:
+    """What counts, and how much: the weights of features by name, and the features' parameters.
+
+    `authorities` names authors and domains, in lower case, with what their word is worth, 0..1.
+    """
+
+    weights: Mapping[str, float]
+    decay_days: float = 180.0  # in which recency falls to 1/e
+    engagement_full: int = 1000  # likes and reposts that count as 1
+    authorities: Mapping[str, float] = field(default_factory=dict)
+    authority_otherwise: float = 0.5  # of who is not among them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What the features take from elsewhere than the document. `now` None: it is not known."""
+
+    query: Query
+    reference: float  # BM25 of a text of average length that says each part of the query once
+    now: datetime | None
+    threads: Mapping[str | None, int] = field(default_factory=dict)  # candidates of each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A document with its score, 0..1, and the parts of it."""
+
+    document: FoundDocument
+    score: float
+    parts: Mapping[str, float | None]
+
+
+def lexical(bm25: float, reference: float) -> float:
+    """Return BM25 as a share, below 1: a half for a text that says each part once.
+
+    bm25 / (bm25 + reference) keeps the order of BM25, and depends on no other document.
+    """
+    return bm25 / (bm25 + reference) if bm25 > 0 and reference > 0 else 0.0
+
+
+def recency(created_at: datetime, now: datetime, decay_days: float) -> float:
+    """Return exp(-days / decay_days): 1 for what is new, or dated in the future."""
+    days = max(0.0, (now - created_at).total_seconds() / _SECONDS_A_DAY)
+    return math.exp(-days / decay_days)
+
+
+def own_words(role: str | None) -> float | None:
+    """Return 1 for one's own words, 0 for another's, None where the role tells neither."""
+    known = (role or "").casefold()
+    if known in OWN_ROLES:
+        return 1.0
+    return 0.0 if known in _OTHER_ROLES else None
+
+
+def focus(same_thread: int) -> float:
+    """Return how much a thread is about the query: 0 for one candidate in it, then 1/2, 3/4..."""
+    return 1.0 - 0.5 ** max(0, same_thread)
+
+
+def engagement(count: int, full: int) -> float:
+    """Return likes and reposts on a logarithmic scale: log1p(count) / log1p(full), at most 1."""
+    return min(1.0, math.log1p(max(0, count)) / math.log1p(full))
+
+
+def hashtags(groups: Sequence[Group], tags: Collection[str]) -> float:
+    """Return the share of the wanted words that are tags of the post, joined where a phrase."""
+    if not groups:
+        return 0.0
+    own = {_joined(tag) for tag in tags}
+    met = sum(any(_joined(one.unit.text) in own for one in group.alternatives) for group in groups)
+    return met / len(groups)
+
+
+def authority(
+    author: str | None, domain: str | None, known: Mapping[str, float], otherwise: float
+) -> float | None:
+    """Return what the author's or the domain's word is worth, the higher one; a domain stands for
+    those below it. None where nobody is named in the settings."""
+    if not known:
+        return None
+    names = [(author or "").casefold().removeprefix("@"), *_domains(domain)]
+    return max((known[name] for name in names if name in known), default=otherwise)
+
+
+def _domains(domain: str | None) -> list[str]:
+    """Return a domain and those above it: "blog.example.org", "example.org", "org"."""
+    labels = (domain or "").casefold().split(".")
+    return [".".join(labels[start:]) for start in range(len(labels))]
+
+
+def _joined(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+_FEATURES: Mapping[str, Callable[[FoundDocument, Question, KindProfile], float | None]] = {
+    "lexical": lambda found, asked, _: lexical(found.candidate.bm25, asked.reference),
+    "recency": lambda found, asked, profile: (
+        recency(found.candidate.created_at, asked.now, profile.decay_days) if asked.now else None
+    ),
+    "role": lambda found, _, __: own_words(found.role),
+    "thread": lambda found, asked, _: (
+        focus(asked.threads.get(found.thread, 1) - 1) if found.thread else 0.0
+    ),
+    "engagement": lambda found, _, profile: engagement(found.engagement, profile.engagement_full),
+    "hashtags": lambda found, asked, _: hashtags(asked.query.groups, found.tags),
+    "authority": lambda found, _, profile: authority(
+        found.candidate.author, found.domain, profile.authorities, profile.authority_otherwise
+    ),
+}
+FEATURES = tuple(_FEATURES)
+
+PERSONAL = KindProfile(weights={"lexical": 0.6, "recency": 0.2, "role": 0.1, "thread": 0.1})
+SOCIAL = KindProfile(
+    weights={"lexical": 0.5, "recency": 0.2, "engagement": 0.2, "hashtags": 0.1}, decay_days=30.0
+)
+PUBLISHED = KindProfile(weights={"lexical": 0.8, "authority": 0.2})
+# Kinds that are not here are ranked by BM25 alone.
+PROFILES: Mapping[Kind, KindProfile] = {
+    Kind.PERSONAL: PERSONAL,
+    Kind.SOCIAL: SOCIAL,
+    Kind.PUBLISHED: PUBLISHED,
+}
+
+
+def ranked(
+    documents: Sequence[FoundDocument], asked: Question, profile: KindProfile
+) -> list[Ranked]:
+    """Return the documents by their score, best first, ties by date then id."""
+    threads = Counter(one.thread for one in documents)
+    asked = replace(asked, threads=threads)
+    names = [name for name, weight in profile.weights.items() if weight > 0]
+    parts = level([_parts(one, asked, profile, names) for one in documents], names)
+    scored = (
+        Ranked(document=one, score=combine(its, profile.weights), parts=its)
+        for one, its in zip(documents, parts, strict=True)
+    )
+    return sorted(scored, key=_order)
+
+
+def _parts(
+    found: FoundDocument, asked: Question, profile: KindProfile, names: Sequence[str]
+) -> dict[str, float | None]:
+    return {name: _FEATURES[name](found, asked, profile) for name in names}
+
+
+def _order(one: Ranked) -> tuple[float, datetime, int]:
+    candidate = one.document.candidate
+    return (-round(one.score, 9), candidate.created_at, candidate.id)

@@ -1,0 +1,239 @@
+"""Reads the query dialect. Any text is a query; see engine.query.query for what it becomes."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from engine.query.filters import read_filter
+from engine.query.query import Alternative, Filter, Group, Phrase, Query, Unit, Word
+from engine.text.clean import storable
+
+# More is no search; the receipt says what was left out.
+MOST_PARTS = 64
+LONGEST_PART = 500  # characters of a word, a phrase or the value of a filter
+LONGEST_NAME = 100  # characters of #tag and @mention
+LONGEST = 50_000  # characters; no canonical form of MOST_PARTS is longer
+
+_NAME = re.compile(r"(?!or:)([a-z]{1,20}):", re.IGNORECASE | re.ASCII)
+# Phones turn straight quotes into these.
+_QUOTES = str.maketrans(
+    dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"') | {"\0": " "}
+)
+_RUN = re.compile(r'[^\s"]*')
+_SHORT_RUN = re.compile(rf'[^\s"]{{0,{LONGEST_NAME + 1}}}')
+_SIGNS = "#@"
+_TOO_LONG = f"What is longer than {LONGEST_PART} characters was left out."
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A word or phrase, a filter, or (neither) an OR; or only a notice."""
+
+    unit: Unit | None = None
+    filter: Filter | None = None
+    negated: bool = False
+    notice: str | None = None
+
+    @property
+    def is_or(self) -> bool:
+        return not (self.unit or self.filter or self.notice)
+
+
+def parse_query(text: str) -> Query:
+    """Return the query that `text` is. Raises nothing, whatever the text."""
+    parts: list[_Part] = []
+    counted = 0
+    reader = _Reader(storable(text[:LONGEST].translate(_QUOTES)))
+    for part in reader.parts():
+        counted += bool(part.unit or part.filter)
+        if counted > MOST_PARTS:
+            parts.append(_Part(notice=f"Only the first {MOST_PARTS} parts of the query count."))
+            break
+        parts.append(part)
+    groups, dangling = _groups(parts)
+    notices = [part.notice for part in parts if part.notice]
+    if len(text) > LONGEST:
+        notices.append(f"Only the first {LONGEST} characters were read.")
+    if dangling:
+        notices.append("An OR was left out: it joins words and phrases that are not excluded.")
+    return Query(
+        groups=groups,
+        excluded=tuple(dict.fromkeys(p.unit for p in parts if p.unit and p.negated)),
+        filters=tuple(dict.fromkeys(p.filter for p in parts if p.filter)),
+        notices=tuple(dict.fromkeys(notices)),
+    )
+
+
+def _groups(parts: list[_Part]) -> tuple[tuple[Group, ...], bool]:
+    """Fold runs of ORs with what stands beside them; tell whether an OR stood alone."""
+    groups: list[list[Unit]] = []
+    joining = dangling = open_ = False  # after an OR; an OR was in vain; an OR may follow
+    for part in parts:
+        if part.is_or:
+            dangling |= not open_ and not joining
+            joining = open_ or joining
+            open_ = False
+        elif part.unit and not part.negated:
+            if joining:
+                groups[-1].append(part.unit)
+            else:
+                groups.append([part.unit])
+            joining, open_ = False, True
+        elif part.unit or part.filter:
+            dangling |= joining
+            joining = open_ = False
+    distinct = (tuple(dict.fromkeys(units)) for units in groups)
+    folded = (Group(tuple(Alternative(unit) for unit in units)) for units in distinct)
+    return tuple(dict.fromkeys(folded)), dangling or joining
+
+
+class _Reader:
+    """Goes through a text from left to right, in time that grows with its length."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def parts(self) -> Iterator[_Part]:
+        """Yield what is in the text."""
+        while self._skip_to(_begins):
+            negated = self._minus()
+            if negated:
+                self._skip_to(_begins_or_blank)
+            yield from self._part(negated)
+
+    def _part(self, negated: bool) -> Iterator[_Part]:
+        while self._here in _SIGNS and self._here:
+            if named := self._signed(negated):
+                yield named
+                return
+            self._at += 1  # text like any other punctuation
+        if self._here == '"':
+            yield from self._phrase(negated)
+        elif _is_word(self._here):
+            yield from self._word(negated)
+
+    @property
+    def _here(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    @property
+    def _before(self) -> str:
+        return self._text[max(0, self._at - 1) : self._at]
+
+    def _skip_to(self, wanted: Callable[[str], bool]) -> bool:
+        """Go to the next character that is `wanted`; False when there is none."""
+        while self._here and not wanted(self._here):
+            self._at += 1
+        return bool(self._here)
+
+    def _minus(self) -> bool:
+        """Step over a minus; tell whether it negates, as it does unless something ends at it."""
+        if self._here != "-":
+            return False
+        alone = not (_is_word(self._before) or self._before == '"')
+        self._at += 1
+        return alone
+
+    def _quoted(self) -> str | None:
+        """Return what stands between the quote here and the next one, and go behind it."""
+        end = self._text.find('"', self._at + 1)
+        if end < 0:
+            return None
+        content = " ".join(self._text[self._at + 1 : end].split())
+        self._at = end + 1
+        return content
+
+    def _phrase(self, negated: bool) -> Iterator[_Part]:
+        content = None if _is_word(self._before) else self._quoted()
+        if content is None:
+            self._at += 1  # text like any other punctuation
+        elif any(map(_is_word, content)):
+            yield _unit(Phrase(content), negated)
+
+    def _signed(self, negated: bool) -> _Part | None:
+        """Read #tag or @mention; None when the sign has anything else behind it."""
+        if not _begins_name(self._text[self._at + 1 : self._at + 2]):
+            return None
+        found = _SHORT_RUN.match(self._text, self._at)
+        run = found[0] if found else ""
+        name, also = ("tag", "_") if self._here == "#" else ("mention", "_.-@")
+        value = _trimmed(run[1:]).casefold()
+        if len(run) > LONGEST_NAME or not _is_name(value, also) or len(value) >= LONGEST_NAME:
+            return None
+        self._at += len(run)
+        return _Part(filter=Filter(name, value, negated))
+
+    def _word(self, negated: bool) -> Iterator[_Part]:
+        found = _RUN.match(self._text, self._at)
+        run = found[0] if found else ""
+        self._at += len(run)
+        named = _NAME.match(run)
+        if named and (value := self._value(run[named.end() :])):
+            yield from _filter(run, named[1], value, negated)
+        elif _trimmed(run) == "OR" and not negated:
+            yield _Part()
+        else:
+            yield _unit(Word(_trimmed(run)), negated)
+
+    def _value(self, rest: str) -> str | None:
+        """Return the value of a filter: the rest of its run, or what stands in quotes behind."""
+        if rest:
+            return _trimmed(rest)
+        return self._quoted() if self._here == '"' else None
+
+
+def _filter(run: str, name: str, value: str, negated: bool) -> Iterator[_Part]:
+    read = read_filter(name, value, negated=negated)
+    if isinstance(read, Filter):
+        yield _Part(notice=_TOO_LONG) if len(read.value) > LONGEST_PART else _Part(filter=read)
+        return
+    if not value.startswith("//"):  # an address of the web
+        yield _Part(notice=read)
+    if run.endswith(":"):
+        yield _unit(Word(name), negated)
+        if any(map(_is_word, value)):
+            yield _unit(Phrase(value), negated)
+    else:
+        yield _unit(Word(_trimmed(run)), negated)
+
+
+def _unit(unit: Unit, negated: bool) -> _Part:
+    if len(unit.text) > LONGEST_PART:
+        return _Part(notice=_TOO_LONG)
+    return _Part(unit=unit, negated=negated)
+
+
+def _is_word(character: str) -> bool:
+    """Tell whether a character (or "") belongs to words; the vowels of some scripts are marks."""
+    if character.isalnum():
+        return True
+    return bool(character) and unicodedata.category(character).startswith("M")
+
+
+def _begins(character: str) -> bool:
+    return character in '-"#@' or _is_word(character)
+
+
+def _begins_or_blank(character: str) -> bool:
+    return character in '"#@' or character.isspace() or _is_word(character)
+
+
+def _begins_name(character: str) -> bool:
+    """Tell whether a character may stand at either end of an account's name."""
+    return character == "_" or _is_word(character)
+
+
+def _is_name(text: str, also: str) -> bool:
+    """Tell whether `text` is a tag or an account: one letter at least, and nothing strange."""
+    known = all(character in also or _is_word(character) for character in text)
+    return known and any(map(str.isalpha, text))
+
+
+def _trimmed(text: str) -> str:
+    """Return `text` without the punctuation at its end."""
+    end = len(text)
+    while end and not _begins_name(text[end - 1]):
+        end -= 1
+    return text[:end]

@@ -1,0 +1,81 @@
+"""Why each document was found, and what a person should know about how the answer came about."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from engine.query.plan import Plan, Sought, Wanted
+from engine.query.query import Unit
+from engine.query.types import FindHit, FoundDocument, Match
+from engine.ranking.bm25 import Bm25, idf
+from engine.text.address import addressed
+from engine.types import Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A document on its way to a hit: its score, the parts of it, how many it stands for."""
+
+    document: FoundDocument
+    score: float | None
+    parts: Mapping[str, float | None] = field(default_factory=dict)
+    alike: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Receipts:
+    """Writes the receipts of one answer."""
+
+    corpus: Corpus
+    plan: Wanted
+    bm25: Bm25
+
+    def hit(self, rank: int, scored: Scored) -> FindHit:
+        """Return the hit that a document is."""
+        found, corpus = scored.document, self.corpus
+        norm = partial(self.bm25.part, length=found.candidate.length, average=corpus.average_length)
+        matches = (_match(one, found, norm, corpus.documents) for one in self.plan.sought)
+        return FindHit(
+            rank=rank,
+            document=replace(found, candidate=addressed(found.candidate, corpus)),
+            score=scored.score,
+            matched=tuple(match for match in matches if match.count),
+            parts=scored.parts,
+            alike=scored.alike,
+        )
+
+    def notices(self) -> list[str]:
+        """Return what a person should know about how the answer came about."""
+        if not self.corpus.documents:
+            return [f"Corpus {self.corpus.name} is empty."]
+        said, plan = [], self.plan
+        if plan.plan is Plan.NOTHING:
+            said.append("There is no word in this to look for.")
+        elif plan.ignored:
+            said.append(f"Too common to look for, or no word: {_listed(plan.ignored)}.")
+        if plan.unseen:
+            said.append(f"No text says {_listed(plan.unseen)}.")
+        return said
+
+
+def _match(
+    sought: Sought, found: FoundDocument, part: Callable[[int], float], documents: int
+) -> Match:
+    """Return what a term adds to a document; `part` gives the share of a frequency."""
+    term, alias_of = sought.term, sought.alternative.alias_of
+    said = {name: tf for name in term.lexemes if (tf := found.frequencies.get(name, 0))}
+    own = sum(found.in_text.get(name, 0) for name in said)
+    count = sum(said.values())
+    weight = term.weight * idf(documents, term.document_frequency)
+    return Match(
+        term=str(sought.alternative.unit),
+        alias_of=None if alias_of is None else str(alias_of),
+        lexemes=tuple(said),
+        count=count,
+        fields=(*(("text",) if own else ()), *(("context",) if count > own else ())),
+        score=weight * sum(map(part, said.values())),
+    )
+
+
+def _listed(found: Sequence[Unit]) -> str:
+    return ", ".join(f'"{unit.text}"' for unit in found)

@@ -1,0 +1,102 @@
+"""`presagio chat`, wired to a real database and standard input."""
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TextIO
+
+import pytest
+
+from bot.app import App
+from bot.cli.chat import converse, language_of
+from bot.embedders import no_embedder
+from bot.settings import load_settings
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from db.pool import Database
+from db.search.aliased import Glossaries
+from db.search.embeddings import Embeddings
+from db.search.lexical import Search
+from engine.prophecy.prophecy import Prophet
+from tests.db.loading import load_texts
+
+Type = Callable[[str], None]
+
+
+@pytest.fixture
+async def app(database_url: str) -> AsyncIterator[App]:
+    storage = await Database.open(database_url)
+    await load_texts(storage, "storms", ["a storm is coming to the coast"])
+    await load_texts(storage, "coffees", ["coffee will be dear one day"])
+    yield App(
+        settings=load_settings(),
+        database=storage,
+        corpora=Corpora(storage),
+        documents=Documents(storage),
+        prophet=Prophet(Search(storage)),
+        index=Search(storage),
+        judge=None,
+        meaning=None,
+        embeddings=Embeddings(storage),
+        embedders=no_embedder,
+        glossaries=Glossaries(storage),
+    )
+    await storage.close()
+
+
+@pytest.fixture
+def type_(monkeypatch: pytest.MonkeyPatch) -> Iterator[Type]:
+    """Put text on the standard input of this process."""
+    opened: list[TextIO] = []
+
+    def put(text: str) -> None:
+        reading, writing = os.pipe()
+        os.write(writing, text.encode())
+        os.close(writing)
+        opened.append(os.fdopen(reading))
+        monkeypatch.setattr("sys.stdin", opened[-1])
+
+    yield put
+    for stream in opened:
+        stream.close()
+
+
+async def test_the_corpus_that_is_named_stays_chosen(
+    app: App, type_: Type, capsys: pytest.CaptureFixture[str]
+) -> None:
+    type_("Storm hits the coast\n")
+    await converse(app, corpus="storms")
+    assert "a storm is coming" in capsys.readouterr().out
+    type_("Storm hits the coast\n/corpus coffees\nCoffee prices soar\n")
+    await converse(app, corpus="")
+    said = capsys.readouterr().out
+    assert "a storm is coming" in said
+    assert "coffee will be dear" in said
+    type_("Storm hits the coast\n")
+    await converse(app, corpus="storms")
+    assert "a storm is coming" in capsys.readouterr().out
+
+
+async def test_without_a_choice_both_are_named(
+    app: App, type_: Type, capsys: pytest.CaptureFixture[str]
+) -> None:
+    type_("Storm hits the coast\n")
+    await converse(app, corpus="", chat_id="another")
+    said = " ".join(capsys.readouterr().out.split())
+    assert said == "There are several corpora: coffees, storms. See /corpus."
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, "en"),
+        ({"LANG": "es_AR.UTF-8"}, "es"),
+        ({"LANG": "C.UTF-8"}, "C.UTF-8"),
+        ({"LANG": "en_US", "LC_MESSAGES": "es"}, "es"),
+        ({"LANG": "en_US", "LC_MESSAGES": "fr", "LC_ALL": "es_ES"}, "es"),
+        ({"LC_ALL": "", "LANG": "es_ES"}, "es"),
+    ],
+)
+def test_the_language_is_that_of_the_environment(
+    environment: dict[str, str], expected: str
+) -> None:
+    assert language_of(environment) == expected

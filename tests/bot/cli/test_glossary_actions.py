@@ -1,0 +1,240 @@
+"""`presagio glossary`: what is approved in one process holds in another, what is rejected stays
+away, and files go in and out."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from bot.app import open_app
+from bot.queries.find import find
+from bot.settings import load_settings
+from tests.bot.command_line import Done, presagio
+from tests.database import wait_for
+from tests.fakes.model import Asked, ModelServer, answer
+
+TEXTS = [
+    *["Cars are dear this year", "An automobile is dear this year", "Trains are cheap"] * 4,
+    *["The Federal Reserve raises rates", "The Fed raises rates"] * 3,
+    "Authentication is broken",
+]
+
+pytestmark = pytest.mark.usefixtures("corpus")
+
+
+@pytest.fixture
+def corpus(database: str, tmp_path: Path) -> None:
+    records = (
+        {"id": str(n), "text": f"{text} {n}", "created_at": f"2012-01-{n + 1:02}T00:00:00Z"}
+        for n, text in enumerate(TEXTS)
+    )
+    path = tmp_path / "texts.jsonl"
+    path.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
+    assert presagio("ingest", str(path), "--corpus", "one", "--language", "english").code == 0
+
+
+def found(query: str) -> Any:
+    return presagio("find", query, "--json").json
+
+
+def groups(*arguments: str) -> list[Any]:
+    return presagio("glossary", *(arguments or ("list",)), "--json").json_lines
+
+
+def test_an_alias_approved_in_one_process_fires_at_once_in_another_that_runs() -> None:
+    waiting = b"corpus,status,terms\none,pending,auth | authentication\n"
+
+    async def other(*arguments: str, stdin: bytes = b"") -> str:
+        done = await asyncio.to_thread(presagio, "glossary", *arguments, stdin=stdin)
+        assert done.code == 0, done
+        return done.out
+
+    async def running() -> None:
+        async with open_app(load_settings(), progress=print) as app:
+
+            async def finds() -> int:
+                return (await find(app, "auth")).counts.returned
+
+            assert await finds() == 0
+            await other("import", "-", "--format", "csv", stdin=waiting)
+            assert await finds() == 0
+            assert await other("approve", "1") == "Approved 1: auth | authentication\n"
+            assert await finds() == 1
+            await other("remove", "1")
+            assert await finds() == 0
+            again = await other("import", "-", "--format", "csv", stdin=waiting)
+            assert again.startswith("0 approved, 0 pending, 0 rejected; 1 left out")
+            await other("add", "auth", "authentication")
+            assert await finds() == 1
+
+    wait_for(running())
+
+
+def test_fed_finds_the_federal_reserve_with_a_receipt() -> None:
+    assert presagio("glossary", "add", "Fed", "Federal Reserve").out == (
+        "Added for all corpora: Fed | Federal Reserve\n"
+    )
+    answer_ = found("Fed")
+    assert (answer_["canonical"], answer_["expanded"]) == ("Fed", '(Fed | "Federal Reserve")')
+    assert answer_["counts"]["passing"] == 6
+    receipts = {
+        "Reserve" in hit["text"]: [(m["term"], m["alias_of"], m["fields"]) for m in hit["matched"]]
+        for hit in answer_["hits"]
+    }
+    alias = ('"Federal Reserve"', "Fed", ["text"])
+    assert receipts == {False: [("Fed", None, ["text"])], True: [alias, alias]}
+
+
+def test_a_headline_uses_it_too() -> None:
+    assert presagio("search", "auth", "--no-llm", "--json").json["hits"] == []
+    presagio("glossary", "add", "auth", "authentication", "--corpus", "one")
+    done = presagio("search", "auth", "--no-llm", "--json")
+    assert [hit["matched"] for hit in done.json["hits"]] == [["auth → authentication"]]
+    assert done.json["notice"].startswith('For "auth" also looked for "authentication".')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("add", "FBI", "bureau"),
+         '"FBI" is protected. An acronym in capitals matches exactly and has no alias.'),
+        (("add", "max_tf", "frequency"),
+         '"max_tf" is protected. An identifier matches exactly and has no alias.'),
+        (("add", "Kubernetes", "containers"),
+         '"Kubernetes" is protected. A proper name that no dictionary has matches exactly'
+         " and has no alias."),
+        (("add", "car"), "A group has 2 to 20 different terms."),
+        (("approve", "9"), "There is no group 9."),
+        (("add", "a1", "b1", "--corpus", "nope"), "There is no corpus 'nope'. There are: one."),
+        (("import", "nowhere.yaml"), "nowhere.yaml cannot be read: No such file or directory."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_one_line(arguments: tuple[str, ...], said: str) -> None:
+    assert presagio("glossary", *arguments).complaint() == said
+    assert groups() == []
+
+
+def test_a_file_with_one_wrong_group_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "g.yaml"
+    path.write_text("groups:\n- terms: [car, automobile]\n- terms: [FBI, bureau]\n")
+    assert (
+        presagio("glossary", "import", str(path))
+        .complaint()
+        .startswith('Group 2: "FBI" is protected.')
+    )
+    assert groups() == []
+
+
+def test_what_goes_out_comes_back_in_and_what_was_rejected_stays_out() -> None:
+    presagio("glossary", "add", "car", "automobile")
+    presagio("glossary", "add", "train", "railway", "--corpus", "one")
+    exported = presagio("glossary", "export").out
+    presagio("glossary", "remove", "1", "2")
+    done = presagio("glossary", "import", "-", "--format", "yaml", stdin=exported.encode())
+    assert done.out.startswith("0 approved, 0 pending, 0 rejected; 2 left out")
+    assert "status: rejected" in presagio("glossary", "export").out
+    assert presagio("glossary", "add", "AUTOMOBILE's", "car").code == 1  # a name, says its capital
+    assert presagio("glossary", "add", "Automobile", "car").code == 0
+    assert [group["terms"] for group in groups()] == [["Automobile", "car"]]
+
+
+def numbers(asked: Asked) -> dict[str, int]:
+    lines = [json.loads(line) for line in asked.prompt.split("\n")]
+    return {line["term"].casefold(): line["i"] for line in lines}
+
+
+def pairing(*wanted: tuple[str, str, bool]) -> Callable[..., Awaitable[Any]]:
+    """Answer with these pairs, by the numbers that the terms have in the question."""
+
+    async def step(asked: Asked, request: Any) -> Any:
+        known = numbers(asked)
+        entries = [{"a": known[a], "b": known[b], "sure": sure} for a, b, sure in wanted]
+        content = json.dumps({"n": len(known), "pairs": entries})
+        return await answer(content)(asked, request)
+
+    return step
+
+
+@pytest.fixture
+def suggesting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Callable[..., tuple[Done, ModelServer]]]:
+    """Run `glossary suggest` beside a stand-in model that answers with these pairs."""
+
+    def run(
+        *wanted: tuple[str, str, bool], env: dict[str, str] | None = None
+    ) -> tuple[Done, ModelServer]:
+        async def beside() -> tuple[Done, ModelServer]:
+            async with ModelServer() as server:
+                server.script = [pairing(*wanted)]
+                monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", server.base_url)
+                for name, value in (env or {}).items():
+                    monkeypatch.setenv(name, value)
+                done = await asyncio.to_thread(presagio, "glossary", "suggest", "--json")
+                return done, server
+
+        return wait_for(beside())
+
+    yield run
+
+
+Suggest = Callable[..., tuple[Done, ModelServer]]
+
+
+def test_suggestions_wait_sure_or_not(suggesting: Suggest) -> None:
+    done, server = suggesting(("cars", "automobile", True), ("dear", "cheap", False))
+    assert done.json["pending"] == [
+        {"terms": ["Cars", "automobile"], "sure": True},
+        {"terms": ["dear", "cheap"], "sure": False},
+    ]
+    assert done.json["usage"]["prompt_tokens"]
+    assert server.calls == 1
+    assert "are" not in numbers(server.requests[0])  # a stop word
+    assert found("cars")["expanded"] == "cars"
+    assert [group["status"] for group in groups("pending")] == ["pending", "pending"]
+
+
+def test_a_rejected_pair_never_returns_in_whatever_form(suggesting: Suggest) -> None:
+    suggesting(("cars", "automobile", True))
+    presagio("glossary", "reject", "1")
+    presagio("glossary", "import", "-", "--format", "csv",
+             stdin=b"corpus,status,terms\n,rejected,train | rated\n")  # fmt: skip
+    for _ in range(2):
+        done, _ = suggesting(
+            ("automobile", "cars", True),
+            ("rates", "trains", True),
+            env={"PRESAGIO_GLOSSARY__APPROVE_SURE": "true"},
+        )
+        assert (done.json["pending"], done.json["approved"], done.json["left_out"]) == ([], [], 2)
+    assert groups() == []
+
+
+def test_where_the_settings_allow_it_sure_pairs_hold_at_once(suggesting: Suggest) -> None:
+    suggesting(
+        ("cars", "automobile", True),
+        ("dear", "cheap", False),
+        env={"PRESAGIO_GLOSSARY__APPROVE_SURE": "true"},
+    )
+    assert [(g["terms"][0], g["status"]) for g in groups()] == [
+        ("Cars", "approved"),
+        ("dear", "pending"),
+    ]
+    assert found("cars")["expanded"] == "(cars | automobile)"
+
+
+def test_what_was_searched_in_vain_is_asked_about_first(suggesting: Suggest) -> None:
+    assert found("lorry")["counts"]["passing"] == 0
+    done, server = suggesting(("lorry", "cars", False))
+    first = json.loads(server.requests[0].prompt.split("\n")[0])
+    assert first == {"i": 1, "term": "lorry", "asked": True}
+    assert done.json["pending"][0]["terms"] == ["lorry", "Cars"]
+
+
+def test_without_a_model_that_is_said() -> None:
+    assert presagio("glossary", "suggest").complaint(2) == (
+        "No language model is set up. Set OPENROUTER_API_KEY, or llm.base_url."
+    )

@@ -1,0 +1,371 @@
+"""`presagio ingest`: what goes in, what is counted, what is refused."""
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import orjson
+import pytest
+
+from bot.cli.ingest_actions import TWEET_URL
+from engine.ingest import READERS
+from tests.bot.command_line import ROOT, ask, presagio, write_tweets
+from tests.bot.conftest import Invoke
+
+COUNTS = ("read", "inserted", "updated", "unchanged", "rejected")
+TWEET = {
+    "id_str": "5",
+    "full_text": "A ship &amp; a canal",
+    "created_at": "Wed Mar 13 18:22:01 +0000 2013",
+}
+EXPORT = b"window.YTD.tweets.part0 = " + orjson.dumps([{"tweet": TWEET}])
+
+
+def counts(*numbers: int, corpus: str = "tweets") -> dict[str, object]:
+    return {"corpus": corpus, **dict(zip(COUNTS, numbers, strict=True))}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write_tweets(tmp_path / "a.jsonl", range(5))
+
+
+class TestCounts:
+    def test_a_second_run_changes_nothing_and_says_so(
+        self, invoke: Invoke, database: str, file: Path
+    ) -> None:
+        first = invoke("ingest", str(file), "--json")
+        assert first.json == counts(5, 5, 0, 0, 0)
+        assert list(first.json) == ["corpus", *COUNTS]
+        assert invoke("ingest", str(file), "--json").json == counts(5, 0, 0, 5, 0)
+        assert ask(database, "SELECT documents FROM corpus") == 5
+
+    def test_what_changed_is_updated(self, invoke: Invoke, database: str, file: Path) -> None:
+        invoke("ingest", str(file))
+        write_tweets(file, range(2, 7), text="Another thought {}")
+        assert invoke("ingest", str(file), "--json").json == counts(5, 2, 3, 0, 0)
+        assert ask(database, "SELECT text FROM document WHERE external_id = '2'") == (
+            "Another thought 2"
+        )
+
+    def test_are_told_in_words_on_standard_output(
+        self, invoke: Invoke, database: str, file: Path
+    ) -> None:
+        done = invoke("ingest", str(file))
+        assert done.out == ("tweets: 5 read, 5 inserted, 0 updated, 0 unchanged, 0 rejected\n")
+        assert done.err == ""
+
+    def test_a_repeated_id_is_stored_once_as_it_stands_last(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        lines = [
+            write_tweets(tmp_path / "x", range(1), text=text).read_bytes()
+            for text in ("first", "second", "first")
+        ]
+        (tmp_path / "x").write_bytes(b"".join([*lines, lines[1]]))
+        assert invoke("ingest", str(tmp_path / "x"), "--json").json == counts(4, 1, 0, 3, 0)
+        assert invoke("ingest", str(tmp_path / "x"), "--json").json == counts(4, 0, 0, 4, 0)
+        assert ask(database, "SELECT text FROM document") == "second"
+
+    def test_several_files_are_counted_together(
+        self, invoke: Invoke, database: str, tmp_path: Path, file: Path
+    ) -> None:
+        other = write_tweets(tmp_path / "b.jsonl", range(3, 8))
+        assert invoke("ingest", str(file), str(other), "--json").json == counts(10, 8, 0, 2, 0)
+
+
+class TestSources:
+    @pytest.mark.parametrize("name", ["a.jsonl.gz", "zip", "folder"])
+    def test_packed_ones(self, invoke: Invoke, database: str, tmp_path: Path, name: str) -> None:
+        place = tmp_path / name
+        if name == "zip":
+            with zipfile.ZipFile(place, "w") as archive:
+                archive.writestr("data/tweets.js", EXPORT)
+        elif name == "folder":
+            (place / "data").mkdir(parents=True)
+            (place / "data" / "tweets.js").write_bytes(EXPORT)
+        else:
+            content = write_tweets(tmp_path / "a", range(1)).read_bytes()
+            place.write_bytes(gzip.compress(content))
+        assert invoke("ingest", str(place), "--json").json == counts(1, 1, 0, 0, 0)
+
+    @pytest.mark.parametrize("packed", [False, True])
+    def test_standard_input(self, database: str, file: Path, packed: bool) -> None:
+        content = file.read_bytes()
+        done = presagio(
+            "ingest", "-", "--json", stdin=gzip.compress(content) if packed else content
+        )
+        assert done.json == counts(5, 5, 0, 0, 0)
+
+    def test_empty_standard_input(self, database: str) -> None:
+        assert presagio("ingest", "-").complaint() == "standard input is empty. Check the path."
+        assert ask(database, "SELECT count(*) FROM corpus") == 0
+
+    def test_the_bundled_corpus(self, invoke: Invoke, database: str) -> None:
+        bundled = str(ROOT / "examples" / "demo.jsonl")
+        assert invoke("ingest", bundled, "--json").json == counts(416, 416, 0, 0, 0)
+
+    def test_one_of_several_that_cannot_be_used_stops_all_of_them(
+        self, invoke: Invoke, database: str, file: Path
+    ) -> None:
+        assert "none does not exist" in invoke("ingest", str(file), "none").complaint()
+        assert ask(database, "SELECT count(*) FROM corpus") == 0
+
+    def test_what_stands_before_the_damage_goes_in(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        whole = gzip.compress(write_tweets(tmp_path / "a", range(20_000)).read_bytes())
+        (tmp_path / "cut.gz").write_bytes(whole[: len(whole) * 3 // 4])
+        done = invoke("ingest", str(tmp_path / "cut.gz"))
+        assert done.complaint().endswith(
+            "cut.gz is damaged or cut off. Get or make the file again."
+        )
+        stored = ask(database, "SELECT documents FROM corpus")
+        assert stored % 10_000 > 100
+        assert f"Before the damage: tweets: {stored:,} read, {stored:,} inserted" in done.err
+        (tmp_path / "cut.gz").write_bytes(whole)
+        again = invoke("ingest", str(tmp_path / "cut.gz"), "--json")
+        assert again.json == counts(20_000, 20_000 - stored, 0, stored, 0)
+        assert_exact(invoke)
+
+
+def assert_exact(invoke: Invoke) -> None:
+    """The kept statistics are what a recount gives."""
+    checks = {check["check"]: check for check in invoke("doctor", "--json").json_lines}
+    [corpus] = [check for name, check in checks.items() if name.startswith("corpus ")]
+    assert corpus["ok"] is True, corpus
+    assert "statistics exact" in corpus["detail"]
+
+
+class TestRejects:
+    def test_are_reported_with_file_line_and_reason_and_the_rest_goes_in(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        good = write_tweets(tmp_path / "a", range(2)).read_bytes().splitlines()
+        bad = [
+            b'{"id": "9", "text": "no zone", "created_at": "2012-03-04T10:00:00"}',
+            b'{"id": 1e300, "text": "no id", "created_at": "2012-03-04T10:00:00Z"}',
+            b"[1, 2]",
+            b"{broken",
+            b'{"id": "8", "text": "bad byte \xff", "created_at": "2012-03-04T10:00:00Z"}',
+            b'{"id": "7", "text": " ", "created_at": "2012-03-04T10:00:00Z"}',
+            b'{"id": "6", "created_at": "2012-03-04T10:00:00Z"}',
+        ]
+        file = tmp_path / "mixed.jsonl"
+        file.write_bytes(b"\n".join([good[0], *bad, b"", good[1]]))
+        done = invoke("ingest", str(file), "--json")
+        assert done.json == counts(9, 2, 0, 0, 7)
+        report = Path(ask_report(done.err))
+        rejects = [orjson.loads(line) for line in report.read_bytes().splitlines()]
+        assert {reject["line"] for reject in rejects} == set(range(2, 9))
+        assert {reject["file"] for reject in rejects} == {str(file)}
+        for reject in rejects:
+            assert f"{file}:{reject['line']}: {reject['reason']}\n" in done.err
+        reasons = {reject["line"]: reject["reason"] for reject in rejects}
+        assert "zone" in reasons[2]
+        assert reasons[4] == "not an object"
+        assert reasons[6] == "invalid UTF-8"
+
+    def test_an_unusable_version_of_a_record_does_not_hide_a_usable_one(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        good = write_tweets(tmp_path / "a", range(1)).read_bytes()
+        (tmp_path / "a").write_bytes(good + good.replace(b"2010", b"never-"))
+        assert invoke("ingest", str(tmp_path / "a"), "--json").json == counts(2, 1, 0, 0, 1)
+        assert invoke("ingest", str(tmp_path / "a"), "--json").json == counts(2, 0, 0, 1, 1)
+
+    def test_only_the_first_are_told(self, invoke: Invoke, database: str, tmp_path: Path) -> None:
+        good = write_tweets(tmp_path / "a", range(1)).read_bytes()
+        (tmp_path / "a").write_bytes(good + b"x\n" * 500)
+        done = invoke("ingest", str(tmp_path / "a"))
+        assert len(done.err.splitlines()) == 11
+        assert "500 records rejected; all of them: " in done.err
+        assert len(Path(ask_report(done.err)).read_bytes().splitlines()) == 500
+
+    def test_the_report_of_an_earlier_run_does_not_stay(
+        self, invoke: Invoke, database: str, tmp_path: Path, file: Path
+    ) -> None:
+        content = file.read_bytes()
+        file.write_bytes(content + b"x\n")
+        report = Path(ask_report(invoke("ingest", str(file)).err))
+        assert list(report.parent.iterdir()) == [report]
+        file.write_bytes(content)
+        assert invoke("ingest", str(file)).err == ""
+        assert list(report.parent.iterdir()) == []
+
+    def test_nothing_but_rejects_is_a_failure_that_leaves_no_corpus(
+        self, invoke: Invoke, database: str, tmp_path: Path, file: Path
+    ) -> None:
+        bad = tmp_path / "bad.jsonl"
+        bad.write_bytes(b'{"id": "1", "text": "x", "created_at": "never"}\n' * 2)
+        complaint = invoke("ingest", str(bad), "--language", "spanish").complaint()
+        assert complaint.startswith("Nothing could be stored: 2 records read.")
+        assert ask(database, "SELECT count(*) FROM corpus") == 0
+        invoke("ingest", str(file))
+        assert invoke("ingest", str(bad)).code == 1
+        assert ask(database, "SELECT documents FROM corpus") == 5
+
+    def test_a_data_folder_that_cannot_be_written_is_told(
+        self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch, file: Path
+    ) -> None:
+        monkeypatch.setenv("PRESAGIO_DATA_DIR", "/dev/null/folder")
+        assert invoke("ingest", str(file), "--json").json == counts(5, 5, 0, 0, 0)
+        file.write_bytes(file.read_bytes() + b"x\n")
+        complaint = invoke("ingest", str(file)).complaint()
+        assert complaint.startswith("The report /dev/null/folder/rejects/tweets.jsonl cannot be")
+
+    def test_a_line_of_five_megabytes_is_one_of_them(
+        self, invoke: Invoke, database: str, file: Path
+    ) -> None:
+        good = file.read_bytes().splitlines(keepends=True)
+        huge = b'{"id": "9", "text": "' + b"x" * 5_000_000 + b'"}\n'
+        file.write_bytes(b"".join([good[0], huge, *good[1:]]))
+        done = invoke("ingest", str(file), "--json")
+        assert done.json == counts(6, 5, 0, 0, 1)
+        assert f"{file}:2: longer than 1,000,000 bytes" in done.err
+
+    def test_hostile_values_never_end_the_program(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        nasty: tuple[object, ...] = (
+            "a\0b",
+            "\\ud800",
+            "\x1b[31m",
+            "x" * 200_000,
+            2**70,
+            -1,
+            1.5,
+            True,
+            None,
+            [],
+            {},
+            ["a"],
+            {"a": 1},
+            "0001-01-01T00:00:00Z",
+            "9999-12-31T23:59:59-14:00",
+            "٣",
+        )
+        fields = (
+            "id",
+            "text",
+            "created_at",
+            "author",
+            "lang",
+            "title",
+            "url",
+            "in_reply_to",
+            "favorites",
+            "is_retweet",
+            "device",
+            "role",
+        )
+        records = [
+            {"id": f"{field}{n}", "text": "a b", "created_at": "2012-03-04T10:00:00Z", field: value}
+            for field in fields
+            for n, value in enumerate(nasty)
+        ]
+        lines = (
+            orjson.dumps(r, default=str)
+            if 2**70 not in r.values()
+            else str(r).replace("'", '"').encode()
+            for r in records
+        )
+        file = tmp_path / "nasty.jsonl"
+        file.write_bytes(b"\n".join(line.replace(b"\\\\ud800", b"\\ud800") for line in lines))
+        done = invoke("ingest", str(file), "--json")
+        assert done.json["read"] == len(records)
+        assert done.json["inserted"] > 60
+        assert done.json["inserted"] + done.json["unchanged"] + done.json["rejected"] == len(
+            records
+        )
+        assert_exact(invoke)
+
+
+def ask_report(said: str) -> str:
+    """Return the path of the report that was named on stderr."""
+    return said.rpartition("all of them: ")[2].strip()
+
+
+class TestOptions:
+    def test_the_author_is_that_of_records_which_name_none(
+        self, invoke: Invoke, database: str, tmp_path: Path, file: Path
+    ) -> None:
+        own = {**orjson.loads(file.read_bytes().splitlines()[0]), "id": "99", "author": "other"}
+        file.write_bytes(file.read_bytes() + orjson.dumps(own))
+        invoke("ingest", str(file), "--author", "@CapNereoPike")
+        authors = ask(database, "SELECT array_agg(DISTINCT author ORDER BY author) FROM document")
+        assert authors == ["CapNereoPike", "other"]
+        assert ask(database, "SELECT author FROM corpus") == "CapNereoPike"
+
+    def test_the_author_of_a_corpus_may_come_later(
+        self, invoke: Invoke, database: str, file: Path
+    ) -> None:
+        invoke("ingest", str(file))
+        assert invoke("ingest", str(file), "--author", "me", "--json").json == counts(5, 0, 5, 0, 0)
+        assert ask(database, "SELECT author FROM corpus") == "me"
+
+    def test_kind_and_language_stay_as_they_were_unless_named(
+        self, invoke: Invoke, database: str, file: Path
+    ) -> None:
+        command = ("ingest", str(file), "--corpus", "c")
+        invoke(*command, "--kind", "social", "--language", "spanish")
+        assert invoke(*command, "--json").json == counts(5, 0, 0, 5, 0, corpus="c")
+        for conflict in (("--language", "english"), ("--kind", "tweets")):
+            assert invoke(*command, *conflict).complaint() == (
+                "Corpus 'c' already holds social in spanish."
+                " Choose another --corpus name, or drop that one first."
+            )
+        assert ask(database, "SELECT url_template FROM corpus") is None
+
+    def test_tweets_get_a_link(self, invoke: Invoke, database: str, file: Path) -> None:
+        invoke("ingest", str(file))
+        assert ask(database, "SELECT url_template FROM corpus") == TWEET_URL
+
+    def test_the_configured_corpus_is_filled(
+        self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch, file: Path
+    ) -> None:
+        monkeypatch.setenv("PRESAGIO_SEARCH__CORPUS", "mine")
+        assert invoke("ingest", str(file), "--json").json["corpus"] == "mine"
+
+    def test_a_format_that_is_insisted_on(self, invoke: Invoke, database: str, file: Path) -> None:
+        assert invoke("ingest", str(file), "--format", "jsonl").code == 0
+        complaint = invoke("ingest", str(file), "--format", "trump-archive-csv").complaint()
+        assert "does not begin with the columns of the archive" in complaint
+
+    # Any text is Markdown.
+    @pytest.mark.parametrize("name", [name for name in READERS if name != "markdown"])
+    def test_a_wrong_format_that_is_insisted_on_is_told(
+        self, invoke: Invoke, database: str, tmp_path: Path, name: str
+    ) -> None:
+        file = tmp_path / "noise"
+        for noise in (
+            b"\xee\r\x93\0",
+            b"[",
+            b'{"a": 1}',
+            b'[{"tweet": 5}, 7, {"user": []}]',
+            b"a,b",
+        ):
+            file.write_bytes(noise)
+            assert invoke("ingest", str(file), "--format", name).complaint()
+
+
+def test_threads_are_stitched_also_by_the_run_after_one_that_was_cut_off(
+    invoke: Invoke, database: str, tmp_path: Path
+) -> None:
+    root = {"id": "1", "text": "The lighthouse keeper sleeps.", "author": "a"}
+    reply = {"id": "2", "text": "So does the bishop.", "author": "a", "in_reply_to": "1"}
+    lines = [orjson.dumps({**r, "created_at": "2012-03-04T10:00:00Z"}) for r in (root, reply)]
+    (tmp_path / "a").write_bytes(b"\n".join(lines))
+    invoke("ingest", str(tmp_path / "a"))
+
+    def found() -> list[str]:
+        answer = invoke("search", "A lighthouse keeper falls asleep", "--json").json
+        return [hit["id"] for hit in answer["hits"] if "thread" in hit["flags"]]
+
+    assert found() == ["2"]
+    # As if an earlier run had been killed after its last batch.
+    undo = "UPDATE document SET context = NULL, context_search_text = NULL, flags = 4"
+    ask(database, f"WITH undone AS ({undo} WHERE external_id = '2' RETURNING 1) SELECT 1")
+    assert found() == []
+    assert invoke("ingest", str(tmp_path / "a"), "--json").json == counts(2, 0, 0, 2, 0)
+    assert found() == ["2"]

@@ -1,0 +1,189 @@
+"""Every search and find is logged, by whom and for what; messages of a chat only by their hash."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+import pytest
+
+from bot.app import App, open_app
+from bot.cli.log import entry_json
+from bot.queries.find import find
+from bot.query_log import asked_by, log_of
+from bot.settings import load_settings
+from db.model.search_log import LogEntry
+from engine.budget import Source
+from engine.errors import CorpusNotFound
+from engine.prophecy.headline import read_headline
+from engine.search_log import Asker, Origin, SearchJob, may_quote
+from tests.bot.conftest import Invoke
+from tests.bot.kinds import fill_all
+from tests.database import wait_for
+from tests.db.loading import load_texts
+
+CHAT = Asker(origin=Origin.CHAT, task="telegram:17", source=Source.CHATS)
+NAMES = {
+    "id", "asked_at", "task", "origin", "job", "corpus", "query", "query_hash", "expanded",
+    "filters", "plan", "counts", "returned", "milliseconds", "prompt_tokens", "completion_tokens",
+    "cost_usd", "error",
+}  # fmt: skip
+
+
+@pytest.fixture
+async def app(database: str) -> AsyncIterator[App]:
+    async with open_app(load_settings(), progress=print) as opened:
+        await load_texts(opened.database, "one", ["coffee is dear", "coffee and tea"], "english")
+        yield opened
+
+
+async def kept(app: App) -> list[LogEntry]:
+    return await log_of(app.database, app.settings).recent(now=datetime.now(UTC), limit=10)
+
+
+async def ask(app: App, headline: str) -> None:
+    await app.answer(read_headline(headline), corpus="", limit=3, now=datetime.now(UTC))
+
+
+async def test_a_find_is_logged(app: App) -> None:
+    await find(app, "  coffee -tea before:2030 ")
+    [entry] = await kept(app)
+    assert (entry.origin, entry.job, entry.corpus) == ("console", "find", "one")
+    assert (entry.query, entry.filters) == ("coffee -tea before:2030", ("before:2030",))
+    assert (entry.plan, entry.returned, entry.error) == ("ranked", ("0",), None)
+    assert entry.counts["matching"] == 1
+    assert entry.milliseconds > 0
+
+
+async def test_a_search_is_logged_with_what_it_cost(app: App) -> None:
+    await ask(app, "Coffee prices soar")
+    [entry] = await kept(app)
+    assert (entry.job, entry.query, entry.plan) == ("search", "Coffee prices soar", "lexical")
+    assert entry.counts["judged"] == 0
+    assert set(entry.returned) <= {"0", "1"}
+    assert entry.cost_usd is None
+
+
+async def test_a_search_that_fails_is_logged_by_the_name_of_its_error(app: App) -> None:
+    with pytest.raises(CorpusNotFound):
+        await find(app, "coffee", corpus="nowhere")
+    [entry] = await kept(app)
+    assert (entry.error, entry.returned, entry.corpus) == ("CorpusNotFound", (), "nowhere")
+
+
+@pytest.mark.parametrize("queries", [False, True])
+async def test_of_a_chat_only_queries_are_quoted_and_only_if_so_set(
+    app: App, queries: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRESAGIO_LOG__CHAT_QUERIES", str(queries).lower())
+    chosen = load_settings()
+    app = App(**{**{name: getattr(app, name) for name in app.__slots__}, "settings": chosen})
+    with asked_by(CHAT):
+        await find(app, "coffee from:ana")
+        await ask(app, "Coffee prices soar, says my neighbour")
+    headline, query = await kept(app)
+    assert (headline.query, headline.task, headline.origin) == (None, "telegram:17", "chat")
+    assert query.query == ("coffee from:ana" if queries else None)
+    assert query.filters == (("from:ana",) if queries else ("from:",))
+    assert headline.query_hash != query.query_hash
+
+
+@pytest.mark.parametrize(
+    ("origin", "job", "queries", "expected"),
+    [
+        (Origin.CONSOLE, SearchJob.SEARCH, False, True),
+        (Origin.AGENT, SearchJob.FIND, False, True),
+        (Origin.CHAT, SearchJob.FIND, False, False),
+        (Origin.CHAT, SearchJob.FIND, True, True),
+        (Origin.CHAT, SearchJob.SEARCH, True, False),
+    ],
+)
+def test_what_may_be_quoted(origin: Origin, job: SearchJob, queries: bool, expected: bool) -> None:
+    assert (
+        may_quote(Asker(origin=origin, task="", source=Source.CONSOLE), job, chat_queries=queries)
+        is expected
+    )
+
+
+async def test_who_asks_holds_within_its_block_only(app: App) -> None:
+    with asked_by(CHAT):
+        await find(app, "coffee")
+    await find(app, "coffee")
+    assert [entry.origin for entry in await kept(app)] == ["console", "chat"]
+
+
+def entries(invoke: Invoke, *arguments: str) -> list[Any]:
+    lines = invoke("log", "--json", *arguments).out.splitlines()
+    return [orjson.loads(line) for line in lines]
+
+
+class TestCommand:
+    def test_shows_what_was_searched_newest_first(self, invoke: Invoke, database: str) -> None:
+        fill(database)
+        invoke("find", "coffee", "--corpus", "posts")
+        invoke("find", "xylophone", "--corpus", "posts")
+        found = entries(invoke)
+        assert [entry["query"] for entry in found] == ["xylophone", "coffee"]
+        assert all(set(entry) >= NAMES for entry in found)
+        assert [entry["query"] for entry in entries(invoke, "--failed")] == ["xylophone"]
+        assert len(entries(invoke, "--limit", "1")) == 1
+        out = invoke("log").out
+        assert "posts" in out
+        assert "ranked" in out
+
+    def test_says_when_nothing_is_remembered(self, invoke: Invoke, database: str) -> None:
+        done = invoke("log")
+        assert (done.code, done.out) == (0, "")
+        assert "No search is remembered." in done.err
+
+    def test_nothing_is_remembered_if_so_set(
+        self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fill(database)
+        monkeypatch.setenv("PRESAGIO_LOG__KEEP_DAYS", "0")
+        invoke("find", "coffee", "--corpus", "posts")
+        assert entries(invoke) == []
+
+
+def fill(url: str) -> None:
+    async def filled() -> None:
+        async with open_app(load_settings(), progress=print) as opened:
+            await fill_all(opened.database)
+
+    wait_for(filled())
+
+
+async def test_json_is_plain(app: App) -> None:
+    await find(app, "coffee")
+    [entry] = await kept(app)
+    assert orjson.loads(orjson.dumps(entry_json(entry)))["returned"] == ["0", "1"]
+
+
+class TestFindJson:
+    """`find --json` says what the contract of the corpus' kind says."""
+
+    @pytest.mark.parametrize(
+        ("corpus", "own"),
+        [
+            ("chats", {"thread_id", "message_id"}),
+            ("posts", {"post_id", "comments", "mentions"}),
+            ("articles", {"article_id", "domain"}),
+        ],
+    )
+    def test_names(self, invoke: Invoke, database: str, corpus: str, own: set[str]) -> None:
+        fill(database)
+        found = invoke("find", "coffee", "--corpus", corpus, "--json").json
+        assert found["counts"]["candidates"] == found["counts"]["passing"]
+        for hit in found["hits"]:
+            assert set(hit) >= own | {"snippet", "source", "date", "voice_terms", "notes", "parts"}
+            assert hit["snippet"] in hit["text"]
+            assert 0 < hit["score"] <= 1
+            assert hit["bm25"] == pytest.approx(sum(m["score"] for m in hit["matched"]), abs=1e-3)
+
+    def test_a_long_text_is_shown_around_its_match(self, invoke: Invoke, database: str) -> None:
+        fill(database)
+        out = invoke("find", "mourned", "--corpus", "chats").out
+        assert "…" in out
+        assert "was mourned by all" in out
+        [hit] = invoke("find", "mourned", "--corpus", "chats", "--json").json["hits"]
+        assert len(hit["snippet"]) < len(hit["text"])

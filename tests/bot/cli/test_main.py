@@ -1,0 +1,532 @@
+"""The command line as a contract: exit codes, streams, and one clear line for what goes wrong."""
+
+import contextlib
+import os
+import pty
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+import typer.main
+
+from bot.cli.main import app
+from engine.feeds.opml import OpmlFeed, write_opml
+from tests.bot.command_line import PROGRAM, ROOT, finish, presagio, start, write_chat, write_tweets
+from tests.bot.conftest import Invoke
+from tests.database import execute, wait_for
+
+HEADLINE = "Container ship wedged across canal"
+
+
+class TestWrongUsage:
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["nonsense"],
+            ["--nonsense"],
+            ["search"],
+            ["search", "x", "--nonsense"],
+            ["search", "x", "--limit", "0"],
+            ["search", "x", "--limit", "many"],
+            ["ingest"],
+            ["ingest", "x", "--kind", "nonsense"],
+            ["eval"],
+            ["corpora", "nonsense"],
+            ["corpora", "show"],
+        ],
+        ids=" ".join,
+    )
+    @pytest.mark.usefixtures("unreachable")
+    def test_of_commands_and_options_is_told_with_the_way_to_help(
+        self, invoke: Invoke, arguments: Sequence[str]
+    ) -> None:
+        done = invoke(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert "\nError: " in done.err
+        assert "-h' for help" in done.err
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["search", "x", "--before", "tomorrow"], "'tomorrow' is not a date"),
+            (["search", "x", "--after", "2010-13"], "'2010-13' is not a date"),
+            (["search", "x", "--date", ""], "'' is not a date"),
+            (["ingest", __file__, "--format", "nonsense"], "There is no format 'nonsense'"),
+            (["corpora", "drop", "demo"], "nobody can be asked here. Pass --yes."),
+            (["corpora", "set", "demo"], "There is nothing to change."),
+            (["--config", "/no/such.toml", "doctor"], "/no/such.toml cannot be read"),
+            (["--config", "/", "doctor"], "/ cannot be read"),
+        ],
+    )
+    @pytest.mark.usefixtures("unreachable")
+    def test_of_values_is_told_in_one_line_before_anything_is_opened(
+        self, invoke: Invoke, arguments: Sequence[str], said: str
+    ) -> None:
+        assert said in invoke(*arguments).complaint(2)
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--corpus", "Not A Name"], "'Not A Name' cannot name a corpus"),
+            (["--language", "klingon"], "no text-search language 'klingon'"),
+        ],
+    )
+    @pytest.mark.usefixtures("database")
+    def test_of_values_that_the_database_knows(
+        self, invoke: Invoke, tmp_path: Path, arguments: Sequence[str], said: str
+    ) -> None:
+        file = write_tweets(tmp_path / "a.jsonl", range(1))
+        assert said in invoke("ingest", str(file), *arguments).complaint(2)
+
+    def test_of_the_configuration(self, invoke: Invoke, tmp_path: Path) -> None:
+        config = tmp_path / "mine.toml"
+        config.write_text("[search]\nlimits = 3\n")
+        complaint = invoke("--config", str(config), "search", "x").complaint(2)
+        assert f'{config}: [search] has no key "limits".' in complaint
+
+    def test_without_a_command_is_answered_with_help(self, invoke: Invoke) -> None:
+        done = invoke()
+        assert done.code == 2
+        assert "Usage: presagio" in done.out + done.err
+
+    def test_is_no_request_for_help_or_the_version(self, invoke: Invoke) -> None:
+        assert invoke("--help").code == invoke("search", "-h").code == 0
+        assert re.fullmatch(r"presagio \d+\.\d+\.\d+\n", invoke("--version").out)
+
+
+class TestUnusableInput:
+    """One line, exit code 1, and no database is needed to say it."""
+
+    def test_a_name_with_a_line_break(self, invoke: Invoke, unreachable: None) -> None:
+        assert invoke("ingest", "a\nb").complaint() == "a b does not exist. Check the path."
+
+    def test_a_missing_file(self, invoke: Invoke, unreachable: None) -> None:
+        assert invoke("ingest", "none.jsonl").complaint() == (
+            "none.jsonl does not exist. Check the path."
+        )
+
+    def test_a_folder_without_tweets(
+        self, invoke: Invoke, unreachable: None, tmp_path: Path
+    ) -> None:
+        assert "holds no tweets" in invoke("ingest", str(tmp_path)).complaint()
+
+    @pytest.mark.parametrize(
+        ("content", "said"),
+        [
+            (b"", "is empty"),
+            (b"\x1f\x8b\x08\x00" + b"x" * 50, "is damaged or cut off"),
+            (b"PK\x03\x04" + b"x" * 50, "is damaged or cut off"),
+            (b"\xff\xfea\x00", "is written in UTF-16"),
+            (b"\xee\x10\xa3}\r\x93t\xe8\x19", "is not recognised"),
+            (b"\x00" * 100, "is not recognised"),
+        ],
+        ids=["empty", "gzip", "zip", "UTF-16", "noise", "zeros"],
+    )
+    def test_a_damaged_or_foreign_file(
+        self, invoke: Invoke, unreachable: None, tmp_path: Path, content: bytes, said: str
+    ) -> None:
+        file = tmp_path / "file"
+        file.write_bytes(content)
+        assert said in invoke("ingest", str(file)).complaint()
+
+    def test_a_zip_without_tweets(self, invoke: Invoke, unreachable: None, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
+            archive.writestr("cat.jpg", b"")
+        assert "holds no tweets" in invoke("ingest", str(tmp_path / "photos.zip")).complaint()
+
+    def test_a_file_whose_name_is_not_utf_8_is_an_ordinary_file(
+        self, database: str, tmp_path: Path
+    ) -> None:
+        good = write_tweets(tmp_path / "a.jsonl", range(2)).read_bytes()
+        name = os.fsencode(tmp_path) + b"/caf\xe9.jsonl"
+        Path(os.fsdecode(name)).write_bytes(good + b"broken\n")
+        done = presagio("ingest", name, "--json")
+        assert done.json["inserted"] == 2
+        assert "caf\ufffd.jsonl:3: not valid JSON" in done.err
+        assert "caf\\xe9" not in done.err
+
+
+@contextlib.contextmanager
+def listener(answer: bytes | None) -> Iterator[str]:
+    """A database server that answers every connection with these bytes, or with silence."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    connection.recv(1024)
+                    if answer is None:
+                        connections.append(connection)
+                    else:
+                        connection.sendall(answer)
+                        connection.close()
+
+        connections: list[socket.socket] = []
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"postgresql://me:pw@127.0.0.1:{server.getsockname()[1]}/x?sslmode=disable"
+        for connection in connections:
+            connection.close()
+        server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+def refusal(code: str, message: str) -> bytes:
+    """An ErrorResponse of PostgreSQL's protocol."""
+    fields = b"".join(
+        kind + text.encode() + b"\0"
+        for kind, text in ((b"S", "FATAL"), (b"V", "FATAL"), (b"C", code), (b"M", message))
+    )
+    return b"E" + (len(fields) + 5).to_bytes(4, "big") + fields + b"\0"
+
+
+class TestUnusableDatabase:
+    COMMANDS = (["search", HEADLINE], ["corpora", "list"], ["init"], ["demo"])
+
+    @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+    @pytest.mark.usefixtures("unreachable")
+    def test_nothing_listens(self, invoke: Invoke, arguments: Sequence[str]) -> None:
+        complaint = invoke(*arguments).complaint()
+        assert complaint.startswith("The database cannot be reached: ")
+        assert "Check DATABASE_URL" in complaint
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "postgresql://no..such..host/x",
+            "postgresql://me:hunter2/x@127.0.0.1/x",
+            "postgresql://me:hunter2#x@127.0.0.1:5/x",
+            "postgresql://me:hunter2?x@127.0.0.1:5/x",
+            "postgresql://127.0.0.1:notaport/x",
+            "postgresql://127.0.0.1:1/x?sslmode=nonsense",
+            "postgresql://[::1/x",
+        ],
+    )
+    def test_the_address_makes_no_sense(self, url: str) -> None:
+        complaint = presagio("search", HEADLINE, env=os.environ | {"DATABASE_URL": url}).complaint()
+        assert "DATABASE_URL" in complaint
+        assert "hunter2" not in complaint
+
+    def test_the_password_is_wrong(self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+        with listener(refusal("28P01", 'password authentication failed for user "me"')) as url:
+            monkeypatch.setenv("DATABASE_URL", url)
+            assert invoke("search", HEADLINE).complaint() == (
+                'The database refused the connection: password authentication failed for user "me".'
+                " Check DATABASE_URL."
+            )
+
+    def test_the_server_has_no_connection_left(
+        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with listener(refusal("53300", "sorry, too many clients already")) as url:
+            monkeypatch.setenv("DATABASE_URL", url)
+            assert "has no free connection" in invoke("search", HEADLINE).complaint()
+
+    @pytest.mark.parametrize("answer", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
+    def test_something_else_listens(
+        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch, answer: bytes | None
+    ) -> None:
+        monkeypatch.setenv("PRESAGIO_DATABASE__CONNECT_TIMEOUT", "0.3")
+        with listener(answer) as url:
+            monkeypatch.setenv("DATABASE_URL", url)
+            assert "database" in invoke("search", HEADLINE).complaint()
+
+    def test_there_is_no_such_database(
+        self, invoke: Invoke, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        elsewhere = urlunsplit(urlsplit(database_url)._replace(path="/no_such_database"))
+        monkeypatch.setenv("DATABASE_URL", elsewhere)
+        assert '"no_such_database" does not exist' in invoke("search", HEADLINE).complaint()
+
+
+@pytest.fixture
+def empty_database(server_url: str, worker_id: str) -> Iterator[str]:
+    """A database without tables."""
+    name = f"presagio_test_empty_{worker_id}"
+    drop = f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"
+    create = f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"
+    wait_for(execute(server_url, drop, f"{create} LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'"))
+    yield urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
+    wait_for(execute(server_url, drop))
+
+
+class TestDatabaseWithoutTables:
+    @pytest.mark.parametrize(
+        "arguments",
+        [["search", HEADLINE], ["ingest", "a.jsonl"], ["corpora", "list"], ["chat"]],
+        ids=" ".join,
+    )
+    def test_is_told_how_to_get_them(
+        self,
+        invoke: Invoke,
+        empty_database: str,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        arguments: Sequence[str],
+    ) -> None:
+        monkeypatch.setenv("DATABASE_URL", empty_database)
+        monkeypatch.chdir(tmp_path)
+        write_tweets(tmp_path / "a.jsonl", range(1))
+        said = invoke(*arguments).complaint()
+        assert said == "The database is not set up. Run: presagio init"
+
+    def test_gets_them_once_from_any_number_of_processes(self, empty_database: str) -> None:
+        env = os.environ | {"DATABASE_URL": empty_database}
+        outcomes = [finish(one) for one in [start("init", env=env) for _ in range(3)]]
+        assert [(done.code, done.err) for done in outcomes] == [(0, "")] * 3
+        told = sorted(done.out for done in outcomes)
+        assert told[:2] == ["The database was ready; nothing to do.\n"] * 2
+        assert told[2].startswith("applied migration 0001 core\napplied migration 0002 model\n")
+        assert told[2].endswith("The database is ready.\n")
+
+
+@pytest.fixture
+def powerless(database_url: str, worker_id: str) -> Iterator[str]:
+    """URL of a role that may connect and nothing else."""
+    role = f"presagio_test_powerless_{worker_id}"
+    wait_for(execute(database_url, f"CREATE ROLE {role} LOGIN PASSWORD 'powerless'"))
+    place = urlsplit(database_url)
+    host = place.netloc.rpartition("@")[2]
+    yield urlunsplit(place._replace(netloc=f"{role}:powerless@{host}"))
+    wait_for(execute(database_url, f"DROP OWNED BY {role}", f"DROP ROLE {role}"))
+
+
+class TestRoleWithoutRights:
+    @pytest.mark.parametrize("arguments", [["search", HEADLINE], ["init"]], ids=" ".join)
+    def test_is_told_which_right_it_lacks(
+        self,
+        invoke: Invoke,
+        powerless: str,
+        monkeypatch: pytest.MonkeyPatch,
+        arguments: Sequence[str],
+    ) -> None:
+        monkeypatch.setenv("DATABASE_URL", powerless)
+        complaint = invoke(*arguments).complaint()
+        assert complaint.startswith("The database refused: permission denied for ")
+        assert "Give the role that right" in complaint
+
+
+class TestOutput:
+    def test_a_reader_that_goes_away_early_hears_nothing_more(self, demo: str) -> None:
+        for command in (["corpora", "list"], ["search", HEADLINE], ["search", HEADLINE, "--json"]):
+            reading, writing = os.pipe()
+            process = start(*command, stdout=writing)
+            os.close(reading)
+            os.close(writing)
+            done = finish(process)
+            assert done.code == 1
+            assert "Traceback" not in done.err
+            assert "Broken" not in done.err
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    def test_a_full_disk_below_the_output_is_told(self, demo: str) -> None:
+        with Path("/dev/full").open("wb") as full:
+            done = finish(start("search", HEADLINE, stdout=full))
+        assert done.code == 1
+        assert done.err == "presagio: The output cannot be written: No space left on device.\n"
+
+    def test_closed_streams_do_no_harm(self, demo: str) -> None:
+        for line in (
+            "chat --corpus demo <&-",
+            "corpora list >&-",
+            "search canal 2>&-",
+            "chat <&- >&- 2>&-",
+        ):
+            command = ["sh", "-c", f"{shlex.quote(str(PROGRAM))} {line}"]
+            done = subprocess.run(command, capture_output=True, check=False)
+            assert (done.returncode, done.stderr) == (0, b"")
+
+    def test_json_is_utf_8_wherever_it_goes(self, demo: str) -> None:
+        latin = {"PYTHONIOENCODING": "latin-1", "PYTHONUTF8": "0"}
+        found = presagio(
+            "search", "Un apagón 🔥", "--corpus", "demo", "--json", env=os.environ | latin
+        ).json
+        assert found["query"] == "Un apagón 🔥"
+
+    def test_colours_are_for_terminals_and_json_for_programs(self, demo: str) -> None:
+        def on_a_terminal(*arguments: str) -> str:
+            ours, theirs = pty.openpty()
+            process = start(*arguments, stdout=theirs, env=os.environ | {"TERM": "xterm"})
+            os.close(theirs)
+            written = b""
+            with contextlib.suppress(OSError):  # how a terminal tells its end
+                while chunk := os.read(ours, 65536):
+                    written += chunk
+            os.close(ours)
+            assert finish(process).code == 0
+            return written.decode()
+
+        assert "\x1b[" in on_a_terminal("search", HEADLINE)
+        assert "\x1b" not in on_a_terminal("search", HEADLINE, "--json")
+        assert "\x1b" not in presagio("search", HEADLINE).out
+
+
+class TestStrangeHeadlines:
+    @pytest.mark.parametrize(
+        "headline",
+        [
+            "",
+            " ",
+            "🔥🔥🔥",
+            "canal",
+            "-",
+            "container\u202e ship \u2066wedged",
+            "container\nship\twedged \x1b[31m\x07",
+            "container ship " * 8_000,
+            "' OR 1=1; -- canal & | ! <-> :* \\",
+            "qwxzzy vvvkkq",
+        ],
+        ids=["empty", "blank", "emoji", "word", "dash", "bidi", "control", "long", "sql", "unseen"],
+    )
+    def test_get_an_answer_or_none(self, invoke: Invoke, demo: str, headline: str) -> None:
+        arguments = ["search", "--json", "--", headline]
+        found = invoke(*arguments).json
+        assert found["query"] == headline
+        shown = invoke("search", "--", headline)
+        assert shown.code == 0
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", shown.out)
+
+    def test_bytes_that_are_no_text_become_the_replacement_character(self, demo: str) -> None:
+        found = presagio("search", b"caf\xe9 \xff\xfe canal \xed\xa0\x80", "--json").json
+        assert found["query"].startswith("caf\ufffd \ufffd\ufffd canal")
+        assert any("canal" in hit["matched"] for hit in found["hits"])
+
+    def test_such_bytes_name_no_corpus(self, demo: str) -> None:
+        complaint = presagio("search", "x", "--corpus", b"\xff").complaint()
+        assert complaint.startswith("There is no corpus '\ufffd'.")
+
+    def test_a_zero_byte_from_standard_input(self, demo: str) -> None:
+        done = presagio("chat", "--corpus", "demo", stdin=b"container\0ship\n/why\n")
+        assert done.code == 0
+        assert "words in common: container, ship" in done.out
+
+
+def commands(
+    group: object = None, above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield every command's words and its help text."""
+    command: object = typer.main.get_command(app) if group is None else group
+    yield above, getattr(command, "help", "") or ""
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(below, (*above, name))
+
+
+def example_of(help_text: str) -> str:
+    found = re.findall(r"^\s*Example: presagio (.*)$", help_text, re.MULTILINE)
+    assert len(found) == 1, help_text
+    return str(found[0])
+
+
+class TestExamples:
+    def test_every_help_has_one_that_it_shows_whole(self, invoke: Invoke) -> None:
+        for words, text in commands():
+            done = invoke(*words, "--help")
+            assert done.code == 0
+            assert f"\n  Example: presagio {example_of(text)}\n" in done.out
+            assert example_of(text).split()[: len(words)] == list(words)
+
+    def test_all_of_them_work(
+        self,
+        invoke: Invoke,
+        database: str,
+        monkeypatch: pytest.MonkeyPatch,
+        tmp_path: Path,
+        silence: None,
+    ) -> None:
+        examples = ROOT / "examples"
+        (tmp_path / "data").mkdir()
+        write_tweets(tmp_path / "a.jsonl", range(3))
+        tweets = b'window.YTD.tweets.part0 = [{"tweet": {"id_str": "5", "full_text": "A ship",'
+        tweets += b'"created_at": "Wed Mar 13 18:22:01 +0000 2013"}}]'
+        with zipfile.ZipFile(tmp_path / "twitter-2024.zip", "w") as archive:
+            archive.writestr("data/tweets.js", tweets)
+        for name, source in (
+            ("h.jsonl", "judged.headlines.jsonl"),
+            ("q.tsv", "judged.qrels.tsv"),
+        ):
+            (tmp_path / name).write_bytes((examples / source).read_bytes())
+        # Those that fill come first, and the one that empties last.
+        order = ("demo", "ingest", "feeds import", "corpora set", "corpora drop")
+        lines = [example_of(text) for words, text in commands()]
+        lines.sort(key=lambda line: next((i for i, w in enumerate(order) if line.startswith(w)), 3))
+        monkeypatch.chdir(tmp_path)
+        lines.remove("serve --web")  # it ends when told to: tests/scenarios
+        # Those that ask the web (test_cli_feeds.py), and those about groups of words that
+        # somebody or a model proposed before (console/test_glossary.py).
+        groups = ("approve", "reject", "remove", "suggest")
+        elsewhere = (
+            *(f"feeds {name}" for name in ("add", "remove", "test")),
+            *(f"glossary {name}" for name in groups),
+        )
+        lines = [line for line in lines if not line.startswith(elsewhere)]
+        unreachable = OpmlFeed(url="http://127.0.0.1:9/feed")
+        (tmp_path / "feeds.opml").write_bytes(write_opml([unreachable], title="x"))
+        chats = [line for line in lines if line.startswith("corpora thread")]
+        lines = [line for line in lines if line not in chats]
+        assert write_chat(tmp_path / "general.txt") == "general"
+        for line in ("ingest general.txt", *chats, "corpora drop personal --yes"):
+            done = invoke(*shlex.split(line))
+            assert (done.code, bool(done.out)) == (0, True), (line, done.err)
+        (tmp_path / "glossary.yaml").write_text("groups:\n- terms: [ai, computer]\n")
+        empty = ("glossary pending", "log --failed")
+        for written in dict.fromkeys(lines):
+            line = written.partition(" > ")[0]
+            done = invoke(*shlex.split(line))
+            assert done.code == 0, (line, done.err)
+            # Of what is empty, such as a chat that was told nothing, stderr says so.
+            assert done.out or "chat" in line or (done.err and line.startswith(empty)), line
+
+    def test_those_of_the_readme_work(
+        self, invoke: Invoke, database: str, monkeypatch: pytest.MonkeyPatch, silence: None
+    ) -> None:
+        monkeypatch.chdir(ROOT)
+        for line in shell_lines((ROOT / "README.md").read_text()):
+            program, *arguments = shlex.split(line)
+            assert program == "presagio", line
+            done = invoke(*arguments)
+            assert done.code == 0, (line, done.err)
+
+
+def shell_lines(text: str) -> list[str]:
+    """Return the commands of a page, except those that build, fetch or set the environment."""
+    blocks = re.findall(r"^```(?:sh|shell|bash|console)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    # An export would reach for a real model, which tests must not.
+    found = [line for line in lines if not re.match(r"\s*(?:make|git|export|cd|#|$)", line)]
+    assert any(line.startswith("presagio search") for line in found)
+    return found
+
+
+@pytest.fixture
+def silence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Standard input is a file that ends at once."""
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        yield
+
+
+class TestImports:
+    def test_a_search_loads_nothing_that_it_does_not_need(self, demo: str) -> None:
+        unneeded = [
+            *("telegram", "slack_bolt", "slack_sdk", "apscheduler", "aiohttp", "numpy"),
+            *("rich", "httpx", "PIL", "babel", "ir_measures"),
+        ]
+        script = (
+            "import sys\n"
+            "from bot.__main__ import main\n"
+            "try:\n    main()\n"
+            f"finally:\n    print(sorted(set({unneeded!r}) & set(sys.modules)), file=sys.stderr)\n"
+        )
+        command = [sys.executable, "-c", script, "search", HEADLINE]
+        done = subprocess.run(command, capture_output=True, cwd=ROOT, check=False)
+        assert done.stdout
+        assert done.stderr == b"[]\n"

@@ -1,0 +1,100 @@
+"""The bot speaks unasked about news only, when it may, and when it has something to say."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.commands.headline_detection import looks_like_headline, worth_saying
+from tests.bot.prophecies import UNJUDGED, make_hit, make_prophecy
+from tests.bot.small_talk import ENGLISH, SPANISH, lines
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+def share_taken(texts: Iterable[str]) -> float:
+    taken = [looks_like_headline(text) for text in texts]
+    return sum(taken) / len(taken)
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_real_headlines_are_taken(language: str, shared_data: Path) -> None:
+    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
+        assert share_taken(json.loads(row)["title"] for row in rows) >= 0.95
+
+
+@pytest.mark.parametrize("talk", [ENGLISH, SPANISH], ids=["en", "es"])
+def test_small_talk_is_left_alone(talk: str) -> None:
+    assert share_taken(lines(talk)) <= 0.10
+
+
+def test_the_bundled_headlines_are_taken() -> None:
+    with (EXAMPLES / "judged.headlines.jsonl").open() as rows:
+        assert share_taken(json.loads(row)["headline"] for row in rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Coffee prices hit a record high", True),
+        ("Senate passes spending bill after marathon session", True),
+        ("  Senate passes spending bill  \n", True),
+        ("¿Quién ganará las elecciones en Francia?", True),
+        ("Is It Safe To Travel This Summer?", True),
+        ("'I will win', says Trump in Ohio", True),
+        ("look https://news.example/a", True),
+        ("https://news.example/a", True),
+        ("www.news.example", True),
+        ("I will win the election in Ohio", False),
+        ("Are you coming on Friday?", False),
+        ("Storm hits coast", False),  # three words
+        ("", False),
+        ("???", False),
+        ("Storm hits the coast\nof Florida today", False),
+        ("Storm hits the coast of Florida 😱", False),
+        ("storm hits the coast of Florida", False),
+        ("Storm " * 41, False),
+        ("Stormy " + "x" * 300 + " hits the coast", False),
+    ],
+)
+def test_what_is_taken_for_a_headline(text: str, expected: bool) -> None:
+    assert looks_like_headline(text) is expected
+
+
+@given(st.text(st.characters(codec=None)))
+def test_any_text_can_be_asked_about(text: str) -> None:
+    assert looks_like_headline(text) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("judgment", "threshold", "expected"),
+    [
+        (4 / 6, 4, True),
+        (4 / 6, 5, False),
+        (1.0, 6, True),
+        (5 / 6, 6, False),
+        (0.0, 0, True),
+        (0.0, 1, False),
+    ],
+)
+def test_a_judged_hit_has_to_reach_the_threshold(
+    judgment: float, threshold: int, expected: bool
+) -> None:
+    hit = make_hit(parts={"judgment": judgment, "lexical": 0.0, "age": 1.0})
+    best_second = make_hit(2, parts={"judgment": 1.0})
+    assert worth_saying(make_prophecy(hit, best_second), threshold, 0.5) is expected
+
+
+@pytest.mark.parametrize(
+    ("lexical", "expected"), [(0.5, True), (0.49, False), (1.0, True), (None, False)]
+)
+def test_an_unjudged_hit_has_to_cover_the_headline(lexical: float | None, expected: bool) -> None:
+    hit = make_hit(parts={"judgment": None, "lexical": lexical, "age": 1.0})
+    assert worth_saying(make_prophecy(hit, verdict=UNJUDGED), 0, 0.5) is expected
+
+
+def test_nothing_is_not_worth_saying() -> None:
+    assert not worth_saying(make_prophecy(), 0, 0.0)

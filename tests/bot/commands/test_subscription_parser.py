@@ -1,0 +1,142 @@
+"""What people type about their subscription is understood, and written so that it can be typed."""
+
+from dataclasses import replace
+from datetime import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.commands.subscription_parser import read_wish, written
+from bot.i18n.words import words_for
+from engine.chat import Chat
+from engine.errors import UsageError
+from engine.posting.types import Mode, Subscription
+
+CHAT = Chat(id=1, platform="test", external_id="1", private=True)
+NEW = Subscription(chat=CHAT, thread="7")
+SPANISH, ENGLISH = words_for("es"), words_for("en")
+
+
+def read(text: str, before: Subscription | None = None) -> Subscription:
+    return read_wish(text, before, NEW, ENGLISH)
+
+
+@pytest.mark.parametrize(
+    ("typed", "changes"),
+    [
+        ("daily", {}),
+        ("daily 8:30", {"at": time(8, 30)}),
+        ("23:05", {"at": time(23, 5)}),
+        ("instant", {"mode": Mode.INSTANT}),
+        ("off", {"mode": Mode.OFF}),
+        ("best 5", {"best": 5}),
+        ("THRESHOLD 0", {"threshold": 0}),
+        ("weekdays mon-fri", {"weekdays": (0, 1, 2, 3, 4)}),
+        ("weekdays sat-mon", {"weekdays": (0, 5, 6)}),
+        ("weekdays Monday, wednesday", {"weekdays": (0, 2)}),
+        ("weekdays lun,mié,Sábado", {"weekdays": (0, 2, 5)}),
+        ("weekdays mar-jue", {"weekdays": (1, 2, 3)}),
+        ("weekdays any", {}),
+        ("must coffee, climate change", {"must": ("coffee", "climate change")}),
+        ("must coffee,coffee", {"must": ("coffee",)}),
+        ('must "not", x not "a, b"', {"must": ("not", "x"), "must_not": ("a, b",)}),
+        ("not football best 2", {"must_not": ("football",), "best": 2}),
+        ("languages EN, es", {"languages": ("en", "es")}),
+        ("categories tech, Research", {"categories": ("tech", "Research")}),
+        ("unjudged on coverage 70%", {"unjudged": True, "unjudged_coverage": 0.7}),
+        ("nothing on", {"say_nothing_found": True}),
+        ("here", {"thread": "7"}),
+        ("here chat", {}),
+        (
+            "instant threshold 6 must tea not football",
+            {"mode": Mode.INSTANT, "threshold": 6, "must": ("tea",), "must_not": ("football",)},
+        ),
+    ],
+)
+def test_what_is_typed_is_what_is_wanted(typed: str, changes: dict[str, object]) -> None:
+    assert read(typed) == replace(NEW, **({"thread": None} | changes))  # type: ignore[arg-type]  # fields of Subscription
+
+
+def test_what_is_not_named_stays() -> None:
+    before = read("instant best 7 must tea here")
+    assert read("threshold 6", before) == replace(before, threshold=6)
+    assert read("must any chat", before) == replace(before, must=(), thread=None)
+    assert read("daily", before) == replace(before, mode=Mode.DAILY)
+
+
+def test_whoever_was_off_and_asks_for_anything_is_told_daily_again() -> None:
+    off = read("off", read("daily 7:15 best 2"))
+    assert read("best 4", off) == replace(off, mode=Mode.DAILY, best=4)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("weekly", "I do not understand weekly. There are: daily, instant, off,"),
+        ("daily 25:00", "25:00 is no time of the day. An example: daily 8:30."),
+        ("daily ٨:٣٠", "٨:٣٠ is no time of the day."),
+        ("best", "What is best to be?"),
+        ("best 0", "best takes a number from 1 to 10."),
+        ("best 11", "best takes a number from 1 to 10."),
+        ("threshold 7", "threshold takes a number from 0 to 6."),
+        ("threshold -1", "threshold takes a number from 0 to 6."),
+        ("coverage 101", "coverage takes a number from 0 to 100."),
+        ("best 99999999999999999999", "best takes a number from 1 to 10."),
+        ("weekdays someday", "someday is no weekday. An example: weekdays mon-fri."),
+        ("languages english", "english is no language code."),
+        ("unjudged maybe", "unjudged takes on or off."),
+        ("must", "What is must to be? any takes it away."),
+        ("must , ,", "What is must to be?"),
+        ("must best 3", "What is must to be?"),
+        (f"must {'x' * 51}", "must takes at most 20 words of 50 letters."),
+        (f"not {','.join(map(str, range(21)))}", "not takes at most 20 words of 50 letters."),
+        (f"{'z' * 500}", "I do not understand zzz"),
+    ],
+)
+def test_what_cannot_be_is_told(typed: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(typed)
+    assert caught.value.message.startswith(said)
+    assert len(caught.value.message) < 250
+
+
+def test_what_cannot_be_is_told_in_the_language_of_the_chat() -> None:
+    with pytest.raises(UsageError, match=r"^best lleva un número de 1 a 10\.$"):
+        read_wish("best x", None, NEW, SPANISH)
+
+
+WORD = st.text(
+    st.characters(exclude_characters='"', exclude_categories=("Cs", "Cc", "Z")), min_size=1
+)
+WORDS = st.lists(WORD.filter(lambda word: len(word) <= 50), max_size=5, unique=True).map(tuple)
+WISHES = st.builds(
+    Subscription,
+    chat=st.just(CHAT),
+    mode=st.sampled_from(Mode),
+    at=st.times().map(lambda at: at.replace(second=0, microsecond=0)),
+    weekdays=st.sets(st.integers(0, 6), min_size=1).map(lambda days: tuple(sorted(days))),
+    best=st.integers(1, 10),
+    threshold=st.integers(0, 6),
+    unjudged=st.booleans(),
+    unjudged_coverage=st.integers(0, 100).map(lambda share: share / 100),
+    say_nothing_found=st.booleans(),
+    must=WORDS,
+    must_not=WORDS,
+    languages=st.lists(st.sampled_from(["en", "es", "pt"]), unique=True).map(tuple),
+    categories=WORDS,
+)
+
+
+@given(WISHES)
+def test_what_is_written_is_read_back(wish: Subscription) -> None:
+    back = read(written(wish))
+    assert back == (wish if wish.mode is Mode.DAILY else replace(wish, at=back.at))
+
+
+@given(st.text())
+def test_nothing_that_can_be_typed_breaks_it(text: str) -> None:
+    try:
+        read(text)
+    except UsageError as error:
+        assert error.message

@@ -1,0 +1,61 @@
+"""Room for events, in all and in each chat; notices that are not repeated."""
+
+from contextlib import ExitStack
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.conversation.backpressure import Crowd, Notices, Room
+from tests.bot.prophecies import NOW
+
+
+def test_what_leaves_makes_room() -> None:
+    crowd = Crowd(most=2, most_in_chat=2)
+    for _ in range(3):
+        assert crowd.room("a") is Room.FREE
+        with crowd.joined("a"), crowd.joined("b"):
+            assert crowd.room("c") is Room.CROWDED
+            with crowd.joined("c"), crowd.joined("d"):
+                assert crowd.room("a") is Room.FULL
+
+
+def test_a_chat_has_a_bound_of_its_own() -> None:
+    crowd = Crowd(most=100, most_in_chat=1)
+    with crowd.joined("a"):
+        assert (crowd.room("a"), crowd.room("b")) == (Room.CROWDED, Room.FREE)
+        with crowd.joined("a"):
+            assert (crowd.room("a"), crowd.room("b")) == (Room.FULL, Room.FREE)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=60), st.integers(1, 10), st.integers(1, 10))
+def test_who_joins_only_where_there_is_room_exceeds_no_bound(
+    chats: list[str], most: int, most_in_chat: int
+) -> None:
+    crowd, inside = Crowd(most=most, most_in_chat=most_in_chat), []
+    with ExitStack() as stack:
+        for chat in chats:
+            if crowd.room(chat) is not Room.FULL:
+                stack.enter_context(crowd.joined(chat))
+                inside.append(chat)
+        assert len(inside) <= 2 * most
+        assert all(inside.count(chat) <= 2 * most_in_chat for chat in "abc")
+        if len(inside) < len(chats):  # somebody was left alone, and for a reason
+            assert len(inside) == 2 * most or any(
+                inside.count(chat) == 2 * most_in_chat for chat in "abc"
+            )
+    assert crowd.room("a") is Room.FREE
+
+
+def test_a_notice_is_due_once_a_minute() -> None:
+    notices = Notices()
+    due = [notices.due("ana", NOW + timedelta(seconds=second)) for second in (0, 1, 59, 60, 61)]
+    assert due == [True, False, False, True, False]
+    assert notices.due("ben", NOW)
+
+
+def test_notices_remember_the_latest_people() -> None:
+    notices = Notices()
+    assert all(notices.due(person, NOW) for person in range(1001))
+    assert notices.due(0, NOW)  # the one that was forgotten
+    assert not notices.due(1000, NOW)

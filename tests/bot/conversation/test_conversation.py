@@ -1,0 +1,474 @@
+"""One event, one answer: in order, in time, whatever fails in between."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from bot.commands.registry import Command, Registry
+from bot.commands.rights import LOOKS
+from bot.face.face import ChatGone, DeliveryError
+from bot.face.reply import Reply
+from bot.face.request import Person, Place, Request, Trigger
+from db.pool import Database
+from engine.chat import Listening
+from engine.errors import CorpusNotFound, StorageUnreachable
+from engine.types import Corpus
+from tests.bot.conversing import (
+    GROUP,
+    PRIVATE,
+    Bot,
+    MemoryFace,
+    bot_on,
+    corpus,
+    event,
+    until,
+)
+
+HEADLINE = "Senate Passes The Budget After A Long Night"
+SECRET = "what-somebody-wrote"
+BUSY = "I have too much to do just now. Try again in a minute."
+APOLOGY = "Sorry, something went wrong. Its number in the log is "
+
+
+@pytest.fixture
+async def bot(storage: Database) -> AsyncIterator[Bot]:
+    async with bot_on(storage) as ready:
+        yield ready
+
+
+@pytest.fixture(autouse=True)
+def log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    caplog.set_level(logging.DEBUG, logger="presagio")
+    return caplog
+
+
+async def states(storage: Database) -> dict[str, str]:
+    async with storage.connection() as connection:
+        rows = await connection.fetch("SELECT event_id, state FROM turn")
+    return {row["event_id"]: row["state"] for row in rows}
+
+
+class TestOnce:
+    async def test_one_of_eight_deliveries_to_two_processes_is_answered(
+        self, bot: Bot, storage: Database
+    ) -> None:
+        async with bot_on(storage) as other:
+            for number in range(5):
+                request = event(f"Coffee prices {number}")
+                await asyncio.gather(
+                    *(one.conversation.answer(request, one.face) for one in (bot, other) * 4)
+                )
+            answered = bot.face.texts + other.face.texts
+        assert sorted(answered) == [f"Coffee prices {number}" for number in range(5)]
+        assert set((await states(storage)).values()) == {"done"}
+
+    async def test_what_was_answered_is_not_answered_after_a_restart(
+        self, storage: Database
+    ) -> None:
+        request = event("Coffee prices soar")
+        async with bot_on(storage) as first:
+            assert await first.hear(request)
+        async with bot_on(storage) as second:
+            assert await second.hear(request) is None
+            assert second.engine.calls == []
+
+    async def test_a_cancelled_event_is_answered_when_it_comes_again(
+        self, bot: Bot, storage: Database
+    ) -> None:
+        bot.engine.gate = asyncio.Event()
+        request = event("Coffee prices soar")
+        task = asyncio.create_task(bot.hear(request))
+        await until(lambda: bot.engine.calls)
+        assert await states(storage) == {request.event_id: "taken"}
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await states(storage) == {}
+        bot.engine.gate.set()
+        assert await bot.hear(request)
+
+    async def test_what_another_process_took_over_meanwhile_is_answered_there_alone(
+        self, bot: Bot, storage: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("db.chat.events._RETRY_SECONDS", 600)
+        bot.engine.gate = asyncio.Event()
+        request = event("Coffee prices soar")
+        slow = asyncio.create_task(bot.hear(request))
+        await until(lambda: bot.engine.calls)
+        async with storage.connection() as connection:  # as a network that breaks would do
+            await connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks"
+                " WHERE locktype = 'advisory' AND objsubid = 2 AND database ="
+                " (SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
+        async with bot_on(storage) as other:
+            assert await other.hear(request)
+            bot.engine.gate.set()
+            assert await slow is None
+
+    async def test_what_was_being_sent_when_cancelled_is_not_sent_again(
+        self, bot: Bot, storage: Database
+    ) -> None:
+        bot.face.hold = asyncio.Event()
+        request = event("Coffee prices soar")
+        task = asyncio.create_task(bot.hear(request))
+        await until(lambda: bot.face.sending)
+        assert await states(storage) == {request.event_id: "answering"}
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        bot.face.hold.set()
+        assert await bot.hear(request) is None
+
+
+class TestOrder:
+    async def test_a_chat_is_answered_in_order_and_chats_beside_each_other(self, bot: Bot) -> None:
+        bot.engine.gate = asyncio.Event()
+        places = [Place(platform="test", chat_id=str(n), private=True) for n in range(5)]
+        tasks = [
+            asyncio.create_task(
+                bot.conversation.answer(event(f"Coffee {turn}", place=place), bot.face)
+            )
+            for turn in range(4)
+            for place in places
+        ]
+        await until(lambda: len(bot.engine.calls) >= len(places))
+        await asyncio.sleep(0.05)
+        # One of each chat is under way, and no second one.
+        assert [call[0] for call in bot.engine.calls] == ["Coffee 0"] * len(places)
+        bot.engine.gate.set()
+        await asyncio.gather(*tasks)
+        heard = defaultdict(list)
+        for request, reply in bot.face.delivered:
+            heard[request.place.chat_id].append(reply.headline)
+        assert all(texts == [f"Coffee {n}" for n in range(4)] for texts in heard.values())
+        assert len(heard) == 5
+
+    async def test_threads_of_a_chat_stand_in_one_queue(self, bot: Bot) -> None:
+        bot.engine.gate = asyncio.Event()
+        tasks = [
+            asyncio.create_task(bot.conversation.answer(event("Coffee", place=place), bot.face))
+            for place in (GROUP, replace(GROUP, thread="7"))
+        ]
+        await until(lambda: bot.engine.calls)
+        await asyncio.sleep(0.05)
+        assert len(bot.engine.calls) == 1
+        bot.engine.gate.set()
+        await asyncio.gather(*tasks)
+        assert len(bot.face.delivered) == 2
+
+
+class TestQueue:
+    async def test_it_is_bounded_and_says_so(self, storage: Database) -> None:
+        async with bot_on(storage, most=3) as bot:
+            bot.engine.gate = asyncio.Event()
+            waiting = [
+                asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.face))
+                for n in range(3)
+            ]
+            await asyncio.sleep(0)
+            told = await bot.say("Tea")
+            assert told.text == BUSY
+            bot.engine.gate.set()
+            await asyncio.gather(*waiting)
+            assert (await bot.say("Tea")).headline == "Tea"
+
+    async def test_beyond_that_events_are_left_alone(self, storage: Database) -> None:
+        async with bot_on(storage, most=2) as bot:
+            bot.face.hold = asyncio.Event()
+            requests = [event(f"Coffee {n}") for n in range(10)]
+            tasks = [
+                asyncio.create_task(bot.conversation.answer(request, bot.face))
+                for request in requests
+            ]
+            await asyncio.sleep(0)
+            bot.face.hold.set()
+            await asyncio.gather(*tasks)
+            assert sorted(bot.face.texts) == ["Coffee 0", "Coffee 1", BUSY]
+            assert len(await states(storage)) == 4
+            # Nothing was noted of the others: they are answered when they come again.
+            assert await bot.hear(requests[-1])
+
+    async def test_who_is_left_alone_is_told_once(self, storage: Database) -> None:
+        async with bot_on(storage, most=1) as bot:
+            bot.engine.gate = asyncio.Event()
+            bot.face.hold = asyncio.Event()
+            first = event("Coffee"), event("Tea", place=GROUP)
+            tasks = [asyncio.create_task(bot.conversation.answer(e, bot.face)) for e in first]
+            await asyncio.sleep(0)
+            places = [Place(platform="test", chat_id=str(n), private=True) for n in (1, 1, 2)]
+            tasks += [
+                asyncio.create_task(bot.conversation.answer(event("Milk", place=one), bot.face))
+                for one in places
+            ]
+            bot.engine.gate.set()
+            bot.face.hold.set()
+            await asyncio.gather(*tasks)
+            told = [r.place.chat_id for r, reply in bot.face.delivered if reply.text == BUSY]
+            assert sorted(told) == ["1", "2", "g"]
+
+    async def test_a_chat_that_says_too_much_takes_no_room_from_others(
+        self, storage: Database
+    ) -> None:
+        async with bot_on(storage, most=10, most_in_chat=2) as bot:
+            bot.engine.gate = asyncio.Event()
+            tasks = [
+                asyncio.create_task(bot.conversation.answer(event(f"Coffee {n}"), bot.face))
+                for n in range(30)
+            ]
+            await asyncio.sleep(0)
+            tea = bot.conversation.answer(event("Tea", place=GROUP), bot.face)
+            tasks.append(asyncio.create_task(tea))
+            await until(lambda: len(bot.engine.calls) == 2 and bot.face.delivered)
+            assert bot.face.texts == [BUSY]
+            bot.engine.gate.set()
+            await asyncio.gather(*tasks)
+            heard = [reply.headline for reply in bot.face.replies]
+            assert sorted(filter(None, heard)) == ["Coffee 0", "Coffee 1", "Tea"]
+            assert (await bot.say("Milk")).headline == "Milk"
+
+    async def test_small_talk_does_not_wait_in_line(self, storage: Database) -> None:
+        async with bot_on(storage, most=1) as bot:
+            bot.engine.gate = asyncio.Event()
+            under_way = asyncio.create_task(bot.hear(event("Coffee", place=GROUP)))
+            await until(lambda: bot.engine.calls)
+            talk = event("see you all tomorrow", place=GROUP, trigger=Trigger.OVERHEARD)
+            async with asyncio.timeout(1):
+                await bot.conversation.answer(talk, bot.face)
+            bot.engine.gate.set()
+            assert await under_way
+
+    async def test_drain_waits_for_what_is_under_way(self, bot: Bot) -> None:
+        assert await bot.conversation.drain(0.01)
+        bot.engine.gate = asyncio.Event()
+        task = asyncio.create_task(bot.hear(event("Coffee")))
+        await asyncio.sleep(0)
+        assert not await bot.conversation.drain(0.01)
+        draining = asyncio.create_task(bot.conversation.drain(20))
+        bot.engine.gate.set()
+        assert await draining
+        assert task.done() or await task
+        assert len(bot.face.delivered) == 1
+
+    async def test_drain_waits_for_what_is_still_being_read(self, bot: Bot) -> None:
+        with bot.conversation.expecting():
+            assert not await bot.conversation.drain(0.01)
+            assert await bot.say("Coffee")
+            assert not await bot.conversation.drain(0.01)
+        assert await bot.conversation.drain(0.01)
+
+
+class TestErrors:
+    async def test_what_nobody_foresaw_becomes_an_apology_with_its_number_in_the_log(
+        self, bot: Bot, storage: Database, log: pytest.LogCaptureFixture
+    ) -> None:
+        bot.engine.errors["Coffee"] = RuntimeError(f"token=123:ABC {SECRET}")
+        said = (await bot.say(f"Coffee {SECRET}")).text or ""
+        assert said.startswith(APOLOGY)
+        incident = said.removeprefix(APOLOGY).rstrip(".")
+        [line] = [r.getMessage() for r in log.records if incident in r.getMessage()]
+        assert "RuntimeError" in line
+        assert "tests.bot.prophecies" in line  # where it was raised
+        assert set((await states(storage)).values()) == {"done"}
+
+    async def test_no_log_line_holds_what_people_wrote(
+        self, bot: Bot, log: pytest.LogCaptureFixture
+    ) -> None:
+        bot.engine.errors = {"Bug": ValueError(SECRET), "Gone": CorpusNotFound(SECRET)}
+        for text in ("Coffee", "Bug", "Gone", "/settings", "/p", "/nonsense"):
+            await bot.say(f"{text} {SECRET}")
+        bot.face.error = ValueError(SECRET)
+        await bot.say(SECRET)
+        assert log.records
+        for record in log.records:
+            assert SECRET not in logging.Formatter().format(record)
+
+    async def test_the_apology_is_in_the_reader_s_language(self, bot: Bot) -> None:
+        bot.engine.errors["Coffee"] = RuntimeError()
+        reply = await bot.say("Coffee", person=Person(id="ana", language="es"))
+        assert (reply.text or "").startswith("Perdón, algo salió mal. Su número")
+        assert reply.ephemeral
+
+    async def test_an_error_for_people_is_said_in_their_language(self, bot: Bot) -> None:
+        bot.engine.errors["Coffee"] = CorpusNotFound("There is no corpus 'x'.", fix="Load it.")
+        assert (await bot.say("Coffee")).text == "There is no corpus 'x'. See /corpus."
+        reply = await bot.say("Coffee", person=Person(id="ana", language="es"))
+        assert reply.text == "No existe el corpus 'x'. Se elige con /corpus."
+        assert reply.ephemeral
+
+    @pytest.mark.parametrize("error", [RuntimeError(), CorpusNotFound("Gone."), None])
+    async def test_errors_about_what_was_overheard_stay_in_the_log(
+        self, bot: Bot, error: Exception | None
+    ) -> None:
+        await bot.set_up(listening=Listening.ALL)
+        overheard = event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)
+        if error:
+            bot.engine.errors["Senate"] = error
+            assert await bot.hear(overheard) is None
+        else:  # the same, without a fault, is answered
+            assert await bot.hear(overheard)
+        assert len(bot.engine.calls) == 1
+
+    async def test_a_bug_in_a_face_ends_nothing(self, bot: Bot, storage: Database) -> None:
+        bot.face.error = ZeroDivisionError()
+        request = event("Coffee")
+        await bot.conversation.answer(request, bot.face)
+        assert await states(storage) == {request.event_id: "done"}
+        bot.face.error = None
+        assert await bot.say("Tea")
+
+    async def test_a_sign_of_life_comes_before_the_answer_and_only_to_who_asked(
+        self, bot: Bot
+    ) -> None:
+        await bot.set_up(listening=Listening.ALL)
+        await bot.hear(event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD))
+        assert bot.face.signs == 0
+        await bot.say("Coffee")
+        assert bot.face.signs == 1
+
+
+class TestDelivery:
+    async def test_what_was_not_delivered_is_not_sent_again(
+        self, bot: Bot, storage: Database, log: pytest.LogCaptureFixture
+    ) -> None:
+        bot.face.error = DeliveryError("Nobody knows whether it arrived.")
+        request = event("Coffee")
+        await bot.conversation.answer(request, bot.face)
+        await bot.conversation.answer(request, bot.face)
+        assert len(bot.face.delivered) == 1
+        assert await states(storage) == {request.event_id: "done"}
+        assert "Nobody knows whether it arrived." in log.text
+
+    async def test_a_chat_that_is_gone_is_paused(self, bot: Bot, storage: Database) -> None:
+        bot.face.error = ChatGone("The bot was blocked.")
+        await bot.conversation.answer(event("Coffee"), bot.face)
+        async with storage.connection() as connection:
+            assert await connection.fetchval("SELECT active FROM chat") is False
+
+
+class TestDeadDatabase:
+    """The tables are renamed away: every statement fails, as on a server that is gone."""
+
+    @pytest.fixture
+    async def storage(self, database_url: str) -> AsyncIterator[Database]:
+        """A database of its own, to break."""
+        opened = await Database.open(database_url)
+        yield opened
+        await opened.close()
+
+    @pytest.fixture
+    async def dead(self, bot: Bot, storage: Database) -> Bot:
+        await self._rename(storage, "turn", "turn_away")
+        return bot
+
+    async def _rename(self, storage: Database, old: str, new: str) -> None:
+        async with storage.connection() as connection:
+            await connection.execute(f"ALTER TABLE {old} RENAME TO {new}")
+
+    async def test_who_asks_is_told_once(self, dead: Bot, log: pytest.LogCaptureFixture) -> None:
+        request = event("Coffee")
+        reply = await dead.hear(request)
+        assert reply
+        assert (reply.text or "").startswith(
+            "Sorry, my database does not answer. Try again in a few minutes. Its number"
+        )
+        assert reply.ephemeral
+        assert "StorageOutdated" in log.text
+        assert await dead.hear(request) is None
+
+    async def test_concurrent_deliveries_are_told_once(self, dead: Bot) -> None:
+        request = event("Coffee")
+        await asyncio.gather(*(dead.conversation.answer(request, dead.face) for _ in range(8)))
+        assert len(dead.face.delivered) == 1
+
+    async def test_what_was_told_is_not_answered_when_it_is_back(
+        self, dead: Bot, storage: Database
+    ) -> None:
+        request = event("Coffee")
+        assert await dead.hear(request)
+        await self._rename(storage, "turn_away", "turn")
+        assert await dead.hear(request) is None
+        assert (await dead.say("Tea")).headline == "Tea"
+
+    async def test_nobody_else_is_told(self, dead: Bot) -> None:
+        bot_person = Person(id="b", bot=True)
+        await dead.conversation.answer(event("Coffee", person=bot_person), dead.face)
+        overheard = event(HEADLINE, place=GROUP, trigger=Trigger.OVERHEARD)
+        await dead.conversation.answer(overheard, dead.face)
+        assert dead.face.delivered == []
+
+    async def test_it_may_die_while_the_answer_is_made(self, bot: Bot, storage: Database) -> None:
+        bot.engine.gate = asyncio.Event()
+        task = asyncio.create_task(bot.hear(event("Coffee")))
+        await until(lambda: bot.engine.calls)
+        await self._rename(storage, "answer", "answer_away")
+        bot.engine.gate.set()
+        reply = await task
+        assert reply
+        assert (reply.text or "").startswith("Sorry, my database does not answer.")
+
+    async def test_it_may_die_after_the_answer_was_sent(
+        self, bot: Bot, storage: Database, log: pytest.LogCaptureFixture
+    ) -> None:
+        class Last(MemoryFace):
+            async def deliver(inner, request: Request, reply: Reply) -> None:  # noqa: N805
+                await super().deliver(request, reply)
+                await self._rename(storage, "turn", "turn_away")
+
+        face = Last()
+        await bot.conversation.answer(event("Coffee"), face)
+        assert [reply.headline for reply in face.replies] == ["Coffee"]
+        assert "was not settled" in log.text
+
+    async def test_a_blocked_chat_hears_nothing_of_it(self, storage: Database) -> None:
+        from bot.conversation.gates import Limits
+
+        async with bot_on(storage, limits=Limits(block=("test:p",))) as bot:
+            await self._rename(storage, "turn", "turn_away")
+            assert await bot.hear(event("Coffee")) is None
+
+
+class TestHostileText:
+    @pytest.mark.parametrize(
+        "text", ["a\0b coffee", "\ud800 coffee \udfff", "coffee " * 20_000, "\u202ecoffee"]
+    )
+    async def test_it_is_answered_and_stored(self, bot: Bot, text: str) -> None:
+        reply = await bot.say(text)
+        assert reply.hits
+        assert (await bot.say("/more")).hits
+
+    async def test_so_is_the_title_of_a_chat(self, bot: Bot) -> None:
+        assert await bot.say("Coffee", place=replace(GROUP, title="A\0\ud800B"))
+        assert (await bot.chat(replace(GROUP, title=None))).title == "AB"
+
+
+async def test_silence_is_an_answer(storage: Database) -> None:
+    async def silent(_request: Request, _services: object) -> None:
+        return None
+
+    command = Command(name="x", summary="", usage="", example="", handler=silent, act=LOOKS)
+    async with bot_on(storage, commands=Registry((command,), plain=silent)) as bot:
+        request = event("/x")
+        assert await bot.hear(request) is None
+        assert await states(storage) == {request.event_id: "done"}
+
+
+async def test_a_storage_error_of_the_engine_is_the_same(bot: Bot) -> None:
+    bot.engine.errors["Coffee"] = StorageUnreachable("Gone.", fix="Check DATABASE_URL.")
+    said = (await bot.say("Coffee")).text or ""
+    assert said.startswith("Sorry, my database does not answer.")
+    assert "DATABASE_URL" not in said
+
+
+async def test_a_trusted_chat_sees_what_no_other_chat_does(storage: Database) -> None:
+    async def all_corpora() -> list[Corpus]:
+        return [corpus("tweets"), corpus("diary")]
+
+    trusted = {"test:g": {"corpora": all_corpora}}
+    async with bot_on(storage, corpora=[corpus("tweets")], trusted=trusted) as bot:
+        seen = [await bot.hear(event("/corpus", place=place)) for place in (GROUP, PRIVATE)]
+    assert ["diary" in (reply.text or "") for reply in seen if reply] == [True, False]

@@ -1,0 +1,67 @@
+"""A headline, a link, or both: what is asked, and whether a page is fetched for it."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.conversation.pasted_links import read_pasted
+from engine.errors import FetchRefused, FetchStatus
+from engine.fetch.client import Fetcher, FetchSettings
+from tests.fakes.web import WebServer, page
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+PAGE = page(
+    "<meta property='og:title' content='Coffee prices soar'>"
+    "<meta property='article:published_time' content='2024-05-01T10:00:00Z'>"
+)
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[WebServer]:
+    async with WebServer() as server:
+        server.pages["/a"] = PAGE
+        yield server
+
+
+@pytest.fixture
+async def fetcher() -> AsyncIterator[Fetcher]:
+    settings = FetchSettings(version="1", allow_networks=("127.0.0.0/8",))
+    async with Fetcher(settings) as ready:
+        yield ready
+
+
+@pytest.mark.parametrize("around", ["{}", "  {}\n", "look: {}", "mirá esto {}", "<{}>", "({})."])
+async def test_a_link_almost_alone_is_fetched(
+    web: WebServer, fetcher: Fetcher, around: str
+) -> None:
+    headline = await read_pasted(fetcher, around.format(web.url("/a")), now=NOW)
+    assert headline.text == "Coffee prices soar"
+    assert headline.date == datetime(2024, 5, 1, 10, tzinfo=UTC)
+    assert web.asked == ["/a"]
+
+
+@pytest.mark.parametrize(
+    "text", ["Tea prices soar", "Tea prices soar {}", "{} Tea prices soar", "Tea {} prices soar"]
+)
+async def test_a_headline_says_it_all(web: WebServer, fetcher: Fetcher, text: str) -> None:
+    headline = await read_pasted(fetcher, text.format(web.url("/a")), now=NOW)
+    assert headline.text == "Tea prices soar"
+    assert headline.date is None
+    assert web.asked == []
+
+
+@pytest.mark.parametrize("text", ["Coffee", "", "😀", "http://"])
+async def test_few_words_without_a_link_are_a_headline_too(fetcher: Fetcher, text: str) -> None:
+    assert (await read_pasted(fetcher, text, now=NOW)).original == text
+
+
+async def test_a_page_that_cannot_be_had_is_an_error(web: WebServer, fetcher: Fetcher) -> None:
+    with pytest.raises(FetchStatus):
+        await read_pasted(fetcher, web.url("/gone"), now=NOW)
+
+
+async def test_a_private_address_is_refused() -> None:
+    async with Fetcher(FetchSettings(version="1")) as fetcher:
+        with pytest.raises(FetchRefused):
+            await read_pasted(fetcher, "http://127.0.0.1:1/a", now=NOW)

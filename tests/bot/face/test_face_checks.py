@@ -1,0 +1,55 @@
+"""`presagio doctor` asks each platform whether it accepts the tokens."""
+
+import pytest
+
+from bot.commands import standard_commands
+from bot.face.face import FaceFailed
+from bot.slack.client import check_slack
+from bot.slack.manifest import manifest
+from bot.telegram.client import check_telegram
+from tests.fakes.slack import App, SlackServer
+from tests.fakes.telegram import TelegramServer
+
+
+async def test_telegram_names_the_bot() -> None:
+    async with TelegramServer() as server:
+        said = await check_telegram(server.token, server.root, "")
+        assert said == f"@{server.bot.username}, polling"
+
+
+async def test_telegram_with_a_wrong_token() -> None:
+    async with TelegramServer() as server:
+        with pytest.raises(FaceFailed, match="refuses the token") as caught:
+            await check_telegram("1:wrong", server.root, "")
+        assert "wrong" not in str(caught.value)
+
+
+async def test_telegram_that_is_away() -> None:
+    with pytest.raises(FaceFailed, match="cannot be reached"):
+        await check_telegram("1:x", "http://127.0.0.1:1", "")
+
+
+async def test_slack_names_the_workspace_and_the_way() -> None:
+    app = App.from_manifest(manifest(standard_commands().commands))
+    async with SlackServer(app=app) as server:
+        said = await check_slack(server.bot_token, server.app_token, "", server.base_url)
+        assert said.endswith("Socket Mode")
+
+
+async def test_slack_with_a_wrong_app_token() -> None:
+    async with SlackServer() as server:
+        with pytest.raises(FaceFailed, match="Slack refuses"):
+            await check_slack(server.bot_token, "xapp-wrong", "", server.base_url)
+
+
+async def test_slack_without_a_way_to_hear() -> None:
+    app = App.from_manifest(manifest(standard_commands().commands))
+    async with SlackServer(app=app) as server:
+        with pytest.raises(FaceFailed, match="SLACK_APP_TOKEN"):
+            await check_slack(server.bot_token, "", "", server.base_url)
+
+
+async def test_slack_that_granted_too_little() -> None:
+    async with SlackServer() as server:
+        with pytest.raises(FaceFailed, match=r"did not grant: .*commands"):
+            await check_slack(server.bot_token, server.app_token, "", server.base_url)

@@ -1,0 +1,107 @@
+"""Buttons carry what they ask for; what a platform sends back is believed only if we wrote it."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.face.reply import Action, HitView, aside
+from bot.face.request import Trigger
+from bot.i18n.words import words_for
+from tests.bot.conversing import event
+
+names = st.sampled_from(["up", "down", "more", "why", "set", "más"])
+ids = st.none() | st.integers(1, 2**63 - 1)
+values = st.text(st.characters(codec="utf-8"), max_size=15)
+
+
+@given(names, ids, values)
+def test_an_action_is_read_as_it_was_written(name: str, answer_id: int | None, value: str) -> None:
+    try:
+        action = Action(name=name, answer_id=answer_id, value=value)
+    except ValueError:
+        assert len(f"{name}:{answer_id or ''}:{value}".encode()) > 64
+        return
+    assert len(str(action).encode()) <= 64
+    assert Action.parse(str(action)) == action
+
+
+@given(st.text(st.characters(codec=None)))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    action = Action.parse(text)
+    assert action is None or str(action) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ":",
+        "::",
+        "up",
+        "up:1",
+        "up:x:1",
+        "up:-1:1",
+        "up:01:1",
+        "up:٣:1",
+        "up: 1:1",
+        f"up:{2**63}:1",
+        "up:" + "9" * 60 + ":1",
+        "a b:1:1",
+        "up:1:" + "x" * 60,
+        "up:1:" + "é" * 30,
+        "\ud800:1:1",
+    ],
+)
+def test_what_we_would_not_write_is_refused(text: str) -> None:
+    assert Action.parse(text) is None
+
+
+def test_an_action_too_long_to_send_is_an_error_at_once() -> None:
+    with pytest.raises(ValueError, match="64 bytes"):
+        Action(name="set", value="corpus=" + "ñ" * 30)
+
+
+def view(flags: tuple[str, ...], *, judged: bool) -> HitView:
+    return HitView(
+        rank=1,
+        text="x",
+        author=None,
+        date=datetime(2014, 3, 1, tzinfo=UTC),
+        date_text="",
+        age="",
+        url=None,
+        score=0.5,
+        flags=flags,
+        judged=judged,
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "judged", "english", "spanish"),
+    [
+        ((), True, (), ()),
+        ((), False, ("not judged",), ("sin evaluar",)),
+        (("repost", "truncated"), True, ("repost", "cut"), ("reenvío", "cortado")),
+        (("reply", "media", "thread"), True, (), ()),
+        (
+            ("quote", "deleted"),
+            False,
+            ("not judged", "quote", "deleted"),
+            ("sin evaluar", "cita", "borrado"),
+        ),
+    ],
+)
+def test_what_a_reader_must_know_is_marked(
+    flags: tuple[str, ...], judged: bool, english: tuple[str, ...], spanish: tuple[str, ...]
+) -> None:
+    assert view(flags, judged=judged).marks(words_for("en")) == english
+    assert view(flags, judged=judged).marks(words_for("es")) == spanish
+
+
+def test_a_word_aside_passes_on_a_button_and_is_a_message_elsewhere() -> None:
+    pressed = aside(event("up:1:1", trigger=Trigger.BUTTON), "Noted.")
+    assert (pressed.toast, pressed.text, pressed.ephemeral) == ("Noted.", None, True)
+    said = aside(event("x"), "Noted.")
+    assert (said.toast, said.text, said.ephemeral) == (None, "Noted.", True)

@@ -1,0 +1,117 @@
+"""Questions over a real database: which corpora, which texts, and what a follow-up finds."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.app import App, open_app
+from bot.queries.ask import ask, ask_one, corpora_for
+from bot.settings import load_settings
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from db.pool import Database
+from engine.answer.types import CitedAnswer, Outcome
+from engine.errors import CorpusNotFound, UsageError
+from engine.types import Filters, Kind, Mode
+from tests.db.loading import document, load_texts
+
+NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+FILLER = [f"filler number {number} about the weather" for number in range(30)]
+GULLS = ("Gulls steal sandwiches daily.", "Sandwiches feed hungry gulls.")
+HARBOUR = [
+    *("The harbour tax is theft.", "The harbour is quiet.", "Tea is cheap."),
+    *(GULLS[0], *FILLER, GULLS[1]),
+]
+INLAND = ["A harbour tax would ruin us.", "Sheep like rain.", *FILLER]
+
+
+@pytest.fixture
+async def app(database: str) -> AsyncIterator[App]:
+    storage = await Database.open(database)
+    await load_texts(storage, "harbour", HARBOUR, "english")
+    await load_texts(storage, "inland", INLAND, "english")
+    diary = await Corpora(storage).ensure(
+        "diary", kind=Kind.PERSONAL, language="english", author=None, url_template=None
+    )
+    await Documents(storage).upsert(diary, [document("d", "I fear the harbour tax.")])
+    await storage.close()
+    async with open_app(load_settings(), progress=lambda _: None) as opened:
+        yield opened
+
+
+async def answer(app: App, question: str, *names: str, **changes: object) -> CitedAnswer:
+    values: dict[str, object] = {"limit": 5, "now": NOW, **changes}
+    return await ask(app, question, await corpora_for(app, names), **values)  # type: ignore[arg-type]  # the table above has the types
+
+
+def found(answered: CitedAnswer) -> list[tuple[str, str]]:
+    return [(one.passage.corpus, one.passage.hit.candidate.text) for one in answered.sources]
+
+
+async def test_the_best_texts_of_all_corpora_answer(app: App) -> None:
+    got = await answer(app, "What was said about the harbour tax?", "harbour", "inland", limit=2)
+    assert sorted(found(got)) == [
+        ("harbour", "The harbour tax is theft."),
+        ("inland", "A harbour tax would ruin us."),
+    ]
+    assert (got.corpora, got.passages) == (("harbour", "inland"), 2)
+
+
+async def test_a_follow_up_finds_what_only_the_question_before_it_names(app: App) -> None:
+    alone = await answer(app, "And what of theft?", "harbour")
+    assert found(alone) == [("harbour", "The harbour tax is theft.")]
+    after = await answer(app, "And is it quiet?", "harbour", earlier=["What of the harbour?"])
+    assert found(after)[0] == ("harbour", "The harbour is quiet.")
+    assert ("harbour", "The harbour tax is theft.") in found(after)
+    assert after.question.earlier == ("What of the harbour?",)
+
+
+async def test_a_new_subject_is_not_lost_among_what_was_asked_before(app: App) -> None:
+    got = await answer(app, "What about tea?", "harbour", earlier=["What of the harbour tax?"])
+    assert ("harbour", "Tea is cheap.") in found(got)
+
+
+async def test_a_text_is_as_good_new_as_old(app: App) -> None:
+    now = datetime(2010, 3, 1, tzinfo=UTC)
+    got = await answer(app, "gulls and sandwiches", "harbour", now=now)
+    assert sorted(text for _, text in found(got)) == sorted(GULLS)
+    first, second = (one.passage.hit.score for one in got.sources)
+    assert first == pytest.approx(second, abs=1e-9)
+
+
+async def test_filters_and_the_mode_reach_the_search(app: App) -> None:
+    early = Filters(before=datetime(2010, 1, 2, tzinfo=UTC))
+    got = await answer(app, "the harbour", "harbour", filters=early, mode=Mode.HYBRID)
+    assert found(got) == [("harbour", "The harbour tax is theft.")]
+    assert got.mode is Mode.LEXICAL
+    assert (got.notice or "").startswith("Searched by words alone: ")
+
+
+async def test_nobody_is_told_that_nothing_was_judged(app: App) -> None:
+    got = await answer(app, "the harbour", "harbour")
+    assert got.outcome is Outcome.EXTRACTED
+    assert got.notice == "Not answered by a model: no language model is set up."
+
+
+async def test_a_kind_means_all_its_corpora(app: App) -> None:
+    assert [one.name for one in await corpora_for(app, [], Kind.TWEETS)] == ["harbour", "inland"]
+    assert [one.name for one in await corpora_for(app, ["inland", "inland"])] == ["inland"]
+    with pytest.raises(UsageError, match="holds personal"):
+        await corpora_for(app, ["diary"], Kind.TWEETS)
+    with pytest.raises(CorpusNotFound, match="kind library"):
+        await corpora_for(app, [], Kind.LIBRARY)
+
+
+async def test_a_chat_asks_nothing_private(app: App) -> None:
+    async def asked(one: App) -> CitedAnswer:
+        return await ask_one(one, "the harbour tax", corpus="diary", earlier=(), now=NOW)
+
+    assert found(await asked(app)) == [("diary", "I fear the harbour tax.")]
+    with pytest.raises(CorpusNotFound):
+        await asked(app.public)
+
+
+async def test_no_question_is_refused(app: App) -> None:
+    with pytest.raises(UsageError, match="no question"):
+        await answer(app, " \n", "harbour")

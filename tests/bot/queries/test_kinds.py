@@ -1,0 +1,176 @@
+"""Searches by kind find what they are asked for, and nothing else; snippets are the contract's."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bot.app import App, open_app
+from bot.queries.kinds import personal_search, published_search, social_search
+from bot.settings import load_settings
+from engine.contracts.requests import PersonalSearch, PublishedSearch, SocialSearch
+from engine.errors import CorpusNotFound
+from engine.types import Kind
+from tests.bot.kinds import LONG, POSTS, fill, fill_all, text_of
+
+
+@pytest.fixture
+async def app(database: str) -> AsyncIterator[App]:
+    async with open_app(load_settings(), progress=print) as opened:
+        await fill_all(opened.database)
+        yield opened
+
+
+async def personal(app: App, query: str = "coffee", **values: object) -> list[str]:
+    search = PersonalSearch.model_validate({"query": query, **values})
+    return [hit.message_id for hit in (await personal_search(app, search)).hits]
+
+
+async def social(app: App, query: str = "coffee", **values: object) -> list[str]:
+    search = SocialSearch.model_validate({"query": query, **values})
+    return [hit.post_id for hit in (await social_search(app, search)).hits]
+
+
+async def published(app: App, query: str = "coffee", **values: object) -> list[str]:
+    search = PublishedSearch.model_validate({"query": query, **values})
+    return [hit.article_id for hit in (await published_search(app, search)).hits]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, {"m1", "m2", "m3"}),
+        ({"role": "me"}, {"m2"}),
+        ({"role": "ME", "query": "is OR coffee"}, {"m2"}),
+        ({"source": "slack"}, {"m1", "m2"}),
+        ({"source": "chatgpt", "role": "user"}, {"m3"}),
+        ({"thread_id": "kitchen"}, {"m1", "m2"}),
+        ({"thread_id": "Kitchen"}, set()),
+        ({"tags": ["late"]}, {"m2"}),
+        ({"tags": ["late", "never"]}, set()),
+        ({"query": "", "thread_id": "kitchen"}, {"m1", "m2", "m5"}),
+        ({"query": "xylophone"}, set()),
+    ],
+)
+async def test_filters_of_messages_hold(
+    app: App, values: dict[str, object], expected: set[str]
+) -> None:
+    assert set(await personal(app, **values)) == expected  # type: ignore[arg-type]  # one is the query
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, {"p1", "p2", "p3"}),  # p4 says what p3 says
+        ({"platform": "mastodon"}, {"p1", "p2"}),
+        ({"platform": "linkedin"}, {"p3"}),
+        ({"platform": "x"}, set()),
+        ({"hashtags": ["#Coffee"]}, {"p1"}),
+        ({"mentions": ["ben"]}, {"p2"}),
+        ({"min_engagement": 20}, {"p2", "p3"}),
+        ({"min_engagement": 20, "platform": "mastodon"}, {"p2"}),
+    ],
+)
+async def test_filters_of_posts_hold(
+    app: App, values: dict[str, object], expected: set[str]
+) -> None:
+    assert set(await social(app, **values)) == expected  # type: ignore[arg-type]  # none is the query
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, {"a1", "a2", "a3"}),
+        ({"author": "ben lee"}, {"a2"}),
+        ({"domain": "example.org"}, {"a1"}),
+        ({"domain": "example.net"}, {"a2"}),
+        ({"domain": "ample.org"}, set()),
+        ({"tags": ["economy"]}, {"a1"}),
+    ],
+)
+async def test_filters_of_articles_hold(
+    app: App, values: dict[str, object], expected: set[str]
+) -> None:
+    assert set(await published(app, **values)) == expected  # type: ignore[arg-type]  # none is the query
+
+
+async def test_dates_hold_on_both_ends(app: App) -> None:
+    day = POSTS[0].created_at.date().isoformat()
+    assert await social(app, date_from=day, date_to=day) == ["p1"]
+
+
+async def test_the_limit_holds_after_near_identical_ones_are_gone(app: App) -> None:
+    copies = [text_of(f"d{n}", f"Dear coffee, number {n % 2}", days_ago=n) for n in range(150)]
+    await fill(app.database, "copies", Kind.PERSONAL, copies)
+    assert len(await personal(app, corpus="copies", limit=2)) == 1
+    assert len(await personal(app, corpus="chats", limit=2)) == 2
+
+
+async def test_the_best_of_near_identical_ones_stands_for_them(app: App) -> None:
+    found = await social_search(app, SocialSearch(query="oil"))
+    assert [(hit.post_id, hit.notes) for hit in found.hits] == [
+        ("p3", ("1 near-identical left out",))
+    ]
+
+
+async def test_a_recent_message_comes_before_an_old_one_of_the_same_words(app: App) -> None:
+    assert (await personal(app, thread_id="kitchen")) == ["m2", "m1"]
+
+
+async def test_a_long_message_is_a_window_around_its_match(app: App) -> None:
+    [hit] = (await personal_search(app, PersonalSearch(query="espresso machine"))).hits
+    assert hit.text in LONG
+    assert "espresso machine was mourned" in hit.text
+    assert len(hit.text) <= 2 * 240 + len("espresso")
+    assert "excerpt of a longer text" in hit.notes
+    assert "espresso machine" in hit.voice_terms
+
+
+async def test_a_post_is_shown_whole(app: App) -> None:
+    long_post = text_of("long", f"{LONG} coffee", platform="linkedin")
+    await fill(app.database, "more", Kind.SOCIAL, [long_post])
+    [hit] = (await social_search(app, SocialSearch(query="espresso", corpus="more"))).hits
+    assert hit.text == long_post.text
+
+
+async def test_a_snippet_says_where_it_stands(app: App) -> None:
+    search = PersonalSearch(query='"coffee at nine"')
+    [hit] = (await personal_search(app, search)).hits
+    assert (hit.source, hit.thread_id, hit.message_id) == ("slack", "kitchen", "m1")
+    assert (hit.attribution, hit.role, hit.author) == ("export.zip/kitchen#m1", "others", "Ben")
+    assert set(hit.parts) == {"lexical", "recency", "role", "thread"}
+    assert hit.bm25 == pytest.approx(sum(match.score for match in hit.matched), abs=1e-3)
+
+
+async def test_the_strongest_comments_come_with_a_post_when_asked_for(app: App) -> None:
+    found = await social_search(app, SocialSearch(query="prices", comments=1))
+    assert [comment.post_id for comment in found.hits[0].comments] == ["c2"]
+    assert (await social_search(app, SocialSearch(query="prices"))).hits[0].comments == ()
+
+
+async def test_a_result_carries_its_receipt(app: App) -> None:
+    found = await published_search(
+        app, PublishedSearch(query="coffee OR tea", domain="example.org")
+    )
+    assert (found.canonical, found.plan) == ("coffee OR tea domain:example.org", "ranked")
+    assert (found.counts.matching, found.counts.passing) == (3, 1)
+    assert found.counts.candidates == 1
+    assert found.model_validate_json(found.model_dump_json()) == found
+
+
+async def test_of_several_corpora_one_has_to_be_named(app: App) -> None:
+    await fill(app.database, "diary", Kind.PERSONAL, [text_of("d1", "Coffee with Eve")])
+    with pytest.raises(CorpusNotFound, match="several corpora: chats, diary"):
+        await personal(app)
+    assert await personal(app, corpus="diary") == ["d1"]
+    assert await personal(app, "in:diary coffee") == ["d1"]
+
+
+async def test_posts_are_sought_in_tweets_where_there_are_no_others(app: App) -> None:
+    await fill(app.database, "tweets", Kind.TWEETS, [text_of("t1", "Coffee!")])
+    assert "t1" not in await social(app)
+    assert await social(app, corpus="tweets", platform="x") == ["t1"]
+
+
+async def test_a_corpus_of_another_kind_is_never_searched(app: App) -> None:
+    with pytest.raises(CorpusNotFound, match="of kind social, not personal"):
+        await personal(app, corpus="posts")

@@ -1,0 +1,91 @@
+"""A post shows each story with its tweet, on both platforms within their limits."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.i18n.words import words_for
+from bot.replies.limits import utf16_length
+from bot.replies.post import PostItem, post_buttons, post_reply
+from bot.slack.render import blocks, fallback
+from bot.telegram.render import LONGEST_TEXT, messages
+from engine.chat import Answer, Tally
+from tests.bot.prophecies import NOW, make_hit, make_prophecy
+from tests.fakes.slack.block_kit import check_blocks
+from tests.fakes.telegram.html import parse
+
+WORDS = words_for("en")
+PARTS = {"judgment": None, "lexical": 0.7}
+
+
+def item(
+    number: int = 1, title: str = "Coffee prices soar", *, judged: bool = True, rank: int = 2
+) -> PostItem:
+    """A story whose second hit is posted, unless `rank` says otherwise."""
+    hits = [
+        make_hit(one, text=f"tweet {number}.{one}", parts=None if judged else PARTS)
+        for one in range(1, 4)
+    ]
+    prophecy = make_prophecy(*hits, text=title, date=datetime(2016, 3, 1, tzinfo=UTC))
+    answer = Answer(prophecy=prophecy, asked_at=NOW, first=rank - 1, last=rank, id=70 + number)
+    return PostItem(title=title, link=f"https://news.example/{number}", answer=answer)
+
+
+def test_each_story_leads_to_its_page_and_shows_its_tweet() -> None:
+    reply = post_reply([item(1), item(2, "<Tea> & more")], WORDS, date(2026, 6, 1))
+    (html,) = messages(reply)
+    assert html.splitlines()[:5] == [
+        "The news of June 1, 2026, foretold:",
+        "",
+        '<b><a href="https://news.example/1">Coffee prices soar</a></b>',
+        "<u>1. 1 year before · March 1, 2014 @\u2060ana (0.83)</u>",
+        "<blockquote>tweet 1.2</blockquote>",
+    ]
+    assert '<b><a href="https://news.example/2">&lt;Tea&gt; &amp; more</a></b>' in html
+    assert "<blockquote>tweet 2.2</blockquote>" in html
+
+
+def test_each_story_has_its_row_of_buttons() -> None:
+    rows = post_reply([item(1), item(2, rank=3)], WORDS).buttons
+    assert [[str(button.action) for button in row] for row in rows] == [
+        ["up:71:2.en", "down:71:2.en", "why:71:1", "picture:71:1"],
+        ["up:72:3.en", "down:72:3.en", "why:72:2", "picture:72:2"],
+    ]
+    assert [row[0].label for row in rows] == ["1. 👍 0", "2. 👍 0"]
+
+
+def test_votes_stand_on_the_row_of_their_story() -> None:
+    answers = [item(1).answer, item(2).answer]
+    rows = post_buttons(answers, {72: {2: Tally(up=3, down=1), 1: Tally(up=9)}}, WORDS)
+    labels = [[button.label for button in row[:2]] for row in rows]
+    assert labels == [["1. 👍 0", "1. 👎 0"], ["2. 👍 3", "2. 👎 1"]]
+
+
+@pytest.mark.parametrize(("judged", "said"), [(True, False), (False, True)])
+def test_a_post_that_no_model_judged_says_so(judged: bool, said: bool) -> None:
+    reply = post_reply([item(judged=judged)], WORDS)
+    (html,) = messages(reply)
+    assert ("not judged" in html) is said
+    assert ("Not judged: found by the words in common alone." in html) is said
+
+
+def test_a_post_is_said_in_the_language_of_its_chat() -> None:
+    reply = post_reply([item()], words_for("es"), date(2026, 6, 1))
+    assert reply.text == "Lo que se había anunciado de las noticias del 1 de junio de 2026:"
+    assert str(reply.buttons[0][0].action) == "up:71:2.es"
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=100)
+
+
+@given(titles=st.lists(TEXTS, min_size=1, max_size=10), times=st.integers(1, 50))
+def test_any_post_is_one_message_that_both_platforms_take(titles: list[str], times: int) -> None:
+    items = [item(number, title * times) for number, title in enumerate(titles, start=1)]
+    reply = post_reply(items, WORDS, date(2026, 6, 1))
+    (html,) = messages(reply)
+    assert 0 < utf16_length(parse(html)[0]) <= LONGEST_TEXT
+    check_blocks([block.to_dict() for block in blocks(reply)])
+    assert fallback(reply)
+    assert all(f"tweet {number}.2" in html for number in range(1, len(titles) + 1))

@@ -1,0 +1,161 @@
+"""A prophecy in plain words: marks, ages, and honest words when nothing is found."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.i18n.words import words_for
+from bot.replies.prophecy import notice_of, prophecy_reply
+from engine.types import Flag, Prophecy, Verdict
+from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
+
+ENGLISH = words_for("en")
+UNKNOWN = "No results, nothing spooky: no old tweet shares a word with this."
+UNJUDGED_PARTS = {"judgment": None, "lexical": 0.5, "age": 0.1}
+
+
+def nothing_for(prophecy: Prophecy) -> str:
+    reply = prophecy_reply(prophecy, [], now=NOW, words=ENGLISH)
+    assert reply.hits == ()
+    return reply.text or ""
+
+
+def test_a_hit_is_shown_as_it_was_written() -> None:
+    hit = make_hit(text="RT  it's <b>\nhere</b> &amp; *there*")
+    view = prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH).hits[0]
+    assert view.text == "RT  it's <b>\nhere</b> &amp; *there*"
+    assert (view.rank, view.author, view.score) == (1, "ana", 0.83456)
+    assert view.url == "https://x.com/ana/status/9007199254740993"
+    assert view.date == datetime(2014, 3, 1, 9, tzinfo=UTC)
+
+
+def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
+    hit = make_hit(created_at=datetime(2014, 3, 1, tzinfo=UTC))
+    dated = make_prophecy(hit, date=datetime(2016, 5, 1, tzinfo=UTC))
+    assert prophecy_reply(dated, [hit], now=NOW, words=ENGLISH).hits[0].age == "2 years before"
+    assert (
+        prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH).hits[0].age
+        == "10 years before"
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "judged", "marks"),
+    [
+        (Flag.NONE, True, ()),
+        (Flag.NONE, False, ("not judged",)),
+        (Flag.REPOST | Flag.TRUNCATED, True, ("repost", "cut")),
+        (Flag.QUOTE | Flag.DELETED, False, ("not judged", "quote", "deleted")),
+        (Flag.REPLY | Flag.MEDIA | Flag.THREAD, True, ()),
+    ],
+)
+def test_what_a_reader_must_know_is_marked(
+    flags: Flag, judged: bool, marks: tuple[str, ...]
+) -> None:
+    hit = make_hit(flags=flags, parts=None if judged else UNJUDGED_PARTS)
+    assert (
+        prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH).hits[0].marks(ENGLISH)
+        == marks
+    )
+
+
+def test_a_hit_without_a_judgment_among_judged_ones_is_marked() -> None:
+    hits = [make_hit(1), make_hit(2, parts=UNJUDGED_PARTS)]
+    views = prophecy_reply(make_prophecy(*hits), hits, now=NOW, words=ENGLISH).hits
+    assert [view.judged for view in views] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "original"), [("", ""), ("😀🎉", "😀🎉"), ("", "😀"), ("...", "...")]
+)
+def test_a_headline_without_words_gets_a_hint(text: str, original: str) -> None:
+    answer = nothing_for(make_prophecy(text=text, original=original, candidates=()))
+    assert answer.startswith("No results: there is no word to look for. Try a sentence, such as: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "expected"),
+    [
+        (
+            "covfefe",
+            (),
+            UNKNOWN,
+        ),
+        (
+            "Año 新聞",
+            (),
+            UNKNOWN,
+        ),
+        (
+            "Coffee prices soar",
+            ("11", "12"),
+            "No results, nothing spooky: no old tweet foretold this.",
+        ),
+    ],
+)
+def test_finding_nothing_is_said(text: str, candidates: tuple[str, ...], expected: str) -> None:
+    assert nothing_for(make_prophecy(text=text, candidates=candidates)) == expected
+
+
+def test_an_emoji_headline_is_repeated_as_it_came() -> None:
+    assert (
+        prophecy_reply(make_prophecy(text="", original="😀"), [], now=NOW, words=ENGLISH).headline
+        == "😀"
+    )
+    assert prophecy_reply(make_prophecy(text=""), [], now=NOW, words=ENGLISH).headline is None
+
+
+def test_a_long_headline_is_shown_in_part() -> None:
+    shown = (
+        prophecy_reply(make_prophecy(text="coffee \n" * 600), [], now=NOW, words=ENGLISH).headline
+        or ""
+    )
+    assert 190 < len(shown) <= 200
+    assert shown.startswith("coffee coffee")
+    assert shown.endswith("coffee…")
+
+
+@pytest.mark.parametrize(
+    ("about_search", "about_judge", "expected"),
+    [
+        (None, None, None),
+        ("Looked for 'coffee'.", None, "Looked for 'coffee'."),
+        (None, "Not judged: no key.", "Not judged: no key."),
+        ("Looked for 'coffee'.", "Not judged: no key.", "Looked for 'coffee'. Not judged: no key."),
+        ("X. Not judged: no key.", "Not judged: no key.", "X. Not judged: no key."),
+    ],
+)
+def test_every_notice_is_told_once(
+    about_search: str | None, about_judge: str | None, expected: str | None
+) -> None:
+    verdict = Verdict(scores={}, notice=about_judge)
+    prophecy = make_prophecy(verdict=verdict, notice=about_search)
+    assert notice_of(prophecy, ENGLISH) == expected
+    assert prophecy_reply(prophecy, [], now=NOW, words=ENGLISH).notice == expected
+
+
+def test_words_that_no_tweet_says_are_told_with_what_was_looked_for_instead() -> None:
+    terms = (
+        make_term("covfefe", frequency=0),
+        make_term("coffee", neighbour_of="covfefe"),
+        make_term("coffees", neighbour_of="covfefe"),
+        make_term("prices"),
+        make_term("zorg", frequency=0),
+        make_term("zoorl", frequency=0),
+        make_term("zoo", neighbour_of="zoorl"),
+    )
+    assert notice_of(make_prophecy(terms=terms, notice="And more."), ENGLISH) == (
+        'No tweet says "covfefe"; looked for "coffee", "coffees".'
+        ' No tweet says "zoorl"; looked for "zoo". And more.'
+    )
+
+
+def test_notices_are_said_in_the_reader_s_language() -> None:
+    verdict = Verdict(scores={}, notice="Not judged: no language model is set up.")
+    notice = "Corpus demo is empty. Not judged: no language model is set up."
+    terms = (make_term("coffee", neighbour_of="covfefe"),)
+    prophecy = make_prophecy(verdict=verdict, notice=notice, terms=terms)
+    assert notice_of(prophecy, words_for("es")) == (
+        'Ningún tuit dice "covfefe"; busqué "coffee". El corpus demo está vacío.'
+        " Sin evaluar: no hay un modelo de lenguaje configurado."
+    )

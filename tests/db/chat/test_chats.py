@@ -1,0 +1,134 @@
+"""Chats and their settings are remembered."""
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, time
+
+from db.chat.answers import Answers
+from db.chat.chats import Chats
+from db.pool import Database
+from engine.chat import Answer, Chat, Listening
+from tests.bot.prophecies import make_hit, make_prophecy
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+
+
+async def meet(chats: Chats, external_id: str = "1", *, title: str | None = None) -> Chat:
+    return await chats.meet("test", external_id, private=False, title=title)
+
+
+async def version(database: Database) -> object:
+    """What changes with every write of the only chat."""
+    async with database.connection() as connection:
+        return await connection.fetchval("SELECT xmin::text FROM chat")
+
+
+async def test_a_new_chat_has_the_defaults(database: Database) -> None:
+    chats = Chats(database)
+    chat = await chats.meet("test", "1", private=True, title="Us", time_zone="Asia/Tokyo")
+    assert chat == Chat(
+        id=chat.id,
+        platform="test",
+        external_id="1",
+        private=True,
+        title="Us",
+        time_zone="Asia/Tokyo",
+        listening=Listening.MENTIONS,
+        threshold=4,
+    )
+
+
+async def test_a_known_chat_is_the_same_and_nothing_is_written(database: Database) -> None:
+    chats = Chats(database)
+    first = await meet(chats, title="Us")
+    before = await version(database)
+    assert await meet(chats, title="Us") == first
+    assert await meet(chats) == first
+    assert await version(database) == before
+
+
+async def test_a_chat_met_twice_at_once_is_one(database: Database) -> None:
+    met = await asyncio.gather(*(meet(Chats(database)) for _ in range(8)))
+    assert len({chat.id for chat in met}) == 1
+
+
+async def test_a_new_title_is_kept(database: Database) -> None:
+    chats = Chats(database)
+    await meet(chats, title="Us")
+    assert (await meet(chats, title="Them")).title == "Them"
+    assert (await meet(chats)).title == "Them"
+
+
+async def test_settings_are_stored_and_nothing_else(database: Database) -> None:
+    chats = Chats(database)
+    chat = await meet(chats, title="Us")
+    changed = replace(
+        chat,
+        language="es",
+        time_zone="Europe/Madrid",
+        corpus="demo",
+        listening=Listening.ALL,
+        threshold=6,
+        quiet_from=time(23, 30),
+        quiet_to=time(0),
+        picture=True,
+    )
+    await chats.set_active("test", "1", active=False)
+    await chats.change(replace(changed, title="Other"))
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT active FROM chat") is False
+    assert await meet(chats) == changed
+
+
+async def test_a_chat_that_speaks_is_active_again(database: Database) -> None:
+    chats = Chats(database)
+    await meet(chats)
+    await chats.set_active("test", "1", active=False)
+    assert (await meet(chats)).active
+
+
+async def test_a_chat_may_be_active_again_before_it_speaks(database: Database) -> None:
+    chats = Chats(database)
+    await meet(chats)
+    for active in (False, True):
+        await chats.set_active("test", "1", active=active)
+        async with database.connection() as connection:
+            assert await connection.fetchval("SELECT active FROM chat") is active
+
+
+async def test_an_unknown_chat_is_not_remembered_for_being_active(database: Database) -> None:
+    for active in (False, True):
+        await Chats(database).set_active("test", "unknown", active=active)
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM chat") == 0
+
+
+async def test_a_chat_moves_with_its_settings_and_answers(database: Database) -> None:
+    chats, answers = Chats(database), Answers(database)
+    old = await meet(chats)
+    await chats.change(replace(old, threshold=2))
+    answer = Answer(prophecy=make_prophecy(make_hit()), asked_at=NOW, first=0, last=3)
+    kept = await answers.keep(old, None, answer)
+    await meet(chats, "2")  # somebody spoke there before the move was told
+    for _ in range(2):
+        await chats.move("test", "1", "2")
+    moved = await meet(chats, "2")
+    assert (moved.id, moved.threshold) == (old.id, 2)
+    assert await answers.get(moved, kept)
+
+
+async def test_a_move_of_an_unknown_chat_changes_nothing(database: Database) -> None:
+    chats = Chats(database)
+    there = await meet(chats, "2")
+    await chats.move("test", "1", "2")
+    await chats.move("other", "1", "2")
+    assert await meet(chats, "2") == there
+
+
+async def test_whom_the_bot_has_met_is_known_and_nobody_else(database: Database) -> None:
+    chats = Chats(database)
+    assert await chats.known("test", "1") is None
+    assert await chats.known("test", "1") is None, "asking is not meeting"
+    met = await meet(chats)
+    assert await chats.known("test", "1") == met
+    assert await chats.known("other", "1") is None

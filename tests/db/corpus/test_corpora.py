@@ -1,0 +1,175 @@
+"""The named corpora."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from db.pool import Database
+from db.search.lexical import Search
+from engine.errors import CorpusConflict, CorpusNotFound, UsageError
+from engine.types import Filters, Kind
+from tests.db.loading import START, document, load, load_texts, new_corpus
+
+
+async def test_a_new_corpus_is_empty(database: Database) -> None:
+    corpus = await Corpora(database).ensure(
+        "trump", kind=Kind.TWEETS, language="english", author="ana", url_template="https://x/{id}"
+    )
+    assert (corpus.name, corpus.kind, corpus.language) == ("trump", Kind.TWEETS, "english")
+    assert (corpus.author, corpus.url_template) == ("ana", "https://x/{id}")
+    assert (corpus.documents, corpus.tokens, corpus.languages) == (0, 0, ())
+    assert corpus.average_length == 1.0
+    assert await Corpora(database).get("trump") == corpus
+
+
+async def test_asking_for_it_again_gives_the_same(database: Database) -> None:
+    first = await load_texts(database, "c", ["storm", "more storm"])
+    again = await new_corpus(database, "c")
+    assert again == first
+    assert (again.documents, again.tokens) == (2, 3)
+    assert again.average_length == 1.5
+
+
+@pytest.mark.parametrize(("kind", "language"), [(Kind.LIBRARY, "simple"), (Kind.TWEETS, "english")])
+async def test_another_kind_or_language_is_a_conflict(
+    database: Database, kind: Kind, language: str
+) -> None:
+    await new_corpus(database, "c", "simple")
+    with pytest.raises(CorpusConflict, match="already holds tweets in simple"):
+        await Corpora(database).ensure(
+            "c", kind=kind, language=language, author=None, url_template=None
+        )
+
+
+async def test_a_name_that_will_not_do_is_refused(database: Database) -> None:
+    for name in ("", "Trump", "a b", "-a", "ñ", "a" * 64, "a;drop", "a\n", "../a", "a.b"):
+        with pytest.raises(UsageError, match="cannot name a corpus"):
+            await new_corpus(database, name)
+
+
+async def test_the_longest_name_will_do(database: Database) -> None:
+    assert (await new_corpus(database, "a" * 63)).name == "a" * 63
+
+
+async def test_an_unknown_language_is_refused_and_the_known_are_listed(
+    database: Database,
+) -> None:
+    for language in ("klingon", "", "English", "pg_catalog.english", "en"):
+        with pytest.raises(UsageError, match=r"english, .*simple, spanish"):
+            await new_corpus(database, "c", language)
+    assert await Corpora(database).list() == []
+
+
+async def test_they_are_listed_by_name(database: Database) -> None:
+    for name in ("b", "a", "c1"):
+        await new_corpus(database, name)
+    assert [corpus.name for corpus in await Corpora(database).list()] == ["a", "b", "c1"]
+
+
+async def test_one_that_is_not_there_is_missed_by_every_command(database: Database) -> None:
+    corpora = Corpora(database)
+    with pytest.raises(CorpusNotFound, match="presagio ingest"):
+        await corpora.get("nobody")
+    await new_corpus(database, "somebody")
+    with pytest.raises(CorpusNotFound, match="There are: somebody"):
+        await corpora.get("nobody")
+    with pytest.raises(CorpusNotFound):
+        await corpora.change("nobody", author="x")
+    with pytest.raises(CorpusNotFound):
+        await corpora.drop("nobody")
+
+
+async def test_what_may_be_changed_changes_alone(database: Database) -> None:
+    corpora = Corpora(database)
+    before = await new_corpus(database, "c")
+    after = await corpora.change("c", author="ana")
+    assert after == replace(before, author="ana")
+    assert await corpora.change("c", url_template="u") == replace(after, url_template="u")
+
+
+async def test_dropping_takes_everything_of_it_and_nothing_of_others(database: Database) -> None:
+    corpora = Corpora(database)
+    await load_texts(database, "one", ["storm"] * 3)
+    other = await load_texts(database, "two", ["storm"])
+    assert await corpora.drop("one") == 3
+    assert await corpora.list() == [other]
+    async with database.connection() as connection:
+        for table in ("document", "lexeme", "corpus_language"):
+            query = f"SELECT count(*) FROM {table} WHERE corpus_id <> $1"
+            assert await connection.fetchval(query, other.id) == 0
+    search = Search(database)
+    assert await search.top(other, await search.terms(other, "storm"), Filters(), 9)
+
+
+async def test_a_name_may_be_used_again_after_a_drop(database: Database) -> None:
+    await load_texts(database, "c", ["storm"])
+    await Corpora(database).drop("c")
+    assert (await load_texts(database, "c", ["calm", "sea"])).documents == 2
+
+
+async def test_the_span_is_from_the_oldest_to_the_newest(database: Database) -> None:
+    corpora = Corpora(database)
+    corpus = await new_corpus(database, "c")
+    assert await corpora.span(corpus) == (None, None)
+    await load(database, "c", [document("1", "a", day=5), document("2", "b", day=2)])
+    await load(database, "other", [document("1", "a", day=99)])
+    assert await corpora.span(corpus) == (START + timedelta(days=2), START + timedelta(days=5))
+
+
+async def test_many_may_create_one_corpus_at_once(database: Database) -> None:
+    made = await asyncio.gather(*(new_corpus(database, "c") for _ in range(8)))
+    assert len({corpus.id for corpus in made}) == 1
+
+
+async def test_many_corpora_may_be_created_and_dropped_at_once(database: Database) -> None:
+    async def cycle(name: str) -> int:
+        await load_texts(database, name, ["storm", "rain"])
+        return await Corpora(database).drop(name)
+
+    assert await asyncio.gather(*(cycle(f"c{i}") for i in range(6))) == [2] * 6
+    assert await Corpora(database).list() == []
+
+
+async def test_two_that_drop_one_corpus_both_come_to_an_end(database: Database) -> None:
+    await load_texts(database, "c", ["storm"])
+    corpora = Corpora(database)
+    outcomes = await asyncio.gather(*(corpora.drop("c") for _ in range(2)), return_exceptions=True)
+    assert sorted(map(type, outcomes), key=str) == sorted([int, CorpusNotFound], key=str)
+
+
+async def test_a_corpus_dropped_while_another_writes_to_it_is_gone_or_whole(
+    database: Database,
+) -> None:
+    corpus = await new_corpus(database, "c")
+    documents, corpora = Documents(database), Corpora(database)
+
+    async def write() -> None:
+        for number in range(30):
+            await documents.upsert(corpus, [document(f"{number}-{i}", "storm") for i in range(20)])
+
+    writer = asyncio.create_task(write())
+    while not (await corpora.get("c")).documents:  # noqa: ASYNC110 - the database makes it true
+        await asyncio.sleep(0)
+    dropped = await corpora.drop("c")
+    with pytest.raises(CorpusNotFound, match="dropped meanwhile"):
+        await writer
+    assert dropped % 20 == 0
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM document") == 0
+        assert await connection.fetchval("SELECT count(*) FROM lexeme") == 0
+
+
+async def test_corpora_of_other_kinds_are_not_there(database: Database) -> None:
+    everything = Corpora(database)
+    for name, kind in {"tweets": Kind.TWEETS, "chats": Kind.PERSONAL}.items():
+        await everything.ensure(name, kind=kind, language="english", author=None, url_template=None)
+    public = Corpora(database, kinds=[Kind.TWEETS])
+    assert [corpus.name for corpus in await everything.list()] == ["chats", "tweets"]
+    assert [corpus.name for corpus in await public.list()] == ["tweets"]
+    assert (await public.get("tweets")).kind is Kind.TWEETS
+    with pytest.raises(CorpusNotFound, match=r"There is no corpus 'chats'\. There are: tweets\."):
+        await public.get("chats")

@@ -1,0 +1,540 @@
+"""Documents go in whole batches, with statistics that a recount confirms."""
+
+import asyncio
+import itertools
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from db.connection import Connection
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from db.pool import Database, PoolSettings
+from db.search.rank_statement import CLASSES
+from engine.errors import StorageError, StorageInterrupted
+from engine.types import Corpus, Document, Flag, Kind
+from tests.db.loading import (
+    assert_exact,
+    document,
+    kept,
+    load,
+    load_texts,
+    new_corpus,
+    read_back,
+)
+
+_ROOT = Path(__file__).parents[3]
+_numbers = itertools.count()
+
+
+async def test_a_batch_says_what_was_new_and_what_changed(database: Database) -> None:
+    corpus, documents = await new_corpus(database), Documents(database)
+    first = [document("1", "storm"), document("2", "rain"), document("3", "snow")]
+    assert await documents.upsert(corpus, first) == (3, 0)
+    assert await documents.upsert(corpus, first) == (0, 0)
+    second = [first[0], document("2", "rain rain"), document("4", "fog")]
+    assert await documents.upsert(corpus, second) == (1, 1)
+    await assert_exact(database, corpus)
+    frequencies = (await kept(database, corpus)).document_frequencies
+    assert frequencies == {"storm": 1, "rain": 1, "snow": 1, "fog": 1}
+
+
+async def test_an_empty_batch_changes_nothing(database: Database) -> None:
+    corpus = await new_corpus(database)
+    assert await Documents(database).upsert(corpus, []) == (0, 0)
+
+
+async def test_one_id_in_two_corpora_is_two_documents(database: Database) -> None:
+    one, two = await new_corpus(database, "one"), await new_corpus(database, "two")
+    documents = Documents(database)
+    assert await documents.upsert(one, [document("1", "storm")]) == (1, 0)
+    assert await documents.upsert(two, [document("1", "rain")]) == (1, 0)
+    assert [s.frequencies for s in await read_back(database, one)] == [{"storm": 1}]
+
+
+async def test_outdated_are_the_new_and_the_changed(database: Database) -> None:
+    stored = document("1", "storm")
+    corpus = await load(database, "c", [stored, document("2", "rain")])
+    await load(database, "other", [document("3", "snow")])
+    digests = {"1": stored.digest, "2": 42, "3": 43}
+    assert await Documents(database).outdated(corpus, digests) == {"2", "3"}
+    assert await Documents(database).outdated(corpus, {}) == set()
+
+
+async def test_every_field_is_stored(database: Database) -> None:
+    given_document = replace(
+        document("9007199254740993", "storm", shown="Storm! 🌩", lang="en", flags=Flag.QUOTE),
+        author="ana",
+        title="T",
+        role="own",
+        url="https://x.example/1",
+        reply_to="7",
+        platform="mastodon",
+        thread="t/1",
+        attribution="export/outbox.json#1",
+        tags=("weather", "día"),
+        mentions=("bob",),
+        engagement=2**31 - 1,
+        digest=-(2**63),
+        meta={"device": 'a "phone"', "n": [1, None]},
+    )
+    corpus = await load(database, "c", [given_document])
+    async with database.connection() as connection:
+        row = await connection.fetchrow(
+            "SELECT *, meta::text AS meta_text FROM document WHERE corpus_id = $1", corpus.id
+        )
+    assert row
+    for name in ("external_id", "text", "search_text", "created_at", "digest", "author", "title"):
+        assert row[name] == getattr(given_document, name)
+    for name in ("role", "lang", "url", "reply_to", "engagement"):
+        assert row[name] == getattr(given_document, name)
+    assert (row["platform"], row["thread_id"]) == ("mastodon", "t/1")
+    assert row["attribution"] == "export/outbox.json#1"
+    assert (row["tags"], row["mentions"]) == (["weather", "día"], ["bob"])
+    assert (row["flags"], row["language"]) == (int(Flag.QUOTE), "english")
+    assert '"device": "a \\"phone\\""' in row["meta_text"]
+
+
+async def test_without_an_author_it_is_the_account_of_the_corpus(database: Database) -> None:
+    await new_corpus(database)
+    corpus = await Corpora(database).change("c", author="ana")
+    await Documents(database).upsert(
+        corpus, [document("1", "storm"), document("2", "rain", author="bob")]
+    )
+    async with database.connection() as connection:
+        rows = await connection.fetch("SELECT author FROM document ORDER BY external_id")
+    assert [row["author"] for row in rows] == ["ana", "bob"]
+
+
+async def test_a_changed_document_changes_its_place(database: Database) -> None:
+    first = replace(document("1", "storm"), platform="slack", thread="a", attribution="e#1")
+    corpus = await load(database, "c", [first])
+    moved = replace(document("1", "rain"), platform="slack", thread="b", attribution="e#2")
+    assert await Documents(database).upsert(corpus, [moved]) == (0, 1)
+    async with database.connection() as connection:
+        row = await connection.fetchrow("SELECT thread_id, attribution FROM document")
+    assert row
+    assert tuple(row) == ("b", "e#2")
+
+
+@pytest.mark.parametrize(("kind", "platform"), [(Kind.TWEETS, "x"), (Kind.SOCIAL, None)])
+async def test_without_a_platform_tweets_are_of_x(
+    database: Database, kind: Kind, platform: str | None
+) -> None:
+    corpus = await Corpora(database).ensure(
+        "c", kind=kind, language="simple", author=None, url_template=None
+    )
+    named = replace(document("2", "rain"), platform="web")
+    await Documents(database).upsert(corpus, [document("1", "storm"), named])
+    async with database.connection() as connection:
+        rows = await connection.fetch("SELECT platform FROM document ORDER BY external_id")
+    assert [row["platform"] for row in rows] == [platform, "web"]
+
+
+async def test_an_id_twice_in_a_batch_is_refused_and_nothing_is_stored(database: Database) -> None:
+    corpus = await new_corpus(database)
+    batch = [document("0", "fog"), document("1", "storm"), document("1", "rain")]
+    with pytest.raises(StorageError, match="duplicate key"):
+        await Documents(database).upsert(corpus, batch)
+    assert await read_back(database, corpus) == []
+    await assert_exact(database, corpus)
+
+
+# --- statistics -----------------------------------------------------------------------------
+
+
+async def test_statistics_follow_deletes_by_sql(database: Database) -> None:
+    corpus = await load_texts(database, "c", ["storm storm", "storm rain", "snow", ""])
+    async with database.connection() as connection:
+        await connection.execute("DELETE FROM document WHERE text IN ('storm rain', 'snow')")
+    await assert_exact(database, corpus)
+    assert (await kept(database, corpus)).document_frequencies == {"storm": 1}
+    async with database.connection() as connection:
+        await connection.execute("DELETE FROM document")
+    await assert_exact(database, corpus)
+    assert (await kept(database, corpus)).languages == {}
+
+
+async def test_statistics_follow_a_change_of_language(database: Database) -> None:
+    texts = ["the storms", "las tormentas"]
+    corpus = await load(
+        database, "c", [document(str(i), t, lang="en") for i, t in enumerate(texts)], "english"
+    )
+    assert corpus.languages == ("english",)
+    after = await load(
+        database, "c", [document(str(i), t, lang="es") for i, t in enumerate(texts)], "english"
+    )
+    assert after.languages == ("spanish",)
+    await assert_exact(database, after)
+
+
+async def test_statistics_of_one_statement_over_two_corpora(database: Database) -> None:
+    one = await load_texts(database, "one", ["storm", "rain"])
+    two = await load_texts(database, "two", ["storm", "storm snow"])
+    async with database.connection() as connection:
+        await connection.execute("UPDATE document SET search_text = 'fog ' || search_text")
+        await connection.execute("DELETE FROM document WHERE search_text = 'fog storm'")
+    for corpus in (one, two):
+        await assert_exact(database, corpus)
+
+
+async def test_a_rollback_rolls_the_statistics_back(database: Database) -> None:
+    corpus = await load_texts(database, "c", ["storm"])
+    before = await kept(database, corpus)
+    with pytest.raises(ZeroDivisionError):
+        async with database.transaction() as connection:
+            await connection.execute("DELETE FROM document")
+            raise ZeroDivisionError
+    assert await kept(database, corpus) == before
+
+
+_ids = st.sampled_from("abcdef")
+_texts = st.lists(
+    st.sampled_from(["storm", "storms", "rain", "the", "tormentas", "más"]), max_size=5
+).map(" ".join)
+_documents = st.builds(
+    document,
+    _ids,
+    _texts,
+    lang=st.sampled_from([None, "en", "es", "xx"]),
+    author=st.sampled_from(["ana", "bob"]),
+    reply_to=st.none() | _ids,
+)
+_batches = st.lists(_documents, max_size=6, unique_by=lambda d: d.external_id)
+_steps = st.lists(
+    st.tuples(st.just("upsert"), _batches)
+    | st.tuples(st.just("delete"), st.sets(_ids, max_size=3))
+    | st.tuples(st.just("stitch"), st.none()),
+    max_size=7,
+)
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps=_steps)
+async def test_statistics_are_exact_after_any_sequence(
+    database: Database, steps: Sequence[tuple[str, object]]
+) -> None:
+    corpus = await new_corpus(database, f"c{next(_numbers)}", "english")
+    model = Model(database, corpus)
+    for name, argument in steps:
+        await getattr(model, name)(argument)
+    await assert_exact(database, corpus)
+    assert {s.external_id for s in await read_back(database, corpus)} == set(model.digests)
+
+
+@dataclass
+class Model:
+    """What should be stored, in a dictionary."""
+
+    database: Database
+    corpus: Corpus
+    digests: dict[str, int] = field(default_factory=dict)
+
+    async def upsert(self, batch: Sequence[Document]) -> None:
+        new = [d for d in batch if d.external_id not in self.digests]
+        changed = [d for d in batch if self.digests.get(d.external_id, d.digest) != d.digest]
+        counts = await Documents(self.database).upsert(self.corpus, batch)
+        assert counts == (len(new), len(changed))
+        self.digests |= {d.external_id: d.digest for d in batch}
+
+    async def delete(self, external_ids: set[str]) -> None:
+        async with self.database.connection() as connection:
+            await connection.execute(
+                "DELETE FROM document WHERE corpus_id = $1 AND external_id = ANY ($2)",
+                self.corpus.id,
+                list(external_ids),
+            )
+        for external_id in external_ids:
+            self.digests.pop(external_id, None)
+
+    async def stitch(self, _: None) -> None:
+        documents = Documents(self.database)
+        await documents.stitch_threads(self.corpus)
+        assert await documents.stitch_threads(self.corpus) == 0
+
+
+# --- many writers ---------------------------------------------------------------------------
+
+
+def overlapping(seed: int) -> list[list[Document]]:
+    """Batches over the same few ids in ever other order, with other texts."""
+    draw = random.Random(seed)
+    words = ["storm", "rain", "snow", "fog", "hail", "sun", "wind"]
+    return [
+        [
+            document(str(number), " ".join(draw.choices(words, k=4)), day=seed)
+            for number in draw.sample(range(60), 40)
+        ]
+        for _ in range(6)
+    ]
+
+
+async def test_writers_of_overlapping_batches_leave_exact_statistics(database: Database) -> None:
+    corpus, documents = await new_corpus(database), Documents(database)
+
+    async def write(seed: int) -> int:
+        return sum([(await documents.upsert(corpus, batch))[0] for batch in overlapping(seed)])
+
+    async with asyncio.timeout(60):
+        inserted = await asyncio.gather(*(write(seed) for seed in range(4)))
+    assert sum(inserted) == len(await read_back(database, corpus))
+    await assert_exact(database, corpus)
+
+
+_WRITER = """
+import asyncio, sys
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from db.pool import Database, PoolSettings
+from tests.db.corpus.test_documents import overlapping
+
+async def main(url, seed):
+    database = await Database.open(url)
+    corpus = await Corpora(database).get("c")
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for batch in overlapping(seed):
+        await Documents(database).upsert(corpus, batch)
+    await database.close()
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+"""
+
+
+async def test_two_processes_leave_exact_statistics(database: Database, database_url: str) -> None:
+    corpus = await new_corpus(database)
+    writers = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _WRITER, database_url, str(seed),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=_ROOT,
+        )
+        for seed in (1, 2)
+    ]  # fmt: skip
+    async with asyncio.timeout(60):
+        for writer in writers:
+            assert writer.stdout
+            assert await writer.stdout.readline() == b"ready\n"
+        await asyncio.gather(*(writer.communicate(b"go\n") for writer in writers))
+    assert [writer.returncode for writer in writers] == [0, 0]
+    await assert_exact(database, corpus)
+    ids = {d.external_id for seed in (1, 2) for batch in overlapping(seed) for d in batch}
+    assert {s.external_id for s in await read_back(database, corpus)} == ids
+
+
+async def test_writers_of_different_corpora_do_not_wait_for_each_other(database: Database) -> None:
+    one, two = await new_corpus(database, "one"), await new_corpus(database, "two")
+    paused = PausedDocuments(database)
+    waiting = asyncio.create_task(paused.upsert(one, [document("1", "storm")]))
+    await paused.reached.wait()
+    await asyncio.wait_for(Documents(database).upsert(two, [document("1", "storm")]), 10)
+    paused.go_on.set()
+    assert await waiting == (1, 0)
+
+
+async def test_a_batch_waits_for_its_turn_longer_than_a_query_may_take(
+    database: Database, database_url: str
+) -> None:
+    corpus = await new_corpus(database)
+    paused = PausedDocuments(database)
+    first = asyncio.create_task(paused.upsert(corpus, [document("1", "storm")]))
+    await paused.reached.wait()
+    hasty = await Database.open(
+        database_url, PoolSettings(command_timeout=0.2, statement_timeout=0.2)
+    )
+    second = asyncio.create_task(Documents(hasty).upsert(corpus, [document("1", "rain")]))
+    await asyncio.sleep(0.5)
+    assert not second.done()
+    paused.go_on.set()
+    assert (await first, await second) == ((1, 0), (0, 1))
+    await hasty.close()
+
+
+# --- writers that die -----------------------------------------------------------------------
+
+
+class PausedDocuments(Documents):
+    """Stops after the first statement that changes documents, inside the transaction."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.reached, self.go_on = asyncio.Event(), asyncio.Event()
+        self.process = 0
+
+    async def _run(
+        self, connection: Connection, name: str, corpus: Corpus, *arguments: object
+    ) -> int:
+        count = await super()._run(connection, name, corpus, *arguments)
+        self.process = connection.get_server_pid()
+        self.reached.set()
+        await self.go_on.wait()
+        return count
+
+
+CHANGES = [document("1", "rain rain"), document("2", "snow"), document("3", "fog")]
+
+
+async def test_a_cancelled_batch_leaves_nothing(database: Database) -> None:
+    corpus = await load_texts(database, "c", ["zero", "storm"])
+    before = await read_back(database, corpus)
+    paused = PausedDocuments(database)
+    writing = asyncio.create_task(paused.upsert(corpus, CHANGES))
+    await paused.reached.wait()
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    assert await read_back(database, corpus) == before
+    await assert_exact(database, corpus)
+    # Nothing is locked: the same batch goes in now.
+    assert await asyncio.wait_for(Documents(database).upsert(corpus, CHANGES), 10) == (2, 1)
+
+
+async def test_a_batch_whose_connection_dies_says_so_and_leaves_nothing(
+    database: Database,
+) -> None:
+    corpus = await load_texts(database, "c", ["zero", "storm"])
+    before = await read_back(database, corpus)
+    paused = PausedDocuments(database)
+    writing = asyncio.create_task(paused.upsert(corpus, CHANGES))
+    await paused.reached.wait()
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT pg_terminate_backend($1, 5000)", paused.process)
+    paused.go_on.set()
+    with pytest.raises(StorageInterrupted, match="nothing was half-written"):
+        await writing
+    assert await read_back(database, corpus) == before
+    await assert_exact(database, corpus)
+    assert await Documents(database).upsert(corpus, CHANGES) == (2, 1)
+
+
+# --- threads --------------------------------------------------------------------------------
+
+
+async def contexts(database: Database) -> dict[str, str | None]:
+    async with database.connection() as connection:
+        rows = await connection.fetch("SELECT external_id, context FROM document")
+    return dict(map(tuple, rows))
+
+
+async def stitched(database: Database, *documents: Document) -> dict[str, str | None]:
+    """Store, stitch, check that stitching again and the statistics are right; give contexts."""
+    corpus = await load(database, "c", documents)
+    await Documents(database).stitch_threads(corpus)
+    assert await Documents(database).stitch_threads(corpus) == 0
+    await assert_exact(database, corpus)
+    return await contexts(database)
+
+
+async def test_a_reply_to_oneself_is_searched_with_what_it_answers(database: Database) -> None:
+    root = document("1", "storm comes", author="ana", shown="Storm comes!")
+    reply = document("2", "tomorrow", author="ana", reply_to="1", flags=Flag.REPLY)
+    assert await stitched(database, root, reply) == {"1": None, "2": "Storm comes!"}
+    [_, found] = await read_back(database, await Corpora(database).get("c"))
+    assert found.frequencies == {"tomorrow": 1, "storm": 1, "comes": 1}
+    assert found.flags == Flag.REPLY | Flag.THREAD
+
+
+@pytest.mark.parametrize(
+    ("author", "reply_to"), [("bob", "1"), ("ana", "unknown"), ("ana", "2"), (None, "1")]
+)
+async def test_other_replies_are_left_alone(
+    database: Database, author: str | None, reply_to: str
+) -> None:
+    root = document("1", "storm", author="ana")
+    reply = document("2", "rain", author=author, reply_to=reply_to)
+    assert await stitched(database, root, reply) == {"1": None, "2": None}
+
+
+async def test_where_nobody_is_named_all_is_one_account(database: Database) -> None:
+    root, reply = document("1", "storm"), document("2", "rain", reply_to="1")
+    assert (await stitched(database, root, reply))["2"] == "storm"
+
+
+async def test_an_id_of_another_corpus_is_not_answered(database: Database) -> None:
+    await load(database, "other", [document("1", "storm", author="ana")])
+    assert await stitched(database, document("2", "rain", author="ana", reply_to="1")) == {
+        "1": None,
+        "2": None,
+    }
+
+
+async def test_a_thread_is_stitched_one_level_deep(database: Database) -> None:
+    thread = [
+        document("0", "a"),
+        document("1", "b", reply_to="0"),
+        document("2", "c", reply_to="1"),
+    ]
+    assert await stitched(database, *thread) == {"0": None, "1": "a", "2": "b"}
+
+
+async def test_a_circle_ends(database: Database) -> None:
+    circle = [document("1", "a", reply_to="2"), document("2", "b", reply_to="1")]
+    assert await stitched(database, *circle) == {"1": "b", "2": "a"}
+
+
+async def test_a_root_that_comes_later_is_stitched_then(database: Database) -> None:
+    assert await stitched(database, document("2", "rain", reply_to="1")) == {"2": None}
+    assert (await stitched(database, document("1", "storm")))["2"] == "storm"
+
+
+@pytest.mark.parametrize(
+    "changed", [document("1", "calm"), document("1", "storm", shown="Storm!!!"), document("1", "")]
+)
+async def test_a_root_that_changes_is_stitched_anew(database: Database, changed: Document) -> None:
+    await stitched(database, document("1", "storm"), document("2", "rain", reply_to="1"))
+    assert (await stitched(database, changed))["2"] == changed.text
+
+
+async def test_a_reply_that_changes_keeps_its_context(database: Database) -> None:
+    root = document("1", "storm")
+    await stitched(database, root, document("2", "rain", reply_to="1"))
+    assert (await stitched(database, document("2", "snow", reply_to="1")))["2"] == "storm"
+
+
+async def test_a_reply_that_answers_nothing_any_more_loses_its_context(database: Database) -> None:
+    await stitched(database, document("1", "storm"), document("2", "rain", reply_to="1"))
+    assert (await stitched(database, document("2", "rain")))["2"] is None
+
+
+async def test_a_context_survives_the_end_of_its_root(database: Database) -> None:
+    await stitched(database, document("1", "storm"), document("2", "rain", reply_to="1"))
+    async with database.connection() as connection:
+        await connection.execute("DELETE FROM document WHERE external_id = '1'")
+    assert await stitched(database) == {"2": "storm"}
+
+
+# --- after a load ---------------------------------------------------------------------------
+
+
+async def test_settling_empties_the_pending_lists_and_tells_the_planner(
+    database: Database,
+) -> None:
+    draw = random.Random(1)
+    texts = [" ".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=n % 25)) for n in range(400)]
+    corpus = await load_texts(database, "c", texts)
+    await Documents(database).settle(corpus)
+    async with database.connection() as connection:
+        rows = await connection.fetch(
+            "SELECT gin_clean_pending_list(indexrelid::regclass) AS pages FROM pg_index"
+            " JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam"
+            " WHERE indrelid = $1::text::regclass AND amname = 'gin'",
+            f"document_{corpus.id}",
+        )
+        rows_known = await connection.fetchval(
+            "SELECT reltuples FROM pg_class WHERE oid = $1::text::regclass", f"document_{corpus.id}"
+        )
+        lexeme_pages = await connection.fetchval("SELECT gin_clean_pending_list('lexeme_trigram')")
+    assert [row["pages"] for row in rows] == [0] * len(CLASSES)
+    assert lexeme_pages == 0
+    assert rows_known == 400
+
+
+async def test_settling_an_empty_corpus_does_no_harm(database: Database) -> None:
+    await Documents(database).settle(await new_corpus(database))

@@ -1,0 +1,105 @@
+"""The recount finds every figure that a search would take wrong."""
+
+import asyncio
+
+import pytest
+
+from db.corpus.health import EXTENSIONS, missing_extensions, server_version, statistics_differ
+from db.pool import Database, PoolSettings
+from tests.db.loading import document, load, load_texts
+
+TEXTS = ("a ship and a canal", "the canal is shut", "ship ship ship")
+
+
+async def change(database: Database, statement: str) -> None:
+    async with database.connection() as connection:
+        await connection.execute(statement)
+
+
+async def test_figures_are_exact_after_what_the_triggers_see(database: Database) -> None:
+    corpus = await load_texts(database, "c", TEXTS)
+    await load_texts(database, "other", TEXTS[:1])
+    assert await statistics_differ(database, corpus) is None
+    await load(database, "c", [document("1", "the canal is open", lang="en")])
+    assert await statistics_differ(database, corpus) is None
+    await change(database, f"DELETE FROM document WHERE corpus_id = {corpus.id}")
+    assert await statistics_differ(database, corpus) is None
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE corpus SET documents = 4", "3 documents and 12 tokens, kept as 4 and 12"),
+        ("UPDATE corpus SET tokens = 11", "3 documents and 12 tokens, kept as 3 and 11"),
+        (
+            "UPDATE lexeme SET document_frequency = 9 WHERE lexeme = 'canal'",
+            "1 lexemes with wrong figures",
+        ),
+        ("DELETE FROM lexeme WHERE lexeme IN ('a', 'is')", "2 lexemes with wrong figures"),
+        (
+            "INSERT INTO lexeme SELECT id, 'ghost', 1, 1 FROM corpus",
+            "1 lexemes with wrong figures",
+        ),
+        ("UPDATE lexeme SET max_tf = 2 WHERE lexeme = 'ship'", "1 lexemes with wrong figures"),
+        ("UPDATE corpus_language SET documents = 2", "1 languages with a wrong count"),
+        ("DELETE FROM corpus_language", "1 languages with a wrong count"),
+        (
+            "UPDATE corpus SET documents = 0; DELETE FROM lexeme WHERE lexeme = 'a'",
+            "3 documents and 12 tokens, kept as 0 and 12; 1 lexemes with wrong figures",
+        ),
+    ],
+)
+async def test_any_damage_is_found(database: Database, damage: str, said: str) -> None:
+    corpus = await load_texts(database, "c", TEXTS)
+    await change(database, damage)
+    assert await statistics_differ(database, corpus) == said
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        "UPDATE lexeme SET max_tf = 9 WHERE lexeme = 'ship'",  # an upper bound
+        "INSERT INTO lexeme SELECT id, 'gone', 0, 1 FROM corpus",  # how deleted words stay
+    ],
+)
+async def test_what_misleads_no_search_is_no_damage(database: Database, harmless: str) -> None:
+    corpus = await load_texts(database, "c", TEXTS)
+    await change(database, harmless)
+    assert await statistics_differ(database, corpus) is None
+
+
+async def test_a_corpus_that_was_dropped_meanwhile_is_no_damage(database: Database) -> None:
+    corpus = await load_texts(database, "c", TEXTS)
+    await change(database, f"DROP TABLE document_{corpus.id}; DELETE FROM corpus")
+    assert await statistics_differ(database, corpus) is None
+
+
+async def test_a_recount_may_take_longer_than_a_search(database_url: str) -> None:
+    hasty = PoolSettings(command_timeout=0.2, statement_timeout=0.2)
+    patient = await Database.open(database_url)
+    database = await Database.open(database_url, hasty)
+    try:
+        corpus = await load_texts(patient, "c", TEXTS)
+        # A lock stands in for a large corpus.
+        async with patient.transaction() as holder:
+            await holder.execute("LOCK TABLE lexeme IN ACCESS EXCLUSIVE MODE")
+            recount = asyncio.create_task(statistics_differ(database, corpus))
+            await asyncio.sleep(0.6)
+            assert not recount.done()
+        assert await recount is None
+    finally:
+        await database.close()
+        await patient.close()
+
+
+async def test_missing_extensions_are_named(database: Database) -> None:
+    assert await missing_extensions(database) == []
+    for number, name in enumerate(EXTENSIONS, 1):
+        await change(database, f"DROP EXTENSION {name} CASCADE")
+        assert await missing_extensions(database) == list(EXTENSIONS[:number])
+
+
+async def test_the_version_is_that_of_the_server(database: Database) -> None:
+    async with database.connection() as connection:
+        major = int(await connection.fetchval("SHOW server_version_num")) // 10_000
+    assert (await server_version(database)).split(".")[0] == str(major)

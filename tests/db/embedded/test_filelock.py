@@ -1,0 +1,52 @@
+"""Locks between processes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from db.embedded.filelock import FileLock
+from engine.errors import StorageError
+
+_TRY = """
+import sys; from pathlib import Path; from db.embedded.filelock import FileLock
+lock = FileLock(Path(sys.argv[1]))
+for shared in (True, False):
+    taken = lock.acquire(shared=shared)
+    print(taken)
+    if taken: lock.release()
+"""
+
+
+def another_process_gets(path: Path) -> list[str]:
+    """Return whether another process may take the lock shared, and alone."""
+    command = [sys.executable, "-c", _TRY, str(path)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_a_shared_lock_admits_others_who_share(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "lock")
+    assert lock.acquire(shared=True)
+    assert another_process_gets(lock.path) == ["True", "False"]
+    lock.release()
+    assert another_process_gets(lock.path) == ["True", "True"]
+
+
+def test_an_exclusive_lock_admits_nobody(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "lock")
+    assert lock.acquire()
+    assert another_process_gets(lock.path) == ["False", "False"]
+    lock.release()
+    assert another_process_gets(lock.path) == ["True", "True"]
+
+
+def test_a_file_that_cannot_be_locked_is_a_storage_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_locks(*arguments: object) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr("fcntl.lockf", no_locks)
+    with pytest.raises(StorageError, match="No locks available"):
+        FileLock(tmp_path / "lock").acquire()

@@ -1,0 +1,33 @@
+"""The settings file of the embedded server."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from db.embedded.settings import SETTINGS_FILE, shared_buffers, write_settings
+
+_MB = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("memory", "buffers"),
+    [(128 * _MB, "64MB"), (1024 * _MB, "256MB"), (1536 * _MB, "384MB"), (64 * 1024 * _MB, "512MB")],
+)
+def test_a_quarter_of_the_memory_within_limits(memory: int, buffers: str) -> None:
+    assert shared_buffers(memory) == buffers
+
+
+@given(st.integers(0, 2**50), st.integers(0, 2**50))
+def test_more_memory_never_gives_less(one: int, other: int) -> None:
+    less, more = sorted((one, other))
+    assert int(shared_buffers(less)[:-2]) <= int(shared_buffers(more)[:-2])
+
+
+def test_values_are_quoted_and_tests_may_replace_them(tmp_path: Path) -> None:
+    write_settings(tmp_path, Path("/it's \\ here"), {"fsync": "off", "jit": "on"})
+    lines = (tmp_path / SETTINGS_FILE).read_text().splitlines()
+    assert """unix_socket_directories = '"/it''s \\\\ here"'""" in lines
+    assert "fsync = 'off'" in lines
+    assert [line for line in lines if line.startswith("jit")] == ["jit = 'on'"]

@@ -1,0 +1,159 @@
+"""Judgments that were paid for once, and what they cost."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from db.model.judgments import Judgments, Ledger
+from db.pool import Database
+from engine.budget import Budget, Planned, Source, require_budget
+from engine.errors import BudgetExhausted
+from engine.types import Usage, Verdict
+
+NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+
+
+async def test_a_verdict_comes_back_as_it_went_in(database: Database) -> None:
+    verdict = Verdict(scores={2**62: 6, 3: 0}, model="some/model", prompt_version="4")
+    judgments = Judgments(database)
+    await judgments.put("key", verdict, now=NOW)
+    assert await judgments.get("key") == verdict
+    assert await judgments.get("other") is None
+
+
+async def test_what_belongs_to_one_call_is_not_kept(database: Database) -> None:
+    judgments = Judgments(database)
+    verdict = Verdict(scores={1: 2}, usage=Usage(prompt_tokens=5), notice="late", cached=True)
+    await judgments.put("key", verdict, now=NOW)
+    assert await judgments.get("key") == Verdict(scores={1: 2})
+
+
+async def test_the_first_judgment_stands(database: Database) -> None:
+    judgments = Judgments(database)
+    await judgments.put("key", Verdict(scores={1: 2}), now=NOW)
+    await judgments.put("key", Verdict(scores={1: 5}), now=NOW + timedelta(days=1))
+    kept = await judgments.get("key")
+    assert kept
+    assert kept.scores == {1: 2}
+
+
+async def test_judgments_are_forgotten_after_ninety_days(database: Database) -> None:
+    judgments = Judgments(database)
+    await judgments.put("old", Verdict(scores={1: 2}), now=NOW - timedelta(days=91))
+    await judgments.put("young", Verdict(scores={1: 2}), now=NOW - timedelta(days=89))
+    await judgments.put("new", Verdict(scores={1: 2}), now=NOW)
+    assert await judgments.get("old") is None
+    assert await judgments.get("young")
+
+
+async def test_a_forgotten_judgment_is_asked_for_again(database: Database) -> None:
+    judgments = Judgments(database)
+    await judgments.put("key", Verdict(scores={1: 2}), now=NOW - timedelta(days=91))
+    await judgments.put("other", Verdict(scores={}), now=NOW)
+    await judgments.put("key", Verdict(scores={1: 5}), now=NOW)
+    kept = await judgments.get("key")
+    assert kept
+    assert kept.scores == {1: 5}
+
+
+async def test_a_day_sums_its_calls_and_takes_unknown_figures_as_none(database: Database) -> None:
+    ledger = Ledger(database)
+    for usage in (
+        Usage(prompt_tokens=100, completion_tokens=7, cost_usd=0.25),
+        Usage(prompt_tokens=11),
+        Usage(),
+    ):
+        await ledger.record(usage, model="m", purpose="judge", source=Source.CHATS, now=NOW)
+    assert await ledger.spent(NOW.date()) == {
+        Source.CHATS: Usage(prompt_tokens=111, completion_tokens=7, cost_usd=0.25)
+    }
+
+
+async def test_a_day_ends_at_midnight_of_utc(database: Database) -> None:
+    ledger = Ledger(database)
+    moments = (
+        datetime(2024, 5, 31, 23, 59, 59, tzinfo=UTC),
+        datetime(2024, 6, 1, tzinfo=UTC),
+        datetime.fromisoformat("2024-06-01T20:59:59-03:00"),
+        datetime.fromisoformat("2024-06-01T21:00:00-03:00"),
+    )
+    for tokens, now in zip((1, 10, 100, 1000), moments, strict=True):
+        await ledger.record(
+            Usage(prompt_tokens=tokens), model="m", purpose="judge", source=Source.WEB, now=now
+        )
+    spent = [await ledger.spent(date(2024, month, day)) for month, day in ((5, 31), (6, 1), (6, 2))]
+    assert [usage[Source.WEB].prompt_tokens for usage in spent] == [1, 110, 1000]
+
+
+async def test_nothing_spent_is_nothing(database: Database) -> None:
+    assert await Ledger(database).spent(NOW.date()) == {}
+
+
+async def test_each_source_has_sums_of_its_own(database: Database) -> None:
+    ledger = Ledger(database)
+    for source, tokens in ((Source.WEB, 1), (Source.POSTS, 10), (Source.WEB, 100)):
+        usage = Usage(prompt_tokens=tokens, completion_tokens=0, cost_usd=0.0)
+        await ledger.record(usage, model="m", purpose="judge", source=source, now=NOW)
+    spent = await ledger.spent(NOW.date())
+    assert {source: usage.prompt_tokens for source, usage in spent.items()} == {
+        Source.WEB: 101,
+        Source.POSTS: 10,
+    }
+
+
+class TestUnderWay:
+    """Calls count from the moment they are let through."""
+
+    def planned(self, source: Source = Source.WEB, *, seconds: float = 60) -> Planned:
+        until = NOW + timedelta(seconds=seconds)
+        return Planned(source=source, tokens=1000, cost_usd=0.5, until=until)
+
+    async def counted(self, ledger: Ledger, *, now: datetime = NOW) -> dict[Source, Usage]:
+        """Return what a call is let through by."""
+        seen: list[dict[Source, Usage]] = []
+
+        def check(spent: Mapping[Source, Usage]) -> None:
+            seen.append(dict(spent))
+            raise BudgetExhausted("looked")
+
+        with pytest.raises(BudgetExhausted):
+            await ledger.reserve(self.planned(), check, now=now)
+        return seen[0]
+
+    async def test_it_counts_as_what_it_may_come_to_until_it_is_released(
+        self, database: Database
+    ) -> None:
+        ledger = Ledger(database)
+        place = await ledger.reserve(self.planned(), lambda _: None, now=NOW)
+        guessed = Usage(prompt_tokens=1000, completion_tokens=0, cost_usd=0.5)
+        assert await self.counted(ledger) == {Source.WEB: guessed}
+        await ledger.release(place)
+        assert await self.counted(ledger) == {}
+
+    async def test_one_whose_process_is_gone_counts_for_a_while(self, database: Database) -> None:
+        ledger = Ledger(database)
+        await ledger.reserve(self.planned(seconds=60), lambda _: None, now=NOW)
+        assert await self.counted(ledger, now=NOW + timedelta(seconds=59))
+        later = NOW + timedelta(seconds=60)
+        assert await self.counted(ledger, now=later) == {}
+        await ledger.release(await ledger.reserve(self.planned(), lambda _: None, now=later))
+        async with database.connection() as connection:
+            assert await connection.fetchval("SELECT count(*) FROM model_call_under_way") == 0
+
+    async def test_of_many_at_once_no_more_are_let_through_than_one_after_the_other(
+        self, database: Database
+    ) -> None:
+        budget = Budget(tokens=100_000, shares={Source.WEB: 0.03})
+
+        def check(spent: Mapping[Source, Usage]) -> None:
+            require_budget(budget, spent, Source.WEB, now=NOW)
+
+        outcomes = await asyncio.gather(
+            *(Ledger(database).reserve(self.planned(), check, now=NOW) for _ in range(20)),
+            return_exceptions=True,
+        )
+        refused = [one for one in outcomes if isinstance(one, BudgetExhausted)]
+        assert len(refused) == 17
+        assert len([one for one in outcomes if isinstance(one, int)]) == 3

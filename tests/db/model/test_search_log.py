@@ -1,0 +1,182 @@
+"""Searches are remembered for a while, without what people wrote to each other, and harm none."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from db.model.search_log import Log, LogEntry
+from db.pool import Database
+from engine.budget import Source
+from engine.search_log import Asker, LoggedSearch, Origin, SearchJob
+from engine.types import Usage
+from tests.db.loading import load_texts
+
+NOW = datetime.now(UTC)
+MONTH = timedelta(days=30)
+
+
+def search(text: str = "coffee", **changes: object) -> LoggedSearch:
+    """A quotable find of just now that found one text; `changes` are of LoggedSearch."""
+    made = LoggedSearch(
+        asker=Asker(origin=Origin.CONSOLE, task="run-1", source=Source.CONSOLE),
+        job=SearchJob.FIND,
+        asked_at=NOW,
+        milliseconds=12.5,
+        text=text,
+        quotable=True,
+        corpus="demo",
+        plan="ranked",
+        counts={"corpus": 9, "matching": None},
+        returned=("7",),
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]  # fields of LoggedSearch
+
+
+@pytest.fixture
+def log(database: Database) -> Log:
+    return Log(database, MONTH)
+
+
+async def kept(log: Log, **options: object) -> list[LogEntry]:
+    return await log.recent(now=NOW, limit=100, **options)  # type: ignore[arg-type]  # of recent
+
+
+def texts(entries: Sequence[LogEntry]) -> list[str | None]:
+    return [entry.query for entry in entries]
+
+
+async def test_what_was_asked_and_answered_comes_back(log: Log) -> None:
+    usage = Usage(prompt_tokens=10, completion_tokens=2, cost_usd=0.5)
+    filters = ("lang:en",)
+    await log.record(search(expanded="(a | b)", filters=filters, usage=usage))
+    [entry] = await kept(log)
+    assert (entry.asked_at, entry.task, entry.origin) == (NOW, "run-1", "console")
+    assert (entry.job, entry.corpus, entry.query) == ("find", "demo", "coffee")
+    assert (entry.expanded, entry.filters, entry.plan) == ("(a | b)", filters, "ranked")
+    assert (entry.counts, entry.returned) == ({"corpus": 9, "matching": None}, ("7",))
+    assert (entry.milliseconds, entry.cost_usd, entry.error) == (12.5, 0.5, None)
+    assert (entry.prompt_tokens, entry.completion_tokens) == (10, 2)
+
+
+async def test_the_newest_come_first_and_no_more_than_asked_for(log: Log) -> None:
+    for text in ("a", "b", "c"):
+        await log.record(search(text))
+    assert texts(await log.recent(now=NOW, limit=2)) == ["c", "b"]
+
+
+async def test_failed_are_those_that_found_nothing_or_broke_off(log: Log) -> None:
+    await log.record(search("found"))
+    await log.record(search("nothing", returned=()))
+    await log.record(search("broken", error="CorpusNotFound", returned=()))
+    assert texts(await kept(log, failed=True)) == ["broken", "nothing"]
+
+
+async def test_of_a_message_nothing_but_a_hash_is_in_the_database(
+    log: Log, database: Database
+) -> None:
+    secret = "Xylophones are cheaper in March"
+    await log.record(search(secret, quotable=False))
+    await log.record(search(secret, quotable=False))
+    await log.record(search("another", quotable=False))
+    hashes = [entry.query_hash for entry in await kept(log)]
+    assert len(set(hashes)) == 2
+    async with database.connection() as connection:
+        rows = await connection.fetch("SELECT l::text AS row FROM search_log l")
+    assert not any(
+        word in row["row"] for row in rows for word in ("Xylophones", "cheaper", "March")
+    )
+
+
+async def test_the_hash_cannot_be_made_elsewhere(log: Log, database: Database) -> None:
+    """The key is this database's own: a list of likely headlines does not give them away."""
+    await log.record(search("coffee"))
+    before = (await kept(log))[0].query_hash
+    async with database.connection() as connection:
+        await connection.execute("UPDATE search_log_key SET key = gen_random_uuid()")
+    await log.record(search("coffee"))
+    assert (await kept(log))[0].query_hash != before
+
+
+async def test_what_is_too_old_goes_with_what_comes(log: Log, database: Database) -> None:
+    await log.record(search("old", asked_at=NOW - MONTH + timedelta(hours=1)))
+    assert texts(await kept(log)) == ["old"]
+    later = NOW + timedelta(hours=2)
+    assert await log.recent(now=later, limit=10) == []
+    await log.record(search("new", asked_at=later))
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT array_agg(query) FROM search_log") == ["new"]
+
+
+async def test_with_nothing_to_keep_nothing_is_kept_and_the_rest_goes(
+    log: Log, database: Database
+) -> None:
+    await log.record(search())
+    await Log(database, timedelta()).record(search("more", asked_at=NOW + timedelta(seconds=1)))
+    async with database.connection() as connection:
+        assert await connection.fetchval("SELECT count(*) FROM search_log") == 0
+
+
+@pytest.mark.parametrize("text", ["", "\ud83d\ude00 café", "x" * 10_000, "' OR 1=1 --"])
+async def test_any_text_is_logged(log: Log, text: str) -> None:
+    clean = text.encode("utf-16", "surrogatepass").decode("utf-16")
+    await log.record(search(clean))
+    assert texts(await kept(log)) == [clean[:2000]]
+
+
+async def test_a_database_that_is_gone_harms_no_search(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    await database.close()
+    await Log(database, MONTH).record(search("secret words"))
+    assert "a search was not logged" in caplog.text
+    assert "secret" not in caplog.text
+
+
+async def test_a_log_that_is_locked_holds_a_search_up_for_a_second_at_most(
+    log: Log, database: Database
+) -> None:
+    async with database.transaction() as connection:
+        await connection.execute("LOCK TABLE search_log")
+        started = time.monotonic()
+        async with asyncio.timeout(10):
+            await log.record(search())
+        assert time.monotonic() - started < 5
+    assert await kept(log) == []
+
+
+async def test_an_entry_waits_for_no_disk(log: Log, database: Database) -> None:
+    """The statement itself turns the wait off, for its own transaction only."""
+    await log.record(search())
+    async with database.connection() as connection:
+        [setting] = await connection.fetch("SHOW synchronous_commit")
+        assert "set_config('synchronous_commit', 'off', true)" in log._sql["record"]
+        outside = await connection.fetchval(
+            "SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'"
+        )
+    assert setting[0] == outside
+
+
+class TestMissed:
+    async def test_words_of_finds_without_a_hit_most_asked_first(
+        self, log: Log, database: Database
+    ) -> None:
+        demo = await load_texts(database, "demo", ["a text"])
+        for text in ("auth lang:en -no", "fed rates", "fed rates", "found"):
+            await log.record(search(text, returned=("1",) if text == "found" else ()))
+        assert await log.missed(demo, 10) == ["fed", "rates", "auth"]
+        assert await log.missed(demo, 2) == ["fed", "rates"]
+
+    async def test_not_of_other_corpora_headlines_errors_or_messages(
+        self, log: Log, database: Database
+    ) -> None:
+        demo = await load_texts(database, "demo", ["a text"])
+        await log.record(search("elsewhere", corpus="other", returned=()))
+        await log.record(search("headline", job=SearchJob.SEARCH, returned=()))
+        await log.record(search("broken", error="CorpusNotFound", returned=()))
+        await log.record(search("message", quotable=False, returned=()))
+        await log.record(search('"a phrase"', returned=()))
+        assert await log.missed(demo, 10) == []

@@ -1,0 +1,222 @@
+"""Feeds are followed, shared, claimed by one process at a time, and dropped with the last chat."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from db.chat.chats import Chats
+from db.pool import Database, PoolSettings
+from db.posting.feeds import Feeds
+from db.posting.subscriptions import Subscriptions
+from engine.feeds.types import ConfiguredFeed, Decision, Feed
+from engine.posting.types import Mode
+from tests.db.news import (
+    DAY,
+    HOUR,
+    MINUTE,
+    NOW,
+    SECOND,
+    URL,
+    brought,
+    configured,
+    count,
+    make_headline,
+    met,
+    subscribed,
+)
+
+OTHER_URL = "https://other.test/feed"
+
+
+async def claim(database: Database, *, now: datetime = NOW, limit: int = 100) -> list[Feed]:
+    return await Feeds(database).claim_due(now=now, limit=limit, lease=MINUTE)
+
+
+async def settle(database: Database, feed: Feed, **changes: object) -> None:
+    after = replace(feed, polled_at=NOW, **changes)  # type: ignore[arg-type]  # of several types
+    assert await Feeds(database).settle(feed, Decision(feed=after), now=NOW) is not None
+
+
+# The settings
+
+
+async def test_the_feeds_of_the_settings_are_exactly_those(database: Database) -> None:
+    feeds = Feeds(database)
+
+    async def known() -> list[tuple[str, str | None, bool]]:
+        told = [one.feed for one in await feeds.health(now=NOW)]
+        return [(feed.url, feed.category, feed.configured) for feed in told]
+
+    await feeds.configured([ConfiguredFeed(url=URL), ConfiguredFeed(url=OTHER_URL)], now=NOW)
+    assert await known() == [(URL, None, True), (OTHER_URL, None, True)]
+    await feeds.configured([ConfiguredFeed(url=URL, category="tech")], now=NOW)
+    assert await known() == [(URL, "tech", True)]
+    await feeds.configured([], now=NOW)
+    assert await known() == []
+    assert await claim(database) == []
+    await feeds.configured([ConfiguredFeed(url=OTHER_URL)], now=NOW)
+    assert await known() == [(OTHER_URL, None, True)]
+    assert await count(database, "feed") == 2  # nothing of its past is lost by a slip
+
+
+async def test_many_processes_that_start_at_once_agree(
+    database: Database, database_url: str
+) -> None:
+    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
+    wanted = [ConfiguredFeed(url=f"https://{number}.test") for number in range(20)]
+    async with asyncio.timeout(60):
+        await asyncio.gather(
+            *(Feeds(one).configured(order, now=NOW) for one, order in zip(
+                processes * 2, (wanted, wanted[::-1]) * 4, strict=True))
+        )  # fmt: skip
+    assert len(await Feeds(database).health(now=NOW)) == 20
+    for process in processes:
+        await process.close()
+
+
+async def test_a_feed_that_a_chat_added_may_be_configured_later_and_no_longer(
+    database: Database,
+) -> None:
+    feeds, chat = Feeds(database), await met(database)
+    added = await feeds.add(chat, URL, category="mine", now=NOW)
+    assert (added.category, added.configured) == ("mine", False)
+    await feeds.configured([ConfiguredFeed(url=URL, category="ours")], now=NOW)
+    (only,) = await feeds.health(now=NOW)
+    assert (only.feed.id, only.feed.category, only.feed.configured) == (added.id, "ours", True)
+    await feeds.configured([], now=NOW)
+    (only,) = await feeds.health(now=NOW)
+    assert (only.feed.id, only.feed.configured, only.chats) == (added.id, False, 1)
+
+
+# Claiming
+
+
+async def test_no_two_processes_claim_the_same(database: Database, database_url: str) -> None:
+    urls = [f"https://{number}.test" for number in range(60)]
+    await Feeds(database).configured([ConfiguredFeed(url=url) for url in urls], now=NOW)
+    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(6)]
+
+    async def drain(process: Database) -> list[str]:
+        taken: list[str] = []
+        while claimed := await claim(process, limit=3):
+            taken += [feed.url for feed in claimed]
+        return taken
+
+    taken = await asyncio.gather(*map(drain, processes))
+    everything = [url for one in taken for url in one] + await drain(processes[0])
+    assert sorted(everything) == sorted(urls)
+    for process in processes:
+        await process.close()
+
+
+async def test_a_claim_ends_with_its_time_or_when_given_back(database: Database) -> None:
+    (feed,) = await configured(database, URL)
+    assert await claim(database, now=NOW + MINUTE - SECOND) == []
+    assert await claim(database, now=NOW + MINUTE) == [feed]
+    assert await claim(database, now=NOW + MINUTE) == []
+    await Feeds(database).release([feed])
+    assert await claim(database, now=NOW + MINUTE) == [feed]
+
+
+async def test_what_is_due_longest_comes_first_and_no_more_than_asked(database: Database) -> None:
+    urls = [f"https://{number}.test" for number in range(4)]
+    for feed, hours in zip(await configured(database, *urls), (3, 1, 2, 4), strict=True):
+        await settle(database, feed, next_poll_at=NOW + hours * HOUR)
+    later = NOW + 3 * HOUR
+    assert await claim(database, now=NOW + HOUR - SECOND) == []
+    assert [feed.url for feed in await claim(database, now=later, limit=2)] == [urls[1], urls[2]]
+    assert [feed.url for feed in await claim(database, now=later)] == [urls[0]]
+
+
+async def test_what_is_gone_or_followed_by_nobody_is_not_polled(database: Database) -> None:
+    one, _ = await configured(database, URL, OTHER_URL)
+    await settle(database, one, gone=True)
+    feeds = Feeds(database)
+    await feeds.configured([ConfiguredFeed(url=URL)], now=NOW)
+    assert await claim(database, now=NOW + DAY) == []
+    # Somebody who adds it again wants it to be tried.
+    assert not (await feeds.add(await met(database), URL, now=NOW + DAY)).gone
+    assert [feed.url for feed in await claim(database, now=NOW + DAY)] == [URL]
+
+
+# Chats
+
+
+async def test_chats_share_a_feed_and_each_has_its_category(database: Database) -> None:
+    feeds, one, two = Feeds(database), await met(database, "1"), await met(database, "2")
+    mine = await feeds.add(one, URL, category="tech", now=NOW)
+    again = await feeds.add(two, URL, now=NOW)
+    assert (again.id, again.category) == (mine.id, None)
+    assert await feeds.of_chat(one) == [mine]
+    assert await feeds.of_chat(two) == [again]
+    await feeds.add(one, URL, category="science", now=NOW)
+    assert [feed.category for feed in await feeds.of_chat(one)] == ["science"]
+    await feeds.configured([ConfiguredFeed(url=OTHER_URL, category="all")], now=NOW)
+    assert [feed.url for feed in await feeds.of_chat(two)] == [URL, OTHER_URL]
+    assert await feeds.remove(one, mine.id)
+    assert not await feeds.remove(one, mine.id)
+    assert not await feeds.remove(one, OTHER_URL)
+    assert [feed.url for feed in await feeds.of_chat(one)] == [OTHER_URL]
+    assert await count(database, "feed") == 2
+    assert await feeds.remove(two, URL)
+    assert await count(database, "feed") == 1
+    assert not await feeds.remove(two, "https://unknown.test")
+
+
+async def test_a_chat_that_comes_as_the_last_one_leaves_keeps_the_feed(database: Database) -> None:
+    feeds, one, two = Feeds(database), await met(database, "1"), await met(database, "2")
+    for _ in range(20):
+        await feeds.add(one, URL, now=NOW)
+        await asyncio.gather(feeds.remove(one, URL), feeds.add(two, URL, now=NOW))
+        assert [feed.url for feed in await feeds.of_chat(two)] == [URL]
+        assert await feeds.of_chat(one) == []
+        await feeds.remove(two, URL)
+
+
+async def test_health_counts_chats_and_new_headlines_a_day(database: Database) -> None:
+    (feed,) = await configured(database, URL)
+    old = [make_headline("Something old happened long ago", seen_before=True)]
+    feed, _ = await brought(database, feed, *old, now=NOW - DAY)
+    texts = [f"number{one} happens in city{one} town{one}" for one in range(14)]
+    feed, _ = await brought(database, feed, *map(make_headline, texts))
+    await Feeds(database).add(await met(database), URL, now=NOW)
+    (told,) = await Feeds(database).health(now=NOW + DAY)
+    assert (told.headlines_a_day, told.chats, told.feed.title) == (2.0, 1, "The News")
+    (told,) = await Feeds(database).health(now=NOW + 8 * DAY)
+    assert told.headlines_a_day == 0
+
+
+async def follower_names(database: Database, feed: Feed) -> Sequence[str]:
+    found = await Feeds(database).followers(feed.id)
+    return [one.chat.external_id for one in found]
+
+
+async def test_trouble_is_told_to_those_that_a_feed_concerns(database: Database) -> None:
+    feeds = Feeds(database)
+    for name, mode in (("daily", Mode.DAILY), ("off", Mode.OFF), ("gone", Mode.DAILY)):
+        await feeds.add((await subscribed(database, name, mode)).chat, URL, now=NOW)
+    added = await feeds.add(await met(database, "silent"), URL, now=NOW)
+    await Chats(database).set_active("test", "gone", active=False)
+    for name, categories in (("tech", ("Tech",)), ("all", ()), ("sports", ("sports",))):
+        subscription = replace(await subscribed(database, name), categories=categories)
+        await Subscriptions(database).set(subscription, now=NOW)
+    await met(database, "stranger")
+    assert await follower_names(database, added) == ["daily", "silent"]
+    told = {one.chat.external_id: one.mode for one in await feeds.followers(added.id)}
+    assert told == {"daily": Mode.DAILY, "silent": Mode.OFF}
+    await feeds.configured([ConfiguredFeed(url=URL, category="tech")], now=NOW)
+    assert await follower_names(database, added) == ["daily", "silent", "tech", "all"]
+
+
+async def test_feeds_that_nobody_follows_are_forgotten_after_a_while(database: Database) -> None:
+    feeds = Feeds(database)
+    (feed,) = await configured(database, URL)
+    feed, _ = await brought(database, feed, make_headline("A storm is coming to town"))
+    await feeds.forget(before=NOW + DAY)
+    assert await count(database, "feed") == 1
+    await feeds.configured([], now=NOW)
+    await feeds.forget(before=NOW)
+    assert await count(database, "feed") == 1
+    await feeds.forget(before=NOW + SECOND)
+    assert (await count(database, "feed"), await count(database, "headline")) == (0, 0)

@@ -1,0 +1,201 @@
+"""Finds are kept once a story and corpus, and shown to the chats that may see the story."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from db.pool import Database
+from db.posting.feeds import Feeds
+from db.posting.finds import Finds, Stories
+from db.posting.outbox import Outbox
+from engine.feeds.types import ConfiguredFeed
+from engine.posting.types import Chosen, Find, FindState, Subscription
+from tests.bot.prophecies import UNJUDGED, make_prophecy
+from tests.db.news import (
+    DAY,
+    HOUR,
+    MINUTE,
+    NOW,
+    SECOND,
+    URL,
+    brought,
+    configured,
+    count,
+    found,
+    make_headline,
+    some_stories,
+    subscribed,
+    tweet,
+)
+
+STORM = "Great storm floods the old harbour of Lisbon"
+
+
+async def seen(
+    database: Database, subscription: Subscription, *, since: datetime = NOW, corpus: str = "demo"
+) -> list[Find]:
+    return await Finds(database).for_chat(subscription, corpus, since=since)
+
+
+async def test_deciding_reads_what_may_be_posted_alone(database: Database) -> None:
+    """Not what a model judged too low for the chat, and not what was posted in it."""
+    subscription = await subscribed(database)
+    high, low, posted, unjudged = await some_stories(database, 4)
+    good = await found(database, high, [tweet(1)])
+    await found(database, low, [tweet(2)])
+    told = await found(database, posted, [tweet(3)])
+    async with database.connection() as connection:
+        await connection.execute("UPDATE find SET best = 5")
+        await connection.execute("UPDATE find SET best = 4 WHERE story_id = $1", low.id)
+    prophecy = make_prophecy(tweet(4), verdict=UNJUDGED)
+    finds = Finds(database)
+    await finds.keep(unjudged, "demo", FindState.UNJUDGED, coverage=0.9, prophecy=prophecy, now=NOW)
+    chosen = Chosen(find=told, hit=told.prophecy.hits[0])
+    assert await Outbox(database).decide_instant(subscription, chosen, content="{}", now=NOW)
+    everything = await finds.for_chat(subscription, "demo", since=NOW)
+    some = await finds.for_chat(subscription, "demo", since=NOW, postable=True)
+    assert [one.story.id for one in everything] == [high.id, low.id, posted.id, unjudged.id]
+    assert [one.story.id for one in some] == [high.id, unjudged.id]
+    assert some[0] == good
+    demanding = replace(subscription, threshold=6)
+    fewer = await finds.for_chat(demanding, "demo", since=NOW, postable=True)
+    assert [one.story.id for one in fewer] == [unjudged.id]
+
+
+async def test_a_find_comes_back_as_it_was_kept(database: Database) -> None:
+    subscription = await subscribed(database)
+    one, two = await some_stories(database, 2)
+    judged = await found(database, one, [tweet(1), tweet(2)])
+    assert await seen(database, subscription) == [judged]
+    assert await seen(database, subscription, corpus="other") == []
+    assert await seen(database, subscription, since=NOW + SECOND) == []
+    prophecy = make_prophecy(tweet(3), verdict=UNJUDGED, notice="over budget")
+    number = await Finds(database).keep(
+        two, "demo", FindState.UNJUDGED, coverage=0.7, prophecy=prophecy, note="budget", now=NOW
+    )
+    assert number is not None
+    unjudged = Find(id=number, story=two, corpus="demo", prophecy=prophecy, found_at=NOW)
+    assert await seen(database, subscription) == [judged, unjudged]
+
+
+async def test_what_was_judged_gives_way_to_no_less(database: Database) -> None:
+    finds, subscription = Finds(database), await subscribed(database)
+    (story,) = await some_stories(database, 1)
+    waiting = await finds.keep(story, "demo", FindState.PROMISING, coverage=0.5, now=NOW)
+    assert await seen(database, subscription) == []
+    later = NOW + HOUR
+    judged = await found(database, story, [tweet(1)], now=later)
+    assert judged.id == waiting
+    for state in (FindState.DULL, FindState.PROMISING, FindState.UNJUDGED):
+        kept = await finds.keep(story, "demo", state, coverage=0.1, now=later + HOUR)
+        assert kept == judged.id
+    assert await seen(database, subscription) == [judged]
+    assert await finds.promising(["demo"], since=NOW, limit=9) == []
+    again = await found(database, story, [tweet(2)], now=later + HOUR)
+    assert await seen(database, subscription) == [again]
+
+
+async def test_nothing_is_kept_of_a_story_that_is_forgotten(database: Database) -> None:
+    (story,) = await some_stories(database, 1)
+    unknown = replace(story, id=story.id + 99)
+    kept = await Finds(database).keep(unknown, "demo", FindState.DULL, coverage=0.0, now=NOW)
+    assert (kept, await count(database, "find")) == (None, 0)
+
+
+async def test_what_promises_most_comes_first(database: Database) -> None:
+    finds = Finds(database)
+    stories = await some_stories(database, 4)
+    for story, coverage in zip(stories, (0.2, 0.9, 0.5, 0.7), strict=True):
+        await finds.keep(story, "demo", FindState.PROMISING, coverage=coverage, now=NOW)
+    await finds.keep(stories[0], "other", FindState.PROMISING, coverage=0.8, now=NOW)
+    await finds.keep(stories[1], "other", FindState.DULL, coverage=0.8, now=NOW)
+    await finds.keep(stories[3], "demo", FindState.UNJUDGED, coverage=0.7, now=NOW)
+    told = await finds.promising(["demo", "other"], since=NOW, limit=3)
+    assert told == [
+        (stories[1], "demo", 0.9),
+        (stories[0], "other", 0.8),
+        (stories[2], "demo", 0.5),
+    ]
+    told = await finds.promising(["demo"], since=NOW, limit=9)
+    assert [one.coverage for one in told] == [0.9, 0.5, 0.2]
+    assert await finds.promising(["demo"], since=NOW + SECOND, limit=9) == []
+
+
+async def test_a_chat_sees_its_feeds_and_those_of_the_settings_alone(database: Database) -> None:
+    feeds = Feeds(database)
+    one, two = await subscribed(database, "1"), await subscribed(database, "2")
+    await feeds.add(one.chat, "https://own.test", category="club", now=NOW)
+    (feed,) = await feeds.claim_due(now=NOW, limit=1, lease=MINUTE)
+    feed, (own,) = await brought(
+        database, feed, make_headline(STORM, link="https://own.test/1?key=secret")
+    )
+    await found(database, own, [tweet(1)])
+    assert [one.story.categories for one in await seen(database, one)] == [("club",)]
+    assert await seen(database, two) == []
+    # Now a feed of the settings tells the story: the other chat gets it as told there.
+    await feeds.configured([ConfiguredFeed(url=URL, category="all")], now=NOW)
+    (public,) = await feeds.claim_due(now=NOW, limit=1, lease=MINUTE)
+    headline = replace(
+        make_headline(STORM, link="https://news.test/1", published=NOW - HOUR), title="Storm!"
+    )
+    _, stories = await brought(database, public, headline)
+    assert stories == []
+    (told,) = await Stories(database).get([own.id])
+    find = await found(database, told, [tweet(1)])
+    (theirs,) = await seen(database, two)
+    assert (theirs.id, theirs.story.id) == (find.id, own.id)
+    assert (theirs.story.title, theirs.story.link) == ("Storm!", "https://news.test/1")
+    assert (theirs.story.published, theirs.story.categories) == (NOW - HOUR, ("all",))
+    (mine,) = await seen(database, one)
+    assert (mine.story.title, mine.story.link) == (own.title, own.link)
+    assert mine.story.categories == ("all", "club")
+
+
+async def test_a_chat_sees_nothing_that_a_feed_brought_before_it_came(database: Database) -> None:
+    feeds = Feeds(database)
+    one, two = await subscribed(database, "1"), await subscribed(database, "2")
+    await feeds.add(one.chat, URL, now=NOW)
+    (feed,) = await feeds.claim_due(now=NOW, limit=1, lease=MINUTE)
+    feed, (story,) = await brought(database, feed, make_headline(STORM))
+    await found(database, story, [tweet(1)])
+    await feeds.add(two.chat, URL, now=NOW + HOUR)
+    assert len(await seen(database, one)) == 1
+    assert await seen(database, two) == []
+
+
+async def test_the_category_of_the_chat_goes_before_that_of_the_settings(
+    database: Database,
+) -> None:
+    subscription = await subscribed(database)
+    feeds = Feeds(database)
+    (feed,) = await configured(database, URL)
+    await feeds.configured([ConfiguredFeed(url=URL, category="all")], now=NOW)
+    _, (story,) = await brought(database, feed, make_headline(STORM))
+    await found(database, story, [tweet(1)])
+    await feeds.add(subscription.chat, URL, category="mine", now=NOW + HOUR)
+    (find,) = await seen(database, subscription)
+    assert find.story.categories == ("mine",)
+
+
+async def test_old_finds_are_forgotten(database: Database) -> None:
+    (story,) = await some_stories(database, 1)
+    await found(database, story, [tweet(1)])
+    await Finds(database).forget(before=NOW)
+    assert await count(database, "find") == 1
+    await Finds(database).forget(before=NOW + DAY)
+    assert (await count(database, "find"), await count(database, "story")) == (0, 1)
+
+
+async def test_stories_are_counted_by_what_is_known_of_them(database: Database) -> None:
+    finds, chat = Finds(database), (await subscribed(database)).chat
+    one, two, three, _ = await some_stories(database, 4)
+    await found(database, one, [tweet(1)])
+    await finds.keep(two, "demo", FindState.DULL, coverage=0.1, now=NOW)
+    await finds.keep(three, "other", FindState.DULL, coverage=0.1, now=NOW)
+    assert await finds.tally(chat, "demo", since=NOW) == {
+        FindState.JUDGED: 1,
+        FindState.DULL: 1,
+        None: 2,
+    }
+    assert await finds.tally(chat, "demo", since=NOW + SECOND) == {}
+    await Feeds(database).configured([], now=NOW)
+    assert await finds.tally(chat, "demo", since=NOW) == {}, "nobody sees them any more"

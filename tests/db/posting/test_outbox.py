@@ -1,0 +1,546 @@
+"""What chats are owed is decided once, leased to one, and settled by whoever holds it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from db.chat.answers import Answers
+from db.chat.chats import Chats
+from db.pool import Database, PoolSettings
+from db.posting.outbox import Outbox
+from db.posting.subscriptions import Subscriptions
+from engine.errors import StorageError
+from engine.posting.types import Chosen, DeliveryState, Leased, Mode, OwedNotice, Subscription
+from tests.db.news import (
+    DAY,
+    HOUR,
+    MINUTE,
+    NOW,
+    SECOND,
+    count,
+    found,
+    met,
+    some_chosen,
+    some_stories,
+    subscribed,
+    tweet,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
+TODAY = NOW.date()
+DECIDED = ("digest", "delivery", "posted", "answer")
+
+# Leases what is owed, begins to send it, and waits to be killed.
+OTHER_PROCESS = textwrap.dedent(
+    """
+    import asyncio, sys
+    from datetime import datetime, timedelta
+    from db.posting.outbox import Outbox
+    from db.pool import Database
+
+    async def main():
+        now = datetime.fromisoformat(sys.argv[2])
+        outbox = Outbox(await Database.open(sys.argv[1]))
+        leased, = await outbox.lease(["test"], now=now, limit=1, lease=timedelta(minutes=1))
+        assert await outbox.begin(leased, now=now)
+        print("begun", flush=True)
+        await asyncio.sleep(600)
+
+    asyncio.run(main())
+    """
+)
+
+
+@pytest.fixture
+def outbox(database: Database) -> Outbox:
+    return Outbox(database)
+
+
+async def owe(outbox: Outbox, subscription: Subscription, key: str, *, now: datetime = NOW) -> None:
+    notice = OwedNotice(chat=subscription.chat, thread="7", key=key, content='{"say": "\\u0000"}')
+    assert await outbox.owe_notice(notice, now=now)
+
+
+async def lease(outbox: Outbox, *, now: datetime = NOW, limit: int = 100) -> list[Leased]:
+    return await outbox.lease(["test"], now=now, limit=limit, lease=MINUTE)
+
+
+async def lease_one(outbox: Outbox, *, now: datetime = NOW) -> Leased:
+    (leased,) = await lease(outbox, now=now)
+    return leased
+
+
+async def decided(database: Database) -> dict[str, int]:
+    return {table: await count(database, table) for table in DECIDED}
+
+
+# Deciding
+
+
+async def test_a_daily_post_is_stored_with_its_answers(database: Database, outbox: Outbox) -> None:
+    subscription = replace(await subscribed(database), thread="9")
+    chosen = await some_chosen(database, 2)
+    content = '{"posts": [1, 2]}'
+    assert await outbox.decide_daily(subscription, TODAY, content=content, chosen=chosen, now=NOW)
+    delivery = (await lease_one(outbox)).delivery
+    assert (delivery.key, delivery.content) == (f"daily:{subscription.chat.id}:{TODAY}", content)
+    assert (delivery.chat, delivery.thread) == (subscription.chat, "9")
+    assert (delivery.attempts, delivery.begun_before) == (1, False)
+    for one, number in zip(chosen, delivery.answers, strict=True):
+        answer = await Answers(database).get(subscription.chat, number)
+        assert answer is not None
+        assert (answer.prophecy, answer.page) == (one.find.prophecy, (one.hit,))
+    posted = await Subscriptions(database).posted(subscription.chat, since=NOW)
+    assert [(one.story_id, one.external_id, one.text) for one in posted] == [
+        (one.find.story.id, one.hit.candidate.external_id, one.hit.candidate.text) for one in chosen
+    ]
+    assert not await Subscriptions(database).posted(subscription.chat, since=NOW + SECOND)
+
+
+async def test_the_answer_shows_the_hit_that_was_chosen(database: Database, outbox: Outbox) -> None:
+    subscription = await subscribed(database, mode=Mode.INSTANT)
+    (story,) = await some_stories(database, 1)
+    find = await found(database, story, [tweet(1), tweet(2), tweet(3)])
+    chosen = Chosen(find=find, hit=find.prophecy.hits[1])
+    assert await outbox.decide_instant(subscription, chosen, content="{}", now=NOW)
+    (number,) = (await lease_one(outbox)).delivery.answers
+    answer = await Answers(database).get(subscription.chat, number)
+    assert answer is not None
+    assert [hit.candidate.external_id for hit in answer.page] == ["2"]
+
+
+async def test_a_post_that_was_asked_for_is_stored_once_and_closes_no_date(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = Subscription(chat=await met(database), thread="9")  # which never subscribed
+    chosen = await some_chosen(database, 1)
+
+    async def ask(key: str) -> bool:
+        return await outbox.decide_asked(subscription, key, content="{}", chosen=chosen, now=NOW)
+
+    assert await ask("today:1:a")
+    assert not await ask("today:1:a"), "the same event again"
+    assert not await ask("today:1:b"), "the story was posted"
+    assert await decided(database) == {"digest": 0, "delivery": 1, "posted": 1, "answer": 1}
+    assert (await lease_one(outbox)).delivery.thread == "9"
+
+
+async def test_a_picture_is_owed_with_its_post_and_follows_it(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    [chosen] = await some_chosen(database, 1)
+    instant = replace(subscription, mode=Mode.INSTANT)
+    assert not await outbox.decide_instant(instant, chosen, content="1", picture="2", now=NOW)
+    assert await decided(database) == dict.fromkeys(DECIDED, 0)  # the chat wants daily posts
+    assert await outbox.decide_daily(
+        subscription, TODAY, content='"post"', chosen=[chosen], picture='"picture"', now=NOW
+    )
+    said = []
+    for minute in range(2):
+        leased = await lease_one(outbox, now=NOW + timedelta(minutes=minute))
+        said.append((leased.delivery.key, leased.delivery.content))
+        assert await outbox.sent(leased, "m", now=NOW)
+    key = f"daily:{subscription.chat.id}:{TODAY}"
+    assert said == [(key, '"post"'), (f"picture:{key}", '"picture"')]
+
+
+async def test_a_chat_that_is_gone_is_decided_nothing_for_that_it_asked(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    chosen = await some_chosen(database, 1)
+    await Chats(database).set_active("test", "1", active=False)
+    assert not await outbox.decide_asked(subscription, "k", content="{}", chosen=chosen, now=NOW)
+    assert await decided(database) == dict.fromkeys(DECIDED, 0)
+
+
+async def test_a_date_is_decided_once_also_for_nothing(database: Database, outbox: Outbox) -> None:
+    subscription = await subscribed(database)
+    chosen = await some_chosen(database, 1)
+    assert await outbox.decide_daily(subscription, TODAY, content=None, now=NOW)
+    before = await decided(database)
+    assert not await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+    assert await decided(database) == before == {**dict.fromkeys(DECIDED, 0), "digest": 1}
+    assert await outbox.decide_daily(
+        subscription, TODAY + DAY, content="{}", chosen=chosen, now=NOW
+    )
+
+
+@pytest.mark.parametrize("mode", [Mode.DAILY, Mode.INSTANT])
+async def test_of_many_that_decide_at_once_one_does(
+    database: Database, database_url: str, mode: Mode
+) -> None:
+    subscription = await subscribed(database, mode=mode)
+    chosen = await some_chosen(database, 1)
+    processes = [await Database.open(database_url, PoolSettings(size=2)) for _ in range(4)]
+    outboxes = [Outbox(process) for process in processes] * 4
+
+    async def decide(outbox: Outbox) -> bool:
+        if mode is Mode.INSTANT:
+            return await outbox.decide_instant(subscription, chosen[0], content="{}", now=NOW)
+        return await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+
+    won = await asyncio.gather(*map(decide, outboxes))
+    assert sorted(won) == [False] * 15 + [True]
+    daily = 1 if mode is Mode.DAILY else 0
+    assert await decided(database) == {"digest": daily, "delivery": 1, "posted": 1, "answer": 1}
+    for process in processes:
+        await process.close()
+
+
+async def test_a_decision_that_fails_leaves_nothing(database: Database, outbox: Outbox) -> None:
+    subscription = await subscribed(database)
+    chosen = await some_chosen(database, 2)
+    before = await decided(database)
+    with pytest.raises(StorageError):
+        await outbox.decide_daily(subscription, TODAY, content="no JSON", chosen=chosen, now=NOW)
+    with pytest.raises(StorageError):  # the last of its rows
+        await outbox.decide_daily(
+            subscription, TODAY, content="{}", chosen=[*chosen, chosen[0]], now=NOW
+        )
+    assert await decided(database) == before
+
+
+async def test_a_story_posted_meanwhile_undoes_the_daily_post(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database, mode=Mode.INSTANT)
+    chosen = await some_chosen(database, 2)
+    assert await outbox.decide_instant(subscription, chosen[0], content="{}", now=NOW)
+    before = await decided(database)
+    assert not await outbox.decide_daily(
+        subscription, TODAY, content="{}", chosen=chosen, now=NOW + 300 * DAY
+    )
+    assert await decided(database) == before
+    assert await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen[1:], now=NOW)
+
+
+async def test_a_tweet_is_not_repeated_for_half_a_year(database: Database, outbox: Outbox) -> None:
+    subscription = await subscribed(database, mode=Mode.INSTANT)
+    other = await subscribed(database, "2", mode=Mode.INSTANT)
+    finds = [await found(database, one, [tweet(1)]) for one in await some_stories(database, 2)]
+    first, second = (Chosen(find=find, hit=find.prophecy.hits[0]) for find in finds)
+    later = NOW + 179 * DAY
+    assert await outbox.decide_instant(subscription, first, content="{}", now=NOW)
+    assert not await outbox.decide_instant(subscription, second, content="{}", now=later)
+    assert await outbox.decide_instant(other, second, content="{}", now=later)
+    assert await outbox.decide_instant(subscription, second, content="{}", now=later + 2 * DAY)
+
+
+async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
+    database: Database, database_url: str
+) -> None:
+    subscription = await subscribed(database, mode=Mode.INSTANT)
+    finds = [await found(database, one, [tweet(1)]) for one in await some_stories(database, 12)]
+    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
+
+    async def decide(number: int) -> bool:
+        chosen = Chosen(find=finds[number], hit=finds[number].prophecy.hits[0])
+        outbox = Outbox(processes[number % 4])
+        return await outbox.decide_instant(subscription, chosen, content="{}", now=NOW)
+
+    async with asyncio.timeout(30):
+        won = await asyncio.gather(*map(decide, range(12)))
+    assert sorted(won) == [False] * 11 + [True]
+    for process in processes:
+        await process.close()
+
+
+async def test_nothing_is_decided_for_who_went_or_changed_meanwhile(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    subscriptions = Subscriptions(database)
+    (chosen,) = await some_chosen(database, 1)
+    await subscriptions.set(replace(subscription, mode=Mode.OFF), now=NOW)
+    assert not await outbox.decide_daily(subscription, TODAY, content="{}", now=NOW)
+    await subscriptions.set(replace(subscription, mode=Mode.INSTANT), now=NOW)
+    assert not await outbox.decide_daily(subscription, TODAY, content="{}", now=NOW)
+    instant = replace(subscription, mode=Mode.INSTANT)
+    await Chats(database).set_active("test", "1", active=False)
+    assert not await outbox.decide_instant(instant, chosen, content="{}", now=NOW)
+    assert await decided(database) == dict.fromkeys(DECIDED, 0)
+    await met(database)  # it speaks again
+    assert await outbox.decide_instant(instant, chosen, content="{}", now=NOW)
+
+
+async def test_a_notice_is_owed_once(database: Database, outbox: Outbox) -> None:
+    subscription = await subscribed(database)
+    notice = OwedNotice(chat=subscription.chat, thread=None, key="notice", content="{}")
+    owed = await asyncio.gather(*(outbox.owe_notice(notice, now=NOW) for _ in range(8)))
+    assert sorted(owed) == [False] * 7 + [True]
+
+
+# Leasing
+
+
+async def test_no_two_processes_lease_the_same(database: Database, database_url: str) -> None:
+    for number in range(60):
+        subscription = await subscribed(database, str(number))
+        await owe(Outbox(database), subscription, f"k{number}")
+    processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(6)]
+
+    async def drain(process: Database) -> list[str]:
+        keys: list[str] = []
+        while leased := await lease(Outbox(process), limit=3):
+            keys += [one.delivery.key for one in leased]
+        return keys
+
+    taken = await asyncio.gather(*map(drain, processes))
+    keys = [key for one in taken for key in one]
+    # Who skipped what another was just leasing may have ended early; nothing is left for long.
+    keys += await drain(processes[0])
+    assert sorted(keys) == sorted(f"k{number}" for number in range(60))
+    for process in processes:
+        await process.close()
+
+
+async def test_a_lease_that_ran_out_is_taken_over_and_its_holder_settles_nothing(
+    database: Database, outbox: Outbox
+) -> None:
+    await owe(outbox, await subscribed(database), "a")
+    old = await lease_one(outbox)
+    assert not await lease(outbox, now=NOW + MINUTE - SECOND)
+    assert not await outbox.begin(old, now=NOW + MINUTE)
+    new = await lease_one(outbox, now=NOW + MINUTE)
+    assert not await outbox.begin(old, now=NOW)
+    assert not await outbox.sent(old, "1", now=NOW)
+    assert not await outbox.retry(old, at=NOW, error="x", not_shown=True)
+    assert not await outbox.release(old)
+    assert not await outbox.fail(old, "x", now=NOW)
+    assert await outbox.begin(new, now=NOW + MINUTE)
+    assert await outbox.sent(new, "2", now=NOW + MINUTE)
+    assert not await outbox.sent(new, "2", now=NOW + MINUTE)
+    assert not await lease(outbox, now=NOW + DAY)
+
+
+async def test_who_holds_a_lease_that_nobody_took_over_may_still_settle(
+    database: Database, outbox: Outbox
+) -> None:
+    await owe(outbox, await subscribed(database), "a")
+    leased = await lease_one(outbox)
+    assert await outbox.begin(leased, now=NOW)
+    assert await outbox.sent(leased, "1", now=NOW + HOUR)
+    assert not await lease(outbox, now=NOW + DAY)
+
+
+async def test_what_was_begun_is_known_as_such_to_the_next(
+    database: Database, outbox: Outbox
+) -> None:
+    await owe(outbox, await subscribed(database), "a")
+    first = await lease_one(outbox)
+    assert await outbox.begin(first, now=NOW)
+    second = await lease_one(outbox, now=NOW + MINUTE)
+    assert (second.delivery.attempts, second.delivery.begun_before) == (2, True)
+    assert await outbox.begin(second, now=NOW + MINUTE)
+    later = NOW + HOUR
+    assert await outbox.retry(second, at=later, error="no answer", not_shown=False)
+    third = await lease_one(outbox, now=later)
+    assert (third.delivery.attempts, third.delivery.begun_before) == (3, True)
+    assert await outbox.begin(third, now=later)
+    assert await outbox.retry(third, at=later, error="slow down", not_shown=True)
+    fourth = await lease_one(outbox, now=later)
+    assert (fourth.delivery.attempts, fourth.delivery.begun_before) == (4, False)
+
+
+async def test_a_killed_process_leaves_what_it_had_begun(
+    database: Database, database_url: str, outbox: Outbox
+) -> None:
+    await owe(outbox, await subscribed(database), "a")
+    process = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and is read in a thread
+        [sys.executable, "-c", OTHER_PROCESS, database_url, NOW.isoformat()],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    try:
+        assert await asyncio.to_thread(process.stdout.readline) == b"begun\n"
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    assert not await lease(outbox)
+    leased = await lease_one(outbox, now=NOW + MINUTE)
+    assert leased.delivery.begun_before
+
+
+async def test_what_is_given_back_untouched_may_be_leased_at_once(
+    database: Database, outbox: Outbox
+) -> None:
+    await owe(outbox, await subscribed(database), "a")
+    first = await lease_one(outbox)
+    assert await outbox.release(first)
+    second = await lease_one(outbox)
+    assert (second.delivery.attempts, second.delivery.begun_before) == (1, False)
+    assert second.lease != first.lease
+
+
+async def test_a_chat_gets_one_at_a_time_in_order_and_one_a_second(
+    database: Database, outbox: Outbox
+) -> None:
+    one, two = await subscribed(database, "1"), await subscribed(database, "2")
+    for key in ("a", "b", "c"):
+        await owe(outbox, one, key)
+    await owe(outbox, two, "d")
+    first, other = await lease(outbox)
+    assert [first.delivery.key, other.delivery.key] == ["a", "d"]
+    assert not await lease(outbox)
+    assert await outbox.sent(other, "1", now=NOW)
+    assert await outbox.begin(first, now=NOW)
+    assert await outbox.sent(first, "1", now=NOW)
+    assert not await lease(outbox, now=NOW + SECOND * 0.9)
+    second = await lease_one(outbox, now=NOW + SECOND)
+    assert second.delivery.key == "b"
+    # While the second waits for another attempt, the third does not overtake it.
+    assert await outbox.begin(second, now=NOW + SECOND)
+    at = NOW + HOUR
+    assert await outbox.retry(second, at=at, error="slow down", not_shown=True)
+    assert not await lease(outbox, now=at - SECOND)
+    again = await lease_one(outbox, now=at)
+    assert again.delivery.key == "b"
+    assert await outbox.fail(again, "refused", now=at)
+    assert (await lease_one(outbox, now=at)).delivery.key == "c"
+
+
+async def test_an_earlier_one_that_was_owed_late_waits_for_what_is_being_sent(
+    database: Database, database_url: str, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    async with database.transaction() as connection:
+        await connection.execute(
+            "INSERT INTO delivery (key, chat_id, content, next_attempt_at, created_at)"
+            " VALUES ('early', $1, '{}', $2, $2)",
+            subscription.chat.id,
+            NOW,
+        )
+        await owe(outbox, subscription, "late")
+        assert (await lease_one(outbox)).delivery.key == "late"
+    assert not await lease(outbox)
+
+
+async def test_gone_chats_and_other_platforms_are_left_out(
+    database: Database, outbox: Outbox
+) -> None:
+    await owe(outbox, await subscribed(database), "a")
+    assert not await outbox.lease(["other"], now=NOW, limit=9, lease=MINUTE)
+    await Chats(database).set_active("test", "1", active=False)
+    assert not await lease(outbox)
+    await met(database)
+    assert (await lease_one(outbox)).delivery.key == "a"
+
+
+async def test_a_chat_that_moves_keeps_all_that_is_owed(database: Database, outbox: Outbox) -> None:
+    subscription = await subscribed(database)
+    chosen = await some_chosen(database, 1)
+    assert await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+    leased = await lease_one(outbox)
+    assert await outbox.begin(leased, now=NOW)
+    await Chats(database).move("test", "1", "2")
+    chat = await met(database, "2")
+    subscriptions = Subscriptions(database)
+    kept = await subscriptions.get(chat)
+    assert kept is not None
+    assert replace(kept, chat=subscription.chat) == subscription
+    assert len(await subscriptions.posted(chat, since=NOW)) == 1
+    assert not await outbox.decide_daily(kept, TODAY, content="{}", now=NOW)
+    assert await outbox.retry(leased, at=NOW + SECOND, error="moved", not_shown=True)
+    again = await lease_one(outbox, now=NOW + SECOND)
+    assert again.delivery.chat == chat
+    assert again.delivery.chat.external_id == "2"
+
+
+async def test_what_was_owed_under_the_new_id_moves_too(database: Database, outbox: Outbox) -> None:
+    old, new = await subscribed(database, "1"), await subscribed(database, "2")
+    await owe(outbox, old, "a")
+    await owe(outbox, new, "b")
+    await Chats(database).move("test", "1", "2")
+    first = await lease_one(outbox)
+    assert await outbox.sent(first, "1", now=NOW)
+    second = await lease_one(outbox)
+    assert [first.delivery.key, second.delivery.key] == ["a", "b"]
+    assert {first.delivery.chat.id, second.delivery.chat.id} == {old.chat.id}
+
+
+# Looking back
+
+
+async def test_history_tells_what_became_of_each(database: Database, outbox: Outbox) -> None:
+    subscription, other = await subscribed(database, "1"), await subscribed(database, "2")
+    await owe(outbox, other, "z")
+    for key in ("a", "b"):
+        await owe(outbox, subscription, key)
+    first = next(one for one in await lease(outbox) if one.delivery.key == "a")
+    assert await outbox.sent(first, "1", now=NOW)
+    second = next(one for one in await lease(outbox) if one.delivery.key == "b")
+    assert await outbox.fail(second, "refused", now=NOW)
+    await owe(outbox, subscription, "c")
+    told = await outbox.history(subscription.chat, 9)
+    assert [(one.key, one.state, one.error) for one in told] == [
+        ("c", DeliveryState.OWED, None),
+        ("b", DeliveryState.FAILED, "refused"),
+        ("a", DeliveryState.SENT, None),
+    ]
+    assert told[0].content == '{"say": "\\u0000"}'
+    assert [one.key for one in await outbox.history(subscription.chat, 1)] == ["c"]
+
+
+async def test_health_counts_what_is_owed_and_given_up(database: Database, outbox: Outbox) -> None:
+    empty = await outbox.health(NOW - DAY)
+    assert (empty.owed, empty.oldest_owed_at, empty.last_error) == (0, None, None)
+    for number in range(3):
+        await owe(outbox, await subscribed(database, str(number)), f"k{number}", now=NOW - HOUR)
+    leased = await lease(outbox)
+    assert await outbox.fail(leased[0], "refused", now=NOW)
+    assert await outbox.retry(leased[1], at=NOW + HOUR, error="busy", not_shown=True)
+    told = await outbox.health(NOW - DAY)
+    assert (told.owed, told.retried, told.failed) == (2, 1, 1)
+    assert (told.oldest_owed_at, told.last_error) == (NOW - HOUR, "busy")
+    assert (await outbox.health(NOW + DAY)).failed == 0
+
+
+async def test_what_is_old_is_forgotten_and_nothing_that_is_owed(
+    database: Database, outbox: Outbox
+) -> None:
+    gone, here = await subscribed(database, "1"), await subscribed(database, "2")
+    chosen = await some_chosen(database, 1)
+    assert await outbox.decide_daily(here, TODAY, content="{}", chosen=chosen, now=NOW)
+    sent = await lease_one(outbox)
+    assert await outbox.sent(sent, "1", now=NOW)
+    await owe(outbox, here, "owed")
+    await owe(outbox, gone, "gone")
+    await Chats(database).set_active("test", "1", active=False)
+    await outbox.forget(now=NOW + 2 * HOUR)
+    assert (await decided(database)) == {"digest": 1, "delivery": 3, "posted": 1, "answer": 1}
+    assert not [one for one in await outbox.history(gone.chat, 1) if one.error]
+    await outbox.forget(now=NOW + 2 * DAY)
+    (given_up,) = await outbox.history(gone.chat, 1)
+    assert (given_up.state, given_up.error) == (DeliveryState.FAILED, "the chat is gone")
+    await outbox.forget(now=NOW + 93 * DAY)
+    assert [one.key for one in await outbox.history(here.chat, 9)] == ["owed"]
+    assert (await decided(database)) == {"digest": 0, "delivery": 1, "posted": 1, "answer": 1}
+    await outbox.forget(now=NOW + 800 * DAY)
+    assert (await decided(database)) == {"digest": 0, "delivery": 1, "posted": 0, "answer": 1}
+
+
+async def test_unsubscribing_gives_up_what_is_owed_and_not_being_sent(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    await owe(outbox, subscription, "a")
+    await owe(outbox, subscription, "b")
+    sending = await lease_one(outbox)
+    off = replace(subscription, mode=Mode.OFF)
+    await Subscriptions(database).set(off, now=NOW)
+    assert await outbox.sent(sending, "1", now=NOW)
+    assert not await lease(outbox, now=NOW + DAY)
+    told = await outbox.history(subscription.chat, 9)
+    assert [(one.key, one.error) for one in told] == [("b", "the chat unsubscribed"), ("a", None)]

@@ -1,0 +1,47 @@
+"""Feeds that everybody gets beside those of the settings, and numbers for feeds to choose from."""
+
+from db.pool import Database
+from db.posting.feeds import FeedOffers, Feeds, SharedFeeds
+from engine.feeds.types import ConfiguredFeed
+from tests.db.news import DAY, MINUTE, NOW, URL, count, met
+
+OTHER_URL = "https://other.test/feed"
+
+
+async def known(database: Database) -> list[tuple[str, str | None, bool]]:
+    told = [one.feed for one in await Feeds(database).health(now=NOW)]
+    return [(feed.url, feed.category, feed.configured) for feed in told]
+
+
+async def test_a_shared_feed_is_everybodys_until_it_is_removed(database: Database) -> None:
+    feeds, shared = Feeds(database), SharedFeeds(database)
+    assert await shared.add(OTHER_URL, category="tech", now=NOW)
+    await feeds.configured([ConfiguredFeed(url=URL)], now=NOW)
+    assert await known(database) == [(URL, None, True), (OTHER_URL, "tech", True)]
+    assert not await shared.add(OTHER_URL, category="research", now=NOW + DAY)
+    await feeds.configured([ConfiguredFeed(url=URL)], now=NOW)
+    assert await known(database) == [(URL, None, True), (OTHER_URL, "research", True)]
+    assert await shared.list() == [ConfiguredFeed(url=OTHER_URL, category="research")]
+    assert await shared.remove(OTHER_URL)
+    assert not await shared.remove(OTHER_URL)
+    await feeds.configured([ConfiguredFeed(url=URL)], now=NOW)
+    assert await known(database) == [(URL, None, True)]
+
+
+async def test_the_settings_know_the_category_better(database: Database) -> None:
+    await SharedFeeds(database).add(URL, category="tech", now=NOW)
+    await Feeds(database).configured([ConfiguredFeed(url=URL, category="news")], now=NOW)
+    assert await known(database) == [(URL, "news", True)]
+
+
+async def test_what_is_offered_has_a_number_and_is_not_polled(database: Database) -> None:
+    feeds, offers = Feeds(database), FeedOffers(database)
+    followed = await feeds.add(await met(database), URL, now=NOW)
+    numbers = await offers.offer([OTHER_URL, URL], now=NOW)
+    assert numbers[URL] == followed.id
+    assert await offers.offer([OTHER_URL], now=NOW) == {OTHER_URL: numbers[OTHER_URL]}
+    assert await offers.url(numbers[OTHER_URL]) == OTHER_URL
+    assert [feed.url for feed in await feeds.claim_due(now=NOW, limit=9, lease=MINUTE)] == [URL]
+    await feeds.forget(before=NOW + MINUTE)
+    assert await offers.url(numbers[OTHER_URL]) is None
+    assert await count(database, "feed") == 1

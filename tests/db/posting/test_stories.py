@@ -1,0 +1,85 @@
+"""Stories are told with what brought them, and searched once a corpus by those that read it."""
+
+from dataclasses import replace
+
+from db.chat.chats import Chats
+from db.pool import Database
+from db.posting.feeds import Feeds
+from db.posting.finds import Finds, Stories
+from engine.chat import Chat
+from engine.posting.types import FindState, Mode
+from tests.db.news import (
+    DAY,
+    HOUR,
+    MINUTE,
+    NOW,
+    URL,
+    brought,
+    configured,
+    count,
+    found,
+    make_headline,
+    some_stories,
+    subscribed,
+    tweet,
+)
+
+
+async def reader(database: Database, name: str, corpus: str | None) -> Chat:
+    chat = (await subscribed(database, name)).chat
+    await Chats(database).change(replace(chat, corpus=corpus))
+    return chat
+
+
+async def test_what_was_not_searched_comes_oldest_first_within_the_limit(
+    database: Database,
+) -> None:
+    stories, finds = Stories(database), Finds(database)
+    (feed,) = await configured(database, URL)
+    feed, (old,) = await brought(database, feed, make_headline("Old things are told of the town"))
+    later = NOW + HOUR
+    headlines = make_headline("Rain falls on the hills"), make_headline("Snow lies in the valley")
+    feed, (one, two) = await brought(database, feed, *headlines, now=later)
+    assert await stories.unsearched("demo", since=NOW, limit=9) == [old, one, two]
+    assert await stories.unsearched("demo", since=NOW, limit=2) == [old, one]
+    assert await stories.unsearched("demo", since=later, limit=9) == [one, two]
+    await finds.keep(one, "demo", FindState.DULL, coverage=0.1, now=later)
+    assert await stories.unsearched("demo", since=later, limit=9) == [two]
+    assert await stories.unsearched("other", since=later, limit=9) == [one, two]
+
+
+async def test_only_what_a_reader_of_the_corpus_sees_is_searched(database: Database) -> None:
+    stories, feeds = Stories(database), Feeds(database)
+    (public,) = await some_stories(database, 1)
+    chat = await reader(database, "1", "alone")
+    await feeds.add(chat, "https://own.test", now=NOW)
+    (feed,) = await feeds.claim_due(now=NOW, limit=1, lease=MINUTE)
+    _, (own,) = await brought(database, feed, make_headline("The club meets on Friday evening"))
+
+    async def searched(corpus: str) -> list[int]:
+        found = await stories.unsearched(corpus, since=NOW, limit=9, configured="demo")
+        return [story.id for story in found]
+
+    assert await searched("alone") == [public.id, own.id]
+    assert await searched("demo") == []
+    other = await reader(database, "2", None)
+    assert await searched("demo") == [public.id]
+    await subscribed(database, "2", Mode.OFF)
+    assert await searched("demo") == []
+    await subscribed(database, "2", Mode.DAILY)
+    assert await searched("demo") == [public.id]
+    await Chats(database).set_active(other.platform, "2", active=False)
+    assert await searched("demo") == []
+
+
+async def test_old_stories_go_with_their_finds_and_what_was_posted_stays(
+    database: Database,
+) -> None:
+    (story,) = await some_stories(database, 1)
+    await found(database, story, [tweet(1)])
+    await Stories(database).forget(before=NOW)
+    assert await count(database, "story") == 1
+    await Stories(database).forget(before=NOW + DAY)
+    assert (await count(database, "story"), await count(database, "find")) == (0, 0)
+    assert await count(database, "headline") == 1  # it is not new again
+    assert await Stories(database).get([story.id]) == []

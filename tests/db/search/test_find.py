@@ -1,0 +1,367 @@
+"""The dialect finds what a scan finds, ranks by exact BM25, and says why."""
+
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from bench.brute_force import matching, scan
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from db.pool import Database
+from db.search.find import DialectIndex
+from db.search.find_statement import newest_statement, ranked_statement
+from engine.query.filters import conditions
+from engine.query.find import Finder
+from engine.query.plan import Plan, units, wanted
+from engine.query.query import Phrase, Unit, Word
+from engine.query.read import parse_query
+from engine.query.types import Found
+from engine.text.clean import searchable
+from engine.types import Document, Flag
+from tests.database import Clones, wait_for
+from tests.db.loading import document, load, load_texts
+from tests.query_texts import query_texts, random_query
+
+MIXED = [
+    document("wall", "They are building the wall", lang="en", day=1),
+    document("walls", "Walls work, Wall after wall", lang="en", day=2, author="Ana"),
+    document("street", "Wall Street falls", lang="en", day=3, flags=Flag.REPOST),
+    document("great", "A great wall of China", lang="en", day=4),
+    document("pared", "La pared del vecino", lang="es", day=5, author="ben"),
+    document("the", "the wall, como dicen allá", lang="es", day=6),
+    document("casa", "Dinner at Casa Bonita", lang="en", day=7),
+    document("casas", "Faltan casas", lang="es", day=8),
+    document("plain", searchable("state-run media on 9/11, U.S. time"), day=9),
+]
+
+
+@pytest.fixture(scope="module")
+def mixed_url(_clones: Clones) -> Iterator[str]:
+    """A database with one corpus in two languages, and a larger one of chance texts."""
+
+    async def fill(url: str) -> None:
+        database = await Database.open(url)
+        full = [replace(one, **RICH.get(one.external_id, {})) for one in MIXED]  # type: ignore[arg-type]  # fields of Document
+        await load(database, "mixed", full, "english")
+        await load(database, "chance", chance_documents(), "english")
+        await load(database, "empty", [])
+        await database.close()
+
+    with _clones.clone() as url:
+        wait_for(fill(url))
+        yield url
+
+
+RICH: dict[str, dict[str, object]] = {
+    "wall": {"platform": "telegram", "engagement": 5, "tags": ("border", "maga")},
+    "walls": {"platform": "mastodon", "engagement": 100, "mentions": ("ben",), "thread": "T 1"},
+    "street": {"tags": ("maga",), "role": "user", "flags": Flag.REPOST | Flag.MEDIA},
+    "pared": {"platform": "Telegram", "role": "assistant", "thread": "t1"},
+}
+
+
+def chance_documents() -> list[Document]:
+    chance = random.Random(3)
+    words = ["wall", "border", "china", "great", "people", "the", "casas", "país", "state-run"]
+    return [
+        document(
+            str(number),
+            " ".join(chance.choices(words, k=chance.randint(0, 30))),
+            day=chance.randint(0, 50),
+            lang=chance.choice(["en", "es", None]),
+            flags=chance.choice([Flag.NONE, Flag.REPOST, Flag.MEDIA]),
+        )
+        for number in range(400)
+    ]
+
+
+@pytest.fixture
+async def database(mixed_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(mixed_url)
+    yield opened
+    await opened.close()
+
+
+async def ask(database: Database, text: str, corpus: str = "mixed", limit: int = 20) -> Found:
+    found = await Corpora(database).get(corpus)
+    return await Finder(DialectIndex(database)).find(found, parse_query(text), limit=limit)
+
+
+def ids(found: Found) -> list[str]:
+    return [hit.document.candidate.external_id for hit in found.hits]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("wall", {"wall", "walls", "street", "great", "the"}),
+        ("walls", {"wall", "walls", "street", "great"}),  # Spanish stems "walls" otherwise
+        ("the wall", {"wall", "walls", "street", "great", "the"}),
+        ("wall -street", {"wall", "walls", "great", "the"}),
+        ('"wall street"', {"street"}),
+        ('"street wall"', set()),
+        ('wall -"wall street"', {"wall", "walls", "great", "the"}),
+        ("wall china OR street", {"street", "great"}),
+        ("pared OR street", {"pared", "street"}),
+        ('"wall of china"', {"great"}),
+        ('"great wall"', {"great"}),
+        ("casas", {"casas", "casa"}),
+        ("casa -bonita", {"casas"}),
+        ("state-run", {"plain"}),
+        ("us", {"plain"}),
+        ("U.S.", {"plain"}),
+        ("9/11", {"plain"}),
+        ("(wall | pared) & !(street)", set()),
+        ("wall from:ANA", {"walls"}),
+        ("wall -from:@ana", {"wall", "street", "great", "the"}),
+        ("from:ana from:ben", {"walls", "pared"}),
+        ("lang:es wall", {"the"}),
+        ("lang:spanish -lang:en wall", {"the"}),
+        ("-lang:es wall", {"wall", "walls", "street", "great"}),
+        ("lang:en media", {"plain"}),  # the corpus' own language
+        ("is:repost", {"street"}),
+        ("wall -is:repost -from:ana", {"wall", "great", "the"}),
+        ("has:media", {"street"}),
+        ("platform:telegram", {"wall", "pared"}),
+        ("-platform:TELEGRAM wall", {"walls", "street", "great", "the"}),
+        ("role:user", {"street"}),
+        ("-role:user wall", {"wall", "walls", "great", "the"}),
+        ('thread:"T 1"', {"walls"}),
+        ("thread:t1", {"pared"}),
+        ("-thread:t1 pared", set()),
+        ("#maga", {"wall", "street"}),
+        ("#maga tag:border", {"wall"}),
+        ("#maga -#border", {"street"}),
+        ("@ben", {"walls"}),
+        ("-@ben wall", {"wall", "street", "great", "the"}),
+        ("min:5", {"wall", "walls"}),
+        ("min:5 -min:100", {"wall"}),
+        ("before:2010-01-04", {"wall", "walls"}),
+        ("-before:2010-01-04 after:2010-01-04 before:2010-01-05", {"street"}),
+        ("on:2010-01-04", {"street"}),
+        ("on:2010-01-04+05:00", {"street"}),
+        ("on:2010-01-04-05:00", {"great"}),  # midnight of the 5th in UTC
+        ("-on:2010-01-04 wall", {"wall", "walls", "great", "the"}),
+        ("in:mixed pared", {"pared"}),
+        ("xyzzyq", set()),
+        ("wall xyzzyq", set()),
+        ("wall OR xyzzyq -street", {"wall", "walls", "great", "the"}),
+    ],
+)
+async def test_what_a_query_finds(database: Database, query: str, expected: set[str]) -> None:
+    assert set(ids(await ask(database, query))) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "plan"),
+    [
+        ("wall", Plan.RANKED),
+        ("xyzzyq", Plan.RANKED),
+        ("wall from:ana", Plan.RANKED),
+        ("from:ana", Plan.NEWEST),
+        ("-wall", Plan.NEWEST),
+        ("http://a.example/b from:ana", Plan.NEWEST),
+        ("in:mixed", Plan.NEWEST),
+        ("", Plan.NOTHING),
+        ("& | !", Plan.NOTHING),
+        ("http://a.example/b", Plan.NOTHING),
+        ("-http://a.example/b", Plan.NOTHING),
+    ],
+)
+async def test_the_plan_follows_from_what_is_asked(
+    database: Database, query: str, plan: Plan
+) -> None:
+    assert (await ask(database, query)).plan is plan
+
+
+async def test_without_a_word_the_newest_come_first(database: Database) -> None:
+    found = await ask(database, "-wall", limit=3)
+    assert ids(found) == ["plain", "casas", "casa"]
+    assert [hit.score for hit in found.hits] == [None] * 3
+    assert (found.counts.matching, found.counts.passing) == (None, 4)
+
+
+async def test_parts_of_the_score_add_up_and_name_their_terms(database: Database) -> None:
+    for hit in (await ask(database, 'wall OR "great wall" china', corpus="chance")).hits:
+        assert hit.score == pytest.approx(sum(match.score for match in hit.matched))
+        assert {match.term for match in hit.matched} >= {"china"}
+        assert all(match.fields == ("text",) for match in hit.matched)
+
+
+async def test_best_first_and_the_oldest_of_equals(database: Database) -> None:
+    found = await ask(database, "wall border", corpus="chance", limit=1000)
+    keys = [(-round(h.score or 0, 9), h.created_at, h.document.candidate.id) for h in found.hits]
+    assert len(keys) > 50
+    assert keys == sorted(keys)
+
+
+async def test_the_stages_are_counted(database: Database) -> None:
+    counts = (await ask(database, "wall -street before:2010-01-05", limit=2)).counts
+    assert counts.corpus == 9
+    assert (counts.matching, counts.passing, counts.fetched) == (4, 2, 2)
+    assert (counts.distinct, counts.returned) == (2, 2)
+
+
+async def test_what_was_ignored_and_what_nobody_says_is_told(database: Database) -> None:
+    assert (await ask(database, "wall of xyzzyq http://a.example")).notices == (
+        'Too common to look for, or no word: "http://a.example".',
+        'No text says "xyzzyq".',
+    )
+    assert (await ask(database, "!!!")).notices == ("There is no word in this to look for.",)
+    assert (await ask(database, "wall", corpus="empty")).notices == ("Corpus empty is empty.",)
+
+
+@pytest.mark.parametrize("corpus", ["mixed", "chance"])
+async def test_random_queries_find_what_a_scan_finds(database: Database, corpus: str) -> None:
+    where = await Corpora(database).get(corpus)
+    rows, index = await scan(database, where), DialectIndex(database)
+    chance = random.Random(7)
+    words = "wall walls the great casas china people street of país state-run -wall -china -the"
+    more = 'OR OR "great wall" "the wall" -"wall of" is:repost -has:media before:2010-02 lang:es'
+    asked, counted = 0, Counter[Plan]()
+    for _ in range(150):
+        query = parse_query(" ".join(chance.choices(f"{words} {more}".split(), k=4)))
+        texts = [searchable(unit.text) for unit in units(query)]
+        plan = wanted(query, where.languages, await index.read(where, texts), where.documents)
+        expected = await matching(database, where, rows, query)
+        if plan.plan is not Plan.NOTHING:
+            required = conditions(query.filters)
+            months = await index.months(where, plan.by_language, required, plan=plan.plan)
+            assert months == Counter(row.moment[:7] for row in rows if row.id in expected)
+            counted[plan.plan] += 1
+        if plan.plan is not Plan.RANKED:
+            continue
+        asked += 1
+        found = await index.ranked(
+            where, plan.by_language, plan.terms, conditions(query.filters), 1000
+        )
+        assert {one.candidate.id for one in found.documents} == expected, str(query)
+        assert found.passing == len(expected)
+    assert asked > 100
+    assert set(counted) == {Plan.RANKED, Plan.NEWEST}
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=query_texts())
+def test_any_text_is_answered(mixed_url: str, text: str) -> None:
+    async def answered() -> Found:
+        opened = await Database.open(mixed_url)
+        try:
+            return await ask(opened, text)
+        finally:
+            await opened.close()
+
+    assert len(wait_for(answered()).hits) <= 20
+
+
+async def test_two_hundred_random_texts_are_answered_by_known_plans(database: Database) -> None:
+    chance = random.Random(5)
+    plans = {(await ask(database, random_query(chance))).plan for _ in range(200)}
+    assert plans == set(Plan)
+
+
+class TestLimits:
+    @pytest.fixture
+    async def alike(self, database_url: str) -> AsyncIterator[Database]:
+        opened = await Database.open(database_url)
+        texts = [f"The same coffee every single morning {'!' * n}" for n in range(150)]
+        texts += [f"coffee {letter * 20}" for letter in "abcdefghij"]
+        await load_texts(opened, "alike", texts, "english")
+        yield opened
+        await opened.close()
+
+    @pytest.mark.parametrize("limit", [1, 5, 11, 20])
+    async def test_the_limit_holds_over_distinct_texts(self, alike: Database, limit: int) -> None:
+        found = await ask(alike, "coffee", corpus="alike", limit=limit)
+        texts = [hit.document.candidate.text for hit in found.hits]
+        assert len(texts) == min(limit, 11)
+        assert sum("morning" in text for text in texts) <= 1
+        assert found.counts.passing == 160
+
+    async def test_of_near_identical_ones_the_first_stays(self, alike: Database) -> None:
+        ranked = await ask(alike, "morning", corpus="alike")
+        assert ids(ranked) == ["0"]
+        newest = await ask(alike, "before:2010-05-31", corpus="alike")
+        assert ids(newest) == ["149"]
+
+    async def test_more_lexemes_than_are_scored_all_have_to_be_there(
+        self, database: Database
+    ) -> None:
+        phrase = " ".join(f"w{n}" for n in range(90))
+        assert (await ask(database, f'"{phrase}" OR wall')).counts.passing == 5
+        long = " OR ".join(f"w{n}" for n in range(60))
+        assert (await ask(database, f"{long} OR wall")).counts.passing == 5
+
+
+class TestAliases:
+    ALIASES: ClassVar[dict[Unit, Sequence[tuple[Unit, float]]]] = {
+        Word("pared"): [(Word("wall"), 0.5), (Phrase("casa bonita"), 0.5)]
+    }
+
+    async def found(self, database: Database, text: str) -> Found:
+        corpus, query = await Corpora(database).get("mixed"), parse_query(text)
+        expanded = query.expanded(lambda unit: self.ALIASES.get(unit, ()))
+        return await Finder(DialectIndex(database)).find(corpus, query, expanded=expanded)
+
+    async def test_an_alias_is_found_and_named(self, database: Database) -> None:
+        found = await self.found(database, "pared -street")
+        assert set(ids(found)) == {"pared", "wall", "walls", "great", "the", "casa"}
+        assert str(found.query) == "pared -street"
+        assert str(found.expanded) == '(pared | wall | "casa bonita") -street'
+        named = {
+            hit.document.candidate.external_id: [(m.term, m.alias_of) for m in hit.matched]
+            for hit in found.hits
+        }
+        assert named["pared"] == [("pared", None)]
+        assert named["walls"] == [("wall", "pared")]
+        assert named["casa"] == [('"casa bonita"', "pared")] * 2
+
+    async def test_an_alias_weighs_less_than_the_word_itself(self, database: Database) -> None:
+        literal = {
+            h.document.candidate.external_id: h.score for h in (await ask(database, "wall")).hits
+        }
+        for hit in (await self.found(database, "pared")).hits:
+            score = literal.get(hit.document.candidate.external_id)
+            if score is not None and hit.score is not None:
+                assert hit.score == pytest.approx(score / 2)
+
+
+async def test_the_answered_message_is_another_field(database_url: str) -> None:
+    opened = await Database.open(database_url)
+    corpus = await load(
+        opened,
+        "thread",
+        [
+            document("1", "Coffee is expensive", author="ana"),
+            document("2", "And tea, tea as well", author="ana", reply_to="1", day=1),
+        ],
+        "english",
+    )
+    await Documents(opened).stitch_threads(corpus)
+    [hit] = (await ask(opened, "coffee tea", corpus="thread")).hits
+    assert [(m.term, m.fields, m.count) for m in hit.matched] == [
+        ("coffee", ("context",), 1),
+        ("tea", ("text",), 2),
+    ]
+    await opened.close()
+
+
+async def test_hits_carry_what_is_known_of_them(database: Database) -> None:
+    [hit] = (await ask(database, "from:ana")).hits
+    document = hit.document
+    assert (document.platform, document.thread, document.mentions) == ("mastodon", "T 1", ("ben",))
+    assert (document.engagement, document.role, document.candidate.author) == (100, None, "Ana")
+    assert hit.created_at == datetime(2010, 1, 3, tzinfo=UTC)
+
+
+def test_there_is_one_statement_a_plan_and_number_of_lexemes() -> None:
+    ranked = {ranked_statement("document_1", lexemes) for lexemes in range(1, 65)}
+    assert len(ranked) == 64
+    for statement in ranked | {newest_statement("document_1")}:
+        assert "{" not in statement

@@ -1,0 +1,145 @@
+"""Queries of the dialect find aliases, with receipts: `auth` finds `authentication`."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from db.corpus.glossary import Groups
+from db.pool import Database
+from db.search.aliased import Glossaries
+from db.search.find import DialectIndex
+from engine.glossary.groups import widened
+from engine.query.find import Finder
+from engine.query.read import parse_query
+from engine.query.types import Found
+from engine.types import Corpus
+from tests.db.loading import document, load, load_texts
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+TEXTS = {
+    "reserve": "The Federal Reserve met",
+    "fed": "The Fed met",
+    "apart": "Reserve seats on a federal train",
+    "auth": "auth is down",
+    "authentication": "Authentication is down",
+    "autos": "Two automobiles met",
+}
+GROUPS = (("Fed", "Federal Reserve"), ("auth", "authentication", "sign in"), ("car", "automobile"))
+
+
+@pytest.fixture
+async def corpus(database: Database) -> AsyncIterator[Corpus]:
+    documents = [document(name, text, day=day) for day, (name, text) in enumerate(TEXTS.items())]
+    await load(database, "c", documents, "english")
+    for group in GROUPS:
+        await Groups(database).add(None, group, now=NOW)
+    yield await Corpora(database).get("c")
+
+
+async def ask(database: Database, corpus: Corpus, text: str) -> Found:
+    index, query = DialectIndex(database), parse_query(text)
+    known = await Glossaries(database).of(corpus)
+    expanded = await widened(index, corpus, query, known, weight=0.5)
+    return await Finder(index).find(corpus, query, expanded=expanded)
+
+
+@pytest.mark.parametrize(
+    ("query", "expanded", "expected"),
+    [
+        ("Fed", '(Fed | "Federal Reserve")', ["fed", "reserve"]),
+        ("fed", '(fed | "Federal Reserve")', ["fed", "reserve"]),
+        ("auth", '(auth | authentication | "sign in")', ["auth", "authentication"]),
+        ("authentications", '(authentications | auth | "sign in")', ["authentication", "auth"]),
+        ("cars", "(cars | automobile)", ["autos"]),
+        ("train OR cars", "(train | cars | automobile)", ["apart", "autos"]),
+        ("Fed -auth", '(Fed | "Federal Reserve") -auth', ["fed", "reserve"]),
+        ("met -Fed", "met -Fed", ["autos", "reserve"]),
+        ('"Fed"', '"Fed"', ["fed"]),
+        ('"auth" down', '"auth" down', ["auth"]),
+        ("FED", "FED", ["fed"]),
+        ("AUTH", "AUTH", ["auth"]),
+        ("camelFed OR train", "camelFed OR train", ["apart"]),
+        ("auth OR authentication", None, ["auth", "authentication"]),
+        ("met", "met", ["fed", "autos", "reserve"]),
+    ],
+)
+async def test_what_expands(
+    database: Database, corpus: Corpus, query: str, expanded: str | None, expected: list[str]
+) -> None:
+    found = await ask(database, corpus, query)
+    assert expanded is None or str(found.expanded) == expanded
+    assert str(found.query) == query
+    assert sorted(hit.document.candidate.external_id for hit in found.hits) == sorted(expected)
+
+
+async def test_the_receipt_names_the_alias_the_word_and_the_field(
+    database: Database, corpus: Corpus
+) -> None:
+    found = await ask(database, corpus, "auth")
+    receipts = {
+        hit.document.candidate.external_id: [(m.term, m.alias_of, m.fields) for m in hit.matched]
+        for hit in found.hits
+    }
+    assert receipts == {
+        "auth": [("auth", None, ("text",))],
+        "authentication": [("authentication", "auth", ("text",))],
+    }
+
+
+async def test_an_alias_in_what_was_answered_is_told_as_such(database: Database) -> None:
+    await load(
+        database,
+        "c",
+        [
+            document("1", "Authentication failed", author="ana"),
+            document("2", "Mended it", author="ana", reply_to="1"),
+        ],
+        "english",
+    )
+    await Documents(database).stitch_threads(await Corpora(database).get("c"))
+    await Groups(database).add(None, ("auth", "authentication"), now=NOW)
+    corpus = await Corpora(database).get("c")
+    found = await ask(database, corpus, "auth mended")
+    (hit,) = found.hits
+    assert [(m.term, m.alias_of, m.fields) for m in hit.matched] == [
+        ("mended", None, ("text",)),
+        ("authentication", "auth", ("context",)),
+    ]
+
+
+async def test_an_alias_weighs_less_than_the_word(database: Database, corpus: Corpus) -> None:
+    found = await ask(database, corpus, "down auth")
+    assert [hit.document.candidate.external_id for hit in found.hits] == ["auth", "authentication"]
+    parts = [match.score for hit in found.hits for match in hit.matched if match.term != "down"]
+    assert parts[1] == pytest.approx(parts[0] / 2, rel=0.3)
+
+
+async def test_in_two_languages_each_reads_the_term_its_own_way(database: Database) -> None:
+    await load(
+        database,
+        "c",
+        [document("en", "Loans are dear", lang="en"), document("es", "Un crédito", lang="es")],
+        "english",
+    )
+    await Groups(database).add(None, ("loan", "préstamo", "créditos"), now=NOW)
+    corpus = await Corpora(database).get("c")
+    found = await ask(database, corpus, "prestamos")
+    assert {hit.document.candidate.external_id for hit in found.hits} == {"en", "es"}
+
+
+async def test_a_corpus_without_groups_asks_the_database_nothing_more(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = await load_texts(database, "c", list(TEXTS.values()), "english")
+
+    def nothing() -> None:
+        raise AssertionError("a connection was asked for")
+
+    known = Glossaries(database)
+    query = parse_query("auth fed")
+    monkeypatch.setattr(database, "connection", nothing)
+    aliases = await known.of(corpus)
+    assert await widened(DialectIndex(database), corpus, query, aliases, weight=1) is query

@@ -1,0 +1,164 @@
+"""What a profile ranks: the best by words, the newest, the most liked; within the filters."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from db.corpus.corpora import Corpora
+from db.pool import Database
+from db.search.find import DialectIndex
+from engine.query.filters import conditions
+from engine.query.find import Finder, FindSettings
+from engine.query.plan import units, wanted
+from engine.query.profiles import KindProfile
+from engine.query.read import parse_query
+from engine.query.types import Found, Retrieved
+from engine.text.clean import searchable
+from engine.types import Document, Kind
+from tests.bot.kinds import fill
+from tests.db.loading import document, load
+
+WORDS = ["coffee", "tea", "milk", "sugar", "water", "bread"]
+
+
+def documents(number: int = 300) -> list[Document]:
+    chance = random.Random(5)
+    return [
+        replace(
+            document(
+                str(n), " ".join(chance.choices(WORDS, k=chance.randint(1, 12))), day=float(n % 97)
+            ),
+            engagement=chance.choice([0, 0, 1, 5, 900]),
+            platform=chance.choice(["x", "mastodon"]),
+        )
+        for n in range(number)
+    ]
+
+
+async def pool(database: Database, text: str, limit: int, *, profiled: bool) -> Retrieved:
+    corpus, index, query = (
+        await Corpora(database).get("c"),
+        DialectIndex(database),
+        parse_query(text),
+    )
+    read = await index.read(corpus, [searchable(unit.text) for unit in units(query)])
+    plan = wanted(query, corpus.languages, read, corpus.documents)
+    required = conditions(query.filters)
+    return await index.ranked(
+        corpus, plan.by_language, plan.terms, required, limit, profiled=profiled
+    )
+
+
+@pytest.mark.parametrize("text", ["coffee", "coffee OR tea", "coffee -milk platform:mastodon"])
+async def test_the_pool_is_the_union_of_the_three_best(database: Database, text: str) -> None:
+    await load(database, "c", documents())
+    everything = (await pool(database, text, 1000, profiled=False)).documents
+    best = list(everything[:10])
+    best += sorted(everything, key=lambda d: (-d.candidate.created_at.timestamp(), d.candidate.id))[
+        :10
+    ]
+    best += sorted(
+        everything, key=lambda d: (-d.engagement, d.candidate.created_at, d.candidate.id)
+    )[:10]
+    found = await pool(database, text, 10, profiled=True)
+    assert {one.candidate.id for one in found.documents} == {one.candidate.id for one in best}
+    assert found.passing == len(everything) > 20
+
+
+async def find(database: Database, profile: KindProfile, text: str, pool: int = 200) -> Found:
+    corpus = await Corpora(database).get("c")
+    chosen = FindSettings(profiles={Kind.SOCIAL: profile}, duplicate_similarity=100, pool=pool)
+    return await Finder(DialectIndex(database), chosen).find(corpus, parse_query(text), limit=7)
+
+
+def ids(found: Found) -> list[str]:
+    return [hit.document.candidate.external_id for hit in found.hits]
+
+
+LIKED = KindProfile(weights={"lexical": 0.3, "engagement": 0.7})
+
+
+async def test_a_small_pool_finds_what_ranking_everything_finds(database: Database) -> None:
+    """Here the first seven are decided by likes: a pool by words alone would miss them."""
+    await fill(database, "c", Kind.SOCIAL, documents())
+    whole = await find(database, LIKED, "coffee", pool=1000)
+    assert whole.counts.candidates == whole.counts.passing
+    few = await find(database, LIKED, "coffee", pool=30)
+    assert ids(few) == ids(whole)
+    assert few.counts.candidates is not None
+    assert few.counts.candidates < few.counts.passing
+    assert all(hit.document.engagement == 900 for hit in few.hits)
+
+
+async def test_the_pool_grows_until_enough_are_distinct(database: Database) -> None:
+    same = [document(str(n), "coffee with milk", day=n) for n in range(120)]
+    other = [document(f"o{n}", f"coffee {'bread ' * (n + 3)} {n}", day=-n) for n in range(10)]
+    await fill(database, "c", Kind.SOCIAL, [*same, *other])
+    found = await find(database, KindProfile(weights={"lexical": 1.0}), "coffee", pool=5)
+    assert len(found.hits) == 7
+    left_out = found.counts.fetched - found.counts.distinct
+    assert sum(hit.alike for hit in found.hits) == left_out > 20
+
+
+async def test_scores_are_the_profile_s_and_bm25_stays_beside_them(database: Database) -> None:
+    await fill(database, "c", Kind.SOCIAL, documents())
+    found = await find(database, LIKED, "coffee tea")
+    for hit in found.hits:
+        score = 0.3 * (hit.parts["lexical"] or 0) + 0.7 * (hit.parts["engagement"] or 0)
+        assert hit.score == pytest.approx(score)
+        assert hit.document.candidate.bm25 == pytest.approx(sum(m.score for m in hit.matched))
+    assert [hit.score for hit in found.hits] == sorted(
+        (h.score or 0 for h in found.hits), reverse=True
+    )
+
+
+async def test_kinds_without_a_profile_are_ranked_by_bm25(database: Database) -> None:
+    await load(database, "c", documents())
+    found = await find(database, LIKED, "coffee tea")
+    assert found.counts.candidates is None
+    assert all(hit.score == hit.document.candidate.bm25 and not hit.parts for hit in found.hits)
+
+
+@pytest.mark.parametrize(
+    ("meta", "url", "expected"),
+    [
+        ({}, "https://www.Example.org/a", ["example.org", "org"]),
+        ({}, "http://user@blog.example.org:8080?x", ["blog.example.org", "example.org", "org"]),
+        ({"domain": "a.net"}, "https://example.org/", ["a.net", "net"]),
+        ({}, None, []),
+        ({}, "no address", []),
+    ],
+)
+async def test_domains_are_those_of_the_page_and_above(
+    database: Database, meta: dict[str, str], url: str | None, expected: list[str]
+) -> None:
+    async with database.connection() as connection:
+        found = await connection.fetchval(
+            "SELECT domains_of(jsonb_build_object('domain', $1::text), $2)", meta.get("domain"), url
+        )
+    assert found == expected
+
+
+async def test_a_domain_that_is_excluded_leaves_pages_of_no_domain_in(database: Database) -> None:
+    rows = [
+        replace(document("a", "coffee"), url="https://example.org/a"),
+        replace(document("b", "coffee too"), url="https://sub.example.org/b"),
+        replace(document("n", "coffee, no page")),
+    ]
+    await load(database, "c", rows)
+    corpus, finder = await Corpora(database).get("c"), Finder(DialectIndex(database))
+    asked = parse_query("coffee -domain:sub.example.org")
+    assert set(ids(await finder.find(corpus, asked))) == {"a", "n"}
+    both = parse_query("domain:example.org")
+    assert set(ids(await finder.find(corpus, both))) == {"a", "b"}
+
+
+async def test_without_a_word_the_newest_come_first_and_no_profile_ranks(
+    database: Database,
+) -> None:
+    await fill(database, "c", Kind.SOCIAL, documents())
+    found = await find(database, LIKED, "platform:mastodon")
+    moments = [hit.created_at for hit in found.hits]
+    assert moments == sorted(moments, reverse=True)
+    assert (found.counts.candidates, found.hits[0].score, found.hits[0].parts) == (None, None, {})

@@ -1,0 +1,536 @@
+"""The best documents are exactly those of BM25, whatever the threshold does on the way."""
+
+import itertools
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Self
+
+import bm25s
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from db.connection import Connection
+from db.corpus.corpora import Corpora
+from db.pool import Database
+from db.search import lexical as search_module
+from db.search.lexical import MAX_LEXEMES, Search, weighted_lexemes
+from db.search.rank_statement import quoted, rank_statement
+from engine.ranking.bm25 import Bm25, expected_threshold
+from engine.types import Candidate, Corpus, Document, Filters, Flag, Term
+from tests.database import Clones, wait_for
+from tests.db.loading import START, Stored, document, load, load_texts, read_back
+from tests.db.reference import CLOSE, assert_same, ranked, scores
+
+ANY = Filters()
+FLAGS = (Flag.NONE, Flag.NONE, Flag.NONE, Flag.REPOST, Flag.QUOTE, Flag.REPOST | Flag.MEDIA)
+_SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
+VOCABULARY = ["".join(pair) for pair in itertools.product(_SYLLABLES, repeat=2)]
+
+
+def synthetic(count: int, seed: int) -> list[Document]:
+    """Documents with Zipf's word frequencies, some that repeat a word, some without a word."""
+    draw = random.Random(seed)
+    words = draw.sample(VOCABULARY, len(VOCABULARY))
+    cumulative = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
+    made = []
+    for number in range(count):
+        text = draw.choices(words, cum_weights=cumulative, k=draw.randint(1, 60))
+        if number % 9 == 0:
+            text = text[: draw.randint(1, 5)]
+        if number % 11 == 0:
+            text += [draw.choice(words[:200])] * draw.randint(2, 30)
+        if number % 50 == 0:
+            text = []
+        # Several documents a day, so that dates tie too.
+        day = draw.randint(0, count // 3)
+        made.append(document(str(number), " ".join(text), day=day, flags=draw.choice(FLAGS)))
+    return made
+
+
+@pytest.fixture(scope="module")
+def large_url(_clones: Clones) -> Iterator[str]:
+    """A database with 2,000 synthetic documents in the corpus "large"."""
+
+    async def fill(url: str) -> None:
+        database = await Database.open(url)
+        await load(database, "large", synthetic(2000, seed=1))
+        await database.close()
+
+    with _clones.clone() as url:
+        wait_for(fill(url))
+        yield url
+
+
+@pytest.fixture
+async def large(large_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(large_url)
+    yield database
+    await database.close()
+
+
+@dataclass
+class Checked:
+    """Asks the index and the reference the same."""
+
+    search: Search
+    bm25: Bm25
+    corpus: Corpus
+    stored: Sequence[Stored]
+
+    @classmethod
+    async def of(cls, database: Database, name: str, bm25: Bm25 | None = None) -> Self:
+        bm25 = bm25 or Bm25()
+        corpus = await Corpora(database).get(name)
+        return cls(Search(database, bm25), bm25, corpus, await read_back(database, corpus))
+
+    async def ask(self, text: str, filters: Filters = ANY, limit: int = 150) -> list[Candidate]:
+        return await self.ask_terms(await self.search.terms(self.corpus, text), filters, limit)
+
+    async def ask_terms(
+        self, terms: Sequence[Term], filters: Filters = ANY, limit: int = 150
+    ) -> list[Candidate]:
+        found = await self.search.top(self.corpus, terms, filters, limit)
+        assert_same(found, ranked(scores(self.stored, terms, self.bm25), filters, limit))
+        return found
+
+    def headlines(self, count: int, seed: int) -> list[str]:
+        """Words of a document, frequent ones among them, with words of others."""
+        draw = random.Random(seed)
+        with_words = [s for s in self.stored if s.frequencies]
+        made = []
+        for _ in range(count):
+            words = draw.sample(sorted(draw.choice(with_words).frequencies), 1)
+            words += [
+                draw.choice(sorted(draw.choice(with_words).frequencies))
+                for _ in range(draw.randint(0, 12))
+            ]
+            made.append(" ".join(words))
+        return made
+
+
+@pytest.mark.parametrize(
+    "bm25",
+    [Bm25(), Bm25(k1=0.9, b=0.4), Bm25(k1=2.0, b=1.0), Bm25(k1=1.2, b=0.0), Bm25(k1=0.0)],
+    ids=str,
+)
+async def test_the_top_150_are_those_of_the_reference(large: Database, bm25: Bm25) -> None:
+    checked = await Checked.of(large, "large", bm25)
+    for headline in checked.headlines(12, seed=2):
+        await checked.ask(headline)
+
+
+async def test_the_order_is_that_of_bm25s(large: Database) -> None:
+    checked = await Checked.of(large, "large")
+    tokens = [
+        [name for name, tf in s.frequencies.items() for _ in range(tf)] for s in checked.stored
+    ]
+    # Lucene's idf with the classic numerator is the formula of engine.ranking.bm25.
+    peer = bm25s.BM25(k1=1.2, b=0.75, method="atire", idf_method="lucene", dtype="float64")
+    peer.index(tokens, show_progress=False)
+    for headline in checked.headlines(20, seed=3):
+        given_by_peer = peer.get_scores(list(dict.fromkeys(headline.split())))
+        expected = np.sort(given_by_peer[given_by_peer > 0])[::-1][:150]
+        found = await checked.ask(headline)
+        assert [c.bm25 for c in found] == pytest.approx(expected.tolist(), abs=CLOSE)
+        own = [given_by_peer[int(c.external_id)] for c in found]
+        assert [c.bm25 for c in found] == pytest.approx(own, abs=CLOSE)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 7, 50, 499, 500])
+async def test_any_number_of_documents_may_be_wanted(large: Database, limit: int) -> None:
+    checked = await Checked.of(large, "large")
+    for headline in checked.headlines(6, seed=limit):
+        await checked.ask(headline, limit=limit)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(before=START + timedelta(days=300)),
+        Filters(before=START + timedelta(days=3)),
+        Filters(after=START + timedelta(days=600)),
+        Filters(after=START + timedelta(days=100), before=START + timedelta(days=130)),
+        Filters(before=START),
+        Filters(require=Flag.REPOST),
+        Filters(require=Flag.REPOST | Flag.MEDIA, before=START + timedelta(days=50)),
+        Filters(exclude=Flag.REPOST | Flag.QUOTE),
+        Filters(require=Flag.REPOST, exclude=Flag.MEDIA, after=START + timedelta(days=400)),
+        Filters(require=Flag.DELETED),
+    ],
+    ids=str,
+)
+async def test_filters_hold_strictly_and_the_rest_is_exact(
+    large: Database, filters: Filters
+) -> None:
+    checked = await Checked.of(large, "large")
+    for headline in checked.headlines(5, seed=5):
+        await checked.ask(headline, filters)
+
+
+async def test_before_is_exclusive_and_after_inclusive(database: Database) -> None:
+    await load_texts(database, "c", ["storm"] * 5)
+    checked = await Checked.of(database, "c")
+    filters = Filters(after=START + timedelta(days=1), before=START + timedelta(days=3))
+    assert [c.external_id for c in await checked.ask("storm", filters)] == ["1", "2"]
+
+
+class Needs:
+    """Notes the thresholds that a search asks for."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[float] = []
+        above = Search._above
+
+        async def noting(*arguments: Any) -> Any:
+            self.asked.append(arguments[-1])
+            return await above(*arguments)
+
+        monkeypatch.setattr(Search, "_above", noting)
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.02, 0.3, 1.0, 1.7, 5.0, 1e6])
+async def test_a_wrong_guess_of_the_threshold_costs_rounds_and_never_exactness(
+    large: Database, monkeypatch: pytest.MonkeyPatch, factor: float
+) -> None:
+    checked = await Checked.of(large, "large")
+    monkeypatch.setattr(
+        search_module, "expected_threshold", lambda *a: factor * expected_threshold(*a)
+    )
+    needs = Needs(monkeypatch)
+    for headline in checked.headlines(8, seed=7):
+        needs.asked.clear()
+        await checked.ask(headline)
+        assert len(needs.asked) < 100
+
+
+async def test_thresholds_are_really_used(large: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = await Checked.of(large, "large")
+    needs = Needs(monkeypatch)
+    for headline in checked.headlines(30, seed=2):
+        await checked.ask(headline)
+    assert sum(need > 1 for need in needs.asked) >= 10
+
+
+async def test_few_dates_are_looked_up_before_words(
+    large: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = await Checked.of(large, "large")
+    monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
+    used: set[bool] = set()
+
+    def noting(*arguments: Any, dates_first: bool) -> str:
+        used.add(dates_first)
+        return rank_statement(*arguments, dates_first=dates_first)
+
+    monkeypatch.setattr(search_module, "rank_statement", noting)
+    week = Filters(after=START + timedelta(days=100), before=START + timedelta(days=107))
+    for headline in checked.headlines(10, seed=13):
+        used.clear()
+        await checked.ask(headline, week)
+        await checked.ask(headline, replace(week, exclude=Flag.QUOTE))
+        assert True in used
+        used.clear()
+        await checked.ask(headline)
+        assert used == {False}
+
+
+_WORDS = st.sampled_from(["ba", "be", "bi", "bo", "bu", "da", "de"])
+_TEXTS = st.lists(st.lists(_WORDS, max_size=9).map(" ".join), min_size=1, max_size=14)
+_numbers = itertools.count()
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    texts=_TEXTS,
+    query=st.lists(_WORDS, min_size=1, max_size=9).map(" ".join),
+    limit=st.integers(1, 16),
+    k1=st.just(0.0) | st.floats(0.01, 3),
+    b=st.just(0.0) | st.floats(0.01, 1),
+    factor=st.sampled_from([0.5, 1.0, 1.5]),
+)
+async def test_small_corpora_are_exact_too(
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    texts: list[str],
+    query: str,
+    limit: int,
+    k1: float,
+    b: float,
+    factor: float,
+) -> None:
+    monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
+    monkeypatch.setattr(
+        search_module, "expected_threshold", lambda *a: factor * expected_threshold(*a)
+    )
+    name = f"c{next(_numbers)}"
+    await load_texts(database, name, texts)
+    checked = await Checked.of(database, name, Bm25(k1=k1, b=b))
+    await checked.ask(query, limit=limit)
+
+
+async def test_equal_scores_go_by_date_then_id(database: Database) -> None:
+    # The same score is reached in every class of documents: with other words once or repeated.
+    documents: list[Document] = []
+    for length, day in itertools.product(range(1, 40), (3, 1, 2)):
+        others = [f"w{i}" for i in range(length)]
+        repeated = ["again"] * length
+        for text in (others, repeated, others):
+            documents.append(
+                document(f"{len(documents):04}", " ".join(["storm", "rain", *text]), day=day)
+            )
+    await load(database, "c", documents)
+    for k1, b in ((1.2, 0.75), (0.7, 0.3), (1.7, 0.9)):
+        checked = await Checked.of(database, "c", Bm25(k1=k1, b=b))
+        await checked.ask("storm", limit=500)
+        await checked.ask("storm rain", limit=500)
+
+
+async def test_neighbours_of_unknown_words_count_less(large: Database) -> None:
+    checked = await Checked.of(large, "large")
+    draw = random.Random(9)
+    for headline in checked.headlines(10, seed=9):
+        terms = await checked.search.terms(checked.corpus, headline)
+        weakened = [replace(t, weight=draw.choice([1.0, 0.5, 0.3, 0.28])) for t in terms]
+        await checked.ask_terms(weakened)
+
+
+async def test_a_misspelt_word_finds_its_neighbour(database: Database) -> None:
+    await load_texts(database, "c", ["the earthquake", "a quake", "nothing else", "earth"])
+    checked = await Checked.of(database, "c")
+    terms = await checked.search.terms(checked.corpus, "eartquake")
+    assert [(t.word, t.document_frequency, t.neighbour_of) for t in terms] == [
+        ("eartquake", 0, None),
+        ("earthquake", 1, "eartquake"),
+    ]
+    assert 0 < terms[1].weight <= 0.5
+    assert [c.text for c in await checked.ask_terms(terms)] == ["the earthquake"]
+
+
+async def test_neighbours_are_looked_up_for_the_first_few_unknown_words_only(
+    database: Database,
+) -> None:
+    words = [f"earthquake{letter}" for letter in "abcdefghijklmnop"]
+    corpus = await load_texts(database, "c", words)
+    misspelt = [word.replace("quake", "quacke") for word in words]
+    terms = await Search(database).terms(corpus, " ".join(misspelt))
+    assert [t.word for t in terms if t.neighbour_of is None] == misspelt
+    assert {t.neighbour_of for t in terms} - {None} <= set(misspelt[:8])
+    assert any(t.neighbour_of == misspelt[0] for t in terms)
+
+
+@pytest.mark.parametrize("word", ["erth", "x-ray9", "eartquake9"])
+async def test_a_short_word_or_one_with_digits_has_no_neighbours(
+    database: Database, word: str
+) -> None:
+    corpus = await load_texts(database, "c", ["earth", "earthquake", "x-ray8", "eartquake8"])
+    terms = await Search(database).terms(corpus, word)
+    assert terms
+    assert not any(t.neighbour_of for t in terms)
+
+
+async def test_a_document_that_says_two_lexemes_of_a_term_gets_both(database: Database) -> None:
+    await load_texts(database, "c", ["ran far", "run far", "run ran", "far", "else"])
+    checked = await Checked.of(database, "c")
+    run = Term(word="run", lexemes=("run", "ran"), document_frequency=4, max_tf=1)
+    found = await checked.ask_terms([run])
+    assert [c.text for c in found] == ["run ran", "ran far", "run far"]
+    assert [c.matched for c in found] == [{0: 2}, {0: 1}, {0: 1}]
+
+
+@pytest.mark.parametrize("repeats", [1, 4])
+async def test_a_lexeme_that_two_terms_name_counts_twice(database: Database, repeats: int) -> None:
+    await load_texts(database, "c", ["storm " * n + "x" * (n % 3) for n in range(1, 9)])
+    checked = await Checked.of(database, "c")
+    [storm] = await checked.search.terms(checked.corpus, "storm")
+    await checked.ask_terms([storm] * repeats)
+
+
+async def test_a_repeated_word_of_a_headline_is_one_term(database: Database) -> None:
+    await load_texts(database, "c", ["a storm", "calm"], "english")
+    checked = await Checked.of(database, "c")
+    terms = await checked.search.terms(checked.corpus, "Storm: storms, STORM!")
+    assert [t.lexemes for t in terms] == [("storm",)]
+
+
+async def test_term_frequency_is_read_back_exactly(database: Database) -> None:
+    async with database.connection() as connection:
+        rows = await connection.fetch(
+            "SELECT tf, bm25_part(to_tsvector('simple', repeat('storm ', tf) || ' and rain'),"
+            " 'storm', $1, $2) AS part FROM generate_series(1, 255) tf",
+            1.2,
+            0.7,
+        )
+    assert [row["part"] for row in rows] == pytest.approx(
+        [tf * 2.2 / (tf + 0.7) for tf in range(1, 256)], rel=1e-12
+    )
+
+
+LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+ODD_LEXEMES = [
+    "'",
+    "''",
+    "\\",
+    "\\'",
+    "AND",
+    "!",
+    "a:*",
+    ":*",
+    "a & b",
+    "(",
+    "<->",
+    "a b",
+    "😀",
+    "\u200b",
+]
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(lexemes=st.lists(st.text(LETTERS, min_size=1, max_size=8), min_size=1, max_size=4))
+async def test_any_lexeme_is_taken_literally(large: Database, lexemes: list[str]) -> None:
+    async with large.connection() as connection:
+        await assert_literal(connection, lexemes)
+
+
+@pytest.mark.parametrize("lexeme", ODD_LEXEMES)
+async def test_an_operator_is_a_lexeme_like_any_other(large: Database, lexeme: str) -> None:
+    async with large.connection() as connection:
+        await assert_literal(connection, [lexeme])
+
+
+async def assert_literal(connection: Connection, lexemes: list[str]) -> None:
+    """The OR of the quoted lexemes matches each of them alone, and nothing else."""
+    query = "|".join(map(quoted, lexemes))
+    rows = await connection.fetch(
+        "SELECT l, array_to_tsvector(ARRAY[l]) @@ $2 AS same,"
+        " array_to_tsvector(ARRAY[l || 'x', 'x' || l]) @@ $2 AS other, numnode($2) AS nodes"
+        " FROM unnest($1::text[]) l",
+        lexemes,
+        query,
+    )
+    for row in rows:
+        assert row["same"]
+        assert not row["other"] or {row["l"] + "x", "x" + row["l"]} & set(lexemes)
+        assert row["nodes"] == 2 * len(lexemes) - 1
+
+
+async def test_odd_lexemes_are_found_and_ranked(database: Database) -> None:
+    await load_texts(database, "c", ["storm"] * len(ODD_LEXEMES))
+    async with database.connection() as connection:
+        for number, lexeme in enumerate(ODD_LEXEMES):
+            escaped = "".join("\\" + letter for letter in lexeme)
+            await connection.execute(
+                "UPDATE document SET tsv = tsv || $2::text::tsvector, length = 3, max_tf = 2"
+                " WHERE external_id = $1",
+                str(number),
+                f"{escaped}:5,9",
+            )
+    checked = await Checked.of(database, "c")
+    for number, lexeme in enumerate(ODD_LEXEMES):
+        odd = Term(word=lexeme, lexemes=(lexeme,), document_frequency=1, max_tf=2)
+        [found] = await checked.ask_terms([odd])
+        assert (found.external_id, found.matched) == (str(number), {0: 2})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "   ", "!!! ... --- '", "😀 🔥", "& | ! <-> :*", "\\ ' \" '' $1 %s ;--", "the of and"],
+)
+async def test_text_without_a_telling_word_has_no_terms(database: Database, text: str) -> None:
+    await load_texts(database, "c", ["storm", "rain & snow"], "english")
+    search, corpus = Search(database), await Corpora(database).get("c")
+    terms = await search.terms(corpus, text)
+    assert not any(term.document_frequency for term in terms)
+    assert await search.top(corpus, terms, ANY, 10) == []
+
+
+async def test_operators_in_a_headline_are_not_obeyed(database: Database) -> None:
+    await load_texts(database, "c", ["storm", "rain", "snow"])
+    checked = await Checked.of(database, "c")
+    found = await checked.ask("!storm & (rain | -snow):* <-> 'storm' NOT rain")
+    assert {c.text for c in found} == {"storm", "rain", "snow"}
+
+
+async def test_of_many_words_the_rarest_are_asked_for(large: Database) -> None:
+    checked = await Checked.of(large, "large")
+    draw = random.Random(11)
+    words = draw.sample(VOCABULARY, 800)
+    terms = await checked.search.terms(checked.corpus, " ".join(words))
+    asked = weighted_lexemes(terms, checked.corpus.documents)
+    assert len(asked) == MAX_LEXEMES
+    names = {lexeme.lexeme for lexeme in asked}
+    left_out = [t for t in terms if t.document_frequency and not names & set(t.lexemes)]
+    assert left_out
+    rarest_left_out = min(t.document_frequency for t in left_out)
+    assert all(x.probability * checked.corpus.documents <= rarest_left_out + 0.5 for x in asked)
+    found = await checked.search.top(checked.corpus, terms, ANY, 150)
+    kept = [t for t in terms if names & set(t.lexemes)]
+    assert_same(found, ranked(scores(checked.stored, kept, checked.bm25), ANY, 150))
+    # What was found through one term may say another that was not asked for.
+    for candidate in found:
+        assert all(set(terms[i].lexemes) & names for i in candidate.matched)
+
+
+async def test_sixty_four_frequent_words_are_exact_too(large: Database) -> None:
+    """Bounds that hardly differ are the worst case for the threshold's query."""
+    checked = await Checked.of(large, "large")
+    frequent: Counter[str] = Counter(name for s in checked.stored for name in s.frequencies)
+    words = [word for word, _ in frequent.most_common(MAX_LEXEMES)]
+    await checked.ask(" ".join(words))
+    await checked.ask(" ".join(words), limit=3)
+
+
+async def test_corpora_know_nothing_of_each_other(database: Database) -> None:
+    await load_texts(database, "one", ["storm here", "calm", "calm"])
+    before = await Checked.of(database, "one")
+    found_before = await before.ask("storm calm")
+    await load_texts(database, "two", ["storm there", "storm storm storm", "rare"] * 5)
+    checked = await Checked.of(database, "one")
+    assert await checked.ask("storm calm") == found_before
+    terms = await checked.search.terms(checked.corpus, "storm rare")
+    assert [(t.word, t.document_frequency, t.max_tf) for t in terms] == [
+        ("storm", 1, 1),
+        ("rare", 0, 1),
+    ]
+
+
+async def test_figures_read_before_a_load_do_no_harm(database: Database) -> None:
+    empty = await load_texts(database, "c", [])
+    search = Search(database)
+    assert await search.top(empty, await search.terms(empty, "storm"), ANY, 10) == []
+    small = await load_texts(database, "c", ["storm earthquake"])
+    await load_texts(database, "c", ["storm earthquake"] * 9 + ["stormy"])
+    for headline in ("storm", "eartquake stormy"):
+        terms = await search.terms(small, headline)
+        assert all(t.document_frequency <= small.documents for t in terms)
+        found = await search.top(small, terms, ANY, 20)
+        assert all(c.bm25 > 0 for c in found)
+    assert len(await search.top(small, await search.terms(small, "storm"), ANY, 20)) == 9
+
+
+async def test_nothing_is_wanted(database: Database) -> None:
+    corpus = await load_texts(database, "c", ["storm"])
+    search = Search(database)
+    assert await search.top(corpus, await search.terms(corpus, "storm"), ANY, 0) == []
+
+
+async def test_a_candidate_tells_what_is_known_of_it(database: Database) -> None:
+    given = document("9007199254740993", "storm storm rain", day=2, lang="en", flags=Flag.QUOTE)
+    corpus = await load(database, "c", [replace(given, url="https://x.example/1", author="ana")])
+    search = Search(database)
+    terms = await search.terms(corpus, "snow rain storm")
+    [found] = await search.top(corpus, terms, ANY, 10)
+    assert found.external_id == "9007199254740993"
+    assert (found.text, found.context) == ("storm storm rain", None)
+    assert found.created_at == START + timedelta(days=2)
+    assert (found.author, found.url, found.lang) == ("ana", "https://x.example/1", "en")
+    assert (found.flags, found.length) == (Flag.QUOTE, 3)
+    assert {terms[i].word: n for i, n in found.matched.items()} == {"rain": 1, "storm": 2}

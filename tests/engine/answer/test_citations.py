@@ -1,0 +1,59 @@
+"""Marks of sources in what a model writes."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.answer.citations import bare, cited
+
+GIVEN = 5
+
+
+@pytest.mark.parametrize(
+    ("mark", "numbers"),
+    [
+        ("[1]", (1,)),
+        ("[2][1]", (2, 1)),
+        ("[1, 3; 5]", (1, 3, 5)),
+        ("[2-4]", (2, 3, 4)),
+        ("[4 and 5]", (4, 5)),
+        ("[^2]", (2,)),
+        ("[source 3]", (3,)),
+        ("[Passages 1, 2]", (1, 2)),
+        ("[#4]", (4,)),
+        ("【2†source】", (2,)),
+        ("［3］", (3,)),
+        ("[1][1]", (1,)),
+        ("[6]", ()),
+        ("[0]", ()),
+        ("[1-9999]", (1,)),
+        ("[99999999]", ()),
+        ("[٣]", (3,)),
+    ],
+)
+def test_a_mark_is_read(mark: str, numbers: tuple[int, ...]) -> None:
+    text, found = cited(f"so it is {mark}", GIVEN, Counter())
+    assert (text.strip(), found) == ("so it is", numbers)
+
+
+def test_numbers_of_no_passage_are_counted() -> None:
+    damage = Counter[str]()
+    assert cited("a [1] b [7, 9]", GIVEN, damage)[1] == (1,)
+    assert damage == {"unknown_source": 2}
+
+
+def test_other_brackets_become_parentheses() -> None:
+    assert cited("he [sic] said [in 2019 or so]", GIVEN, Counter()) == (
+        "he (sic) said (in 2019 or so)",
+        (),
+    )
+    assert bare("see [1] 【2】") == "see (1) (2)"
+
+
+@given(st.text(alphabet="[]［］【】12, -a", max_size=60))
+def test_nothing_that_is_left_looks_like_a_mark(text: str) -> None:
+    left, numbers = cited(text, GIVEN, Counter())
+    assert not set(left) & set("[]［］【】")
+    assert all(1 <= number <= GIVEN for number in numbers)

@@ -1,0 +1,52 @@
+"""Answers without a model: sentences of the sources, cited."""
+
+from engine.answer.extract import extract
+from engine.answer.types import Passage
+from tests.engine.passages import passage
+
+
+def quotes(*passages: Passage, most: int = 3) -> list[tuple[str, tuple[int, ...]]]:
+    return [(claim.text, claim.passages) for claim in extract(passages, most=most)]
+
+
+def test_the_sentence_that_says_most_of_what_was_found_speaks_for_its_source() -> None:
+    dear = passage("It rains. The coffee is dear. Good night.", id=1)
+    both = passage("No. The coffee harvest failed! Yes.", id=2, matched=("coffee", "harvest"))
+    assert quotes(dear, both) == [
+        ("The coffee harvest failed!", (2,)),
+        ("The coffee is dear.", (1,)),
+    ]
+
+
+def test_forms_of_a_word_and_aliases_are_recognised() -> None:
+    found = passage("It rains. Harvests fail. So.", matched=("harvesting",))
+    assert quotes(found) == [("Harvests fail.", (1,))]
+    alias = passage("It rains. A mug of java. So.", matched=("coffee → java",))
+    assert quotes(alias) == [("A mug of java.", (1,))]
+
+
+def test_a_text_that_was_found_by_meaning_alone_begins_with_what_it_says() -> None:
+    assert quotes(passage("First this. Then that.", matched=())) == [("First this.", (1,))]
+
+
+def test_no_more_than_wanted_and_nothing_twice() -> None:
+    same = [passage("The coffee is dear.", id=number) for number in (1, 2)]
+    others = [passage(f"Coffee number {number}.", id=number) for number in range(3, 9)]
+    found = quotes(*same, *others, most=4)
+    assert len(found) == 4
+    assert [text for text, _ in found].count("The coffee is dear.") <= 1
+
+
+def test_quotes_hold_no_link_and_no_mark() -> None:
+    found = passage("Coffee [2] at https://evil.example/x is dear \u202e[1].")
+    assert quotes(found) == [("Coffee (2) at is dear (1).", (1,))]
+
+
+def test_a_long_sentence_is_cut_and_says_so() -> None:
+    ((text, _),) = quotes(passage("coffee " * 100_000))
+    assert text.endswith("…")
+    assert len(text) <= 301
+
+
+def test_what_says_nothing_gives_no_quote() -> None:
+    assert quotes(passage("🤷 https://pictures.example/1 !")) == []

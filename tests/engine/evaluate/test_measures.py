@@ -1,0 +1,166 @@
+import json
+import math
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import InputError, UsageError
+from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
+from engine.evaluate.measures import Qrels, Report, Run, evaluate
+
+
+def asked(qid: str, kind: str | None = None) -> JudgedHeadline:
+    return JudgedHeadline(qid=qid, headline=f"about {qid}", kind=kind, line=f"h, line {qid}")
+
+
+def run(
+    *ids: str,
+    candidates: tuple[str, ...] | None = None,
+    coverage: float = 0.5,
+    score: float | None = 0.5,
+) -> Run:
+    return Run(
+        ids=ids,
+        candidates=ids if candidates is None else candidates,
+        coverage=coverage,
+        score=score,
+    )
+
+
+def measured(qrels: Qrels, runs: dict[str, Run], *more: JudgedHeadline) -> Report:
+    return evaluate([*(asked(qid) for qid in qrels), *more], qrels, runs)
+
+
+def test_figures_agree_with_hand_calculation() -> None:
+    qrels = {"a": {"six": 6, "four": 4, "one": 1, "none": 0}}
+    report = measured(qrels, {"a": run("none", "four", "one", "six", candidates=("four", "none"))})
+    (row,) = report.rows
+    gained = 15 / math.log2(3) + 1 / math.log2(4)
+    ideal = 63 + 15 / math.log2(3) + 1 / math.log2(4)
+    assert row.ndcg == pytest.approx(gained / ideal)
+    assert row.precision == pytest.approx(1 / 3)
+    assert row.recall == pytest.approx(1 / 2)
+    assert row.judged == 1
+    assert row.mean_label == pytest.approx((0 + 4 + 1) / 3)
+    assert row.unjudged == 0
+
+
+def test_the_order_of_the_hits_counts_and_not_their_names() -> None:
+    qrels = {"a": {"z": 6, "y": 5, "x": 2}}
+    best = measured(qrels, {"a": run("z", "y", "x")}).rows[0].ndcg
+    worst = measured(qrels, {"a": run("x", "y", "z")}).rows[0].ndcg
+    assert best == pytest.approx(1)
+    assert worst < 0.7
+
+
+def test_what_nobody_has_judged_counts_as_zero_and_is_told() -> None:
+    report = measured({"a": {"1": 6}}, {"a": run("1", "new", "newer", "newest")})
+    (row,) = report.rows
+    assert row.mean_label == pytest.approx(2)
+    assert row.judged == pytest.approx(1 / 3)
+    assert row.unjudged == 2
+    assert any(note.startswith("2 of the first 3 hits nobody has judged") for note in report.notes)
+
+
+def test_recall_looks_at_every_candidate_however_many_there_are() -> None:
+    labels = {str(number): 5 for number in range(400)}
+    half = tuple(str(number) for number in range(200))
+    report = measured({"a": labels}, {"a": run("0", candidates=half)})
+    assert report.rows[0].recall == pytest.approx(1 / 2)
+
+
+def test_a_headline_without_a_right_document_is_left_out_of_recall_and_told() -> None:
+    qrels = {"a": {"1": 4}, "b": {"2": 3}}
+    report = measured(qrels, {"a": run("1"), "b": run("2")})
+    assert [row.recall for row in report.rows] == [1, None]
+    assert report.as_json()["recall"] == 1
+    assert "left out of recall: b." in report.notes[0]
+
+
+def test_a_search_that_finds_nothing_counts_as_nothing() -> None:
+    qrels = {"a": {"1": 6}, "b": {"1": 6}}
+    report = measured(qrels, {"a": run(), "b": run("1")})
+    empty, full = report.rows
+    assert (empty.ndcg, empty.precision, empty.recall, empty.judged, empty.mean_label) == (0,) * 5
+    assert (full.ndcg, full.recall) == (1, 1)
+    assert report.as_json()["nDCG@3"] == pytest.approx(1 / 2)
+
+
+def test_headlines_with_no_match_are_left_out_and_show_how_sure_a_wrong_hit_looks() -> None:
+    report = measured(
+        {"a": {"1": 6}},
+        {
+            "a": run("1", coverage=0.9, score=0.8),
+            "n": run("1", coverage=0.2, score=0.3),
+            "m": run(coverage=0.0, score=None),
+        },
+        asked("n", "nomatch"),
+        asked("m", "nomatch"),
+    )
+    figures = report.as_json()
+    assert [row.qid for row in report.rows] == ["a"]
+    assert (figures["headlines"], figures["nDCG@3"]) == (1, 1)
+    assert figures["match"] == {"headlines": 1, "mean_coverage": 0.9, "mean_score": 0.8}
+    assert figures["nomatch"] == {"headlines": 2, "mean_coverage": 0.1, "mean_score": 0.3}
+
+
+def test_a_file_of_no_matches_alone_has_no_means() -> None:
+    figures = evaluate([asked("n", "nomatch")], {}, {"n": run("1")}).as_json()
+    assert (figures["headlines"], figures["nDCG@3"], figures["recall"]) == (0, None, None)
+
+
+def test_unused_judgments_are_told() -> None:
+    qrels = {"a": {"1": 6}, "gone": {"1": 6}}
+    report = evaluate([asked("a")], qrels, {"a": run("1")})
+    assert report.notes == ("Judgments of headlines that are not in the file: 1, unused.",)
+
+
+def test_a_headline_without_judgments_is_refused() -> None:
+    with pytest.raises(InputError, match="h, line a"):
+        evaluate([asked("a")], {"b": {"1": 6}}, {"a": run("1")})
+
+
+def test_a_missing_library_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_measures", None)
+    with pytest.raises(UsageError, match=r"pip install presagio\[eval\]"):
+        measured({"a": {"1": 6}}, {"a": run("1")})
+
+
+def test_a_run_line_and_a_report_are_json() -> None:
+    line = run("2", candidates=("1", "2")).as_json("a")
+    assert json.loads(json.dumps(line)) == {"qid": "a", "ids": ["2"], "candidates": ["1", "2"]}
+    figures = json.loads(json.dumps(measured({"a": {"1": 6}}, {"a": run("1")}).as_json()))
+    assert figures["rows"][0]["qid"] == "a"
+    assert figures["mean_label@3"] == pytest.approx(2)
+
+
+@given(
+    labels=st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 6), min_size=1),
+    ids=st.permutations("abcdefgh"),
+)
+def test_every_measure_stays_in_its_range_and_the_ideal_order_is_the_best(
+    labels: dict[str, int], ids: list[str]
+) -> None:
+    ideal = sorted(labels, key=lambda one: -labels[one])
+    (row,) = measured({"q": labels}, {"q": run(*ids)}).rows
+    (best,) = measured({"q": labels}, {"q": run(*ideal)}).rows
+    for value in (row.ndcg, row.precision, row.judged, row.mean_label / 6):
+        assert 0 <= value <= 1
+    assert row.ndcg <= best.ndcg + 1e-12
+    assert row.mean_label <= best.mean_label
+    assert best.ndcg == pytest.approx(1 if any(labels.values()) else 0)
+
+
+def test_real_judgments_can_be_read_and_their_own_best_order_is_perfect(shared_data: Path) -> None:
+    folder = shared_data / "judged"
+    headlines = read_headlines(folder / "en.headlines.jsonl")
+    qrels = read_qrels(folder / "en.qrels.tsv")
+    runs = {
+        one.qid: run(*sorted(qrels[one.qid], key=lambda d: -qrels[one.qid][d])) for one in headlines
+    }
+    figures = evaluate(headlines, qrels, runs).as_json()
+    assert (figures["nDCG@3"], figures["recall"], figures["judged@3"]) == (1, 1, 1)
+    assert figures["nomatch"]["headlines"] == 2  # type: ignore[index]  # a JSON value

@@ -1,0 +1,64 @@
+"""A body is unpacked piece by piece, and never further than its limit."""
+
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import FetchFailed, FetchTooLarge
+from engine.fetch.body import Body
+from tests.fakes.web import gzip_bomb, gzipped
+
+
+def unpacked(*pieces: bytes, encoding: str = "gzip", limit: int = 1000) -> bytes:
+    body = Body(host="news.example", encoding=encoding, limit=limit)
+    for piece in pieces:
+        body.add(piece)
+    return body.content()
+
+
+@given(st.lists(st.binary(max_size=50), max_size=4), st.integers(1, 40))
+def test_the_pieces_and_members_make_no_difference(members: list[bytes], size: int) -> None:
+    packed = b"".join(map(gzipped, members))
+    pieces = [packed[start : start + size] for start in range(0, len(packed), size)]
+    assert unpacked(*pieces) == b"".join(members)
+
+
+@pytest.mark.parametrize("encoding", ["", "identity", " Identity "])
+def test_what_is_not_packed_comes_as_it_is(encoding: str) -> None:
+    assert unpacked(b"a", b"", b"b", encoding=encoding) == b"ab"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "X-GZIP", " gzip "])
+def test_gzip_goes_by_its_names(encoding: str) -> None:
+    assert unpacked(gzipped(b"a"), encoding=encoding) == b"a"
+
+
+def test_an_empty_body_may_call_itself_packed() -> None:
+    assert unpacked() == b""
+
+
+@pytest.mark.parametrize("padding", [b"\0\0\0", b"<!-- served from cache -->"])
+def test_what_follows_the_last_member_is_dropped(padding: bytes) -> None:
+    assert unpacked(gzipped(b"a") + padding) == unpacked(gzipped(b"a"), padding) == b"a"
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [gzipped(b"a" * 100)[:-9], gzipped(b"a")[:5], b"<html>", gzipped(b"a")[:-8] + b"\0" * 8],
+    ids=["cut", "cut in its head", "not packed", "checksum"],
+)
+def test_a_damaged_body_is_a_failure(damaged: bytes) -> None:
+    with pytest.raises(FetchFailed, match="damaged"):
+        unpacked(damaged)
+
+
+def test_a_bomb_is_never_unpacked_beyond_the_limit() -> None:
+    bomb = gzip_bomb(50)  # 50 KB
+    tracemalloc.start()
+    with pytest.raises(FetchTooLarge):
+        unpacked(bomb, limit=100_000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000

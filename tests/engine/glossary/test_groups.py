@@ -1,0 +1,198 @@
+"""The glossary as values: who stands for whom, and who never does."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import InputError
+from engine.glossary.groups import (
+    Fired,
+    Glossary,
+    expandable,
+    expanded,
+    fired,
+    glossary,
+    keys,
+    pairs,
+    unheard,
+)
+from engine.glossary.suggest import SuggestedPair
+from engine.glossary.terms import checked, is_exact, key, protected
+from engine.query.plan import Reading
+from engine.query.query import Phrase, Word
+from engine.query.read import parse_query
+
+STOP = {"the", "of", "up"}
+WORDS = frozenset({"fed", "federal", "reserve", "apple", "rose", "e", "mail", "new", "york"})
+
+
+def read(texts: Sequence[str], language: str = "english") -> list[Reading]:
+    """Read like a stemmer that knows one ending."""
+    return [
+        Reading(
+            unit=unit,
+            language=language,
+            lexeme=word.lower().strip('"').removesuffix("s"),
+            position=at,
+            document_frequency=1,
+            max_tf=1,
+        )
+        for unit, text in enumerate(texts)
+        for at, word in enumerate(text.split(), start=1)
+        if word.lower() not in STOP
+    ]
+
+
+def known(*groups: tuple[str, ...], rejected: Sequence[tuple[str, str]] = ()) -> Glossary:
+    return glossary(groups, read([term for group in groups for term in group]), rejected)
+
+
+def written(text: str, have: Glossary) -> str:
+    query = parse_query(text)
+    return str(expanded(query, have, read([w.text for w in expandable(query)]), weight=0.5))
+
+
+GROUPS = known(("auth", "authentication", "sign in"), ("Fed", "Federal Reserve"), ("auth", "login"))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("auth", '(auth | authentication | "sign in" | login)'),
+        ("AUTHENTICATION", "AUTHENTICATION"),
+        ("Authentications", '(Authentications | auth | "sign in")'),
+        ("login", "(login | auth)"),
+        ("Fed OR train", '(Fed | "Federal Reserve" | train)'),
+        ("Fed OR login", '(Fed | "Federal Reserve" | login | auth)'),
+        ('"Fed" login -auth -"Fed"', '"Fed" (login | auth) -auth -"Fed"'),
+        ("auth OR authentication", '(auth | "sign in" | login | authentication)'),
+        ("tag:fed #fed @fed", "tag:fed @fed"),
+        ("sign in", "sign in"),
+        ("nothing", "nothing"),
+    ],
+)  # fmt: skip
+def test_required_and_or_words_expand_and_nothing_else(query: str, expected: str) -> None:
+    assert written(query, GROUPS) == expected
+
+
+def test_an_alias_carries_its_weight_and_what_it_stands_for() -> None:
+    query = parse_query("Fed")
+    (group,) = expanded(query, GROUPS, read(["Fed"]), weight=0.5).groups
+    assert [(a.unit, a.weight, a.alias_of) for a in group.alternatives] == [
+        (Word("Fed"), 1.0, None),
+        (Phrase("Federal Reserve"), 0.5, Word("Fed")),
+    ]
+
+
+@given(st.text(max_size=60))
+def test_whatever_is_typed_the_written_query_stays_in_the_expanded_one(text: str) -> None:
+    query = parse_query(text)
+    wide = expanded(query, GROUPS, read([w.text for w in expandable(query)]), weight=0.5)
+    kept = [[a for a in g.alternatives if not a.alias_of] for g in wide.groups]
+    assert kept == [list(g.alternatives) for g in query.groups]
+    assert (wide.excluded, wide.filters) == (query.excluded, query.filters)
+
+
+def test_a_rejected_pair_does_not_fire_within_a_group() -> None:
+    have = known(("auth", "authentication", "login"), rejected=[("auth", "login")])
+    assert written("auth", have) == "(auth | authentication)"
+    assert written("authentication", have) == "(authentication | auth | login)"
+
+
+def test_forms_of_one_word_are_no_aliases_of_each_other() -> None:
+    assert not known(("car", "cars"))
+
+
+def test_each_language_has_its_own_reading() -> None:
+    have = glossary([("pan", "bread")], [*read(["pan", "bread"]), *read(["pan"], "spanish")])
+    assert have.of({"spanish": ("pan",)}) == ("bread",)
+    assert have.of({"spanish": ("bread",)}) == ()
+    assert have.of({}) == ()
+
+
+@pytest.mark.parametrize(
+    ("headline", "expected"),
+    [
+        ("Fed up", [("Fed", "Federal Reserve")]),
+        ('the "Federal Reserve" meets', [("Federal Reserve", "Fed")]),
+        ("Federal of the Reserve", [("Federal of the Reserve", "Fed")]),  # stop words are nothing
+        ("Federal train reserve", []),
+        ("Reserve Federal", []),
+        ("FED meets", []),
+        ("", []),
+    ],
+)
+def test_neighbouring_words_of_a_headline_fire_together(
+    headline: str, expected: list[tuple[str, str]]
+) -> None:
+    words = headline.split()
+    assert fired(words, read(words), GROUPS) == [Fired(*one) for one in expected]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Auth", "auth"), ("é tude", "E  TUDE"), ("log-in", "log in"), ("U.S.", "us")],
+)
+def test_spellings_of_one_term_share_a_key(one: str, other: str) -> None:
+    assert key(one) == key(other)
+
+
+@given(st.permutations(["Fed", "auth", "Log-in"]))
+def test_pairs_do_not_depend_on_order(terms: list[str]) -> None:
+    assert keys(terms) == ("auth", "fed", "log in")
+    assert pairs(terms) == (("auth", "fed"), ("auth", "log in"), ("fed", "log in"))
+
+
+@pytest.mark.parametrize(
+    ("term", "why"),
+    [
+        ("FBI", "acronym"), ("U.S.", "acronym"), ("S&P", "acronym"), ("CEOs", "acronym"),
+        ("G20", "acronym"), ("COVID-19", "acronym"), ("FBI director", "acronym"),
+        ("snake_case", "identifier"), ("camelCase", "identifier"), ("HTMLParser", "identifier"),
+        ("iPhone", "identifier"), ("Kubernetes", "name"), ("Obama's", "name"),
+        ("Fed Obama", "name"), ("Fed", None), ("Federal Reserve", None), ("E-mail", None),
+        ("auth", None), ("kubernetes", None), ("I", None), ("_x_", None), ("9/11", None),
+    ],
+)  # fmt: skip
+def test_what_is_protected(term: str, why: str | None) -> None:
+    reason = protected(term, WORDS.__contains__)
+    assert (reason is None) if why is None else (reason is not None and why in reason)
+    assert is_exact(term) == (why in {"acronym", "identifier"})
+
+
+@pytest.mark.parametrize(
+    ("terms", "said"),
+    [
+        (["auth"], "2 to 20"),
+        (["auth", "AUTH", "Auth "], "2 to 20"),
+        ([f"word{n}" for n in range(21)], "2 to 20"),
+        (["auth", "..."], "no letter"),
+        (["auth", ""], "no letter"),
+        (["auth", 'say "hi"'], "a sign"),
+        (["auth", "a|b"], "a sign"),
+        (["auth", "-b"], "a sign"),
+        (["auth", "x" * 101], "at most 100"),
+        (["bureau", "FBI"], "protected"),
+    ],
+)
+def test_what_is_no_group(terms: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        checked(terms, WORDS.__contains__)
+
+
+def test_a_group_keeps_the_first_spelling_of_each_term() -> None:
+    terms = ["Fed", " federal  reserve", "fed"]
+    assert checked(terms, WORDS.__contains__) == ("Fed", "federal reserve")
+
+
+def test_what_was_decided_about_other_forms_of_the_words_is_heard_already() -> None:
+    found = [
+        SuggestedPair(("cars", "automobile"), sure=True),
+        SuggestedPair(("car", "cars"), sure=True),
+        SuggestedPair(("cars", "train"), sure=False),
+    ]
+    heard = [("automobiles", "car")]
+    texts = [t for p in found for t in p.terms] + [t for pair in heard for t in pair]
+    assert unheard(found, heard, read(texts)) == [found[2]]

@@ -1,0 +1,51 @@
+"""Which terms are worth asking about."""
+
+from engine.glossary.sample import frequent_terms, telling
+from engine.query.plan import Reading
+
+WORDS = frozenset({"fed", "federal", "reserve", "the", "rates", "rise", "again", "of"})
+
+
+def terms(*texts: str, least: int = 3) -> list[str]:
+    return frequent_terms(texts, WORDS.__contains__, least=least)
+
+
+def test_words_and_names_as_they_are_mostly_written_the_most_frequent_first() -> None:
+    texts = ["The Federal Reserve meets. rates rise"] * 3 + ["Rates rise", "rates"]
+    found = terms(*texts)
+    assert found[0] == "rates"
+    assert {"Federal Reserve", "Federal", "Reserve", "meets"} <= set(found)
+    assert "federal reserve" not in found
+
+
+def test_what_is_said_seldom_is_left_out() -> None:
+    assert terms("meets", "meets", "rates", "rates", "rates") == ["rates"]
+    assert terms("meets", least=1) == ["meets"]
+
+
+def test_protected_terms_links_handles_and_short_words_are_left_out() -> None:
+    texts = ["FBI Obama camelCase snake_case @rates #rates https://x.io/rates is Barack Obama"] * 3
+    texts += ["https://rates (x.io/rates) reserve.example/rates@rates @rates.io/rates"] * 3
+    assert terms(*texts) == []
+
+
+def test_words_parted_by_a_slash_are_no_link() -> None:
+    assert sorted(terms(*["rates/reserve/rise"] * 3)) == ["rates", "reserve", "rise"]
+
+
+def test_a_sentence_in_capitals_tells_nothing() -> None:
+    assert terms(*["RATES RISE AGAIN"] * 3) == []
+
+
+def test_names_do_not_reach_over_sentences() -> None:
+    assert "Fed Rates" not in terms(*["of Fed. Rates rise"] * 3)
+
+
+def test_stop_words_and_other_forms_of_a_word_fall_out() -> None:
+    def reading(unit: int, lexeme: str) -> Reading:
+        return Reading(
+            unit=unit, language="english", lexeme=lexeme, position=1, document_frequency=1, max_tf=1
+        )
+
+    readings = [reading(0, "rate"), reading(2, "rate"), reading(3, "rise"), reading(4, "meet")]
+    assert telling(["rates", "the", "rate", "rise", "meet"], readings, 2) == ["rates", "rise"]

@@ -1,0 +1,176 @@
+"""Folders of Markdown files."""
+
+import os
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import RecordError
+from engine.ingest.formats.front_matter import split_front_matter
+from engine.text.clean import shown
+from engine.types import Document
+from tests.engine.ingest.reading import documents, records
+
+ARTICLE = """---
+title: The storm
+date: 2019-05-23
+author: Ana Paz
+tags: [Weather, "#Sea"]
+categories: news, ships
+lang: es
+canonical_url: https://blog.example/storm
+---
+
+It *is* coming.
+"""
+
+
+def one(folder: Path, text: str, name: str = "storm.md") -> Document:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    (document,), rejects = documents(folder, form="markdown")
+    assert rejects == []
+    return document
+
+
+def test_an_article_says_what_its_front_matter_says(tmp_path: Path) -> None:
+    document = one(tmp_path, ARTICLE, "2019/storm.md")
+    assert (document.external_id, document.thread) == ("2019/storm.md", "2019")
+    assert (document.title, document.text) == ("The storm", "It *is* coming.")
+    assert document.search_text == "The storm It *is* coming"
+    assert document.created_at.isoformat() == "2019-05-23T00:00:00+00:00"
+    assert (document.author, document.lang) == ("Ana Paz", "es")
+    assert document.tags == ("weather", "sea", "news", "ships")
+    assert (document.url, document.meta) == (
+        "https://blog.example/storm", {"domain": "blog.example"},
+    )  # fmt: skip
+    assert (document.platform, document.attribution) == (
+        "markdown", f"{tmp_path.name}/2019/storm.md",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("---\ndate: 2019-05-23T10:00:00+02:00\n---\nx", "2019-05-23T08:00:00+00:00"),
+        ("---\nDate: 2019-05-23 10:00:00\n---\nx", "2019-05-23T10:00:00+00:00"),
+        ('---\npublished: "2019-05-23"\n---\nx', "2019-05-23T00:00:00+00:00"),
+        ("+++\ndate = 2019-05-23T10:00:00Z\n+++\nx", "2019-05-23T10:00:00+00:00"),
+        ("---\r\ndate: 2019-05-23\r\n---\r\nx", "2019-05-23T00:00:00+00:00"),
+    ],
+)
+def test_dates_as_people_write_them(tmp_path: Path, text: str, moment: str) -> None:
+    document = one(tmp_path, text)
+    assert (document.text, document.created_at.isoformat()) == ("x", moment)
+
+
+def test_the_name_of_a_file_may_tell_its_date_and_title(tmp_path: Path) -> None:
+    document = one(tmp_path, "x", "2019-05-23-the-storm.md")
+    assert (document.title, document.created_at.date().isoformat()) == ("the-storm", "2019-05-23")
+
+
+def test_a_note_without_a_date_has_that_of_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "note.md"
+    file.write_text("# The storm\n\nIt is coming.")
+    os.utime(file, (1577880000, 1577880000))
+    (document,), _ = documents(tmp_path)
+    assert document.created_at.isoformat() == "2020-01-01T12:00:00+00:00"
+    assert (document.title, document.text) == ("The storm", "It is coming.")
+
+
+def test_touching_a_file_that_tells_its_date_changes_nothing(tmp_path: Path) -> None:
+    dated, undated = tmp_path / "a.md", tmp_path / "b.md"
+    dated.write_text(ARTICLE)
+    undated.write_text("x")
+    digests = []
+    for moment in (1577880000, 1577890000):
+        for file in (dated, undated):
+            os.utime(file, (moment, moment))
+        digests.append([record.digest for record in records(tmp_path)[0]])
+    assert digests[0][0] == digests[1][0]
+    assert digests[0][1] != digests[1][1]
+
+
+def test_a_folder_is_read_whole_without_what_is_hidden(tmp_path: Path) -> None:
+    for name in ("a.md", "deep/er/b.markdown", ".git/c.md", "d.txt", "_drafts/.e.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    names = [record.external_id for record in records(tmp_path)[0]]
+    assert names == ["a.md", "deep/er/b.markdown"]
+    with zipfile.ZipFile(tmp_path / "vault.zip", "w") as archive:
+        archive.write(tmp_path / "deep" / "er" / "b.markdown", "deep/er/b.markdown")
+    assert [record.external_id for record in records(tmp_path / "vault.zip")[0]] == names[1:]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("---\ntitle: [\n---\nx", "the front matter is no valid YAML"),
+        ("---\ndate: 2019-13-45\n---\nx", "the front matter is no valid YAML|cannot be read"),
+        ("+++\n= 5\n+++\nx", "the front matter is no valid TOML"),
+        ("---\ndate: soon\n---\nx", "the time 'soon' cannot be read"),
+        ("---\ndate: 2019-05-23\n---\n", "the text is empty"),
+    ],
+)
+def test_a_bad_file_is_refused_alone(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / "a.md").write_text(ARTICLE)
+    (tmp_path / "b.md").write_text(text)
+    stored, rejects = documents(tmp_path)
+    assert [document.external_id for document in stored] == ["a.md"]
+    assert len(rejects) == 1
+    assert any(part in rejects[0].reason for part in reason.split("|"))
+    assert rejects[0].file.endswith("/b.md")
+
+
+def test_a_bomb_costs_its_own_file_alone(tmp_path: Path) -> None:
+    bomb = "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n in range(1, 10))
+    (tmp_path / "a.md").write_text(ARTICLE)
+    (tmp_path / "b.md").write_text(f"---\na0: &a0 [x]\n{bomb}tags: [*a9]\n---\nx")
+    (tmp_path / "c.md").write_text(f"---\ntags: [0x{'f' * 5000}]\n---\nx")
+    stored, rejects = documents(tmp_path)
+    assert [document.external_id for document in stored] == ["a.md"]
+    assert [reject.reason for reject in rejects] == [
+        "the front matter is no valid YAML: line 2 has an alias: write its text out",
+        "the front matter is no valid YAML: a number is too large: put quotes around it",
+    ]
+
+
+def test_time_grows_no_faster_than_a_heading(tmp_path: Path) -> None:
+    heading = "a" + " \t#" * 200_000 + "x"
+    started = time.process_time()
+    document = one(tmp_path, f"# {heading} # \n\nIt is coming.")
+    assert (document.title, document.text) == (shown(heading).strip(), "It is coming.")
+    assert time.process_time() - started < 10  # about 0.1; with a quadratic pattern, hours
+
+
+@pytest.mark.parametrize("line", ["# The storm", "#\tThe storm ##  ", "  # The storm#"])
+def test_a_heading_is_the_title(tmp_path: Path, line: str) -> None:
+    document = one(tmp_path, f"{line}\nIt is coming.")
+    assert (document.title, document.text) == ("The storm", "It is coming.")
+
+
+def test_a_heading_of_nothing_is_none(tmp_path: Path) -> None:
+    assert one(tmp_path, "# #\nx", "storm.md").title == "storm"
+
+
+def test_front_matter_makes_no_objects() -> None:
+    with pytest.raises(RecordError, match="no valid YAML"):
+        split_front_matter("---\na: !!python/object/apply:os.getcwd []\n---\n")
+
+
+@given(st.text())
+def test_any_text_has_front_matter_or_none(text: str) -> None:
+    try:
+        _fields, body = split_front_matter(text)
+    except RecordError:
+        return
+    assert text.endswith(body)
+
+
+def test_a_single_file_with_front_matter_is_recognised(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(ARTICLE)
+    assert records(tmp_path / "a.md")[0][0].format == "markdown"

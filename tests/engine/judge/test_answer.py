@@ -1,0 +1,150 @@
+"""Answers of the judge are read however damaged, and nothing absent becomes 0 by accident."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.judge.answer import JudgeAnswer, read_answer
+
+ALL_ZERO = {1: 0, 2: 0, 3: 0}
+
+
+def read(content: str, *, sent: int = 3, finished: bool = True) -> JudgeAnswer:
+    return read_answer(content, sent=sent, finished=finished)
+
+
+@pytest.mark.parametrize(
+    ("content", "scores", "damage"),
+    [
+        # whole answers
+        ('{"n": 3, "scores": [[1, 5], [3, 2]]}', {1: 5, 2: 0, 3: 2}, {}),
+        ('{"n":3,"scores":[]}', ALL_ZERO, {}),
+        ('{"scores": [[2, 6]], "n": 3}', {1: 0, 2: 6, 3: 0}, {}),
+        ('{"n": 3, "scores": [[1, 0], [2, 0], [3, 0]]}', ALL_ZERO, {}),
+        # wrapped in something
+        ('```json\n{"n": 3, "scores": [[1, 5]]}\n```', {1: 5, 2: 0, 3: 0}, {"surrounded": 1}),
+        (
+            'Sure! Tweet [1] fits best.\n{"n": 3, "scores": [[1, 5]]}\nLet me know {if} so.',
+            {1: 5, 2: 0, 3: 0},
+            {"surrounded": 1},
+        ),
+        ('\ufeff{"n": 3, "scores": [[1, 5]]}', {1: 5, 2: 0, 3: 0}, {}),
+        (
+            '<think>maybe {"n": 3, "scores": [[2, 6]]}</think>{"n": 3, "scores": [[1, 5]]}',
+            {1: 5, 2: 0, 3: 0},
+            {},
+        ),
+        (
+            'For example {"n": 9, "scores": [[2, 6]]}; here: {"n": 3, "scores": [[1, 5]]}',
+            {1: 5, 2: 0, 3: 0},
+            {"surrounded": 1},
+        ),
+        ('{"result": {"n": 3, "scores": [[1, 5]]}}', {1: 5, 2: 0, 3: 0}, {}),
+        ('[{"n": 3, "scores": [[1, 5]]}]', {1: 5, 2: 0, 3: 0}, {}),
+        # other shapes
+        (
+            '{"n": 3, "scores": [{"i": 1, "s": 5}, {"id": "3", "score": 2, "reason": "x"}]}',
+            {1: 5, 2: 0, 3: 2},
+            {"reshaped": 2, "coerced": 1},
+        ),
+        ('{"n": 3, "scores": {"1": 5}}', {1: 5, 2: 0, 3: 0}, {"reshaped": 1, "coerced": 1}),
+        (
+            '{"n": 3, "scores": [{"1": 5}, {"2": 1}]}',
+            {1: 5, 2: 1, 3: 0},
+            {"reshaped": 2, "coerced": 2},
+        ),
+        ('{"n": 3, "scores": [[[1, 5], [2, 3]]]}', {1: 5, 2: 3, 3: 0}, {}),
+        ('{"n": "3", "scores": [["1", "5"]]}', {1: 5, 2: 0, 3: 0}, {"coerced": 1}),
+        ('{"n": 3.0, "scores": [[1.0, 4.6]]}', {1: 5, 2: 0, 3: 0}, {"coerced": 1}),
+        ('{"n": 3, "scores": [[1, 5], [2, 3],]}', {1: 5, 2: 3, 3: 0}, {"trailing_comma": 1}),
+        # no count: what is absent is not judged
+        ("[[1, 5], [2, 3]]", {1: 5, 2: 3}, {"miscounted": 1}),
+        ('{"1": 5, "2": 3}', {1: 5, 2: 3}, {"miscounted": 1, "reshaped": 1, "coerced": 2}),
+        ('{"scores": [[1, 5]]}', {1: 5}, {"miscounted": 1}),
+        ('{"n": 2, "scores": [[1, 5]]}', {1: 5}, {"miscounted": 1}),
+        ('{"n": true, "scores": [[1, 5]]}', {1: 5}, {"miscounted": 1}),
+        ('{"n": 2, "scores": [[1, 1], [2, 2], [3, 3]]}', {1: 1, 2: 2, 3: 3}, {"miscounted": 1}),
+        # repeated, foreign and impossible values
+        ('{"n": 3, "scores": [[1, 5], [1, 5]]}', {1: 5, 2: 0, 3: 0}, {"repeated": 1}),
+        ('{"n": 3, "scores": [[1, 6], [1, 2]]}', {1: 2, 2: 0, 3: 0}, {"repeated": 1}),
+        ('{"n": 3, "scores": [[1, 5], [9, 6]]}', {1: 5}, {"unknown_number": 1}),
+        (
+            '{"n": 3, "scores": [[0, 5], [-1, 5], [1.5, 5]]}',
+            {},
+            {"unknown_number": 3, "coerced": 1},
+        ),
+        ('{"n": 3, "scores": [[1, 5], [2, 7]]}', {1: 5, 3: 0}, {"bad_score": 1}),
+        ('{"n": 3, "scores": [[1, -1], [2, 10]]}', {3: 0}, {"bad_score": 2}),
+        ('{"n": 3, "scores": [[1, 6.4], [2, 6.6]]}', {1: 6, 3: 0}, {"bad_score": 1, "coerced": 2}),
+        ('{"n": 3, "scores": [[1, 9], [1, 4]]}', {1: 4, 2: 0, 3: 0}, {"bad_score": 1}),
+        ('{"n": 3, "scores": [[1, NaN], [2, Infinity]]}', {3: 0}, {"bad_score": 2, "coerced": 2}),
+        ('{"n": 3, "scores": [[1, null], [2, true]]}', {3: 0}, {"bad_score": 2, "coerced": 2}),
+        ('{"n": 3, "scores": [[1, "high"]]}', {2: 0, 3: 0}, {"bad_score": 1, "coerced": 1}),
+        ('{"n": 3, "scores": [[1, 1e400]]}', {2: 0, 3: 0}, {"bad_score": 1, "coerced": 1}),
+        # entries that say nothing: something may have been lost
+        ('{"n": 3, "scores": [[1, 5], 2]}', {1: 5}, {"unreadable": 1}),
+        ('{"n": 3, "scores": [[1, 5], [2]]}', {1: 5}, {"unreadable": 1}),
+        ('{"n": 3, "scores": [[1, 5], "and so on"]}', {1: 5}, {"unreadable": 1}),
+        ('{"n": 3, "scores": [[1, 5], {"tweet": "x"}]}', {1: 5}, {"unreadable": 1, "reshaped": 1}),
+        ('{"n": 3, "scores": null}', {}, {"unreadable": 1}),
+        # cut off
+        ('{"n": 3, "scores": [[1, 5], [2, 3], [3', {1: 5, 2: 3}, {"truncated": 1}),
+        ('{"n": 3, "scores": [[1, 5], [2, 3]', {1: 5, 2: 3}, {"truncated": 1}),
+        ('{"n": 3, "scores": [{"i": 1, "s": 5}, {"i": 2, "s": 3', {1: 5}, {"truncated": 1}),
+        ('{"n": 3, "scores": {"1": 5, "2": 3, "3": 4', {1: 5, 2: 3}, {"truncated": 1}),
+        ('{"n": 3, "scores": [{"1": 5}, {"2": 3}, {"3', {1: 5, 2: 3}, {"truncated": 1}),
+        ("{'n': 3, 'scores': [(1, 5), (2, 3)]}", {1: 5, 2: 3}, {"truncated": 1}),
+        ("[[1, 5], [2, 3], [3, ", {1: 5, 2: 3}, {"truncated": 1}),
+        # nothing usable
+        ("", {}, {"empty": 1}),
+        (" \n\ufeff", {}, {"empty": 1}),
+        ("I cannot help with that.", {}, {"unreadable": 1}),
+        ("Tweets [1, 5] and [2, 6] are good.", {}, {"unreadable": 1}),
+        ('{"error": "overloaded"}', {}, {"unreadable": 1}),
+        ('{"n": 3}', {}, {"unreadable": 1}),
+        ("[" * 100_000, {}, {"unreadable": 1}),
+        ('{"a":' * 100_000, {}, {"unreadable": 1}),
+    ],
+)
+def test_ugly_answers(content: str, scores: dict[int, int], damage: dict[str, int]) -> None:
+    got = read(content)
+    assert dict(got.scores) == scores
+    assert {kind: got.damage[kind] for kind in damage} == damage
+    assert got.damage.keys() - damage.keys() <= {"miscounted"}
+
+
+def test_an_answer_that_did_not_end_by_itself_proves_nothing_about_the_absent() -> None:
+    got = read('{"n": 3, "scores": [[1, 5]]}', finished=False)
+    assert dict(got.scores) == {1: 5}
+    assert got.damage["unfinished"] == 1
+
+
+ANSWERS = st.dictionaries(st.integers(1, 40), st.integers(0, 6))
+
+
+@given(ANSWERS)
+def test_a_whole_answer_is_read_exactly(scores: dict[int, int]) -> None:
+    content = json.dumps({"n": 40, "scores": [list(pair) for pair in scores.items()]})
+    got = read(content, sent=40)
+    assert got.scores == dict.fromkeys(range(1, 41), 0) | scores
+    assert not got.damage
+
+
+@given(ANSWERS, st.integers(0, 2000))
+def test_a_cut_answer_never_invents_a_judgment(scores: dict[int, int], cut: int) -> None:
+    content = json.dumps({"n": 40, "scores": [list(pair) for pair in scores.items()]})
+    got = read(content[: min(cut, len(content) - 1)], sent=40)
+    assert got.scores.items() <= scores.items()
+
+
+JUNK = st.text(alphabet='0123456789[]{}",: \nnscoreiNa-.<think>/`', max_size=300)
+
+
+@given(st.one_of(JUNK, st.text(), JUNK.map(lambda text: '{"n": 3, "scores": ' + text)))
+def test_any_text_gives_scores_in_range_for_known_numbers(content: str) -> None:
+    got = read(content)
+    assert got.scores.keys() <= {1, 2, 3}
+    assert all(0 <= score <= 6 for score in got.scores.values())
+    assert got.scores or got.damage

@@ -1,0 +1,97 @@
+"""Whether the model endpoint works is found out without asking the model anything."""
+
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+
+from engine.errors import ModelRefused, ModelUnreachable
+from engine.llm.settings import LlmSettings, check_endpoint
+
+KEY = "sk-or-secret"
+
+
+class Endpoint:
+    """A server that answers every GET alike and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.status, self.asked = 200, list[web.Request]()
+        self.url = ""
+
+    async def answer(self, request: web.Request) -> web.Response:
+        self.asked.append(request)
+        headers = {"Location": "http://127.0.0.1:1/"} if self.status in (301, 302) else {}
+        return web.json_response({"data": []}, status=self.status, headers=headers)
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[Endpoint]:
+    endpoint = Endpoint()
+    app = web.Application()
+    app.router.add_get("/{path:.*}", endpoint.answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    endpoint.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1/"
+    yield endpoint
+    await runner.cleanup()
+
+
+async def test_a_server_that_lists_its_models_is_fine(endpoint: Endpoint) -> None:
+    settings = LlmSettings(base_url=endpoint.url, api_key=KEY, model="local/model")
+    assert await check_endpoint(settings) == "local/model at 127.0.0.1"
+    [asked] = endpoint.asked
+    assert (asked.method, asked.path) == ("GET", "/v1/models")
+    assert asked.headers["Authorization"] == f"Bearer {KEY}"
+
+
+async def test_without_a_key_none_is_sent(endpoint: Endpoint) -> None:
+    await check_endpoint(LlmSettings(base_url=endpoint.url))
+    assert "Authorization" not in endpoint.asked[0].headers
+
+
+async def test_openrouter_is_asked_about_the_key(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LlmSettings, "is_openrouter", True)
+    await check_endpoint(LlmSettings(base_url=endpoint.url, api_key=KEY))
+    assert endpoint.asked[0].path == "/v1/key"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "127.0.0.1 refuses the key. Check OPENROUTER_API_KEY."),
+        (403, "127.0.0.1 refuses the key. Check OPENROUTER_API_KEY."),
+        (302, "127.0.0.1 answered 302. Check llm.base_url."),
+        (404, "127.0.0.1 answered 404. Check llm.base_url."),
+        (500, "127.0.0.1 answered 500. Check llm.base_url."),
+    ],
+)
+async def test_any_other_answer_is_told_with_its_fix(
+    endpoint: Endpoint, status: int, said: str
+) -> None:
+    endpoint.status = status
+    with pytest.raises(ModelRefused) as refused:
+        await check_endpoint(LlmSettings(base_url=endpoint.url, api_key=KEY))
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/v1", "https://127.0.0.1:1"])
+async def test_nobody_there_is_told_without_the_key(url: str) -> None:
+    with pytest.raises(ModelUnreachable) as failed:
+        await check_endpoint(LlmSettings(base_url=url, api_key=KEY))
+    assert str(failed.value) == (
+        "127.0.0.1 does not answer (ConnectError). Check llm.base_url and the network."
+    )
+
+
+async def test_a_server_that_never_answers_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("engine.llm.settings._TOTAL", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ModelUnreachable, match="TimeoutError"):
+            await check_endpoint(LlmSettings(base_url=url))

@@ -1,0 +1,604 @@
+"""The chat client against a stand-in server: retries, limits, refusals, money, secrets."""
+
+import asyncio
+import json
+import logging
+import socket
+import time
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+import stamina
+from stamina.instrumentation import RetryDetails, set_on_retry_hooks
+
+from engine.budget import Budget, Source
+from engine.errors import (
+    BudgetExhausted,
+    ModelAnswerCut,
+    ModelAnswerInvalid,
+    ModelError,
+    ModelPaused,
+    ModelRateLimited,
+    ModelRefused,
+    ModelUnreachable,
+)
+from engine.llm.client import MAX_ANSWER_BYTES, ChatAnswer, ChatClient, LlmSettings, Message
+from engine.llm.prompts import JUDGE_SCHEMA
+from engine.types import Usage
+from tests.fakes.model import (
+    ModelServer,
+    Step,
+    answer,
+    cut_in_the_body,
+    dropped,
+    endless,
+    failure,
+    raw,
+    slow,
+)
+from tests.fakes.ports import MemoryLedger
+
+NOW = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+KEY = "sk-or-v1-0123456789abcdef"
+QUESTION = (Message("system", "Be brief."), Message("user", "Well?"))
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _no_waits() -> Iterator[None]:
+    """Retries happen at once; tests of waiting switch this off."""
+    with stamina.set_testing(True, attempts=10, cap=True):
+        yield
+
+
+class Clock:
+    """Monotonic seconds that move only by hand."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def client_for(
+    server: ModelServer,
+    *,
+    ledger: MemoryLedger | None = None,
+    clock: Clock | None = None,
+    budget: Budget | None = None,
+    api_key: str | None = KEY,
+    **changes: object,
+) -> ChatClient:
+    values: dict[str, object] = {"total_timeout": 2.0, "base_url": server.base_url} | changes
+    return ChatClient(
+        LlmSettings(api_key=api_key, **values),  # type: ignore[arg-type]  # field by name
+        ledger=ledger or MemoryLedger(),
+        clock=clock or time.monotonic,
+        budget=budget or Budget(),
+    )
+
+
+async def ask(client: ChatClient, *, schema: bool = False) -> ChatAnswer:
+    return await client.complete(
+        QUESTION, purpose="test", now=NOW, schema=JUDGE_SCHEMA if schema else None
+    )
+
+
+async def error_of(server: ModelServer, *script: Step, **changes: object) -> ModelError:
+    """Ask once and return the error it ends in."""
+    server.script = script
+    async with client_for(server, **changes) as client:  # type: ignore[arg-type]  # by name
+        with pytest.raises(ModelError) as raised:
+            await ask(client)
+    return raised.value
+
+
+# What is sent
+
+
+async def test_a_plain_server_gets_only_standard_fields(server: ModelServer) -> None:
+    server.script = [answer("yes")]  # the stand-in refuses unknown fields
+    async with client_for(server, fallback_models=("b",), model="qwen3") as client:
+        assert (await ask(client, schema=True)).content == "yes"
+    body = server.requests[0].body
+    assert body["model"] == "qwen3"
+    assert body["max_completion_tokens"] == 4000
+    assert body["response_format"] == {"type": "json_schema", "json_schema": dict(JUDGE_SCHEMA)}
+
+
+async def test_openrouter_gets_its_own_fields(server: ModelServer) -> None:
+    server.openrouter = True
+    server.script = [answer("yes")]
+    async with client_for(server, fallback_models=("b/c",), openrouter_fields=True) as client:
+        await ask(client, schema=True)
+    body = server.requests[0].body
+    assert body["models"] == ["b/c"]
+    assert body["reasoning"] == {"effort": "minimal", "exclude": True}
+    assert body["provider"] == {"require_parameters": True}
+
+
+@pytest.mark.parametrize(
+    ("base_url", "sent"),
+    [
+        ("https://openrouter.ai/api/v1", True),
+        ("https://eu.openrouter.ai/api/v1", True),
+        ("https://notopenrouter.ai/api/v1", False),
+        ("http://localhost:11434/v1", False),
+    ],
+)
+def test_the_host_decides_about_openrouter_fields(base_url: str, sent: bool) -> None:
+    assert LlmSettings(base_url=base_url).sends_openrouter_fields is sent
+    assert (
+        LlmSettings(base_url=base_url, openrouter_fields=not sent).sends_openrouter_fields != sent
+    )
+
+
+async def test_headers_carry_the_key_and_name_the_application(server: ModelServer) -> None:
+    server.script = [answer("yes")]
+    settings = {"app_title": "✨ Presagio\n✨", "app_url": "https://omens.example"}
+    async with client_for(server, **settings) as client:  # type: ignore[arg-type]  # by name
+        await ask(client)
+    headers = server.requests[0].headers
+    assert headers["Authorization"] == f"Bearer {KEY}"
+    assert headers["X-OpenRouter-Title"] == "Presagio"
+    assert headers["HTTP-Referer"] == "https://omens.example"
+
+
+async def test_a_server_of_ones_own_needs_no_key(server: ModelServer) -> None:
+    server.script = [answer("yes")]
+    async with client_for(server, api_key=None) as client:
+        await ask(client)
+    assert "Authorization" not in server.requests[0].headers
+
+
+async def test_openrouter_without_a_key_is_refused_before_any_call() -> None:
+    settings = LlmSettings()
+    async with ChatClient(settings, ledger=MemoryLedger(), clock=Clock()) as client:
+        with pytest.raises(ModelRefused, match="OPENROUTER_API_KEY"):
+            await ask(client)
+
+
+# What comes back
+
+
+async def test_an_answer_says_who_answered_and_what_it_cost(server: ModelServer) -> None:
+    server.script = [answer("yes", model="b/c")]
+    ledger = MemoryLedger()
+    async with client_for(server, ledger=ledger) as client:
+        got = await ask(client)
+    usage = Usage(prompt_tokens=7000, completion_tokens=120, cost_usd=0.002)
+    assert (got.model, got.usage, got.finished) == ("b/c", usage, True)
+    assert ledger.calls == [(NOW.date(), "b/c", "test", usage)]
+
+
+async def test_null_usage_is_unknown_and_not_zero(server: ModelServer) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": None, "cost": None}
+    server.script = [answer("yes", usage=usage)]
+    async with client_for(server) as client:
+        assert (await ask(client)).usage == Usage(prompt_tokens=10)
+
+
+async def test_an_answer_without_usage_leaves_it_unknown(server: ModelServer) -> None:
+    server.script = [answer("yes", usage=None)]
+    async with client_for(server) as client:
+        assert (await ask(client)).usage == Usage()
+
+
+async def test_content_may_come_in_parts(server: ModelServer) -> None:
+    server.script = [answer([{"type": "text", "text": "ye"}, {"type": "text", "text": "s"}])]
+    async with client_for(server) as client:
+        assert (await ask(client)).content == "yes"
+
+
+async def test_an_answer_cut_before_it_began_names_the_setting(server: ModelServer) -> None:
+    error = await error_of(server, answer("", finish_reason="length"))
+    assert isinstance(error, ModelAnswerCut)
+    assert "llm.max_completion_tokens" in str(error)
+    assert server.calls == 1
+
+
+async def test_an_empty_answer_that_ended_normally_is_returned(server: ModelServer) -> None:
+    server.script = [answer(None)]
+    async with client_for(server) as client:
+        assert (await ask(client)).content == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["", "<html>portal</html>", "[]", "null", "{}", '{"choices": []}', '{"choices": [7]}',
+     '{"choices": [{"message": "hi"}]}', '{"choices": [{"mess', "[" * 50_000, b"\xff\xfe\x00"],
+)  # fmt: skip
+async def test_what_is_no_completion_is_an_invalid_answer(
+    server: ModelServer, body: str | bytes
+) -> None:
+    error = await error_of(server, raw(body))
+    assert type(error) is ModelAnswerInvalid
+    assert server.calls == 1
+
+
+async def test_an_endless_body_is_given_up(server: ModelServer) -> None:
+    error = await error_of(server, endless)
+    assert isinstance(error, ModelAnswerInvalid)
+    assert str(MAX_ANSWER_BYTES) in str(error)
+
+
+# Retries
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 529])
+async def test_a_passing_failure_is_retried(server: ModelServer, status: int) -> None:
+    server.script = [failure(status), failure(status), answer("yes")]
+    async with client_for(server, retries=2) as client:
+        assert (await ask(client)).content == "yes"
+    assert server.calls == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 405, 413])
+async def test_a_refusal_is_not_retried(server: ModelServer, status: int) -> None:
+    error = await error_of(server, failure(status, "no such thing"))
+    assert isinstance(error, ModelRefused)
+    assert f"({status})" in str(error)
+    assert server.calls == 1
+
+
+async def test_a_redirect_is_not_followed(server: ModelServer) -> None:
+    error = await error_of(server, raw("", 301, {"Location": "http://127.0.0.1:1/"}))
+    assert isinstance(error, ModelRefused)
+    assert "llm.base_url" in str(error)
+
+
+@pytest.mark.parametrize(("status", "hint"), [(401, "OPENROUTER_API_KEY"), (402, "credit")])
+async def test_a_refusal_says_what_to_do(server: ModelServer, status: int, hint: str) -> None:
+    error = await error_of(server, failure(status))
+    assert hint in str(error)
+    assert "\n" not in str(error)
+
+
+async def test_retries_end(server: ModelServer) -> None:
+    error = await error_of(server, failure(503, "overloaded"), retries=2)
+    assert isinstance(error, ModelUnreachable)
+    assert "overloaded" in str(error)
+    assert server.calls == 3
+
+
+@pytest.mark.parametrize("step", [dropped, cut_in_the_body])
+async def test_a_cut_connection_is_retried(server: ModelServer, step: Step) -> None:
+    server.script = [step, answer("yes")]
+    async with client_for(server) as client:
+        assert (await ask(client)).content == "yes"
+    assert server.calls == 2
+
+
+async def test_a_refused_connection_names_the_host(server: ModelServer) -> None:
+    with socket.socket() as deaf:  # bound but not listening
+        deaf.bind(("127.0.0.1", 0))
+        base_url = f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"
+        error = await error_of(server, base_url=base_url)
+    assert isinstance(error, ModelUnreachable)
+    assert "127.0.0.1" in str(error)
+
+
+async def test_an_impossible_host_is_one_clear_error(server: ModelServer) -> None:
+    error = await error_of(server, base_url="http://☃.example/v1")
+    assert isinstance(error, ModelRefused)
+    assert "llm.base_url" in str(error)
+
+
+async def test_an_error_inside_a_200_is_retried_like_its_code(server: ModelServer) -> None:
+    inside = {"error": {"code": 503, "message": "provider overloaded"}}
+    server.script = [raw(json.dumps(inside)), answer("yes")]
+    async with client_for(server) as client:
+        assert (await ask(client)).content == "yes"
+
+
+@pytest.mark.parametrize(
+    ("inside", "kind"),
+    [
+        ({"error": {"code": 401, "message": "m"}}, ModelRefused),
+        ({"error": {"code": "429", "message": "m"}}, ModelRateLimited),
+        ({"error": {"code": "server_error"}}, ModelUnreachable),
+        ({"error": "it broke"}, ModelUnreachable),
+        ({"choices": [{"message": {"content": "[[1"}, "error": {"code": 502}}]}, ModelUnreachable),
+    ],
+)
+async def test_errors_inside_a_200_have_many_shapes(
+    server: ModelServer, inside: object, kind: type[ModelError]
+) -> None:
+    error = await error_of(server, raw(json.dumps(inside)), retries=0)
+    assert type(error) is kind
+
+
+@pytest.mark.parametrize(
+    "body",
+    ['{"error": "it broke"}', '{"message": "it broke"}', '{"detail": "it broke"}', "it broke"],
+)
+async def test_the_text_of_an_error_is_quoted_whatever_its_shape(
+    server: ModelServer, body: str
+) -> None:
+    assert "it broke" in str(await error_of(server, raw(body, 400)))
+
+
+async def test_usage_of_failed_attempts_is_recorded(server: ModelServer) -> None:
+    wasted = {"error": {"code": 502}, "usage": {"prompt_tokens": 7000, "cost": 0.001}, "model": "a"}
+    server.script = [raw(json.dumps(wasted)), answer("yes", model="b")]
+    ledger = MemoryLedger()
+    async with client_for(server, ledger=ledger) as client:
+        got = await ask(client)
+    assert [model for _, model, _, _ in ledger.calls] == ["a", "b"]
+    assert got.usage.prompt_tokens == 14_000
+    assert got.usage.cost_usd == pytest.approx(0.003)
+
+
+async def test_usage_of_a_failed_call_is_recorded(server: ModelServer) -> None:
+    ledger = MemoryLedger()
+    await error_of(server, answer("", finish_reason="length"), ledger=ledger)
+    assert [usage.prompt_tokens for *_, usage in ledger.calls] == [7000]
+
+
+# Waiting
+
+
+async def test_a_slow_model_is_left_at_the_total_timeout(server: ModelServer) -> None:
+    started = time.monotonic()
+    error = await error_of(server, slow(30, answer("late")), total_timeout=0.2)
+    assert time.monotonic() - started < 2
+    assert isinstance(error, ModelUnreachable)
+    assert "0.2 s" in str(error)
+    assert "llm.total_timeout" in str(error)
+
+
+async def test_a_silent_server_is_left_at_the_read_timeout(server: ModelServer) -> None:
+    error = await error_of(server, slow(30, answer("late")), read_timeout=0.1, retries=0)
+    assert "llm.read_timeout" in str(error)
+
+
+async def test_after_a_timeout_in_a_retry_the_known_reason_is_told(server: ModelServer) -> None:
+    error = await error_of(server, failure(500, "kaput"), slow(30, answer("")), total_timeout=0.3)
+    assert "kaput" in str(error)
+
+
+@pytest.mark.parametrize("wait", [0.25, timedelta(seconds=0.25)])
+async def test_retry_after_is_waited_for(server: ModelServer, wait: float | timedelta) -> None:
+    date = datetime(2026, 3, 1, 23, 30, 1, tzinfo=UTC)
+    asked_at = date - wait if isinstance(wait, timedelta) else date
+    header = format_datetime(date, usegmt=True) if isinstance(wait, timedelta) else str(wait)
+    server.script = [failure(429, headers={"Retry-After": header}), answer("yes")]
+    stamina.set_testing(False)
+    started = time.monotonic()
+    async with client_for(server, clock=Clock()) as client:
+        await client.complete(QUESTION, purpose="test", now=asked_at)
+    assert 0.24 <= time.monotonic() - started < 2
+
+
+async def test_retry_after_beyond_the_total_ends_at_once(server: ModelServer) -> None:
+    stamina.set_testing(False)
+    started = time.monotonic()
+    error = await error_of(server, failure(429, headers={"Retry-After": "3"}), total_timeout=2.5)
+    assert time.monotonic() - started < 1
+    assert isinstance(error, ModelRateLimited)
+    assert "Wait 3 s." in str(error)
+    assert server.calls == 1
+
+
+async def test_waits_between_retries_grow_and_jitter(server: ModelServer) -> None:
+    waits: list[float] = []
+
+    def note(details: RetryDetails) -> None:
+        waits.append(details.wait_for)
+
+    stamina.set_testing(False)
+    set_on_retry_hooks([note])
+    try:
+        await error_of(server, failure(500), retries=5, total_timeout=1.4)
+    finally:
+        set_on_retry_hooks(None)
+    assert 0.5 <= waits[0] <= 1.0
+    assert len(waits) == 1 or 1.0 <= waits[1] <= 1.5
+
+
+# A schema that is refused
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "response_format json_schema is not supported by this model"),
+        (404, "No endpoints found that can handle the requested parameters."),
+        (422, "json_schema: extra fields not permitted"),
+    ],
+)
+async def test_a_refused_schema_is_left_out_and_remembered(
+    server: ModelServer, status: int, message: str
+) -> None:
+    server.openrouter = True
+    server.script = [failure(status, message), answer("one"), answer("two")]
+    async with client_for(server, openrouter_fields=True) as client:
+        assert (await ask(client, schema=True)).content == "one"
+        assert (await ask(client, schema=True)).content == "two"
+    with_schema = ["response_format" in one.body for one in server.requests]
+    assert with_schema == [True, False, False]
+    assert "provider" not in server.requests[1].body
+
+
+async def test_a_refusal_that_stays_without_the_schema_is_not_blamed_on_it(
+    server: ModelServer,
+) -> None:
+    server.script = [failure(400, "bad parameters"), failure(400, "bad model"), answer("yes")]
+    async with client_for(server) as client:
+        with pytest.raises(ModelRefused, match="bad model"):
+            await ask(client, schema=True)
+        await ask(client, schema=True)
+    assert "response_format" in server.requests[2].body
+
+
+# A dead endpoint
+
+
+async def test_a_dead_endpoint_is_left_alone_and_probed_by_one_call(server: ModelServer) -> None:
+    clock = Clock()
+    server.script = [failure(500)]
+    changes = {"breaker_failures": 2, "breaker_pause": 60.0, "retries": 0}
+    async with client_for(server, clock=clock, **changes) as client:  # type: ignore[arg-type]  # by name
+        for _ in range(2):
+            with pytest.raises(ModelUnreachable):
+                await ask(client)
+        with pytest.raises(ModelPaused, match="60 s"):
+            await ask(client)
+        assert server.calls == 2
+
+        clock.seconds += 60
+        server.script = [slow(0.1, answer("yes"))]
+        results = await asyncio.gather(*(ask(client) for _ in range(4)), return_exceptions=True)
+        assert [type(one) for one in results].count(ModelPaused) == 3
+        assert server.calls == 3
+        await ask(client)
+    assert server.calls == 4
+
+
+async def test_a_probe_that_fails_opens_the_breaker_again(server: ModelServer) -> None:
+    clock = Clock()
+    server.script = [failure(500)]
+    async with client_for(server, clock=clock, breaker_failures=1, retries=0) as client:
+        for _ in range(2):
+            with pytest.raises(ModelUnreachable):
+                await ask(client)
+            with pytest.raises(ModelPaused):
+                await ask(client)
+            clock.seconds += 60
+    assert server.calls == 2
+
+
+async def test_a_cancelled_probe_lets_the_next_call_probe(server: ModelServer) -> None:
+    clock = Clock()
+    server.script = [failure(500), slow(30, answer("late")), answer("yes")]
+    async with client_for(server, clock=clock, breaker_failures=1, retries=0) as client:
+        with pytest.raises(ModelUnreachable):
+            await ask(client)
+        clock.seconds += 60
+        probe = asyncio.create_task(ask(client))
+        await server.until_asked(2)
+        probe.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await probe
+        assert (await ask(client)).content == "yes"
+
+
+async def test_a_refusal_shows_that_the_endpoint_lives(server: ModelServer) -> None:
+    server.script = [failure(500), failure(401), failure(500), answer("yes")]
+    async with client_for(server, breaker_failures=2, retries=0) as client:
+        for _ in range(3):
+            with pytest.raises(ModelError):
+                await ask(client)
+        assert (await ask(client)).content == "yes"
+
+
+# Money
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [Budget(tokens=7120), Budget(cost_usd=0.002), Budget(tokens=0), Budget(cost_usd=0.0)],
+)
+async def test_past_the_budget_nothing_is_sent_until_midnight(
+    server: ModelServer, budget: Budget
+) -> None:
+    server.script = [answer("yes")]
+    async with client_for(server, budget=budget) as client:
+        if 0 not in {budget.tokens, budget.cost_usd}:
+            await ask(client)
+        before = server.calls
+        with pytest.raises(BudgetExhausted, match="00:00 UTC on 2026-03-02"):
+            await ask(client)
+        assert server.calls == before
+        if before:
+            await client.complete(QUESTION, purpose="test", now=NOW + timedelta(hours=1))
+            assert server.calls == before + 1
+
+
+@pytest.mark.parametrize("budget", [Budget(tokens=9000), Budget(cost_usd=0.0025)])
+async def test_calls_under_way_count_so_that_many_at_once_pass_no_limit(
+    server: ModelServer, budget: Budget
+) -> None:
+    ledger = MemoryLedger()
+    server.script = [answer("yes"), slow(0.2, answer("yes"))]
+    async with client_for(server, ledger=ledger, budget=budget) as client:
+        await ask(client)  # what a token costs is known from here on
+        outcomes = await asyncio.gather(*(ask(client) for _ in range(5)), return_exceptions=True)
+    refused = [isinstance(one, BudgetExhausted) for one in outcomes]
+    assert sorted(refused) == [False, True, True, True, True]
+    assert server.calls == 2
+    assert ledger.under_way == {}
+
+
+async def test_a_call_that_fails_holds_its_place_no_longer(server: ModelServer) -> None:
+    ledger = MemoryLedger()
+    error = await error_of(server, failure(401), ledger=ledger, budget=Budget(tokens=1))
+    assert not isinstance(error, BudgetExhausted)
+    assert ledger.under_way == {}
+
+
+async def test_each_call_is_recorded_for_whom_it_was_made(server: ModelServer) -> None:
+    ledger, asking = MemoryLedger(), iter([Source.WEB, Source.POSTS])
+    server.script = [answer("yes")]
+    settings = LlmSettings(api_key=KEY, base_url=server.base_url)
+    async with ChatClient(
+        settings, ledger=ledger, clock=time.monotonic, source=lambda: next(asking)
+    ) as client:
+        await ask(client)
+        await ask(client)
+    assert ledger.sources == [Source.WEB, Source.POSTS]
+
+
+async def test_an_unknown_cost_counts_tokens_only(server: ModelServer) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 1}
+    server.script = [answer("yes", usage=usage)]
+    async with client_for(server, budget=Budget(tokens=12, cost_usd=0.0001)) as client:
+        await ask(client)
+        await ask(client)
+        with pytest.raises(BudgetExhausted, match="12 tokens"):
+            await ask(client)
+
+
+# Secrets
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+async def test_a_key_that_the_server_echoes_is_masked(server: ModelServer, status: int) -> None:
+    echo = f"Incorrect API key provided: {KEY} (header 'Bearer {KEY}'), like sk-abcd****wxyz"
+    error = await error_of(server, failure(status, echo), retries=0)
+    assert "0123456789" not in f"{error} {error!r} {error.__cause__!r}"
+    assert "wxyz" not in str(error)
+    assert "***" in str(error)
+
+
+async def test_a_local_key_of_any_shape_is_masked(server: ModelServer) -> None:
+    error = await error_of(server, raw("you sent letmein42", 401), api_key="letmein42")
+    assert "letmein42" not in str(error)
+
+
+def test_the_key_is_not_in_the_representation() -> None:
+    settings = LlmSettings(api_key=KEY)
+    assert KEY not in f"{settings!r} {settings}"
+
+
+async def test_the_log_names_the_model_and_the_cost_but_no_content(
+    server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.script = [failure(500, f"boom {KEY}"), answer("a secret answer", model="b/c")]
+    async with client_for(server) as client:
+        await ask(client)
+    ours = [record for record in caplog.records if record.name == "presagio.llm"]
+    assert "b/c answered, 7000 prompt and 120 completion tokens, 0.002 USD" in ours[-1].message
+    everything = "\n".join(str(record.__dict__) for record in caplog.records)
+    assert KEY not in everything
+    assert "secret answer" not in everything
+    assert "Well?" not in everything

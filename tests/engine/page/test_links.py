@@ -1,0 +1,195 @@
+"""A link in a message is found, and its page becomes a headline."""
+
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import (
+    FetchRefused,
+    FetchStatus,
+    FetchTimeout,
+    FetchTooLarge,
+    FetchUntitled,
+    FetchWrongType,
+)
+from engine.fetch.client import Fetcher, FetchLimits, FetchSettings
+from engine.page import links
+from engine.page.links import first_link, headline_from_link
+from engine.types import Headline
+from tests.fakes.articles import ARGENTINE, BLOG, BRITISH
+from tests.fakes.web import (
+    WebServer,
+    dripping,
+    endless,
+    gzipped,
+    loopback_resolver,
+    packed,
+    page,
+    redirect,
+)
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[WebServer]:
+    async with WebServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def fetcher() -> AsyncIterator[Fetcher]:
+    settings = FetchSettings(allow_networks=("127.0.0.0/8",))
+    async with Fetcher(settings, resolver=loopback_resolver("news.example")) as ready:
+        yield ready
+
+
+@pytest.mark.parametrize(
+    ("text", "link"),
+    [
+        ("https://news.example/a", "https://news.example/a"),
+        ("look: http://news.example/a?b=c&d=e#f now", "http://news.example/a?b=c&d=e#f"),
+        ("HTTPS://News.example/A", "HTTPS://News.example/A"),
+        ("www.news.example/a", "https://www.news.example/a"),
+        ("first http://a.example then http://b.example", "http://a.example"),
+        ("http://nación.example/ñ", "http://nación.example/ñ"),
+        ("http://127.0.0.1:8080/a", "http://127.0.0.1:8080/a"),
+        ("http://[::1]/a", "http://[::1]/a"),
+        ("http://[::1]", "http://[::1]"),
+        ("read http://a.example/b.", "http://a.example/b"),
+        ("really http://a.example/b?!…", "http://a.example/b"),
+        ("“http://a.example/b”, he said", "http://a.example/b"),
+        ("(see http://a.example/b)", "http://a.example/b"),
+        ("(see http://a.example/b_(c)).", "http://a.example/b_(c)"),
+        ("http://a.example/b_(c)", "http://a.example/b_(c)"),
+        ("[label](http://a.example/b)", "http://a.example/b"),
+        ("*http://a.example/b*", "http://a.example/b"),
+        ('<a href="http://a.example/b">', "http://a.example/b"),
+        ("<http://a.example/b>", "http://a.example/b"),
+        ("http:// and https://... then http://a.example", "http://a.example"),
+        ("line\nhttp://a.example/b\nline", "http://a.example/b"),
+        ("http://a.example/b\0c", "http://a.example/b"),
+        ("", None),
+        ("no link here, e.g. news.example", None),
+        ("file:///etc/passwd ftp://a.example javascript:alert(1)", None),
+        ("xhttp://a.example awww.b.example me@www.c.example", None),
+        ("www. www.… http://", None),
+    ],
+)
+def test_the_first_link_of_a_message(text: str, link: str | None) -> None:
+    assert first_link(text) == link
+
+
+@given(st.text(), st.sampled_from(["https://a.example/b(c)d", "http://a.example"]), st.text())
+def test_a_link_between_blanks_is_found_in_any_text(before: str, link: str, after: str) -> None:
+    if first_link(before) is None:
+        assert first_link(f"{before} {link} {after}") == link
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["http://a" + ")" * 100_000, "http://" * 20_000, "www." * 30_000, "http://a." + "(" * 99_999],
+)
+def test_a_hostile_message_is_read_at_once(text: str) -> None:
+    started = time.process_time()
+    first_link(text)
+    assert time.process_time() - started < 1
+
+
+async def test_an_article_becomes_a_headline(web: WebServer, fetcher: Fetcher) -> None:
+    web.pages["/a?x=1"] = packed(gzipped(BRITISH.encode()))
+    url = web.url("/a?x=1", host="news.example")
+    assert await headline_from_link(fetcher, url, now=NOW) == Headline(
+        text="Ministers to scrap the Wexcombe tunnel & its 'ghost station'",
+        original=url,
+        date=datetime(2019, 11, 5, 6, 30, 12, tzinfo=UTC),
+    )
+
+
+async def test_an_article_behind_redirects_in_another_encoding(
+    web: WebServer, fetcher: Fetcher
+) -> None:
+    web.pages["/short"] = redirect("/nota", 301)
+    web.pages["/nota"] = page(ARGENTINE.encode("cp1252"), "text/html; charset=ISO-8859-1")
+    headline = await headline_from_link(fetcher, web.url("/short"), now=NOW)
+    assert headline.text == 'Murió el "padre" del semáforo: tenía 98 años'
+    assert headline.original == web.url("/short")
+    assert headline.date == datetime(2016, 3, 14, 21, 5, tzinfo=UTC)
+
+
+SITE = '<meta property="og:site_name" content="A Quiet Blog">'
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        (BLOG, "The bridge will fall — A quiet blog"),  # nobody says that this is the site
+        (SITE + BLOG, "The bridge will fall"),
+        (SITE + "<title>The bridge will fall | a quiet BLOG</title>", "The bridge will fall"),
+        (SITE + "<title>Nothing beats a quiet blog</title>", "Nothing beats a quiet blog"),
+        (SITE + "<title>A Quiet Blog</title>", "A Quiet Blog"),
+        ("<title>The bridge will fall - BBC News</title>", "The bridge will fall"),
+        ("<title>BREAKING: The bridge will fall</title>", "The bridge will fall"),
+    ],
+)
+async def test_the_name_of_the_site_is_no_part_of_the_headline(
+    markup: str, text: str, web: WebServer, fetcher: Fetcher
+) -> None:
+    web.pages["/"] = page(markup)
+    assert (await headline_from_link(fetcher, web.url(), now=NOW)).text == text
+
+
+@pytest.mark.parametrize("markup", ["", "<p>text</p>", "<title> </title>"])
+async def test_a_page_without_a_title_says_so(
+    markup: str, web: WebServer, fetcher: Fetcher
+) -> None:
+    web.pages["/"] = page(markup)
+    with pytest.raises(FetchUntitled, match=r"127\.0\.0\.1 has no title\. Paste the headline"):
+        await headline_from_link(fetcher, web.url(), now=NOW)
+
+
+async def test_what_the_fetcher_refuses_is_said(web: WebServer, fetcher: Fetcher) -> None:
+    web.pages["/pdf"] = page(b"%PDF", "application/pdf")
+    web.pages["/endless"] = endless()
+    web.pages["/inside"] = redirect("http://169.254.169.254/latest/meta-data/")
+    for path, error in {
+        "/gone": FetchStatus,
+        "/pdf": FetchWrongType,
+        "/endless": FetchTooLarge,
+        "/inside": FetchRefused,
+    }.items():
+        with pytest.raises(error):
+            await headline_from_link(fetcher, web.url(path), now=NOW)
+
+
+async def test_a_page_of_two_megabytes_is_read_and_no_more(
+    web: WebServer, fetcher: Fetcher
+) -> None:
+    start = b"<title>It is long</title>"
+    web.pages["/most"] = page(start + b" " * (2_000_000 - len(start)))
+    web.pages["/more"] = page(start + b" " * 2_000_000)
+    assert (await headline_from_link(fetcher, web.url("/most"), now=NOW)).text == "It is long"
+    with pytest.raises(FetchTooLarge, match="2 MB"):
+        await headline_from_link(fetcher, web.url("/more"), now=NOW)
+
+
+async def test_the_time_for_fetching_and_reading_is_limited(
+    web: WebServer, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert links.PAGE_LIMITS.seconds == 10
+    monkeypatch.setattr(links, "PAGE_LIMITS", FetchLimits(seconds=0.2, bytes=1000))
+    web.pages["/slow"] = dripping(0.01)
+    with pytest.raises(FetchTimeout, match=r"0\.2 s"):
+        await headline_from_link(fetcher, web.url("/slow"), now=NOW)
+
+    def slow(*_: object, **__: object) -> None:
+        time.sleep(0.5)
+
+    monkeypatch.setattr(links, "read_page", slow)
+    web.pages["/fast"] = page("<title>It happened</title>")
+    with pytest.raises(FetchTimeout, match=r"0\.2 s"):
+        await headline_from_link(fetcher, web.url("/fast"), now=NOW)

@@ -1,0 +1,123 @@
+"""What people paste is read as a headline."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.prophecy.headline import read_headline
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("Coffee prices soar", "Coffee prices soar"),
+        ("  Coffee \n prices\tsoar  ", "Coffee prices soar"),
+        ("Coffee prices soar - BBC News", "Coffee prices soar"),
+        ("Coffee prices soar – The New York Times", "Coffee prices soar"),
+        ("Coffee prices soar | Reuters", "Coffee prices soar"),
+        ("Coffee prices soar | Some Little Blog", "Coffee prices soar"),
+        ("Coffee prices soar - npr.org", "Coffee prices soar"),
+        ("Sube el precio del café - LA NACION", "Sube el precio del café"),
+        ("Sube el precio del café | Página|12", "Sube el precio del café | Página|12"),
+        ("Sube el precio del café · El País", "Sube el precio del café"),
+        ("Sube el precio del café - Infobae", "Sube el precio del café"),
+        ("BREAKING: Coffee prices soar", "Coffee prices soar"),
+        ("Breaking News | Coffee prices soar", "Coffee prices soar"),
+        ("Live updates: Coffee prices soar", "Coffee prices soar"),
+        ("Último momento: sube el café", "sube el café"),
+        ("URGENTE | Sube el café en Brasil", "Sube el café en Brasil"),
+        ("EN VIVO: sube el café", "sube el café"),
+        ("Coffee prices soar https://example.com/x?utm_source=y", "Coffee prices soar"),
+        ("https://example.com/a Coffee prices www.example.com soar", "Coffee prices soar"),
+        ("Coffee\0prices", "Coffee prices"),
+        ("https://example.com/a", ""),
+        ("", ""),
+        (" \n ", ""),
+    ],
+)
+def test_labels_links_and_sources_go(message: str, text: str) -> None:
+    assert read_headline(message).text == text
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Trump says - it is over for good",
+        "Brexit — what happens now that it is done",
+        "Spider-Man swings back into cinemas",
+        "Boca - River, el partido de la fecha",
+        "One - BBC News",  # what is left would be no headline
+        "Watch what he does",
+        "Live and let die",
+        "Opinion polls tighten",
+        'He said "never" - and meant -it-',
+        "A | B",
+        "¿Quién ganó? Macri | Fernández | Lavagna y muchos otros que no caben en un nombre",
+        "Word",
+        "🔥🔥🔥",
+    ],
+)
+def test_what_only_looks_like_it_stays(message: str) -> None:
+    assert read_headline(message).text == message
+
+
+@pytest.mark.parametrize(
+    "message", ["Breaking:", "LIVE: ", "Urgente: !!!", "Watch: https://x.example", "Video |"]
+)
+def test_a_label_alone_is_all_there_is_to_read(message: str) -> None:
+    assert any(letter.isalpha() for letter in read_headline(message).text)
+
+
+def test_the_original_and_the_date_are_kept() -> None:
+    date = datetime(2024, 6, 1, tzinfo=UTC)
+    headline = read_headline(" LIVE: Coffee\nsoars again - CNN ", date=date)
+    assert headline.original == " LIVE: Coffee\nsoars again - CNN "
+    assert headline.date == date
+
+
+def test_of_an_article_the_beginning_is_read_to_a_whole_word() -> None:
+    article = " ".join(f"word{i}" for i in range(2000))
+    text = read_headline(article).text
+    assert 1900 < len(text) <= 2000
+    assert article.startswith(text + " ")
+
+
+def test_a_word_without_end_is_cut() -> None:
+    assert read_headline("x" * 5000).text == "x" * 2000
+
+
+_pieces = st.sampled_from(
+    ["Breaking:", "LIVE |", "Urgente:", "- BBC News", "| El País", "- - -", "|", "!", "café",
+     "https://x.example/a", "soars", "Coffee", "·", "—", "😀", "\n", "news"]
+)  # fmt: skip
+_messages = st.lists(_pieces, max_size=10).map(" ".join) | st.text(max_size=300)
+
+
+@given(_messages)
+def test_a_message_with_words_is_never_emptied(message: str) -> None:
+    without_links = " ".join(w for w in message.split() if "http" not in w and "www" not in w)
+    text = read_headline(message).text
+    if any(letter.isalnum() for letter in without_links):
+        assert any(letter.isalnum() for letter in text)
+
+
+@given(_messages)
+def test_the_text_is_single_spaced_and_taken_from_the_message(message: str) -> None:
+    text = read_headline(message).text
+    assert text == " ".join(text.split())
+    words = iter(message.replace("\0", " ").split())
+    assert all(word in words or len(message) > 2000 for word in text.split())
+
+
+@given(_messages)
+def test_reading_again_only_ever_takes_away(message: str) -> None:
+    text, again = read_headline(message).text, ""
+    for _ in range(20):
+        again = read_headline(text).text
+        assert again in text
+        if again == text:
+            break
+        text = again
+    assert again == text

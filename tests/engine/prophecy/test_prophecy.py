@@ -1,0 +1,350 @@
+"""The main job, on an index and a judge that hold little."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engine.prophecy.headline import read_headline
+from engine.prophecy.prophecy import ProphecySettings, Prophet
+from engine.prophecy.score import Profile, Scorer
+from engine.ranking.bm25 import Bm25
+from engine.types import (
+    Candidate,
+    Corpus,
+    Filters,
+    Flag,
+    Headline,
+    Hit,
+    Kind,
+    Prophecy,
+    Term,
+    Usage,
+    Verdict,
+)
+from tests.engine.candidates import candidate
+
+NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+CORPUS = Corpus(
+    id=1,
+    name="demo",
+    kind=Kind.TWEETS,
+    language="simple",
+    author="ana",
+    url_template="https://x.example/{author}/status/{id}",
+    documents=6,
+    tokens=24,
+    languages=("simple",),
+)
+
+
+@dataclass
+class Index:
+    """Texts in memory: words are lexemes, any shared word makes a candidate."""
+
+    texts: Sequence[Candidate]
+    asked: list[tuple[str, Filters, int]] = field(default_factory=list)
+
+    async def terms(self, corpus: Corpus, text: str) -> list[Term]:
+        self.text = text
+        words = dict.fromkeys(text.lower().split())
+        return [
+            Term(word=w, lexemes=(w,), document_frequency=len(self._holding(w)), max_tf=9)
+            for w in words
+        ]
+
+    async def top(
+        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
+    ) -> list[Candidate]:
+        self.asked.append((self.text, filters, limit))
+        found = []
+        for text in self.texts:
+            words = text.text.lower().split()
+            matched = {i: words.count(t.word) for i, t in enumerate(terms) if t.word in words}
+            in_time = filters.before is None or text.created_at < filters.before
+            in_time = in_time and (filters.after is None or text.created_at >= filters.after)
+            if matched and in_time:
+                score = sum(Bm25().part(tf, len(words), 4) for tf in matched.values())
+                found.append(replace(text, matched=matched, length=len(words), bm25=score))
+        return sorted(found, key=lambda c: -c.bm25)[:limit]
+
+    def _holding(self, word: str) -> list[Candidate]:
+        return [text for text in self.texts if word in text.text.lower().split()]
+
+
+@dataclass
+class StandInJudge:
+    """Gives the scores it was given, and notes whom it was asked about."""
+
+    scores: Mapping[int, int]
+    notice: str | None = None
+    asked: list[list[int]] = field(default_factory=list)
+
+    async def judge(
+        self,
+        corpus: Corpus,
+        headline: Headline,
+        candidates: Sequence[Candidate],
+        *,
+        now: datetime,
+    ) -> Verdict:
+        self.asked.append([c.id for c in candidates])
+        return Verdict(
+            scores={c.id: self.scores[c.id] for c in candidates if c.id in self.scores},
+            model="stand-in",
+            prompt_version="1",
+            usage=Usage(prompt_tokens=10),
+            notice=self.notice,
+        )
+
+
+def said(identity: int, text: str, year: int, flags: Flag = Flag.NONE) -> Candidate:
+    made = candidate(identity, text, created_at=datetime(year, 1, 1, tzinfo=UTC))
+    return replace(made, flags=flags, url=None)
+
+
+TEXTS = (
+    said(1, "coffee prices will soar one day", 2012),
+    said(2, "Coffee prices will soar one day!", 2016),
+    said(3, "my coffee is cold", 2014),
+    said(4, "prices prices prices", 2015),
+    said(5, "nothing to see", 2013),
+    said(6, "coffee prices did soar today", 2024),
+)
+
+
+async def ask(
+    text: str = "coffee prices soar",
+    *,
+    judge: StandInJudge | None = None,
+    index: Index | None = None,
+    date: datetime | None = None,
+    filters: Filters | None = None,
+    settings: ProphecySettings | None = None,
+    limit: int = 3,
+    judged: bool = True,
+    corpus: Corpus = CORPUS,
+    now: datetime = NOW,
+) -> Prophecy:
+    prophet = Prophet(index or Index(TEXTS), judge, settings)
+    return await prophet.prophesy(
+        corpus,
+        read_headline(text, date=date),
+        limit=limit,
+        now=now,
+        filters=filters,
+        judged=judged,
+    )
+
+
+def ids(prophecy: Prophecy) -> list[int]:
+    return [hit.candidate.id for hit in prophecy.hits]
+
+
+async def test_unjudged_it_answers_from_words_and_says_so() -> None:
+    prophecy = await ask()
+    assert ids(prophecy)[0] == 1  # the oldest of its near-duplicates
+    assert 2 not in ids(prophecy)
+    assert not prophecy.judged
+    assert prophecy.notice == "Not judged: no language model is set up."
+    assert [hit.rank for hit in prophecy.hits] == [1, 2, 3]
+
+
+async def test_the_judge_decides_the_order() -> None:
+    judge = StandInJudge({3: 6, 1: 3, 4: 2, 6: 0})
+    prophecy = await ask(judge=judge)
+    assert ids(prophecy) == [3, 1]
+    assert [hit.candidate.id for hit in prophecy.near] == [4]
+    assert prophecy.judged
+    assert prophecy.notice is None
+    assert prophecy.verdict.usage == Usage(prompt_tokens=10)
+
+
+async def test_near_duplicates_are_judged_once() -> None:
+    judge = StandInJudge({})
+    prophecy = await ask(judge=judge)
+    assert sorted(judge.asked[0]) == [1, 3, 4, 6]
+    assert set(prophecy.candidates) == {"x1", "x2", "x3", "x4", "x6"}
+
+
+async def test_a_judge_that_fails_leaves_an_answer_and_its_notice() -> None:
+    prophecy = await ask(judge=StandInJudge({}, notice="Not judged: the model is down."))
+    assert ids(prophecy)[0] == 1
+    assert prophecy.notice == "Not judged: the model is down."
+
+
+async def test_when_it_is_not_to_be_judged_nobody_is_asked() -> None:
+    judge = StandInJudge({1: 6})
+    prophecy = await ask(judge=judge, judged=False)
+    assert judge.asked == []
+    assert prophecy.notice == "Not judged, as asked."
+
+
+async def test_where_nothing_is_found_no_model_is_paid() -> None:
+    judge = StandInJudge({})
+    prophecy = await ask("zebra", judge=judge)
+    assert judge.asked == []
+    assert (prophecy.hits, prophecy.coverage, prophecy.notice) == ((), 0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("date", "newest"),
+    [
+        (None, 6),
+        (datetime(2024, 1, 1, tzinfo=UTC), 4),  # a prophecy is older than its headline
+        (datetime(2014, 1, 1, 0, 0, 1, tzinfo=UTC), 3),
+        (datetime(2014, 1, 1, tzinfo=UTC), 1),
+        (datetime(2999, 1, 1, tzinfo=UTC), 6),  # a date to come is now
+    ],
+)
+async def test_a_prophecy_is_older_than_its_headline(date: datetime | None, newest: int) -> None:
+    prophecy = await ask(date=date)
+    assert max(prophecy.hits, key=lambda hit: hit.candidate.created_at).candidate.id == newest
+
+
+async def test_a_headline_of_the_future_does_not_find_what_is_not_yet_said() -> None:
+    prophecy = await ask(
+        date=datetime(2999, 1, 1, tzinfo=UTC), now=datetime(2013, 6, 1, tzinfo=UTC), limit=9
+    )
+    assert ids(prophecy) == [1]
+
+
+async def test_before_its_time_there_is_nothing() -> None:
+    assert (await ask(now=datetime(2012, 1, 1, tzinfo=UTC))).hits == ()
+
+
+async def test_age_is_told_from_the_headline_and_not_from_today() -> None:
+    on_the_day = await ask(date=datetime(2012, 1, 2, tzinfo=UTC))
+    today = await ask()
+    young, old = on_the_day.hits[0].parts["age"], today.hits[0].parts["age"]
+    assert young is not None
+    assert old is not None
+    assert young < 0.1 < old
+
+
+async def test_the_strictest_of_all_limits_holds() -> None:
+    settings = ProphecySettings(exclude_recent_months=12)
+    for given_before, expected in (
+        (None, NOW - timedelta(days=12 * 30.44)),
+        (NOW, NOW - timedelta(days=12 * 30.44)),
+        (datetime(2013, 1, 1, tzinfo=UTC), datetime(2013, 1, 1, tzinfo=UTC)),
+    ):
+        index = Index(TEXTS)
+        filters = Filters(before=given_before, after=datetime(2012, 1, 1, tzinfo=UTC))
+        await ask(index=index, settings=settings, filters=filters)
+        assert index.asked[0][1] == replace(filters, before=expected)
+
+
+async def test_the_other_filters_pass_through() -> None:
+    index = Index(TEXTS)
+    await ask(index=index, filters=Filters(require=Flag.MEDIA, exclude=Flag.REPOST))
+    assert index.asked[0][1].require is Flag.MEDIA
+    assert index.asked[0][1].exclude is Flag.REPOST
+
+
+async def test_as_many_candidates_as_set_are_asked_for() -> None:
+    index = Index(TEXTS)
+    prophecy = await ask(index=index, settings=ProphecySettings(candidates=2), limit=9)
+    assert index.asked[0][2] == 2
+    assert len(prophecy.candidates) == 2
+
+
+async def test_the_headline_is_searched_as_documents_are() -> None:
+    index = Index(TEXTS)
+    await ask("BREAKING: Coffee's prices soar - CNN https://x.example", index=index)
+    assert index.asked[0][0] == "Coffee prices soar"
+
+
+@pytest.mark.parametrize("text", ["", "   ", "https://x.example/a", "\0"])
+async def test_without_a_word_it_says_so(text: str) -> None:
+    prophecy = await ask(text, judged=False)
+    assert prophecy.hits == ()
+    assert prophecy.notice
+    assert prophecy.notice.startswith("There is no word in this to look for.")
+
+
+async def test_an_empty_corpus_is_told() -> None:
+    empty = replace(CORPUS, documents=0, tokens=0)
+    prophecy = await ask(index=Index(()), corpus=empty)
+    assert prophecy.hits == ()
+    assert prophecy.notice == "Corpus demo is empty."
+
+
+async def test_coverage_is_the_best_share_of_the_headlines_words() -> None:
+    assert (await ask("coffee prices will soar one day")).coverage > 0.8
+    assert 0 < (await ask("cold zebra xyzzy plugh")).coverage < 0.5
+
+
+async def test_a_hit_without_an_address_gets_the_corpus_own() -> None:
+    [first, *_] = (await ask()).hits
+    assert first.candidate.url == "https://x.example/ana/status/x1"
+
+
+async def test_an_address_of_its_own_stays_and_odd_names_are_quoted() -> None:
+    own = replace(said(1, "coffee", 2012), url="https://own.example/1")
+    odd = replace(said(2, "more coffee please", 2013), author="a/b?", external_id="1#{author}")
+    by_id = {
+        h.candidate.id: h.candidate.url for h in (await ask("coffee", index=Index((own, odd)))).hits
+    }
+    assert by_id == {
+        1: "https://own.example/1",
+        2: "https://x.example/a%2Fb%3F/status/1%23%7Bauthor%7D",
+    }
+
+
+async def test_the_same_question_has_the_same_answer() -> None:
+    assert await ask() == await ask()
+    shuffled = Index(tuple(reversed(TEXTS)))
+    assert ids(await ask(index=shuffled)) == ids(await ask())
+
+
+async def test_headlines_that_come_at_once_are_thought_about_in_turns_of_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten at once must not keep everybody else waiting for ten times as long as one."""
+    turns, thoughts = 0, []
+
+    async def turning() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    def thought(candidates: Sequence[Candidate], **_: object) -> Sequence[Sequence[Candidate]]:
+        thoughts.append(turns)
+        return [[one] for one in candidates]
+
+    monkeypatch.setattr("engine.prophecy.prophecy.alike", thought)
+    prophet = Prophet(Index([candidate(1, "storm")]))
+    other = asyncio.create_task(turning())
+    headlines = [read_headline(f"storm {number}") for number in range(10)]
+    await asyncio.gather(*(prophet.prophesy(CORPUS, one, limit=3, now=NOW) for one in headlines))
+    other.cancel()
+    assert len(set(thoughts)) == 10
+
+
+async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() -> None:
+    judge = StandInJudge({})
+    texts = [candidate(n, f"storm number {chr(97 + n // 2) * 9}") for n in range(10)]
+    settings = ProphecySettings(candidates_of_both=3, duplicate_similarity=99)
+    prophecy = await Prophet(Index(texts), judge, settings).prophesy(
+        CORPUS, read_headline("storm number"), limit=3, now=NOW
+    )
+    assert [len(asked) for asked in judge.asked] == [3]
+    assert len(prophecy.candidates) == 6
+
+
+async def test_meaning_joins_the_score_and_a_text_of_like_meaning_may_be_a_hit() -> None:
+    profile = Profile(minimum_semantic=0.5)
+
+    def hits(similarity: float | None) -> list[Hit]:
+        scorer = Scorer(profile=profile, terms=[], documents=9, average_length=4, asked_at=NOW)
+        return scorer.hits([replace(candidate(1, "far"), similarity=similarity)], {}, 3)
+
+    assert hits(None) == []
+    assert hits(0.49) == []
+    [low], [high] = hits(0.5), hits(0.9)
+    assert (low.parts["semantic"], high.parts["semantic"]) == (0.5, 0.9)
+    assert low.score < high.score

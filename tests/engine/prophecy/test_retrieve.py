@@ -1,0 +1,240 @@
+"""Candidates by words, by meaning, and by both, on an index and vectors that hold little."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pytest
+
+from engine.embed.scales import SCALES
+from engine.errors import ModelUnreachable
+from engine.prophecy.retrieve import Meaning, Retrieved, Retriever
+from engine.types import Candidate, Corpus, Filters, Kind, Mode, Term
+from engine.vectors import Scale, Vector, VectorSpace
+from tests.engine.candidates import candidate
+
+CORPUS = Corpus(
+    id=1,
+    name="demo",
+    kind=Kind.TWEETS,
+    language="simple",
+    author=None,
+    url_template=None,
+    documents=9,
+    tokens=9,
+    languages=("simple",),
+)
+SCALE = Scale(mean=0.6, deviation=0.1, same=0.9)
+COSINES = {1: 0.75, 2: 0.9, 3: 0.8, 7: 0.85, 8: 0.7}
+
+
+@dataclass
+class Words:
+    """Proposes 1, 2, 3, 4 whatever is asked, and describes everything."""
+
+    asked: list[Filters] = field(default_factory=list)
+    described_ids: list[int] = field(default_factory=list)
+
+    async def terms(self, corpus: Corpus, text: str) -> list[Term]:
+        return [Term(word=text, lexemes=(text,), document_frequency=4, max_tf=1)]
+
+    async def top(
+        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
+    ) -> list[Candidate]:
+        self.asked.append(filters)
+        return [candidate(number) for number in (1, 2, 3, 4)][:limit]
+
+    async def described(
+        self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
+    ) -> list[Candidate]:
+        self.described_ids += ids
+        return [replace(candidate(number), bm25=0.0) for number in ids if number != 8]
+
+
+@dataclass
+class Vectors:
+    """Holds the cosines of five documents; 4 has no vector."""
+
+    scale: Scale | None = SCALE
+    dimensions: int = 2
+    empty: bool = False
+    asked: list[Filters] = field(default_factory=list)
+
+    async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
+        if self.empty:
+            return None
+        return VectorSpace(
+            model_id=1, model=model, dimensions=self.dimensions, indexed=False, scale=self.scale
+        )
+
+    async def nearest(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, filters: Filters, limit: int
+    ) -> list[tuple[int, float]]:
+        self.asked.append(filters)
+        return sorted(COSINES.items(), key=lambda pair: -pair[1])[:limit]
+
+    async def cosines(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
+    ) -> Mapping[int, float]:
+        return {one: COSINES[one] for one in ids if one in COSINES}
+
+
+@dataclass
+class Model:
+    """Gives one vector, or fails."""
+
+    vector: Vector = (1.0, 0.0)
+    dimensions: int | None = 2
+    error: Exception | None = None
+    hangs: bool = False
+    asked: list[str] = field(default_factory=list)
+    name: str = "model"
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        raise AssertionError("a search embeds no documents")
+
+    async def embed_query(self, text: str) -> Vector:
+        self.asked.append(text)
+        if self.error:
+            raise self.error
+        if self.hangs:
+            await asyncio.sleep(60)
+        return self.vector
+
+
+async def retrieved(
+    mode: Mode | None,
+    *,
+    words: Words | None = None,
+    vectors: Vectors | None = None,
+    model: Model | None = None,
+    limit: int = 4,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+) -> Retrieved:
+    words, given = words or Words(), model or Model()
+    meaning = Meaning(embedder=lambda _: given, vectors=vectors or Vectors(), descriptions=words)
+    retriever = Retriever(words, meaning, limit=limit)
+    return await retriever.retrieve(CORPUS, "snow", filters, mode)
+
+
+def ids(found: Retrieved) -> list[int]:
+    return [one.id for one in found.candidates]
+
+
+async def test_words_alone_ask_no_model() -> None:
+    model = Model()
+    found = await retrieved(Mode.LEXICAL, model=model)
+    assert (ids(found), found.mode, found.model) == ([1, 2, 3, 4], Mode.LEXICAL, None)
+    assert [dict(one.ranks) for one in found.candidates] == [{"lexical": n} for n in (1, 2, 3, 4)]
+    assert model.asked == []
+
+
+async def test_re_ranking_finds_what_words_found_in_another_order() -> None:
+    found = await retrieved(Mode.RERANK)
+    assert sorted(ids(found)) == [1, 2, 3, 4]
+    assert ids(found)[0] == 2
+    assert ids(found)[-1] == 4  # without a vector it has one vote of two
+    assert {one.id: dict(one.ranks) for one in found.candidates}[2] == {"lexical": 2}
+    assert (found.mode, found.model) == (Mode.RERANK, "model")
+
+
+async def test_re_ranking_nothing_is_nothing() -> None:
+    class Nothing(Words):
+        async def top(self, *_: object, **__: object) -> list[Candidate]:
+            return []
+
+    assert ids(await retrieved(Mode.RERANK, words=Nothing())) == []
+
+
+async def test_both_propose_and_each_says_its_rank() -> None:
+    found = await retrieved(Mode.HYBRID)
+    proposed = {one.id: dict(one.ranks) for one in found.candidates}
+    assert proposed[2] == {"lexical": 2, "semantic": 1}
+    assert proposed[7] == {"semantic": 2}
+    assert proposed[4] == {"lexical": 4}
+    assert ids(found)[0] == 2
+
+
+async def test_similarity_is_calibrated_whoever_proposed_it() -> None:
+    found = await retrieved(Mode.HYBRID)
+    similarity = {one.id: one.similarity for one in found.candidates}
+    assert similarity[2] == 1.0
+    assert similarity[1] == pytest.approx(0.25)  # (0.75 - 0.7) / 0.2, asked for by its id
+    assert similarity[7] == pytest.approx(0.75)
+    assert similarity[4] is None
+
+
+async def test_without_a_scale_no_similarity_is_claimed() -> None:
+    found = await retrieved(Mode.HYBRID, vectors=Vectors(scale=None))
+    assert {one.similarity for one in found.candidates} == {None}
+    assert 7 in ids(found)
+
+
+async def test_documents_that_went_meanwhile_are_left_out() -> None:
+    assert 8 not in ids(await retrieved(Mode.HYBRID, limit=5))
+
+
+async def test_filters_hold_for_both_lists() -> None:
+    words, vectors = Words(), Vectors()
+    filters = Filters(before=datetime(2020, 1, 1, tzinfo=UTC))
+    await retrieved(Mode.HYBRID, words=words, vectors=vectors, filters=filters)
+    assert words.asked == vectors.asked == [filters]
+
+
+async def test_hybrid_is_the_default_where_there_are_vectors() -> None:
+    assert (await retrieved(None)).mode is Mode.HYBRID
+
+
+async def test_words_are_the_default_where_there_are_none_and_nobody_is_told() -> None:
+    found = await retrieved(None, vectors=Vectors(empty=True))
+    assert (ids(found), found.mode, found.notice) == ([1, 2, 3, 4], Mode.LEXICAL, None)
+
+
+@pytest.mark.parametrize("mode", [Mode.RERANK, Mode.HYBRID])
+async def test_who_asked_for_meaning_is_told_that_there_are_no_vectors(mode: Mode) -> None:
+    found = await retrieved(mode, vectors=Vectors(empty=True))
+    assert (ids(found), found.mode) == ([1, 2, 3, 4], Mode.LEXICAL)
+    assert found.notice == "Searched by words alone: demo has no vectors yet."
+
+
+async def test_who_asked_for_meaning_is_told_that_none_is_set_up() -> None:
+    words = Words()
+    retriever = Retriever(words, None, limit=4)
+    found = await retriever.retrieve(CORPUS, "snow", Filters(), Mode.HYBRID)
+    assert found.notice == "Searched by words alone: no embeddings are set up."
+    assert found == await retriever.retrieve(CORPUS, "snow", Filters(), Mode.RERANK)
+    assert (await retriever.retrieve(CORPUS, "snow", Filters(), None)).notice is None
+    assert (await retrieved(Mode.HYBRID, model=Model(dimensions=0))).notice == found.notice
+
+
+async def test_a_model_that_fails_costs_its_list_and_is_told() -> None:
+    model = Model(error=ModelUnreachable("No connection to x.", fix="Check the network."))
+    found = await retrieved(None, model=model)
+    assert ids(found) == [1, 2, 3, 4]
+    assert found.notice == "Searched by words alone: No connection to x. Check the network."
+
+
+async def test_a_model_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.prophecy.retrieve._PATIENCE", 0.01)
+    found = await retrieved(None, model=Model(hangs=True))
+    assert found.notice is not None
+    assert "not embedded within 0.01 s" in found.notice
+
+
+async def test_a_model_that_changed_its_vectors_is_told() -> None:
+    found = await retrieved(None, vectors=Vectors(dimensions=3))
+    assert found.notice == "Searched by words alone: model has changed the length of its vectors."
+
+
+async def test_a_headline_that_says_nothing_to_the_model_is_searched_by_words() -> None:
+    found = await retrieved(Mode.HYBRID, model=Model(vector=(0.0, 0.0)))
+    assert (ids(found), found.mode, found.notice) == ([1, 2, 3, 4], Mode.LEXICAL, None)
+
+
+async def test_a_corpus_without_a_scale_goes_by_that_of_its_model() -> None:
+    scale = SCALES["tfidf-384"]
+    found = await retrieved(Mode.HYBRID, vectors=Vectors(scale=None), model=Model(name="tfidf-384"))
+    similarity = {one.id: one.similarity for one in found.candidates}
+    assert similarity[2] == pytest.approx(scale.calibrated(0.9))
+    assert similarity[4] is None

@@ -1,0 +1,321 @@
+"""Scores are shares of what is known, and their order is always the same."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.prophecy.score import Profile, Scorer, age, factors, level_hits, lexical, term_weights
+from engine.ranking.fuse import combine
+from engine.types import Candidate, Flag, Hit, Term
+from tests.engine.candidates import candidate
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+DOCUMENTS, AVERAGE = 1000, 10.0
+
+
+def term(word: str, df: int = 10, *, weight: float = 1.0, of: str | None = None) -> Term:
+    return Term(
+        word=word,
+        lexemes=(word,),
+        document_frequency=df,
+        max_tf=9,
+        weight=weight,
+        neighbour_of=of,
+    )
+
+
+TERMS = (term("coffee"), term("prices", 30), term("soar", 5))
+
+
+def found(
+    identity: int,
+    matched: Mapping[int, int],
+    *,
+    length: int = 10,
+    flags: Flag = Flag.NONE,
+    days: float = 1000,
+    similarity: float | None = None,
+) -> Candidate:
+    made = candidate(identity, f"text {identity}", created_at=NOW - timedelta(days=days))
+    return replace(made, matched=dict(matched), length=length, flags=flags, similarity=similarity)
+
+
+def hits(
+    candidates: Sequence[Candidate],
+    judgments: Mapping[int, int] | None = None,
+    *,
+    terms: Sequence[Term] = TERMS,
+    limit: int = 10,
+    profile: Profile | None = None,
+) -> list[Hit]:
+    return scorer(profile, terms).hits(candidates, judgments or {}, limit)
+
+
+def scorer(profile: Profile | None = None, terms: Sequence[Term] = TERMS) -> Scorer:
+    return Scorer(
+        profile=profile or Profile(),
+        terms=terms,
+        documents=DOCUMENTS,
+        average_length=AVERAGE,
+        asked_at=NOW,
+    )
+
+
+def ids(found_hits: Sequence[Hit]) -> list[int]:
+    return [hit.candidate.id for hit in found_hits]
+
+
+# --- lexical --------------------------------------------------------------------------------
+
+
+def test_all_words_once_in_a_text_of_average_length_is_the_whole() -> None:
+    assert lexical(found(1, {0: 1, 1: 1, 2: 1}), TERMS, DOCUMENTS, AVERAGE) == pytest.approx(1)
+
+
+def test_no_word_is_nothing_and_no_term_is_nothing() -> None:
+    assert lexical(found(1, {}), TERMS, DOCUMENTS, AVERAGE) == 0
+    assert lexical(found(1, {}), (), DOCUMENTS, AVERAGE) == 0
+
+
+def test_a_rare_word_covers_more_than_a_common_one() -> None:
+    terms = (term("a", 5), term("b", 500))
+    rare, common = (lexical(found(1, {i: 1}), terms, DOCUMENTS, AVERAGE) for i in (0, 1))
+    assert rare > 5 * common
+
+
+def test_a_word_that_the_corpus_has_never_seen_is_not_covered() -> None:
+    known = lexical(found(1, {0: 1}), TERMS[:1], DOCUMENTS, AVERAGE)
+    with_unknown = lexical(found(1, {0: 1}), (*TERMS[:1], term("xyzzy", 0)), DOCUMENTS, AVERAGE)
+    assert known == pytest.approx(1)
+    assert with_unknown < 0.5
+
+
+def test_a_neighbour_covers_a_part_of_the_unknown_word() -> None:
+    terms = (term("earthquak", 0), term("earthquake", 10, weight=0.4, of="earthquak"))
+    assert 0 < lexical(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE) <= 0.4
+
+
+def test_the_first_word_weighs_half_as_much_again_as_the_last() -> None:
+    first, middle, last = term_weights([term("a"), term("b"), term("c")], DOCUMENTS)
+    assert first / last == pytest.approx(1.5)
+    assert first > middle > last
+
+
+def test_a_neighbour_stands_where_its_word_stands() -> None:
+    unknown, neighbour = term("b", 10), term("bb", 10, weight=0.5, of="b")
+    weights = term_weights([term("a"), unknown, neighbour, term("c")], DOCUMENTS)
+    assert weights[2] == pytest.approx(weights[1] / 2)
+    assert weights[3] == term_weights([term("a"), unknown, term("c")], DOCUMENTS)[2]
+
+
+def test_one_word_has_no_place() -> None:
+    assert len(set(term_weights([term("a")], DOCUMENTS))) == 1
+    assert term_weights([], DOCUMENTS) == []
+
+
+# --- age ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("days", "value"), [(0, 0.0), (-5, 0.0), (3652.5, 1.0), (9000, 1.0)])
+def test_the_ends_of_the_scale_of_age(days: float, value: float) -> None:
+    assert age(NOW - timedelta(days=days), NOW, 10) == pytest.approx(value)
+
+
+@given(st.floats(0, 20_000), st.floats(0, 1000))
+def test_older_is_never_less(days: float, more: float) -> None:
+    younger = age(NOW - timedelta(days=days), NOW, 10)
+    assert 0 <= younger <= age(NOW - timedelta(days=days + more), NOW, 10) <= 1
+
+
+def test_the_first_year_counts_more_than_the_last() -> None:
+    values = [age(NOW - timedelta(days=365 * years), NOW, 10) for years in (0, 1, 8, 9)]
+    assert values[1] - values[0] > 10 * (values[3] - values[2])
+
+
+# --- factors and sums -----------------------------------------------------------------------
+
+
+def test_every_flag_that_costs_is_named() -> None:
+    profile = Profile(
+        factors={Flag.REPOST: 0.5, Flag.QUOTE: 0.9, Flag.TRUNCATED: 1.0}, short=0.8, short_tokens=4
+    )
+    flags = Flag.REPOST | Flag.QUOTE | Flag.TRUNCATED | Flag.MEDIA
+    given_candidate = found(1, {0: 1}, flags=flags, length=3)
+    assert factors(given_candidate, profile) == {"repost": 0.5, "quote": 0.9, "short": 0.8}
+    assert factors(found(1, {0: 1}, length=4), profile) == {}
+
+
+@pytest.mark.parametrize(
+    ("parts", "value"),
+    [
+        ({"judgment": 1.0, "lexical": 1.0, "age": 1.0}, 1.0),
+        ({"judgment": 1.0, "lexical": 0.0, "age": 0.0}, 0.65),
+        ({"judgment": None, "lexical": 1.0, "age": 0.0}, 0.25 / 0.35),
+        ({"judgment": None, "lexical": None, "age": 0.5}, 0.5),
+        ({"judgment": None, "lexical": None, "age": None}, 0.0),
+        ({"judgment": 1.0, "lexical": 0.0, "age": 0.0, "semantic": 1.0}, 0.65),
+        ({}, 0.0),
+    ],
+)
+def test_weights_are_shared_among_what_is_known(
+    parts: Mapping[str, float | None], value: float
+) -> None:
+    weights = {"judgment": 0.65, "lexical": 0.25, "age": 0.10}
+    assert combine(parts, weights) == pytest.approx(value)
+
+
+def test_weights_of_nothing_make_no_score() -> None:
+    assert combine({"age": 1.0}, {"age": 0.0}) == 0.0
+
+
+# --- order ----------------------------------------------------------------------------------
+
+
+def test_the_parts_and_factors_are_in_the_receipt() -> None:
+    [hit] = hits([found(7, {2: 1, 0: 2}, flags=Flag.QUOTE, length=3, days=36_525)], {7: 3})
+    assert hit.rank == 1
+    assert hit.parts["judgment"] == 0.5
+    assert hit.parts["age"] == 1.0
+    assert hit.parts["semantic"] is None
+    assert set(hit.factors) == {"quote", "short"}
+    assert set(hit.matched) == {"coffee", "soar"}
+    lexical_part = hit.parts["lexical"]
+    assert lexical_part
+    sums = 0.65 * 0.5 + 0.25 * lexical_part + 0.10
+    assert hit.score == pytest.approx(sums * hit.factors["quote"] * hit.factors["short"])
+
+
+def test_the_judged_come_first_whatever_the_words_say() -> None:
+    weak = found(1, {1: 1}, length=40, days=1)
+    strong = found(2, {0: 1, 1: 1, 2: 1}, days=3000)
+    assert ids(hits([strong, weak], {1: 3})) == [1, 2]
+    assert ids(hits([strong, weak])) == [2, 1]
+
+
+def test_what_was_judged_as_nothing_is_no_hit() -> None:
+    everything = {0: 1, 1: 1, 2: 1}
+    assert ids(hits([found(1, everything), found(2, everything)], {1: 0, 2: 3})) == [2]
+
+
+def test_the_judgment_that_is_enough_is_set() -> None:
+    candidates = [found(score, {0: 1}) for score in range(7)]
+    judgments = {score: score for score in range(7)}
+    assert ids(hits(candidates, judgments, profile=Profile(minimum_judgment=4))) == [6, 5, 4]
+
+
+def test_what_was_judged_as_little_is_near_and_as_nothing_is_not() -> None:
+    candidates = [found(score, {0: 1}) for score in range(8)]
+    judgments = {score: score for score in range(7)}
+    found_hits, near = scorer().hits_and_near(candidates, judgments, 2)
+    assert (ids(found_hits), ids(near)) == ([6, 5], [2, 1])
+    assert [hit.rank for hit in (*found_hits, *near)] == [1, 2, 3, 4]
+    found_hits, near = scorer().hits_and_near(candidates[:3], judgments, 1)
+    assert (ids(found_hits), ids(near), near[0].rank) == ([], [2], 1)
+
+
+def test_nothing_is_near_where_every_judgment_is_enough_or_none_was_made() -> None:
+    candidates = [found(score, {0: 1}) for score in range(7)]
+    judgments = {score: score for score in range(7)}
+    assert scorer(Profile(minimum_judgment=1)).hits_and_near(candidates, judgments, 9)[1] == []
+    assert scorer().hits_and_near(candidates, {}, 9)[1] == []
+
+
+def test_unjudged_it_takes_some_of_the_headlines_words() -> None:
+    terms = (term("rare", 1), term("common", 900))
+    candidates = [found(1, {1: 1}), found(2, {0: 1})]
+    assert ids(hits(candidates, terms=terms)) == [2]
+    assert ids(hits(candidates, terms=terms, profile=Profile(minimum_lexical=0))) == [2, 1]
+
+
+def test_a_text_without_a_vector_does_not_outrank_its_twin_with_one() -> None:
+    words = {0: 1, 1: 1, 2: 1}
+    for similarity in (0.0, 0.4, 1.0):
+        first, second = hits([found(2, words), found(1, words, similarity=similarity)])
+        assert [first.candidate.id, second.candidate.id] == [1, 2], similarity
+        assert second.parts["semantic"] == 0.0
+        assert second.score <= first.score
+
+
+def test_where_no_text_has_a_similarity_none_counts() -> None:
+    [hit] = hits([found(1, {0: 1, 1: 1, 2: 1}, days=4000)])
+    assert hit.parts["semantic"] is None
+    assert hit.score == pytest.approx(1.0)
+
+
+def test_an_answer_without_vectors_gains_nothing_beside_one_with_them() -> None:
+    words = {0: 1, 1: 1, 2: 1}
+    [without], [having] = hits([found(1, words)]), hits([found(2, words, similarity=0.4)])
+    assert without.score > having.score
+    levelled = level_hits([without, having], Profile())
+    assert levelled[0].score < levelled[1].score
+    assert levelled[1] == having
+    assert level_hits([without], Profile()) == [without]
+
+
+def test_an_older_text_goes_before_its_equal() -> None:
+    assert ids(hits([found(1, {0: 1}, days=10), found(2, {0: 1}, days=3000)])) == [2, 1]
+
+
+def test_equal_scores_go_by_date_then_id() -> None:
+    # Beyond ten years age counts no more: the scores are equal.
+    candidates = [
+        found(3, {0: 1}, days=5000),
+        found(2, {0: 1}, days=4000),
+        found(1, {0: 1}, days=5000),
+    ]
+    assert ids(hits(candidates)) == [1, 3, 2]
+
+
+def test_ranks_count_from_one_up_to_the_limit() -> None:
+    candidates = [found(i, {0: 1}, days=i) for i in range(1, 9)]
+    assert [hit.rank for hit in hits(candidates, limit=3)] == [1, 2, 3]
+    assert hits(candidates, limit=0) == []
+    assert len(hits(candidates, limit=99)) == 8
+
+
+_candidates = st.lists(
+    st.tuples(
+        st.dictionaries(st.integers(0, 2), st.integers(1, 255), max_size=3),
+        st.integers(0, 500),
+        st.integers(0, 63).map(Flag),
+        st.floats(-100, 9000),
+        st.none() | st.integers(0, 6),
+    ),
+    max_size=12,
+)
+
+
+@given(_candidates, st.randoms(use_true_random=False))
+def test_scores_are_shares_in_an_order_that_the_input_does_not_change(
+    rows: list[tuple[dict[int, int], int, Flag, float, int | None]], draw: random.Random
+) -> None:
+    candidates = [
+        found(i, matched, length=length, flags=flags, days=days)
+        for i, (matched, length, flags, days, _) in enumerate(rows)
+    ]
+    judgments = {i: row[-1] for i, row in enumerate(rows) if row[-1] is not None}
+    result = hits(candidates, judgments)
+    shuffled = draw.sample(candidates, len(candidates))
+    assert hits(shuffled, judgments) == result
+    for hit in result:
+        assert 0 <= hit.score <= 1
+        assert all(value is None or 0 <= value <= 1 for value in hit.parts.values())
+        assert all(0 < value < 1 for value in hit.factors.values())
+    kinds = [hit.parts["judgment"] is None for hit in result]
+    assert kinds == sorted(kinds)
+    for kind in (True, False):
+        of_kind = [h.score for h in result if (h.parts["judgment"] is None) is kind]
+        assert all(a >= b - 1e-9 for a, b in pairwise(of_kind))
+
+
+@given(st.integers(3, 5), st.integers(0, 3))
+def test_a_better_judgment_never_lowers_the_score(judgment: int, words: int) -> None:
+    one = found(1, dict.fromkeys(range(words), 1))
+    [worse], [better] = hits([one], {1: judgment}), hits([one], {1: judgment + 1})
+    assert better.score > worse.score

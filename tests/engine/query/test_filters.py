@@ -1,0 +1,48 @@
+"""What filters demand together."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engine.query.filters import Conditions, conditions
+from engine.query.read import parse_query
+from engine.text.dates import Stretch
+from engine.types import Flag
+
+
+def day(year: int, month: int = 1) -> datetime:
+    return datetime(year, month, 1, tzinfo=UTC)
+
+
+def of(text: str) -> Conditions:
+    return conditions(parse_query(text).filters)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", Conditions()),
+        ("in:demo -in:other", Conditions()),
+        ("before:2015", Conditions(before=day(2015))),
+        ("before:2015 before:2014", Conditions(before=day(2014))),
+        ("after:2015-03", Conditions(after=day(2015, 3))),
+        ("-before:2015", Conditions(after=day(2015))),
+        ("-after:2015", Conditions(before=day(2015))),
+        ("on:2015", Conditions(after=day(2015), before=day(2016))),
+        ("on:2015 before:2015-06", Conditions(after=day(2015), before=day(2015, 6))),
+        ("-on:2015", Conditions(not_during=(Stretch(day(2015), day(2016)),))),
+        ("min:5 min:9", Conditions(least=9)),
+        ("-min:5 -min:9", Conditions(below=5)),
+        ("has:media is:reply", Conditions(require=Flag.MEDIA | Flag.REPLY)),
+        ("-has:media -is:repost", Conditions(exclude=Flag.MEDIA | Flag.REPOST)),
+        ("from:a from:B -from:c", Conditions(authors=("a", "b"), not_authors=("c",))),
+        ("lang:en -lang:es", Conditions(languages=("en",), not_languages=("es",))),
+        ("platform:X -platform:y", Conditions(platforms=("x",), not_platforms=("y",))),
+        ("role:user -role:me", Conditions(roles=("user",), not_roles=("me",))),
+        ("thread:A1 -thread:b", Conditions(threads=("A1",), not_threads=("b",))),
+        ("#A #b -#c", Conditions(tags=("a", "b"), not_tags=("c",))),
+        ("@A -@b", Conditions(mentions=("a",), not_mentions=("b",))),
+    ],
+)
+def test_conditions(text: str, expected: Conditions) -> None:
+    assert of(text) == expected

@@ -1,0 +1,133 @@
+"""A query becomes what each language looks for, and the terms that are scored."""
+
+import pytest
+
+from engine.query.plan import Plan, Reading, Wanted, units, wanted
+from engine.query.query import Phrase, Unit, Word
+from engine.query.read import parse_query
+
+# What two languages make of a few words; "the" is a stop word in English, "de" in Spanish.
+LEXEMES = {
+    ("wall", "english"): ["wall"],
+    ("wall", "spanish"): ["wall"],
+    ("walls", "english"): ["wall"],
+    ("walls", "spanish"): ["walls"],
+    ("the", "spanish"): ["the"],
+    ("de", "english"): ["de"],
+    ("casas", "english"): ["casa"],
+    ("casas", "spanish"): ["cas"],
+    ("wall of", "english"): ["wall"],
+    ("and/or", "english"): ["and", "or"],
+}
+FREQUENCIES = {"wall": 30, "walls": 2, "casa": 4, "cas": 6, "the": 1}
+LANGUAGES = ("english", "spanish")
+
+
+def plan(text: str, languages: tuple[str, ...] = LANGUAGES, aliases: str = "") -> Wanted:
+    query = parse_query(text)
+    if aliases:
+        query = query.expanded(lambda _: [(Word(name), 0.5) for name in aliases.split()])
+    readings = [
+        Reading(
+            unit=number,
+            language=language,
+            lexeme=lexeme,
+            position=position,
+            document_frequency=FREQUENCIES.get(lexeme, 0),
+            max_tf=2,
+        )
+        for number, unit in enumerate(units(query))
+        for language in languages
+        for position, lexeme in enumerate(LEXEMES.get((unit.text, language), []), start=1)
+    ]
+    return wanted(query, languages, readings, documents=35)
+
+
+def required(found: Wanted) -> dict[str, list[list[str]]]:
+    """Return, for each language, its groups with each chain written in one word."""
+    return {
+        one.language: [
+            [" ".join(lexeme for lexeme, _ in chain) for chain in group] for group in one.required
+        ]
+        for one in found.by_language
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("wall casas", {"english": [["wall"], ["casa"]], "spanish": [["wall"], ["cas"]]}),
+        ("wall OR casas", {"english": [["wall", "casa"]], "spanish": [["wall", "cas"]]}),
+        ("the wall", {"english": [["wall"]], "spanish": [["the"], ["wall"]]}),
+        ("the OR wall", {"english": [["wall"]], "spanish": [["the", "wall"]]}),
+        ("the", {"spanish": [["the"]]}),
+        ("wall OR walls", {"english": [["wall"]], "spanish": [["wall", "walls"]]}),
+        ("and/or", {"english": [["and or"]]}),
+    ],
+)
+def test_each_language_looks_for_its_own_lexemes(
+    text: str, expected: dict[str, list[list[str]]]
+) -> None:
+    assert required(plan(text)) == expected
+
+
+def test_what_is_excluded_is_read_by_each_language_too() -> None:
+    by_language = {one.language: one.excluded for one in plan("wall -casas -the").by_language}
+    assert by_language == {"english": ((("casa", 1),),), "spanish": ((("cas", 1),), (("the", 1),))}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("wall", Plan.RANKED),
+        ("the from:ana", Plan.NEWEST),
+        ("from:ana", Plan.NEWEST),
+        ("-wall", Plan.NEWEST),
+        ("-the", Plan.NOTHING),
+        ("the", Plan.NOTHING),
+        ("", Plan.NOTHING),
+    ],
+)
+def test_plans(text: str, expected: Plan) -> None:
+    assert plan(text, ("english",)).plan is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "ignored", "unseen"),
+    [
+        ("zzz", [Word("zzz")], []),
+        ('"wall of" zzz -yyy', [Word("zzz"), Word("yyy")], []),
+        ("and/or", [], []),  # nobody says it, and Spanish reads nothing in it
+    ],
+)
+def test_what_nobody_reads_and_what_nobody_says(
+    text: str, ignored: list[Unit], unseen: list[Unit]
+) -> None:
+    assert (list(plan(text).ignored), list(plan(text).unseen)) == (ignored, unseen)
+    assert plan("and/or", ("english",)).unseen == (Word("and/or"),)
+
+
+def test_a_word_of_two_stems_is_one_term_and_as_rare_as_both() -> None:
+    [term] = plan("casas").terms
+    assert (term.lexemes, term.document_frequency) == (("cas", "casa"), 10)
+
+
+def test_a_lexeme_is_scored_once_for_the_first_who_wrote_it() -> None:
+    assert [(one.term.word, one.term.lexemes) for one in plan('walls wall "wall of"').sought] == [
+        ("walls", ("wall", "walls"))
+    ]
+
+
+def test_what_was_written_is_scored_before_any_alias() -> None:
+    found = plan("casas wall", aliases="walls")
+    assert [(one.term.word, one.term.lexemes, one.term.weight) for one in found.sought] == [
+        ("casas", ("cas", "casa"), 1.0),
+        ("wall", ("wall",), 1.0),
+        ("walls", ("walls",), 0.5),
+    ]
+    assert found.sought[2].alternative.alias_of == Word("casas")
+
+
+def test_every_part_is_read_once() -> None:
+    query = parse_query('wall OR "a b" -wall -"a b" -x')
+    assert units(query) == (Word("wall"), Phrase("a b"), Word("x"))

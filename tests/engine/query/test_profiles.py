@@ -1,0 +1,183 @@
+"""Features are 0..1 and move the right way; profiles order deterministically."""
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.query.profiles import (
+    FEATURES,
+    PERSONAL,
+    PROFILES,
+    PUBLISHED,
+    SOCIAL,
+    KindProfile,
+    Question,
+    authority,
+    engagement,
+    focus,
+    hashtags,
+    lexical,
+    own_words,
+    ranked,
+    recency,
+)
+from engine.query.read import parse_query
+from engine.query.types import FoundDocument
+from engine.types import Kind
+from tests.bot.finds import make_find_hit
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ASKED = Question(query=parse_query("coffee prices"), reference=2.0, now=NOW)
+
+
+def found(
+    number: int = 1, *, bm25: float = 2.0, days: float = 0, **changes: object
+) -> FoundDocument:
+    hit = make_find_hit(number, score=bm25, created_at=NOW - timedelta(days=days))
+    return replace(hit.document, **changes)  # type: ignore[arg-type]  # fields of FoundDocument
+
+
+def order(profile: KindProfile, *documents: FoundDocument, asked: Question = ASKED) -> list[int]:
+    return [one.document.candidate.id for one in ranked(documents, asked, profile)]
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(1e-3, 1e6))
+def test_lexical_keeps_the_order_of_bm25_below_one(one: float, other: float, whole: float) -> None:
+    assert 0 <= lexical(one, whole) <= 1
+    if one < other:
+        assert lexical(one, whole) <= lexical(other, whole)
+
+
+def test_lexical_is_a_half_for_a_text_that_says_each_part_once() -> None:
+    assert lexical(2.0, 2.0) == 0.5
+    assert (lexical(0, 2.0), lexical(2.0, 0)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"), [(0, 1), (180, 1 / math.e), (360, math.exp(-2)), (-5, 1)]
+)
+def test_recency_is_the_exponential_of_the_age(days: float, expected: float) -> None:
+    assert recency(NOW - timedelta(days=days), NOW, 180) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("role", "expected"),
+    [("me", 1), ("User", 1), ("others", 0), ("assistant", 0), (None, None), ("editor", None)],
+)
+def test_own_words_count_and_an_unknown_role_says_nothing(
+    role: str | None, expected: float | None
+) -> None:
+    assert own_words(role) == expected
+
+
+def test_focus_grows_with_the_candidates_of_a_thread() -> None:
+    assert [focus(others) for others in (0, 1, 2)] == [0, 0.5, 0.75]
+
+
+@pytest.mark.parametrize(("count", "expected"), [(-1, 0), (0, 0), (9, 1 / 3), (999, 1), (10**9, 1)])
+def test_engagement_is_logarithmic_up_to_full(count: int, expected: float) -> None:
+    assert engagement(count, 999) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("coffee", 1),
+        ("coffee tea", 0.5),
+        ("tea OR coffee", 1),
+        ('"Coffee Prices"', 1),
+        ("prices", 0),
+        ("", 0),
+    ],
+)
+def test_hashtags_are_the_share_of_the_words_that_are_tags(query: str, expected: float) -> None:
+    assert hashtags(parse_query(query).groups, ("coffee", "coffeeprices")) == expected
+
+
+@pytest.mark.parametrize(
+    ("author", "domain", "expected"),
+    [
+        ("Ana", None, 0.9),
+        ("@ana", "other.org", 0.9),
+        (None, "example.org", 0.7),
+        ("eve", "blog.example.org", 0.7),
+        ("ana", "example.org", 0.9),
+        ("eve", "notexample.org", 0.2),
+        (None, None, 0.2),
+    ],
+)
+def test_authority_is_that_of_the_author_or_of_a_domain_above(
+    author: str | None, domain: str | None, expected: float
+) -> None:
+    assert authority(author, domain, {"ana": 0.9, "example.org": 0.7}, 0.2) == expected
+
+
+def test_authority_says_nothing_where_nobody_is_named() -> None:
+    assert authority("ana", "example.org", {}, 0.5) is None
+
+
+def test_of_equal_messages_the_newer_and_the_own_one_come_first() -> None:
+    assert order(PERSONAL, found(1, days=300), found(2, days=3)) == [2, 1]
+    assert order(PERSONAL, found(1, role="others"), found(2, role="me")) == [2, 1]
+
+
+def test_a_thread_about_the_query_comes_before_a_lone_message() -> None:
+    messages = [found(1, thread=None), found(2, thread="a"), found(3, thread="a")]
+    assert order(PERSONAL, *messages)[-1] == 1
+
+
+def test_of_equal_posts_the_liked_the_tagged_and_the_newer_one_come_first() -> None:
+    assert order(SOCIAL, found(1), found(2, engagement=500)) == [2, 1]
+    assert order(SOCIAL, found(1), found(2, tags=("coffee",))) == [2, 1]
+    assert order(SOCIAL, found(1, days=60), found(2, days=1)) == [2, 1]
+
+
+def test_of_equal_articles_the_trusted_one_comes_first_and_age_is_no_matter() -> None:
+    trusting = replace(PUBLISHED, authorities={"example.org": 1.0})
+    documents = [found(1, days=1), found(2, days=900, domain="example.org")]
+    assert order(trusting, *documents) == [2, 1]
+    assert order(PUBLISHED, *documents) == [2, 1]  # a tie, and the older one
+
+
+def test_much_better_words_outweigh_everything_else() -> None:
+    best = found(1, bm25=40.0, days=4000, role="others")
+    assert order(PERSONAL, found(2, bm25=0.1, role="me"), best) == [1, 2]
+
+
+@given(st.permutations([found(n, bm25=float(n % 3), days=n % 2) for n in range(8)]))
+def test_the_order_does_not_depend_on_how_candidates_came(documents: list[FoundDocument]) -> None:
+    usual = [found(n, bm25=float(n % 3), days=n % 2) for n in range(8)]
+    assert order(SOCIAL, *documents) == order(SOCIAL, *usual)
+
+
+def test_ties_break_by_date_then_id() -> None:
+    tied = [found(3), found(2), found(1, days=0.5)]
+    assert order(KindProfile(weights={"lexical": 1.0}), *tied) == [1, 2, 3]
+
+
+def test_weights_are_renormalised_over_what_is_known() -> None:
+    unknown = ranked([found(1, role=None)], replace(ASKED, now=None), PERSONAL)[0]
+    assert unknown.parts["role"] is None
+    assert unknown.parts["recency"] is None
+    assert unknown.score == pytest.approx((0.6 * 0.5 + 0.1 * 0) / 0.7)
+
+
+def test_what_is_not_known_of_a_message_gains_it_nothing_beside_others() -> None:
+    own, other, unknown = found(1, role="me"), found(2, role="others"), found(3, role=None)
+    assert order(PERSONAL, unknown, other, own) == [1, 2, 3]
+    scores = {one.document.candidate.id: one for one in ranked([own, unknown], ASKED, PERSONAL)}
+    assert scores[3].parts["role"] == 0.0
+
+
+@pytest.mark.parametrize("kind", PROFILES)
+def test_scores_are_shares_and_parts_are_those_weighed(kind: Kind) -> None:
+    one = ranked([found(1, engagement=10**9, tags=("coffee",), role="me")], ASKED, PROFILES[kind])[
+        0
+    ]
+    assert 0 <= one.score <= 1
+    assert set(one.parts) == set(PROFILES[kind].weights) <= set(FEATURES)
+    assert all(part is None or 0 <= part <= 1 for part in one.parts.values())

@@ -1,0 +1,40 @@
+"""Aliases stand beside what was written, and never where it was meant to the letter."""
+
+from collections.abc import Sequence
+
+from engine.query.query import Alternative, Group, Phrase, Unit, Word
+from engine.query.read import parse_query
+
+ALIASES: dict[Unit, Sequence[tuple[Unit, float]]] = {
+    Word("auth"): [(Word("authentication"), 0.5), (Phrase("log in"), 0.4)],
+    Word("authentication"): [(Word("auth"), 0.5)],
+    Word("login"): [(Phrase("log in"), 0.4)],
+    Phrase("auth"): [(Word("never"), 1.0)],
+}
+
+
+def expanded(text: str) -> str:
+    return str(parse_query(text).expanded(lambda unit: ALIASES.get(unit, ())))
+
+
+def test_required_and_or_words_become_groups() -> None:
+    assert expanded("auth token") == '(auth | authentication | "log in") token'
+    assert expanded("auth OR login") == '(auth | authentication | "log in" | login)'
+
+
+def test_phrases_and_what_is_excluded_are_never_expanded() -> None:
+    assert expanded('"auth" -auth') == '"auth" -auth'
+
+
+def test_what_was_written_is_no_alias_of_itself() -> None:
+    assert expanded("auth OR authentication") == '(auth | "log in" | authentication)'
+
+
+def test_an_alias_keeps_its_weight_and_what_it_stands_for() -> None:
+    [group] = parse_query("login").expanded(lambda unit: ALIASES.get(unit, ())).groups
+    assert group == Group(
+        (
+            Alternative(Word("login")),
+            Alternative(Phrase("log in"), 0.4, alias_of=Word("login")),
+        )
+    )

@@ -1,0 +1,180 @@
+"""The grammar of the dialect, row by row, and that any text whatever is a query."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.query.filters import KINDS
+from engine.query.query import Filter, Phrase, Query, Word
+from engine.query.read import LONGEST_NAME, LONGEST_PART, MOST_PARTS, parse_query
+from tests.query_texts import query_texts
+
+
+def groups(query: Query) -> list[list[str]]:
+    return [[str(one.unit) for one in group.alternatives] for group in query.groups]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "excluded", "filters"),
+    [
+        ("", [], [], []),
+        ("wall", [["wall"]], [], []),
+        ("border wall", [["border"], ["wall"]], [], []),
+        ("wall wall", [["wall"]], [], []),
+        ('"border wall"', [['"border wall"']], [], []),
+        ('"  border \n wall "', [['"border wall"']], [], []),
+        ('"wall"', [['"wall"']], [], []),
+        ("a OR b", [["a", "b"]], [], []),
+        ("a OR b OR c", [["a", "b", "c"]], [], []),
+        ("a OR b c OR d", [["a", "b"], ["c", "d"]], [], []),
+        ('x a OR "b c" y', [["x"], ["a", '"b c"'], ["y"]], [], []),
+        ("a OR OR b", [["a", "b"]], [], []),
+        ("a or b", [["a"], ["or"], ["b"]], [], []),
+        ("A OR B -C -D", [["A", "B"]], ["C", "D"], []),
+        ("-a", [], ["a"], []),
+        ('-"a b" c', [["c"]], ['"a b"'], []),
+        ("-OR a", [["a"]], ["OR"], []),
+        ("--a", [], ["a"], []),
+        ("a - b", [["a"], ["b"]], [], []),
+        ("well-known", [["well-known"]], [], []),
+        ('"a"-b', [['"a"'], ["b"]], [], []),
+        ("from:ana -from:Ben", [], [], ["from:ana", "-from:ben"]),
+        ('from:"Ana Ruiz"', [], [], ['from:"ana ruiz"']),
+        ("FROM:@Ana", [], [], ["from:ana"]),
+        ("#Coffee -#Tea", [], [], ["tag:coffee", "-tag:tea"]),
+        ("tag:#coffee", [], [], ["tag:coffee"]),
+        ('tag:"c++"', [], [], ['tag:"c++"']),
+        ("@Ana, -@ben_", [], [], ["@ana", "-@ben_"]),
+        ("@ana@example.social", [], [], ["@ana@example.social"]),
+        ("thread:-100123", [], [], ["thread:-100123"]),
+        ("min:007", [], [], ["min:7"]),
+        ("lang:pt-BR lang:Spanish", [], [], ["lang:pt", "lang:spanish"]),
+        ("before:2015 -after:2014-03", [], [], ["before:2015", "-after:2014-03"]),
+        ("on:2015-03-02z", [], [], ["on:2015-03-02Z"]),
+        ("has:media is:repost", [], [], ["has:media", "is:repost"]),
+        ("in:Demo", [], [], ["in:demo"]),
+        # Ordinary text: the operators of other languages, and quotes left open.
+        ("(A | B) & !(C | D)", [["A"], ["B"], ["C"], ["D"]], [], []),
+        ("(from:ana)", [], [], ["from:ana"]),
+        ('"open quote', [["open"], ["quote"]], [], []),
+        ('a "', [["a"]], [], []),
+        ('12" vinyl "record store"', [["12"], ["vinyl"], ['"record store"']], [], []),
+        ('ab"cd ef"', [["ab"], ["cd"], ["ef"]], [], []),
+        ("“curly quotes” -«no»", [['"curly quotes"']], ['"no"'], []),
+        ('& | ! ( ) : * < > \' \\ - -- " "" #', [], [], []),
+        ("a:* <-> b", [["a"], ["b"]], [], []),
+        ("10:30", [["10:30"]], [], []),
+        ("Breaking: news", [["Breaking"], ["news"]], [], []),
+        ("http://a.example/b", [["http://a.example/b"]], [], []),
+        ("#1 #foo-bar @", [["1"], ["foo-bar"]], [], []),
+        ("from: x", [["from"], ["x"]], [], []),
+        ("a\0b", [["a"], ["b"]], [], []),
+        ("हिन्दी \u202eעברית", [["हिन्दी"], ["עברית"]], [], []),
+    ],
+)
+def test_grammar(
+    text: str, wanted: list[list[str]], excluded: list[str], filters: list[str]
+) -> None:
+    query = parse_query(text)
+    assert groups(query) == wanted
+    assert [str(unit) for unit in query.excluded] == excluded
+    assert [str(one) for one in query.filters] == filters
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("  wall   -#Tea @Ana  a OR  b", "wall a OR b -tag:tea @ana"),
+        ('-x from:"Ana" "a  b"', '"a b" -x from:ana'),
+        ("OR", ""),
+    ],
+)
+def test_canonical_form(text: str, canonical: str) -> None:
+    assert str(parse_query(text)) == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("foo:bar", '"foo:" is no filter, so it was read as a word. There are: before:, after:,'),
+        ("before:soon", '"before:soon" is no filter, so it was read as a word. Write for example'),
+        ("on:2015-03-02T10:00", '"on:2015-03-02T10:00" is no filter'),
+        ("min:-5", '"min:-5" is no filter'),
+        ("has:legs", "Write for example: has:media."),
+        ("is:odd", "is:repost, is:quote, is:reply, is:truncated, is:deleted."),
+        ("a OR", "An OR was left out"),
+        ("OR a", "An OR was left out"),
+        ("a OR -b", "An OR was left out"),
+        ("from:a OR from:b", "An OR was left out"),
+        ("x" * (LONGEST_PART + 1), f"What is longer than {LONGEST_PART} characters was left out."),
+        (" ".join(map(str, range(99))), f"Only the first {MOST_PARTS} parts of the query count."),
+        (" " * 50_001, "Only the first 50000 characters were read."),
+    ],
+)
+def test_what_was_read_otherwise_is_told(text: str, said: str) -> None:
+    assert said in " ".join(parse_query(text).notices)
+
+
+def test_an_unknown_filter_names_all_there_are() -> None:
+    [said] = parse_query("foo:bar").notices
+    assert all(f"{name}:" in said for name in KINDS)
+
+
+@pytest.mark.parametrize("text", ["foo:bar", "before:soon", "-foo:bar"])
+def test_what_is_no_filter_is_a_word(text: str) -> None:
+    query = parse_query(text)
+    assert not query.filters
+    assert [*query.excluded, *(g.alternatives[0].unit for g in query.groups)] == [
+        Word(text.removeprefix("-"))
+    ]
+
+
+def test_a_quoted_value_of_no_filter_is_a_phrase_and_stays_excluded() -> None:
+    assert parse_query('-foo:"a b"').excluded == (Word("foo"), Phrase("a b"))
+
+
+@pytest.mark.parametrize("text", ["wall", "a OR b", '-"a b"', "10:30", "http://a.example"])
+def test_what_is_meant_plainly_brings_no_notice(text: str) -> None:
+    assert parse_query(text).notices == ()
+
+
+@pytest.mark.parametrize("name", ["a" * LONGEST_NAME, "ß" * LONGEST_NAME])
+def test_long_names_are_words(name: str) -> None:
+    assert str(parse_query(f"@{name}")) == name
+
+
+@given(st.text() | query_texts())
+def test_any_text_is_a_query_and_its_canonical_form_reads_back(text: str) -> None:
+    query = parse_query(text)
+    assert parse_query(str(query)) == query
+
+
+@given(query_texts())
+def test_no_more_than_the_first_parts_count(text: str) -> None:
+    query = parse_query(text)
+    units = sum(len(group.alternatives) for group in query.groups) + len(query.excluded)
+    assert units + len(query.filters) <= MOST_PARTS
+
+
+@given(
+    name=st.sampled_from(["from", "platform", "role", "thread", "tag"]),
+    value=st.text(min_size=1, max_size=30),
+    negated=st.booleans(),
+)
+def test_a_quoted_value_comes_back_whole(name: str, value: str, negated: bool) -> None:
+    plain = " ".join("".join(c for c in value if c not in '"“”„«»″\0').split())
+    written = f'{"-" if negated else ""}{name}:"{plain}"'
+    for one in parse_query(written).filters:
+        assert parse_query(str(one)).filters == (Filter(one.name, one.value, negated),)
+
+
+@pytest.mark.parametrize(
+    "piece", ["#.", "- ", "-", 'x"', '" ', "@", "a ", "a-", "(", "from:", "#a"]
+)
+def test_hostile_texts_take_no_longer_than_long_ones(piece: str) -> None:
+    """Of half a million characters fifty thousand count: minutes if anything were squared."""
+    started = time.process_time()
+    parse_query(piece * (500_000 // len(piece)))
+    assert time.process_time() - started < 2

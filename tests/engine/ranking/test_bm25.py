@@ -1,0 +1,100 @@
+"""BM25's parts, and the guess at the score that enough documents reach."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.ranking.bm25 import Bm25, expected_threshold, idf
+
+_parameters = {"k1": st.floats(0.01, 3), "b": st.floats(0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("tf", "length", "part"),
+    [
+        (1, 10, 1.0),  # once in a text of average length
+        (2, 10, 4.4 / 3.2),
+        (1, 20, 2.2 / (1 + 1.2 * 1.75)),
+        (1, 0, 2.2 / 1.3),
+        (0, 10, 0.0),
+    ],
+)
+def test_a_part_by_hand(tf: int, length: int, part: float) -> None:
+    assert Bm25(k1=1.2, b=0.75).part(tf, length, 10) == pytest.approx(part)
+
+
+@given(tf=st.integers(1, 254), length=st.integers(1, 500), average=st.floats(1, 100), **_parameters)
+def test_more_mentions_count_more_and_never_more_than_the_limit(
+    tf: int, length: int, average: float, k1: float, b: float
+) -> None:
+    bm25 = Bm25(k1=k1, b=b)
+    part = bm25.part(tf, length, average)
+    assert 0 < part <= bm25.part(tf + 1, length, average) <= k1 + 1
+
+
+@given(tf=st.integers(1, 255), length=st.integers(1, 500), average=st.floats(1, 100), **_parameters)
+def test_a_longer_text_counts_no_more(
+    tf: int, length: int, average: float, k1: float, b: float
+) -> None:
+    bm25 = Bm25(k1=k1, b=b)
+    assert bm25.part(tf, length, average) >= bm25.part(tf, length + 1, average)
+
+
+def test_without_k1_only_presence_counts_and_without_b_length_does_not() -> None:
+    assert Bm25(k1=0).part(1, 5, 10) == Bm25(k1=0).part(9, 90, 10) == 1.0
+    assert Bm25(b=0).part(2, 5, 10) == Bm25(b=0).part(2, 90, 10)
+
+
+@pytest.mark.parametrize(
+    ("documents", "df", "value"),
+    [
+        (100, 0, math.log(202)),
+        (100, 1, math.log(1 + 99.5 / 1.5)),
+        (100, 50, math.log(2)),
+        (100, 100, math.log(1 + 0.5 / 100.5)),
+        (0, 0, math.log(2)),
+    ],
+)
+def test_the_idf_by_hand(documents: int, df: int, value: float) -> None:
+    assert idf(documents, df) == pytest.approx(value)
+
+
+@given(st.integers(1, 10**7), st.data())
+def test_the_idf_falls_with_frequency_and_stays_above_zero(
+    documents: int, data: st.DataObject
+) -> None:
+    df = data.draw(st.integers(0, documents - 1))
+    assert idf(documents, df) > idf(documents, df + 1) > 0
+
+
+@pytest.mark.parametrize(
+    ("weights", "documents", "wanted", "threshold"),
+    [
+        ([(5.0, 0.1)], 1000, 50, 5.0),  # a hundred documents hold the word
+        ([(5.0, 0.1)], 1000, 150, 0.0),
+        ([(5.0, 0.1), (2.0, 0.5)], 1000, 40, 7.0),  # fifty hold both
+        ([(5.0, 0.1), (2.0, 0.5)], 1000, 90, 5.0),
+        ([(5.0, 0.1), (2.0, 0.5)], 1000, 400, 2.0),
+        ([(0.04, 1.0)], 1000, 1, 0.0),  # lighter than a bin
+        ([], 1000, 1, 0.0),
+        ([(5.0, 1.0)], 0, 1, 0.0),
+    ],
+)
+def test_the_guess_is_the_score_that_enough_documents_reach(
+    weights: list[tuple[float, float]], documents: int, wanted: int, threshold: float
+) -> None:
+    assert expected_threshold(weights, documents, wanted) == pytest.approx(threshold)
+
+
+_weights = st.lists(st.tuples(st.floats(0.01, 12), st.floats(0, 1)), max_size=12)
+
+
+@given(weights=_weights, documents=st.integers(0, 10**6), wanted=st.integers(1, 500))
+def test_the_guess_is_reachable_and_falls_as_more_is_wanted(
+    weights: list[tuple[float, float]], documents: int, wanted: int
+) -> None:
+    guess = expected_threshold(weights, documents, wanted)
+    assert 0 <= guess <= sum(weight for weight, _ in weights) + 1e-9
+    assert expected_threshold(weights, documents, wanted + 50) <= guess

@@ -1,0 +1,150 @@
+"""Near-identical texts collapse to the one that stands for them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.ranking.distinct import bare, distinct
+from engine.types import Candidate, Flag
+from tests.engine.candidates import candidate
+
+TEXT = "Windmills are the greatest threat in the US to both bald and golden eagles."
+OTHER = "The coffee at this hotel is a disgrace, and everybody here knows it."
+
+
+def posted(identity: int, text: str, *, year: int = 2015, flags: Flag = Flag.NONE) -> Candidate:
+    made = candidate(identity, text, created_at=datetime(year, 1, 1, tzinfo=UTC))
+    return replace(made, flags=flags)
+
+
+def ids(candidates: Sequence[Candidate]) -> list[int]:
+    return [found.id for found in distinct(candidates)]
+
+
+def test_an_older_text_stands_for_a_newer_near_duplicate() -> None:
+    newer, older = posted(1, TEXT, year=2015), posted(2, TEXT + " Sad!", year=2012)
+    assert ids([newer, older]) == ids([older, newer]) == [2]
+
+
+def test_it_stands_where_the_best_of_its_group_stood() -> None:
+    found = [posted(1, TEXT, year=2015), posted(2, OTHER), posted(3, TEXT, year=2012)]
+    assert ids(found) == [3, 2]
+
+
+def test_of_one_moment_the_lower_id_stands() -> None:
+    assert ids([posted(2, TEXT), posted(1, TEXT)]) == [1]
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        TEXT.upper(),
+        TEXT.replace(" ", "  ") + "!!!",
+        TEXT + " https://t.co/abc",
+        f"RT @somebody: {TEXT}",
+        f'"{TEXT}"',
+        TEXT + " 🦅",
+        TEXT.replace("greatest", "greatets"),
+        TEXT + " #eagles",
+    ],
+)
+def test_what_differs_in_dress_only_is_the_same(same: str) -> None:
+    assert ids([posted(1, TEXT), posted(2, same)]) == [1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        OTHER,
+        "Windmills are the greatest threat",
+        TEXT + " And they never work when you need them, believe me, ask anybody in Scotland.",
+        "Bald and golden eagles both are a greatest threat in the US to windmills.",
+        "",
+    ],
+)
+def test_another_text_is_another(other: str) -> None:
+    assert ids([posted(1, TEXT), posted(2, other)]) == [1, 2]
+
+
+def test_numbers_that_differ_in_a_digit_do_not_make_another_text() -> None:
+    """The same sentence said every month with the new figure is one thought, first had then."""
+    march = posted(1, "Unemployment fell to 4.1 percent, the lowest in years!", year=2018)
+    april = posted(2, "Unemployment fell to 3.9 percent, the lowest in years!", year=2019)
+    assert ids([april, march]) == [1]
+
+
+def test_what_others_wrote_stands_only_where_the_own_text_is_missing() -> None:
+    repost = posted(1, f"RT @fan: {TEXT}", year=2012, flags=Flag.REPOST)
+    own, later = posted(2, TEXT, year=2014), posted(3, f"RT @fan: {TEXT}", year=2016)
+    assert ids([repost, own, later]) == [2]
+    assert ids([replace(later, flags=Flag.REPOST), repost]) == [1]
+
+
+def test_the_own_text_stands_even_where_it_was_cut() -> None:
+    repost = posted(1, TEXT, year=2012, flags=Flag.REPOST)
+    assert ids([repost, posted(2, TEXT[:-4] + "…", flags=Flag.TRUNCATED)]) == [2]
+
+
+def test_a_whole_text_stands_for_a_cut_one() -> None:
+    cut = posted(1, TEXT[:-4] + "…", year=2012, flags=Flag.TRUNCATED)
+    assert ids([cut, posted(2, TEXT, year=2014)]) == [2]
+
+
+def test_texts_without_words_are_told_apart_as_they_are() -> None:
+    """They are found by the message that they answer."""
+    found = [posted(1, "🔥🔥🔥"), posted(2, "😀"), posted(3, "🔥🔥🔥"), posted(4, "https://t.co/a")]
+    assert ids(found) == [1, 2, 4]
+
+
+def test_the_similarity_that_counts_is_given() -> None:
+    found = [posted(1, "one two three four"), posted(2, "one two three five")]
+    assert len(distinct(found, similarity=100)) == 2
+    assert len(distinct(found, similarity=50)) == 1
+    assert len(distinct([posted(1, TEXT), posted(2, TEXT)], similarity=100)) == 1
+
+
+def test_of_nothing_comes_nothing() -> None:
+    assert distinct([]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("RT @a_b: So: it's TRUE! https://t.co/x", "so it s true"),
+        ("“RT @ana ¡Qué día!”", "qué día"),
+        ("part @work: no repost", "part work no repost"),
+        ("😀", ""),
+    ],
+)
+def test_the_bare_words(text: str, words: str) -> None:
+    assert bare(text) == words
+
+
+# No two of these are near each other.
+_texts = st.sampled_from([TEXT, OTHER, "short", "Мир, труд, май", "12345 67890 12345", "x" * 100])
+_found = st.lists(
+    st.tuples(_texts, st.integers(2009, 2020), st.sampled_from([Flag.NONE, Flag.REPOST])),
+    max_size=25,
+).map(lambda rows: [posted(i, t, year=y, flags=f) for i, (t, y, f) in enumerate(rows)])
+
+
+@given(_found)
+def test_each_text_is_left_once_by_its_senior(found: list[Candidate]) -> None:
+    left = distinct(found)
+    assert [c.text for c in left] == list(dict.fromkeys(c.text for c in found))
+    for one in left:
+        same = [c for c in found if c.text == one.text]
+        own = [c for c in same if not c.flags & Flag.REPOST] or same
+        assert one.created_at == min(c.created_at for c in own)
+        assert one in own
+    assert distinct(left) == left
+
+
+@given(_found, st.integers(0, 400))
+def test_moving_everything_in_time_changes_nothing(found: list[Candidate], days: int) -> None:
+    moved = [replace(c, created_at=c.created_at + timedelta(days=days)) for c in found]
+    assert [c.id for c in distinct(moved)] == [c.id for c in distinct(found)]

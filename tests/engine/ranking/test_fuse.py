@@ -1,0 +1,50 @@
+"""Rankings joined into one."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.ranking.fuse import fused, ranks
+
+RANKINGS = st.lists(st.lists(st.integers(0, 30), unique=True, max_size=20), max_size=3)
+
+
+def test_what_two_lists_propose_comes_before_what_one_does() -> None:
+    assert fused([["a", "b", "c"], ["d", "b", "e"]])[0] == "b"
+
+
+def test_one_list_keeps_its_order() -> None:
+    assert fused([["c", "a", "b"], []]) == ["c", "a", "b"]
+
+
+def test_ties_go_to_the_earlier_list() -> None:
+    assert fused([["a", "b"], ["c", "d"]]) == ["a", "c", "b", "d"]
+
+
+@given(RANKINGS)
+def test_nothing_is_lost_and_nothing_comes_twice(rankings: list[list[int]]) -> None:
+    order = fused(rankings)
+    assert len(order) == len(set(order))
+    assert set(order) == {item for ranking in rankings for item in ranking}
+
+
+@given(RANKINGS, st.integers(0, 30), st.integers(0, 30))
+def test_what_every_list_puts_first_comes_first(
+    rankings: list[list[int]], one: int, other: int
+) -> None:
+    order = fused(rankings)
+    if one == other or not {one, other} <= set(order):
+        return
+    higher = [
+        one in ranking and (other not in ranking or ranking.index(one) < ranking.index(other))
+        for ranking in rankings
+        if {one, other} & set(ranking)
+    ]
+    if all(higher):
+        assert order.index(one) < order.index(other)
+
+
+def test_ranks_say_which_list_holds_what_and_where() -> None:
+    assert ranks({"lexical": ["a", "b"], "semantic": ["b"]}) == {
+        "a": {"lexical": 1},
+        "b": {"lexical": 2, "semantic": 1},
+    }

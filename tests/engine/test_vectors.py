@@ -1,0 +1,60 @@
+"""What is embedded of a document, and what a cosine means."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.vectors import Prefixes, Scale, embeddable, source_of
+
+E5 = Scale(mean=0.79, deviation=0.02, same=0.93)
+WIDE = Scale(mean=0.05, deviation=0.05, same=1.0)
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (("", "Snow  in\nTexas https://t.co/x", None), "Snow in Texas"),
+        (("Weather", "Snow", "It was cold"), "Weather\nSnow\nIt was cold"),
+        (("RT @ana: Snow!",), "Snow!"),
+        (("https://t.co/x",), ""),
+        (("pic.twitter.com/abc", None), ""),
+        (("...", None), ""),
+        (("¿Y ahora?",), "¿Y ahora?"),
+    ],
+)
+def test_a_document_is_read_without_what_means_nothing(
+    parts: tuple[str | None, ...], text: str
+) -> None:
+    assert embeddable(*parts) == text
+
+
+def test_a_long_text_is_cut() -> None:
+    assert len(embeddable("word " * 10_000)) == 1500
+
+
+def test_another_text_has_another_source() -> None:
+    assert source_of("a") == source_of("a") != source_of("b")
+    assert len(source_of("a")) == 32
+
+
+def test_similarity_means_the_same_for_models_whose_cosines_lie_elsewhere() -> None:
+    for scale in (E5, WIDE):
+        assert scale.calibrated(scale.mean) == 0
+        assert scale.calibrated(scale.same) == 1
+    halfway = (E5.mean + E5.deviation + E5.same) / 2
+    assert E5.calibrated(halfway) == pytest.approx(0.5)
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1))
+def test_similarity_is_within_bounds_and_keeps_the_order(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert 0 <= E5.calibrated(low) <= E5.calibrated(high) <= 1
+
+
+def test_a_model_that_tells_nothing_apart_finds_nothing_alike() -> None:
+    assert Scale(mean=0.9, deviation=0.1, same=0.95).calibrated(0.99) == 0
+
+
+def test_a_document_prefix_makes_another_space() -> None:
+    assert Prefixes(query="query: ").naming("m") == "m"
+    assert Prefixes(document="passage: ").naming("m") == "m 'passage: '"

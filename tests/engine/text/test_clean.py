@@ -1,0 +1,259 @@
+"""What is searched and what is shown of a text."""
+
+import json
+import time
+import unicodedata
+from pathlib import Path
+
+import asyncpg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.text.clean import camel_parts, searchable, shown
+
+# Characters that the patterns act on, so that random texts meet them often.
+AWKWARD = st.text(alphabet=st.sampled_from("aAbBZ.'’&@#_-+/<>~ 0129,ñÉ…\u200bhtps:wSRT\x00"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("@BetteMidler is", "BetteMidler Bette Midler is"),
+        ("Thanks, @realDonaldTrump!", "Thanks, realDonaldTrump real Donald Trump !"),
+        ("#MakeAmericaGreatAgain", "MakeAmericaGreatAgain Make America Great Again"),
+        ("#NATOSummit", "NATOSummit NATO Summit"),
+        ("#Trump2016 #maga", "Trump2016 Trump 2016 maga"),
+        ("#NiUnaMenos #ElDíaDespués", "NiUnaMenos Ni Una Menos ElDíaDespués El Día Después"),
+        ("@CNN @FoxNews @USAToday", "CNN FoxNews Fox News USAToday USA Today"),
+        ("@DRUDGE_REPORT", "DRUDGE REPORT DRUDGE REPORT"),
+        ("@nytimes @joe_b_99 hello", "hello"),
+        ("@nytimes's hello", "hello"),
+        ("RT @nytimes: hello", ": hello"),
+        ("RT is a channel", "RT is a channel"),
+        ("joe@example.com", "joe example com"),
+        ("U.S. and U.N., F.B.I.!", "US and UN , FBI !"),
+        ("the U.S.'s and U.S.-led", "the US and US -led"),
+        ("5 p.m. E.T., J.K.Rowling", "5 pm ET , JK Rowling"),
+        ("EE.UU. y EE. UU. y FF.AA.", "EEUU y EEUU y FFAA"),
+        ("St. Louis. Mr. Bean in D.C.", "St Louis Mr Bean in DC"),
+        ("AT&T, S&P 500, Q&A, me&you", "ATT, SP 500, QA, me you"),
+        ("and/or Obama...now Trump.Great word_word", "and or Obama now Trump Great word word"),
+        ("wait…what ... …", "wait what"),
+        ("a <b and c> d", "a b and c d"),
+        ("Trump's Trump’s TRUMP'S", "Trump Trump TRUMP"),
+        ("I'll they're we’ve he'd I'm", "I they we he I"),
+        ("won't can’t DON'T want", "want"),
+        ("O'Reilly l'ONU", "O'Reilly l'ONU"),
+        ("20,000 or 20.000 or 20000", "20000 or 20000 or 20000"),
+        ("1.234.567 and $1,500.50", "1234567 and $1500.50"),
+        ("1.5 and 2.75% and 3,5%", "1.5 and 2.75% and 3,5%"),
+        ("9/11 24/7 1/2", "9/11 24/7 1/2"),
+        ("2019/2023 on 11/8/2016", "2019 2023 on 11/8 2016"),
+        ("COVID-19, 2016-17, F-16", "COVID 19, 2016 17, F 16"),
+        ("well-known", "well-known"),
+        ("see http://t.co/a https://x.org/b?c=d&e", "see"),
+        ("see pic.twitter.com/a or bit.ly/b or www.c.com", "see or or"),
+        ("cut at http…", "cut at"),
+        ("Amazon.com", "Amazon com"),
+        ("𝕿𝖗𝖚𝖒𝖕 ﬁrst Trump™", "Trump first Trump"),
+        ("a\u200bb \u202ec\ufeffd e\u0301", "ab cd é"),
+        ("a\x00b\x07c\nd", "a b c d"),
+        ("🇺🇸 fire🔥 👨‍💻", "🇺🇸 fire🔥 👨💻"),
+        ("", ""),
+        ("@a #", ""),
+    ],
+)
+def test_a_text_is_searched_by(text: str, words: str) -> None:
+    assert searchable(text) == words
+
+
+@pytest.mark.parametrize(
+    ("headline", "tweet"),
+    [
+        ("Bette Midler", "@BetteMidler"),
+        ("Unas 10.000 empresas", "Unas 10,000 empresas"),
+        ("U.S. troops", "US troops"),
+        ("EE.UU. declara", "EEUU declara"),
+        ("Trump’s wall", "Trump wall"),
+    ],
+)
+def test_a_headline_and_a_tweet_meet_in_the_same_words(headline: str, tweet: str) -> None:
+    assert set(searchable(headline).split()) <= set(searchable(tweet).split())
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("BetteMidler", ("Bette", "Midler")),
+        ("NATOSummit", ("NATO", "Summit")),
+        ("BillOReilly", ("Bill", "O", "Reilly")),
+        ("iPhone7Plus", ("i", "Phone", "7", "Plus")),
+        ("__a_b__", ("a", "b")),
+        ("ÑandúÉpico", ("Ñandú", "Épico")),
+        ("lower", ("lower",)),
+        ("UPPER", ("UPPER",)),
+        ("", ()),
+    ],
+)
+def test_a_compound_splits_into(word: str, parts: tuple[str, ...]) -> None:
+    assert camel_parts(word) == parts
+
+
+@settings(deadline=None)
+@given(st.from_regex(r"\w+", fullmatch=True))
+def test_the_parts_of_a_compound_are_all_of_it(word: str) -> None:
+    assert "".join(camel_parts(word)) == word.replace("_", "")
+
+
+@given(st.text() | AWKWARD)
+def test_searched_text_can_be_stored_and_has_no_hidden_characters(text: str) -> None:
+    words = searchable(text)
+    words.encode()
+    assert not [c for c in words if unicodedata.category(c) == "Cc" or c in "\u200b\u202e\ufeff"]
+    assert unicodedata.is_normalized("NFKC", words)
+
+
+@given(st.text() | AWKWARD)
+def test_searching_what_was_made_searchable_changes_nothing(text: str) -> None:
+    assert searchable(searchable(text)) == searchable(text)
+
+
+HOSTILE = [
+    "a",
+    "a-",
+    "a.",
+    "A.",
+    "@",
+    "@a",
+    "#A",
+    "n't",
+    "'s",
+    "1,",
+    "1/",
+    "&",
+    "&amp;",
+    "&#1",
+    "http",
+]
+HOSTILE += [
+    "http:",
+    "www.",
+    "a.a/",
+    "-a.",
+    "_",
+    "RT @",
+    "…",
+    "\u200b",
+    "ﷺ",
+    "e\u0301",
+    "\n",
+    "'",
+    "AA.",
+    "&amp,",
+    "&am",
+    "http://&lt",
+    "&amp;amp",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_time_grows_no_faster_than_a_hostile_text(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    started = time.process_time()
+    searchable(text)
+    shown(text)
+    assert time.process_time() - started < 1  # about 0.02; with a quadratic pattern, minutes
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a &amp; b &lt;3 &#39;c&#39;", "a & b <3 'c'"),
+        ("a &amp;amp; b", "a & b"),
+        ("https://x.org/?a=1&copy=2&amp;b", "https://x.org/?a=1&copy=2&b"),
+        ("AT&T &nonsense; &", "AT&T &nonsense; &"),
+        ("strong borders &amp, stop", "strong borders & stop"),
+        ("goes on&amp,delivers", "goes on&delivers"),
+        ("AT&amp,T", "AT&T"),
+        ("informative --&gt, it is", "informative --> it is"),
+        ("a &amp b, 1 &lt 2 &gt 0 &amp", "a & b, 1 < 2 > 0 &"),
+        ("a &amp;amp, b &amp;amp c &amp;lt, 3", "a & b & c < 3"),
+        ("it&#039s, it&#8217,s &#x27,q", "it's, it’s 'q"),
+        ("it&#039 s", "it' s"),
+        ("men &am… and women &a...", "men &… and women &..."),
+        ("a &amp; b, &amp;, c", "a & b, &, c"),
+        ("R&D, S&P, Q&A, B&B, GB&I &amplifier &ltd, &copy, &am", None),
+        ("https://x.org/?a=1&lt=2&amp&copy=2 &lt x", "https://x.org/?a=1&lt=2&amp&copy=2 < x"),
+        ("https://x.org/a,&amp, b", "https://x.org/a,& b"),
+        ("#33&#34, 7&#8, &#, &;", None),
+        ("a\r\nb\rc\n", "a\nb\nc\n"),
+        ("a\x00b\ud800c", "abc"),
+        ("“ñ”… \u200b@x #y  ", "“ñ”… \u200b@x #y  "),
+    ],
+)
+def test_a_text_is_shown_as(text: str, seen: str | None) -> None:
+    assert shown(text) == (text if seen is None else seen)
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="&\r\x00", exclude_categories=["Cs"])))
+def test_a_text_without_entities_is_shown_unchanged(text: str) -> None:
+    assert shown(text) == text
+
+
+@pytest.fixture
+async def parsed(database_url: str) -> "Parse":
+    return Parse(database_url)
+
+
+class Parse:
+    """PostgreSQL's default text-search parser."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    async def tokens(self, texts: list[str]) -> list[tuple[str, str]]:
+        """Return (kind, token) of everything in the texts that is a word to the parser."""
+        connection = await asyncpg.connect(self._url)
+        try:
+            rows = await connection.fetch(
+                "SELECT kind.alias, found.token"
+                " FROM unnest($1::text[]) WITH ORDINALITY AS texts (text, number),"
+                " ts_parse('default', text) AS found"
+                " JOIN ts_token_type('default') AS kind USING (tokid)"
+                " WHERE kind.alias <> 'blank' ORDER BY number",
+                texts,
+            )
+        finally:
+            await connection.close()
+        return [(row["alias"], row["token"]) for row in rows]
+
+
+GLUED = {"host", "url", "url_path", "email", "tag", "entity", "protocol", "int", "sfloat"}
+
+
+async def test_the_parser_sees_words_where_it_would_see_hosts_and_files(parsed: Parse) -> None:
+    texts = [
+        "and/or Obama...now Trump.Great joe@x.org a<b>c /tmp/x ~/y",
+        "U.S.-led COVID-19 10.000 $1,500 +5 -5 &amp; http://t.co/x",
+    ]
+    raw = {kind for kind, _token in await parsed.tokens(texts)}
+    assert {"file", "host", "email", "int", "tag", "entity"} <= raw
+    found = await parsed.tokens([searchable(text) for text in texts])
+    assert " ".join(token for _kind, token in found) == (
+        "and or Obama now Trump Great joe x org a b c tmp x y US led COVID 19 10000 1500 5 5 amp"
+    )
+    assert {kind for kind, _token in found} <= {"asciiword", "uint"}
+
+
+@pytest.mark.parametrize("name", ["trump_archive", "argentina_2019"])
+async def test_the_parser_glues_nothing_in_real_tweets(
+    name: str, parsed: Parse, shared_data: Path
+) -> None:
+    path = shared_data / "tweets" / f"{name}.jsonl"
+    with path.open(encoding="utf-8") as file:
+        texts = [json.loads(line)["text"] for line in file][::20]
+    assert GLUED & {kind for kind, _token in await parsed.tokens(texts)}
+    found = await parsed.tokens([searchable(shown(text)) for text in texts])
+    assert not [pair for pair in found if pair[0] in GLUED]
+    assert not [token for kind, token in found if kind == "file" and not token[0].isdigit()]

@@ -1,0 +1,98 @@
+"""YAML and TOML of strangers cost little, whatever stands in them.
+
+Each of these took seconds, gigabytes or the process with a parser as it comes.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import InputError
+from engine.text.foreign_data import read_toml, read_yaml
+
+N = 99_000
+BOMB = "a0: &a0 [x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10)
+)
+# One attack each, begun in another process: what overflows the stack of a parser ends it.
+IN_A_PROCESS = """
+import resource, sys
+from engine.text import foreign_data
+from engine.errors import InputError
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+try:
+    value = getattr(foreign_data, sys.argv[1])(sys.stdin.read())
+    str(value)
+except InputError as exc:
+    print(exc.message)
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "reason"),
+    [
+        ("read_yaml", BOMB, "line 2 has an alias"),
+        ("read_yaml", "a: &a [*a]", "line 1 has an alias"),
+        ("read_yaml", "a: &a {b: 1}\nc:\n  <<: *a", "line 3 has an alias"),
+        ("read_yaml", "a: " + "[" * N, "nested more than 20"),
+        ("read_yaml", "a: " + "{" * N, "nested more than 20"),
+        ("read_yaml", "- " * (N // 2), "nested more than 20"),
+        ("read_yaml", "? " * (N // 2), "nested more than 20"),
+        ("read_yaml", "a: " + "[" * (N // 2) + "]" * (N // 2), "nested more than 20"),
+        ("read_yaml", "a: 0x" + "f" * N, "a number is too large"),
+        ("read_yaml", "tags: [-0x" + "f" * N + "]", "a number is too large"),
+        ("read_yaml", "0x" + "f" * 5000 + ": a", "mapping values are not allowed"),
+        ("read_yaml", "? 0x" + "f" * 5000 + "\n: a", "a number is too large"),
+        ("read_yaml", "a: 1" + ":1" * (N // 2), "a number is too large"),
+        ("read_yaml", "a: 1" + ":1" * (N // 2) + ".5", "int too large"),
+        ("read_yaml", "a: " + "1" * N, "Exceeds the limit"),
+        ("read_yaml", "a: !!bool x", "x"),
+        ("read_yaml", "a: !!int x", "invalid literal"),
+        ("read_yaml", "a: !!timestamp x", "NoneType"),
+        ("read_yaml", "a: !!set [b]", "expected a mapping"),
+        ("read_toml", "a" + ".a" * (N // 2) + " = 1", "more than 200 dots"),
+        ("read_toml", "[a" + ".a" * (N // 2) + "]", "more than 200 dots"),
+        ("read_toml", "[[a" + ".a" * 150 + "]]", "nested more than 20"),
+        ("read_toml", "a = " + "[" * N, "recursion"),
+        ("read_toml", "a = " + "[" * 90 + "]" * 90, "nested more than 20"),
+        ("read_toml", "a = 0x" + "f" * N, "a number is too large"),
+        ("read_toml", "a = " + "1" * N, "Exceeds the limit"),
+    ],
+)
+def test_what_would_cost_much_is_refused_with_its_reason(read: str, text: str, reason: str) -> None:
+    command = [sys.executable, "-c", IN_A_PROCESS, read]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert reason in done.stdout
+
+
+def test_what_people_write_is_read() -> None:
+    written = "title: 'The storm'\nyear: 2019\ntags: [a, b]\nmore: {deep: [1, {er: 2}]}"
+    assert read_yaml(written) == {
+        "title": "The storm", "year": 2019, "tags": ["a", "b"], "more": {"deep": [1, {"er": 2}]},
+    }  # fmt: skip
+    assert read_yaml("") is None
+    assert read_toml('title = "Dr. A. B."\n[a.b]\nc = 1') == {
+        "title": "Dr. A. B.", "a": {"b": {"c": 1}},
+    }  # fmt: skip
+
+
+def test_the_line_of_a_mistake_is_named() -> None:
+    with pytest.raises(InputError, match="in line 4"):
+        read_yaml("a: 1\nb: 2\nc: [\n")
+    with pytest.raises(InputError, match="line 2"):
+        read_toml("a = 1\nb = \n")
+
+
+@pytest.mark.parametrize("read", [read_yaml, read_toml])
+@given(text=st.text() | st.lists(st.sampled_from("a:-[]{}&*!|>?'\"#%,.=1 \n")).map("".join))
+def test_any_text_has_a_value_or_a_reason(read: Callable[[str], object], text: str) -> None:
+    try:
+        str(read(text))
+    except InputError as exc:
+        assert "\n" not in exc.message

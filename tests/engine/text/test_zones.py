@@ -1,0 +1,48 @@
+"""Zones as people write them; what is none does no harm."""
+
+from datetime import UTC
+
+import pytest
+
+from engine.text.zones import zone_named, zone_or_utc
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("Europe/Madrid", "Europe/Madrid"),
+        (" europe/madrid ", "Europe/Madrid"),
+        ("america/argentina/buenos_aires", "America/Argentina/Buenos_Aires"),
+        ("America/New York", "America/New_York"),
+        ("utc", "UTC"),
+        ("UTC", "UTC"),
+    ],
+)
+def test_a_zone_is_found(written: str, expected: str) -> None:
+    zone = zone_named(written)
+    assert zone
+    assert zone.key == expected
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        None,
+        "",
+        " ",
+        "Madrid",
+        "Europe",
+        "Europe/",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "a\0b",
+        "x" * 5000,
+        "\ud800",
+    ],
+)
+def test_what_is_no_zone_is_none(written: str | None) -> None:
+    assert zone_named(written) is None
+
+
+def test_a_stored_zone_that_this_machine_lacks_is_utc() -> None:
+    assert zone_or_utc("Nowhere/Atall") is UTC
