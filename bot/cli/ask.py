@@ -3,11 +3,10 @@
 import time
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app import App
 from bot.cli.shared import Json, NoLlm, SearchMode, now, settings_of, text, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
@@ -16,6 +15,9 @@ from bot.queries.ask import corpora_for
 from bot.replies.answer import answer_json, answer_reply
 from bot.replies.dates import Period, read_date
 from engine.types import Filters, Kind, Mode
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class AskOptions:
 
 
 async def write_answer(
-    app: App, question: str, options: AskOptions, *, now: datetime, output: Output
+    app: "App", question: str, options: AskOptions, *, now: datetime, output: Output
 ) -> None:
     """Write the answer to a question."""
     started = time.perf_counter()

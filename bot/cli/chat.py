@@ -9,9 +9,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+import typer
+
 from bot.app import App, glossary_desk
+from bot.cli.shared import CorpusName, settings_of, with_app
 from bot.commands import Services, standard_commands
-from bot.console.chat import Terminal, chat
+from bot.console.chat import Terminal
+from bot.console.chat import chat as talk
 from bot.console.face import PLATFORM, read_lines
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
@@ -83,7 +87,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             interactive=sys.stdin.isatty() and sys.stdout.isatty(),
             chat_id=chat_id,
         )
-        await chat(
+        await talk(
             conversation,
             terminal,
             lines=read_lines(sys.stdin.fileno()),
@@ -96,3 +100,11 @@ def language_of(environment: Mapping[str, str]) -> str:
     """Return the language that the variables of POSIX name: "es" for "es_AR.UTF-8"."""
     named = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
     return next(filter(None, named), "en").partition("_")[0]
+
+
+def chat(context: typer.Context, corpus: CorpusName = "") -> None:
+    """Read headlines from the terminal until input ends.
+
+    Example: presagio chat --corpus demo
+    """
+    with_app(settings_of(context), lambda opened: converse(opened, corpus=corpus))

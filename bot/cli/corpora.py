@@ -1,17 +1,19 @@
 """`presagio corpora`: list, show, set, drop."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app import App
 from bot.cli.shared import Json, Name, account, confirm, settings_of, text, with_app
 from bot.console.output import Output
 from engine.errors import UsageError
 from engine.types import Corpus
 
+if TYPE_CHECKING:
+    from bot.app import App
 
-async def list_corpora(app: App, *, json: bool, output: Output) -> None:
+
+async def list_corpora(app: "App", *, json: bool, output: Output) -> None:
     """Write one row a corpus."""
     rows = [_row(corpus) for corpus in await app.corpora.list()]
     if json:
@@ -23,7 +25,7 @@ async def list_corpora(app: App, *, json: bool, output: Output) -> None:
         output.remark("There is no corpus yet. Load one with: presagio ingest FILE")
 
 
-async def show_corpus(app: App, name: str, *, json: bool, output: Output) -> None:
+async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> None:
     """Write everything about one corpus. Raises CorpusNotFound."""
     corpus = await app.corpora.get(name)
     oldest, newest = await app.corpora.span(corpus)
@@ -42,7 +44,7 @@ async def show_corpus(app: App, name: str, *, json: bool, output: Output) -> Non
 
 
 async def set_corpus(
-    app: App,
+    app: "App",
     name: str,
     *,
     author: str | None,
@@ -55,7 +57,7 @@ async def set_corpus(
     await show_corpus(app, name, json=json, output=output)
 
 
-async def drop_corpus(app: App, name: str, *, json: bool, output: Output) -> None:
+async def drop_corpus(app: "App", name: str, *, json: bool, output: Output) -> None:
     """Remove a corpus. Raises CorpusNotFound."""
     documents = await app.corpora.drop(name)
     if json:

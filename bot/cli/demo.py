@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from importlib.resources import files
 from pathlib import Path
+from typing import Annotated
 
 import orjson
+import typer
 
 from bot.app import DEMO_CORPUS, App
+from bot.cli.chat import converse
 from bot.cli.ingest_actions import IngestOptions, ingest, open_sources
+from bot.cli.shared import now, settings_of, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
@@ -18,7 +23,7 @@ _LANGUAGE = "english"  # of what names no language; every bundled tweet names it
 
 def bundled(name: str) -> Path:
     """Return the path of a bundled file, installed or in a checkout."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(str(files("bot")))
     installed = package / "examples" / name
     return installed if installed.exists() else package.parent / "examples" / name
 
@@ -34,7 +39,7 @@ async def load_demo(app: App, *, output: Output) -> None:
     await app.corpora.change(DEMO_CORPUS, url_template="https://example.org/{author}/{id}")
 
 
-async def demo(app: App, *, now: datetime, output: Output) -> None:
+async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
     """Load the bundled corpus and answer the bundled headlines."""
     await load_demo(app, output=output)
     output.line()
@@ -54,3 +59,25 @@ async def demo(app: App, *, now: datetime, output: Output) -> None:
 def _headlines() -> list[Mapping[str, str]]:
     lines = bundled("headlines.jsonl").read_text(encoding="utf-8").splitlines()
     return [orjson.loads(line) for line in lines]
+
+
+def demo(
+    context: typer.Context,
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Read headlines from the terminal until input ends.")
+    ] = False,
+) -> None:
+    """Answer four headlines from a bundled corpus.
+
+    Example: presagio demo --chat
+    """
+
+    async def answer(opened: App) -> None:
+        output = Output.of_process()
+        if chat:
+            await load_demo(opened, output=output)
+            await converse(opened, corpus=DEMO_CORPUS, chat_id=DEMO_CORPUS)
+        else:
+            await answer_bundled(opened, now=now(), output=output)
+
+    with_app(settings_of(context), answer, set_up=True)

@@ -1,16 +1,20 @@
 """`presagio doctor`: what works, and what to do about what does not."""
 
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import datetime
 
+import typer
 from pydantic import SecretStr
 
 from bot.app import open_database
 from bot.cli.news_checks import Check, news_checks
+from bot.cli.shared import Json, now, settings_of
 from bot.console.output import Output
 from bot.engine_settings import has_model, llm_settings
 from bot.settings import Settings, masked_url
+from bot.signals import run
 from db import migrate
 from db.corpus.corpora import Corpora
 from db.corpus.health import EXTENSIONS, missing_extensions, server_version, statistics_differ
@@ -20,7 +24,7 @@ from engine.errors import PresagioError
 _Report = Callable[[Check], None]
 
 
-async def doctor(settings: Settings, *, json: bool, output: Output, now: datetime) -> bool:
+async def examine(settings: Settings, *, json: bool, output: Output, now: datetime) -> bool:
     """Write one line a check, as they come, and return True when nothing is wrong."""
     faults = 0
 
@@ -117,7 +121,7 @@ async def _model_check(settings: Settings) -> Check:
                 fix="Set OPENROUTER_API_KEY, or llm.base_url to a server of your own.",
             )
         # Imported here: an HTTP client that only this check needs.
-        from engine.llm.settings import check_endpoint  # noqa: PLC0415
+        from engine.llm.settings import check_endpoint
 
         return Check(check="model", ok=True, detail=await check_endpoint(chosen))
     except PresagioError as error:
@@ -128,13 +132,13 @@ async def _face_checks(settings: Settings) -> list[Check]:
     """Check the faces whose tokens are set; none is needed. Their libraries load only then."""
     secrets, checks = settings.secrets, []
     if token := secrets.telegram_bot_token:
-        from bot.telegram.client import check_telegram  # noqa: PLC0415
+        from bot.telegram.client import check_telegram
 
         telegram = settings.telegram
         asked = check_telegram(token.get_secret_value(), telegram.api_base, telegram.webhook_url)
         checks.append(await _face_check("telegram", asked))
     if token := secrets.slack_bot_token:
-        from bot.slack.client import check_slack  # noqa: PLC0415
+        from bot.slack.client import check_slack
 
         asked = check_slack(
             token.get_secret_value(),
@@ -155,3 +159,12 @@ async def _face_check(name: str, asked: Awaitable[str]) -> Check:
 
 def _plain(secret: SecretStr | None) -> str:
     return secret.get_secret_value() if secret else ""
+
+
+def doctor(context: typer.Context, json: Json = False) -> None:
+    """Check settings, database, model endpoint, chat platforms, feeds, jobs and what is owed.
+
+    Example: presagio doctor
+    """
+    if not run(examine(settings_of(context), json=json, output=Output.of_process(), now=now())):
+        sys.exit(1)

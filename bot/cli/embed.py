@@ -3,11 +3,10 @@
 import asyncio
 import os
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app import App
 from bot.cli.shared import Json, settings_of, text, with_app
 from bot.console.output import Output
 from bot.console.progress import progress_bar
@@ -19,12 +18,15 @@ from engine.embed.fill import Filled, fill
 from engine.errors import CorpusWithheld, UsageError
 from engine.types import Corpus
 
+if TYPE_CHECKING:
+    from bot.app import App
+
 # Others, a serving bot among them, go first.
 _POLITE = 10
 
 
 async def embed_corpora(
-    app: App, corpus: str, *, json: bool, output: Output, leave_out_withheld: bool = False
+    app: "App", corpus: str, *, json: bool, output: Output, leave_out_withheld: bool = False
 ) -> None:
     """Make what is missing in one corpus, or in all ("" names none), and write how much it was.
 
@@ -52,7 +54,7 @@ async def embed_corpora(
             )
 
 
-async def embed_corpus(app: App, corpus: Corpus, *, output: Output) -> Filled:
+async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
     """Make what is missing in a corpus, with a progress bar."""
     embedder = app.embedders(corpus)
     if embedder.dimensions == 0:
@@ -83,7 +85,7 @@ async def prepare_model(settings: Settings, database: Database, *, output: Outpu
     output.line(f"Vectors of {embedder.name} have {dimensions} dimensions.")
 
 
-async def show_status(app: App, corpus: str, *, json: bool, output: Output) -> None:
+async def show_status(app: "App", corpus: str, *, json: bool, output: Output) -> None:
     """Write how many documents of each corpus have a vector of each model."""
     rows = [
         {
@@ -106,7 +108,7 @@ async def show_status(app: App, corpus: str, *, json: bool, output: Output) -> N
         output.remark("There are no vectors.")
 
 
-async def clear_model(app: App, model: str, *, json: bool, output: Output) -> None:
+async def clear_model(app: "App", model: str, *, json: bool, output: Output) -> None:
     """Remove a model's vectors. Raises UsageError when there is none of that name."""
     await app.embeddings.clear(model)
     if json:
@@ -115,7 +117,7 @@ async def clear_model(app: App, model: str, *, json: bool, output: Output) -> No
         output.line(f"The vectors of {model} are gone.")
 
 
-async def _chosen(app: App, corpus: str) -> Sequence[Corpus]:
+async def _chosen(app: "App", corpus: str) -> Sequence[Corpus]:
     return [await app.corpora.get(corpus)] if corpus else await app.corpora.list()
 
 

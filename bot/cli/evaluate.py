@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
 
-from bot.app import App
 from bot.cli.shared import Json, NoLlm, SearchMode, now, settings_of, with_app
 from bot.console.output import Output
 from bot.console.progress import progress_bar
@@ -17,6 +16,9 @@ from engine.errors import InputError
 from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
 from engine.evaluate.measures import Report, Run, evaluate
 from engine.types import Mode
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 _DEPTH = 10  # hits that a run file keeps of each headline
 
@@ -35,7 +37,7 @@ class EvaluationOptions:
 
 
 async def evaluation(
-    app: App, options: EvaluationOptions, *, now: datetime, output: Output
+    app: "App", options: EvaluationOptions, *, now: datetime, output: Output
 ) -> None:
     """Answer every headline and write the measures. Raises InputError, CorpusNotFound."""
     headlines, qrels = read_headlines(options.headlines), read_qrels(options.qrels)
@@ -51,7 +53,7 @@ async def evaluation(
 
 
 async def _run(
-    app: App, headline: JudgedHeadline, options: EvaluationOptions, now: datetime
+    app: "App", headline: JudgedHeadline, options: EvaluationOptions, now: datetime
 ) -> Run:
     prophecy = await app.prophesy(
         headline.headline,

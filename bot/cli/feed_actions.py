@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bot.app import App
 from bot.console.output import Output
 from bot.engine_settings import fetch_settings
 from bot.jobs.wiring import configured_feeds
@@ -23,6 +23,9 @@ from engine.feeds.types import Feed, FeedHealth
 from engine.fetch.client import Fetcher
 from engine.text.address import public_address
 
+if TYPE_CHECKING:
+    from bot.app import App
+
 _STDIN = "-"
 _SHOWN = 5
 _LONGEST = 60
@@ -33,7 +36,7 @@ _LONGEST_FILE = 10_000_000  # bytes
 class Desk:
     """Whose feeds, and how they are written. `chat` "platform:id"; "" stands for everybody."""
 
-    app: App
+    app: "App"
     output: Output
     json: bool
     now: datetime
@@ -158,7 +161,7 @@ async def _chat(desk: Desk) -> Chat | None:
     return await chat_named(desk.app, desk.chat) if desk.chat else None
 
 
-async def chat_named(app: App, name: str) -> Chat:
+async def chat_named(app: "App", name: str) -> Chat:
     """Return the chat called "platform:id". Raises InputError when the bot has not met it."""
     platform, _, external_id = name.partition(":")
     chat = await Chats(app.database).known(platform, external_id)

@@ -3,11 +3,10 @@
 import time
 from dataclasses import dataclass
 from datetime import UTC
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app import App
 from bot.cli.shared import CorpusName, Json, settings_of, text, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
@@ -16,6 +15,9 @@ from bot.replies.find import find_reply
 from engine.contracts.results import snippet_of
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.types import FindHit, Found, Match
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 _DIGITS = 4
 
@@ -29,7 +31,7 @@ class FindOptions:
     json: bool = False
 
 
-async def write_finds(app: App, query: str, options: FindOptions, *, output: Output) -> None:
+async def write_finds(app: "App", query: str, options: FindOptions, *, output: Output) -> None:
     """Write the answer to a query."""
     started = time.perf_counter()
     found = await look(app, query, corpus=options.corpus, limit=options.limit, voice=options.json)
@@ -110,7 +112,7 @@ def _match(match: Match) -> dict[str, object]:
 
 
 # A query may begin with a minus: "-hillary" is no option -h.
-QUERY = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
+CONTEXT_SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 
 
 def find(

@@ -64,7 +64,7 @@ async def add(
 
 async def suggest(app: App, corpus: str, *, now: datetime, json: bool, output: Output) -> None:
     """Ask the model for pairs. Raises CorpusNotFound, ModelError, UsageError."""
-    from engine.glossary.suggest import Suggester  # noqa: PLC0415
+    from engine.glossary.suggest import Suggester
 
     chosen = await app.corpus(corpus)
     client = chat_client(app.settings, app.database)

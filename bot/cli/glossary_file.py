@@ -50,7 +50,7 @@ def format_of(path: str) -> FileFormat:
 def written(entries: Sequence[Entry], form: FileFormat) -> str:
     """Return the text of a file."""
     if form is FileFormat.YAML:
-        import yaml  # noqa: PLC0415 - few commands need it
+        import yaml
 
         groups = [_plain(entry) for entry in entries]
         return yaml.safe_dump({"groups": groups}, allow_unicode=True, sort_keys=False)
@@ -74,7 +74,7 @@ def _plain(entry: Entry) -> dict[str, object]:
 
 
 def _yaml_rows(text: str) -> list[object]:
-    from engine.text.foreign_data import read_yaml  # noqa: PLC0415 - few commands need it
+    from engine.text.foreign_data import read_yaml
 
     try:
         read_ = read_yaml(text)

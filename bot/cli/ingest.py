@@ -1,13 +1,15 @@
 """`presagio ingest`: reads its arguments."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app import App
 from bot.cli.shared import Json, account, settings_of, text, with_app
 from bot.console.output import Output
 from engine.types import Kind
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 # Written here as well: to ask the readers would load them for every --help.
 FORMATS = (
@@ -74,7 +76,7 @@ def ingest(
     )
     output = Output.of_process()
 
-    async def store(opened: App) -> None:
+    async def store(opened: "App") -> None:
         corpus = await load(opened, sources, chosen, output=output)
         if settings.embeddings.at_ingest:
             from bot.cli.embed import embed_corpora

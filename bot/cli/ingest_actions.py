@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from bot.app import App
 from bot.cli.rejects import RejectsReport
 from bot.console.output import Output
 from bot.console.progress import progress_bar
@@ -16,6 +16,9 @@ from engine.ingest.detect import RecordStream, open_source
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.records import Defaults
 from engine.types import Corpus, Kind
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 DEFAULT_LANGUAGE = "english"
 # Where a post of an account can be seen; an unknown account is "i", which X redirects.
@@ -63,7 +66,7 @@ def open_sources(files: Sequence[str], options: IngestOptions) -> Iterator[list[
 
 
 async def ingest(
-    app: App, sources: Sequence[RecordStream], options: IngestOptions, *, output: Output
+    app: "App", sources: Sequence[RecordStream], options: IngestOptions, *, output: Output
 ) -> str:
     """Load files into one corpus, write the counts, and return its name.
 
@@ -114,7 +117,7 @@ async def ingest(
 
 
 async def _ensure_corpus(
-    app: App, options: IngestOptions, sources: Sequence[RecordStream]
+    app: "App", options: IngestOptions, sources: Sequence[RecordStream]
 ) -> tuple[Corpus, bool]:
     """Return the corpus to fill and whether it is new; what was not asked for stays.
 
@@ -151,7 +154,7 @@ def _require_fitting(sources: Sequence[RecordStream], kind: Kind, name: str) -> 
             )
 
 
-async def _drop_if_empty(app: App, corpus: Corpus) -> None:
+async def _drop_if_empty(app: "App", corpus: Corpus) -> None:
     """Leave no trace of a corpus that nothing went into: its kind and language may be mistakes."""
     if not (await app.corpora.get(corpus.name)).documents:
         await app.corpora.drop(corpus.name)

@@ -2,23 +2,25 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app import App
 from bot.cli.shared import Json, now, settings_of, with_app
 from bot.console.output import Output
 from bot.query_log import log_of
 from bot.replies.limits import cut
 from db.model.search_log import LogEntry
 
+if TYPE_CHECKING:
+    from bot.app import App
+
 _LONGEST_QUERY = 60
 _LONGEST_TASK = 24
 
 
 async def show_log(
-    app: App, *, limit: int, failed: bool, json: bool, now: datetime, output: Output
+    app: "App", *, limit: int, failed: bool, json: bool, now: datetime, output: Output
 ) -> None:
     """Write the last searches, newest first."""
     log = log_of(app.database, app.settings)

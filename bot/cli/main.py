@@ -1,43 +1,112 @@
-"""The `presagio` command: reads arguments, opens what a command needs, hands over."""
+"""The `presagio` command: finds the command that is asked for, and says how it ended."""
 
+import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from bot.app import DEMO_CORPUS, App, open_database
-from bot.cli.ask import ask
-from bot.cli.corpora import corpora
-from bot.cli.embed import embed
-from bot.cli.evaluate import evaluate
-from bot.cli.feeds import feeds
-from bot.cli.find import QUERY, find
-from bot.cli.glossary import glossary
-from bot.cli.ingest import ingest
-from bot.cli.log import log
-from bot.cli.posts import posts, run_once
-from bot.cli.search import search
-from bot.cli.shared import (
-    CorpusName,
-    Json,
-    now,
-    settings_of,
-    with_app,
-)
-from bot.cli.slack import slack
-from bot.console.output import Output, discard_results, open_missing_streams
-from bot.signals import run
+from bot.cli.lazy import CONTEXT, Entry, LazyCommand
 from engine.errors import PresagioError, UsageError
 
 FAILED, WRONG_USAGE = 1, 2
 
+# A test holds each summary against the command's own help.
+COMMANDS = (
+    Entry("demo", "bot.cli.demo", "demo", "Answer four headlines from a bundled corpus."),
+    Entry("chat", "bot.cli.chat", "chat", "Read headlines from the terminal until input ends."),
+    Entry(
+        "serve",
+        "bot.cli.serve",
+        "serve",
+        "Answer in every chat that is set up, and on the web page, until told to end.",
+    ),
+    Entry(
+        "init",
+        "bot.cli.init",
+        "init",
+        "Create or update the tables. May be run again at any time.",
+    ),
+    Entry(
+        "ingest",
+        "bot.cli.ingest",
+        "ingest",
+        "Store an archive: posts, chats or articles. A second run stores only what changed.",
+    ),
+    Entry("search", "bot.cli.search", "search", "Find the old texts that foretold a headline."),
+    Entry(
+        "find",
+        "bot.cli.find",
+        "find",
+        "Find exactly the texts that meet a query, best first; without a word, newest first.",
+    ),
+    Entry(
+        "ask",
+        "bot.cli.ask",
+        "ask",
+        "Answer a question from the texts of one corpus or several, with sources.",
+    ),
+    Entry("corpora", "bot.cli.corpora", "corpora", "List, show, read, change and drop corpora."),
+    Entry(
+        "glossary",
+        "bot.cli.glossary",
+        "glossary",
+        "Words that mean the same, so that a search for one finds the other.",
+    ),
+    Entry(
+        "embed",
+        "bot.cli.embed",
+        "embed",
+        "Make the vectors that searches by meaning compare: those missing or of changed texts.",
+    ),
+    Entry("feeds", "bot.cli.feeds", "feeds", "Show how the feeds fare, add and remove them."),
+    Entry(
+        "posts",
+        "bot.cli.posts",
+        "posts",
+        "Show what would be posted in each chat, and why not the rest.",
+    ),
+    Entry(
+        "run-once",
+        "bot.cli.run_once",
+        "run_once",
+        "Read the feeds, search and judge what is new, post what is due, and end: for cron.",
+    ),
+    Entry(
+        "log",
+        "bot.cli.log",
+        "log",
+        "Show the last searches, newest first; with --json one object a line.",
+    ),
+    Entry("eval", "bot.cli.evaluate", "eval_command", "Measure answers against judged headlines."),
+    Entry("slack", "bot.cli.slack", "slack", "Set up Slack."),
+    Entry(
+        "doctor",
+        "bot.cli.doctor",
+        "doctor",
+        "Check settings, database, model endpoint, chat platforms, feeds, jobs and what is owed.",
+    ),
+)
+
+
+class _Commands(TyperGroup):
+    """All commands, none of them imported."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for entry in COMMANDS:
+            self.add_command(LazyCommand(entry))
+
+
 app = typer.Typer(
     name="presagio",
+    cls=_Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=CONTEXT,
 )
 
 
@@ -50,18 +119,39 @@ def main() -> None:
     try:
         app(prog_name="presagio")
     except PresagioError as error:
-        Output.of_process().remark(" ".join(f"presagio: {error}".splitlines()))
+        _remark(" ".join(f"presagio: {error}".splitlines()))
         sys.exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED)
     except OSError as error:  # any other was mapped where it came in
         discard_results()
         where = error.filename or "The output"
-        Output.of_process().remark(f"presagio: {where} cannot be written: {error.strerror}.")
+        _remark(f"presagio: {where} cannot be written: {error.strerror}.")
         sys.exit(FAILED)
+
+
+def open_missing_streams() -> None:
+    """Stand in for what the caller closed, before a socket or a file takes its place."""
+    nothing = Path(os.devnull)
+    sys.stdin = sys.stdin or nothing.open()
+    sys.stdout = sys.stdout or nothing.open("w")
+    sys.stderr = sys.stderr or nothing.open("w")
+
+
+def discard_results() -> None:
+    """Let what standard output could not take go nowhere when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _remark(text: str) -> None:
+    from bot.console.output import Output
+
+    Output.of_process().remark(text)
 
 
 def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
+
+        from bot.console.output import Output
 
         Output.of_process().line(f"presagio {version('presagio')}")
         raise typer.Exit
@@ -83,112 +173,3 @@ def options(
     Example: presagio demo
     """
     context.obj = config
-
-
-@app.command()
-def demo(
-    context: typer.Context,
-    chat: Annotated[
-        bool, typer.Option("--chat", help="Read headlines from the terminal until input ends.")
-    ] = False,
-) -> None:
-    """Answer four headlines from a bundled corpus.
-
-    Example: presagio demo --chat
-    """
-    from bot.cli.chat import converse
-    from bot.cli.demo import demo as answer_bundled
-    from bot.cli.demo import load_demo
-
-    async def answer(opened: App) -> None:
-        output = Output.of_process()
-        if chat:
-            await load_demo(opened, output=output)
-            await converse(opened, corpus=DEMO_CORPUS, chat_id=DEMO_CORPUS)
-        else:
-            await answer_bundled(opened, now=now(), output=output)
-
-    with_app(settings_of(context), answer, set_up=True)
-
-
-@app.command()
-def chat(context: typer.Context, corpus: CorpusName = "") -> None:
-    """Read headlines from the terminal until input ends.
-
-    Example: presagio chat --corpus demo
-    """
-    from bot.cli.chat import converse
-
-    with_app(settings_of(context), lambda opened: converse(opened, corpus=corpus))
-
-
-@app.command()
-def serve(
-    context: typer.Context,
-    web: Annotated[
-        bool, typer.Option("--web", help="Open the page and the API of [web] as well.")
-    ] = False,
-) -> None:
-    """Answer in every chat that is set up, and on the web page, until told to end.
-
-    Set TELEGRAM_BOT_TOKEN, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN, before; --web needs neither.
-
-    Example: presagio serve --web
-    """
-    from bot.serve import serve as listen
-
-    with_app(
-        settings_of(context),
-        lambda opened: listen(opened, now=now, said=Output.of_process().remark, web=web),
-    )
-
-
-@app.command()
-def init(context: typer.Context) -> None:
-    """Create or update the tables. May be run again at any time.
-
-    Example: presagio init
-    """
-    settings = settings_of(context)
-    output = Output.of_process()
-
-    async def migrate() -> list[str]:
-        async with open_database(settings, progress=output.remark) as database:
-            applied = await database.migrate()
-            if settings.embeddings.backend == "remote":
-                from bot.cli.embed import prepare_model
-
-                await prepare_model(settings, database, output=output)
-            return applied
-
-    done = run(migrate())
-    for name in done:
-        output.line(f"applied migration {name}")
-    output.line("The database is ready." if done else "The database was ready; nothing to do.")
-
-
-app.command()(ingest)
-app.command()(search)
-app.command(context_settings=QUERY)(find)
-app.command()(ask)
-app.add_typer(corpora, name="corpora")
-app.add_typer(glossary, name="glossary")
-app.command()(embed)
-app.add_typer(feeds, name="feeds")
-app.command("posts")(posts)
-app.command("run-once")(run_once)
-app.command()(log)
-app.command("eval")(evaluate)
-app.add_typer(slack, name="slack")
-
-
-@app.command()
-def doctor(context: typer.Context, json: Json = False) -> None:
-    """Check settings, database, model endpoint, chat platforms, feeds, jobs and what is owed.
-
-    Example: presagio doctor
-    """
-    from bot.cli.doctor import doctor as examine
-
-    if not run(examine(settings_of(context), json=json, output=Output.of_process(), now=now())):
-        sys.exit(FAILED)

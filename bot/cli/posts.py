@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app import App
 from bot.cli.feed_actions import chat_named
 from bot.cli.feeds import ChatName
 from bot.cli.shared import Json, now, settings_of, with_app
@@ -24,6 +23,9 @@ from engine.posting.choose import Choice, judgment_of
 from engine.posting.times import next_planned
 from engine.posting.types import Chosen, FindState, Mode, Subscription
 
+if TYPE_CHECKING:
+    from bot.app import App
+
 _WORDS = words_for("en")
 
 
@@ -36,7 +38,7 @@ class PostOptions:
     json: bool
 
 
-async def write_previews(app: App, chosen: PostOptions, *, now: datetime, output: Output) -> None:
+async def write_previews(app: "App", chosen: PostOptions, *, now: datetime, output: Output) -> None:
     """Write, for each chat, what would be posted now. Raises InputError for an unknown chat."""
     deciding = deciding_of(app)
     subscriptions = await _subscriptions(app, deciding, chosen.chat)
@@ -53,7 +55,7 @@ async def write_previews(app: App, chosen: PostOptions, *, now: datetime, output
             output.line(line)
 
 
-async def _subscriptions(app: App, deciding: Deciding, name: str) -> Sequence[Subscription]:
+async def _subscriptions(app: "App", deciding: Deciding, name: str) -> Sequence[Subscription]:
     if not name:
         return await deciding.subscriptions.active()
     chat = await chat_named(app, name)
@@ -109,7 +111,7 @@ class _Preview:
 
 
 async def _preview(
-    app: App, deciding: Deciding, wish: Subscription, since: datetime, now: datetime
+    app: "App", deciding: Deciding, wish: Subscription, since: datetime, now: datetime
 ) -> _Preview:
     corpus = await deciding.corpus(wish.chat)
     tally = (
@@ -178,21 +180,6 @@ def posts(
     with_app(
         settings_of(context),
         lambda opened: write_previews(opened, chosen, now=now(), output=Output.of_process()),
-    )
-
-
-def run_once(context: typer.Context, json: Json = False) -> None:
-    """Read the feeds, search and judge what is new, post what is due, and end: for cron.
-
-    It may run beside presagio serve: nothing is posted twice.
-
-    Example: presagio run-once
-    """
-    from bot.cli.run_once import run_once as cycle
-
-    with_app(
-        settings_of(context),
-        lambda opened: cycle(opened, now=now, json=json, output=Output.of_process()),
     )
 
 

@@ -6,8 +6,12 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from bot.app import App
+import typer
+
+from bot.cli.shared import Json, settings_of, with_app
+from bot.cli.shared import now as clock
 from bot.console.output import Output
 from bot.console.progress import progress_bar
 from bot.engine_settings import fetch_settings
@@ -19,6 +23,9 @@ from db.chat.chats import Chats
 from db.posting.job_outcomes import Outcome
 from engine.errors import PresagioError, StorageError
 from engine.fetch.client import Fetcher
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 _STEPS = ("poll", "search", "digest", "deliver", "tidy")
 _SAID = {
@@ -45,7 +52,7 @@ class _Sent:
     error: str | None
 
 
-async def run_once(app: App, *, now: Callable[[], datetime], json: bool, output: Output) -> None:
+async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, output: Output) -> None:
     """Do one full cycle and write what was done. Safe beside others on the same database.
 
     Raises PresagioError when a step fails, or when what was owed could not be sent: it stays owed.
@@ -129,4 +136,17 @@ async def _delivered(works: Works, job: Job) -> _Sent:
         given_up=max(given_up, 0),
         waiting=after.retried,
         error=after.last_error,
+    )
+
+
+def run_once(context: typer.Context, json: Json = False) -> None:
+    """Read the feeds, search and judge what is new, post what is due, and end: for cron.
+
+    It may run beside presagio serve: nothing is posted twice.
+
+    Example: presagio run-once
+    """
+    with_app(
+        settings_of(context),
+        lambda opened: run_cycle(opened, now=clock, json=json, output=Output.of_process()),
     )

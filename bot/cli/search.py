@@ -3,11 +3,10 @@
 import time
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.app import App
 from bot.cli.shared import CorpusName, Json, NoLlm, SearchMode, now, settings_of, text, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
@@ -15,6 +14,9 @@ from bot.replies.dates import read_date
 from bot.replies.prophecy import whole_reply
 from bot.replies.prophecy_json import prophecy_json
 from engine.types import Filters, Mode
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,7 @@ class SearchOptions:
 
 
 async def write_prophecy(
-    app: App, headline: str, options: SearchOptions, *, now: datetime, output: Output
+    app: "App", headline: str, options: SearchOptions, *, now: datetime, output: Output
 ) -> None:
     """Write the answer to a headline."""
     started = time.perf_counter()

@@ -4,17 +4,18 @@ import re
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from bot.app import App, open_app
 from bot.console.output import Output
-from bot.logs import configure_logging
-from bot.settings import Settings, load_settings
 from bot.signals import run
 from engine.errors import PresagioError, UsageError
 from engine.types import Mode
+
+if TYPE_CHECKING:  # help is printed without them
+    from bot.app import App
+    from bot.settings import Settings
 
 _Result = TypeVar("_Result")
 
@@ -45,17 +46,21 @@ SearchMode = Annotated[
 NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
 
 
-def settings_of(context: typer.Context) -> Settings:
+def settings_of(context: typer.Context) -> "Settings":
     """Read the settings and follow them in what is logged. Raises SettingsError."""
+    from bot.logs import configure_logging
+    from bot.settings import load_settings
+
     settings = load_settings(context.obj)
     configure_logging(settings.logging)
     return settings
 
 
 def with_app(
-    settings: Settings, work: Callable[[App], Awaitable[_Result]], *, set_up: bool = False
+    settings: "Settings", work: "Callable[[App], Awaitable[_Result]]", *, set_up: bool = False
 ) -> _Result:
     """Open everything, run a command on it, and close everything."""
+    from bot.app import open_app
 
     async def opened() -> _Result:
         async with open_app(

@@ -1,13 +1,17 @@
 """`presagio corpora threads` and `thread`: what belongs together, in order."""
 
-from bot.app import App
+from typing import TYPE_CHECKING
+
 from bot.console.output import Output
 from db.search.shown import Threads
 from engine.errors import InputError
 from engine.thread import Message, Thread
 
+if TYPE_CHECKING:
+    from bot.app import App
 
-async def list_threads(app: App, name: str, *, limit: int, json: bool, output: Output) -> None:
+
+async def list_threads(app: "App", name: str, *, limit: int, json: bool, output: Output) -> None:
     """Write one row a thread, the latest first. Raises CorpusNotFound."""
     corpus = await app.corpora.get(name)
     rows = [_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
@@ -21,7 +25,7 @@ async def list_threads(app: App, name: str, *, limit: int, json: bool, output: O
 
 
 async def show_thread(
-    app: App, name: str, thread: str, *, limit: int, json: bool, output: Output
+    app: "App", name: str, thread: str, *, limit: int, json: bool, output: Output
 ) -> None:
     """Write the messages of a thread, oldest first. Raises CorpusNotFound, InputError."""
     corpus = await app.corpora.get(name)

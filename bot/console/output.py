@@ -1,11 +1,9 @@
 """Where commands write: results to stdout, everything else to stderr."""
 
 import io
-import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TextIO
 
 import orjson
@@ -57,19 +55,6 @@ class Output:
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         for row in cells:
             self.line(_aligned(row, widths))
-
-
-def open_missing_streams() -> None:
-    """Stand in for what the caller closed, before a socket or a file takes its place."""
-    nothing = Path(os.devnull)
-    sys.stdin = sys.stdin or nothing.open()
-    sys.stdout = sys.stdout or nothing.open("w")
-    sys.stderr = sys.stderr or nothing.open("w")
-
-
-def discard_results() -> None:
-    """Let what standard output could not take go nowhere when the interpreter ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _cell(value: object) -> str:

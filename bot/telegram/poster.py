@@ -29,7 +29,7 @@ class TelegramPoster:
         self._chats = chats
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:  # noqa: ARG002 - Telegram keeps no key
-        """Show the reply and return its message id. Raises what bot.face.face.Poster says."""
+        """Show the reply and return its message id. Raises what Poster says."""
         topic = int(thread) if thread else None
         try:
             message = await self._show(int(chat.external_id), topic, reply)

@@ -1,4 +1,6 @@
-"""Run a program beside the embedded server: `python -m db.embedded.with_server DATA_DIR COMMAND...`.
+"""Run a program beside the embedded server.
+
+`python -m db.embedded.with_server DATA_DIR COMMAND...`
 
 The program finds the server in DATABASE_URL and PostgreSQL's own programs (psql, pg_dump,
 pg_restore) first in PATH. Exits with the program's code.

@@ -46,7 +46,7 @@ class DialectIndex:
         self._bm25 = bm25 or Bm25()
 
     async def read(self, corpus: Corpus, texts: Sequence[str]) -> list[Reading]:
-        """Return the lexemes of texts, normalised by engine.text.clean, in the corpus' languages."""
+        """Return the lexemes of normalised texts in the corpus' languages."""
         languages = list(corpus.languages) or [corpus.language]
         async with self._database.connection() as connection:
             rows = await connection.fetch(statements("find")["read"], corpus.id, texts, languages)

@@ -16,7 +16,7 @@ _FILTERS = (
     "not_authors", "not_languages", "not_platforms", "not_roles", "not_domains", "not_threads",
     "not_tags", "not_mentions",
 )  # fmt: skip
-# In the order of their placeholders. The first three are where db.search.rank_statement.score has them;
+# In the order of their placeholders. The first three are where rank_statement.score has them;
 # behind those of `ranked` come, for each scored lexeme, its tsquery and its weight.
 NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_FILTERS)
 RANKED = ("k1", "norm", "norm_per_token", "any", *NEWEST)

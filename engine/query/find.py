@@ -28,7 +28,7 @@ class FindIndex(Protocol):
     """What the job needs of the database. Each method may raise what engine.ports lists."""
 
     async def read(self, corpus: Corpus, texts: Sequence[str]) -> Sequence[Reading]:
-        """Return the lexemes of texts, normalised by engine.text.clean, in the corpus' languages."""
+        """Return the lexemes of normalised texts in the corpus' languages."""
 
     async def ranked(
         self,

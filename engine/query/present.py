@@ -28,7 +28,7 @@ class Reads(Protocol):
     """Who knows the words of a corpus."""
 
     async def read(self, corpus: Corpus, texts: Sequence[str]) -> Sequence[Reading]:
-        """Return the lexemes of texts, normalised by engine.text.clean, in the corpus' languages."""
+        """Return the lexemes of normalised texts in the corpus' languages."""
 
 
 async def presented(index: Reads, corpus: Corpus, found: Found, *, voice: bool) -> Found:

@@ -29,7 +29,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from bot.agents.tools import search_tools
 from bot.app import App, open_app
-from bot.cli.doctor import doctor
+from bot.cli.doctor import examine
 from bot.cli.embed import embed_corpora
 from bot.cli.glossary_actions import suggest
 from bot.console.output import Output
@@ -353,7 +353,7 @@ async def test_checks_send_keys_and_no_text(machines: Machines) -> None:
     )
     machines.monkeypatch.setenv("OPENROUTER_API_KEY", "sk-1")
     machines.far_vectors()
-    await doctor(load_settings(), json=True, output=Output.of_process(), now=NOW)
+    await examine(load_settings(), json=True, output=Output.of_process(), now=NOW)
     await runner.cleanup()
     assert asked == [("GET", "/v1/models", b"", "Bearer sk-1")]
     assert machines.vectors.calls == 0

@@ -17,7 +17,8 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 import typer.main
 
-from bot.cli.main import app
+from bot.cli.lazy import LazyCommand, load
+from bot.cli.main import COMMANDS, app
 from engine.feeds.opml import OpmlFeed, write_opml
 from tests.bot.command_line import PROGRAM, ROOT, finish, presagio, start, write_chat, write_tweets
 from tests.bot.conftest import Invoke
@@ -415,6 +416,8 @@ def commands(
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield every command's words and its help text."""
     command: object = typer.main.get_command(app) if group is None else group
+    if isinstance(command, LazyCommand):
+        command = load(command.entry)
     yield above, getattr(command, "help", "") or ""
     for name, below in getattr(command, "commands", {}).items():
         yield from commands(below, (*above, name))
@@ -424,6 +427,56 @@ def example_of(help_text: str) -> str:
     found = re.findall(r"^\s*Example: presagio (.*)$", help_text, re.MULTILINE)
     assert len(found) == 1, help_text
     return str(found[0])
+
+
+class TestLists:
+    """What lists the commands imports none of them."""
+
+    def test_a_summary_is_the_first_line_of_the_command_s_own_help(self) -> None:
+        for entry in COMMANDS:
+            text = load(entry).help
+            assert " ".join(text.split("\n\n")[0].split()) == entry.summary, entry.name
+
+    @pytest.mark.parametrize("asked", [["--help"], ["--version"], ["no-such-command"]])
+    def test_help_opens_nothing(self, asked: list[str]) -> None:
+        code = (
+            "import sys\n"
+            "from bot.cli.main import main\n"
+            f"sys.argv = ['presagio', *{asked!r}]\n"
+            "try:\n"
+            "    main()\n"
+            "finally:\n"
+            "    heavy = {'bot.app', 'bot.settings', 'asyncpg', 'httpx'} & set(sys.modules)\n"
+            "    sys.stderr.write(f'heavy: {sorted(heavy)}')\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], check=False, capture_output=True, text=True
+        )
+        assert done.stderr.endswith("heavy: []")
+
+    def test_completion_opens_nothing(self) -> None:
+        asked = {
+            "_PRESAGIO_COMPLETE": "complete_bash",
+            "COMP_WORDS": "presagio s",
+            "COMP_CWORD": "1",
+        }
+        code = (
+            "import sys\n"
+            "from bot.cli.main import main\n"
+            "try:\n"
+            "    main()\n"
+            "finally:\n"
+            "    sys.stderr.write(f'opened: {\"bot.app\" in sys.modules}')\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            check=False,
+            capture_output=True,
+            text=True,
+            env=os.environ | asked,
+        )
+        assert {"search", "serve", "slack"} <= set(done.stdout.split())
+        assert done.stderr.endswith("opened: False")
 
 
 class TestExamples:

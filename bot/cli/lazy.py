@@ -1,0 +1,48 @@
+"""Commands that are imported when they are called: `--help` and completion import none of them."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+# Help is plain text; -h is short for --help except where a command says otherwise.
+CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command lives, and the first line of its help.
+
+    `function` may be a function or a typer.Typer of subcommands. A module that sets
+    CONTEXT_SETTINGS reads its arguments by them.
+    """
+
+    name: str
+    module: str
+    function: str
+    summary: str
+
+
+class LazyCommand(TyperCommand):
+    """Stands for a command in lists, and becomes it when it is called."""
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry.name, help=entry.summary, rich_markup_mode=None)
+        self.entry = entry
+
+    def make_context(self, *args: Any, **keywords: Any) -> Any:
+        """Import the command and let it read its arguments."""
+        return load(self.entry).make_context(*args, **keywords)
+
+
+def load(entry: Entry) -> Any:
+    """Import a command and return it as typer runs it."""
+    module = import_module(entry.module)
+    found = getattr(module, entry.function)
+    if not isinstance(found, typer.Typer):
+        function, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
+        context = getattr(module, "CONTEXT_SETTINGS", CONTEXT)
+        found.command(entry.name, context_settings=context)(function)
+    return typer.main.get_command(found)
