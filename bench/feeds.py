@@ -25,7 +25,7 @@ from bench.timing import Output
 from bot.app import App, open_app
 from bot.engine_settings import fetch_settings
 from bot.jobs.poll import poll
-from bot.jobs.wiring import Works, open_works
+from bot.jobs.wiring import Jobs, open_jobs
 from bot.settings import load_settings
 from bot.settings.news import PollingSettings
 from engine.feeds.types import ConfiguredFeed
@@ -45,7 +45,7 @@ def resolve(_: str, port: int, *__: object) -> list[tuple[int, int, int, str, tu
 class Bench:
     """The works of one process, and the feeds that they poll."""
 
-    def __init__(self, app: App, works: Works, port: int, feeds: int, output: Output) -> None:
+    def __init__(self, app: App, works: Jobs, port: int, feeds: int, output: Output) -> None:
         self._app = app
         self._works = works
         self._port = port
@@ -150,7 +150,7 @@ async def _measured(url: str, arguments: argparse.Namespace, output: Output) -> 
             Fetcher(fetch_settings(settings), resolver=resolve, at_once=settings.polling.at_once)
         )
         works = await stack.enter_async_context(
-            open_works(app, fetcher, [], now=lambda: datetime.now(UTC))
+            open_jobs(app, fetcher, [], now=lambda: datetime.now(UTC))
         )
         await Bench(app, works, port, arguments.feeds, output).run(arguments.slow)
 

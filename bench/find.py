@@ -23,7 +23,7 @@ from bench.timing import Output, milliseconds, progress
 from bench.tweets import DATA, SEED, headlines, tweets
 from db.pool import Database
 from db.search.find import DialectIndex
-from db.search.lexical import Search
+from db.search.lexical import LexicalIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.query.filters import conditions
@@ -197,7 +197,7 @@ def made(headline: str, number: int, chance: random.Random) -> str:
 async def timed(output: Output, database: Database, corpus: Corpus, titles: Sequence[str]) -> None:
     """Time whole finds beside whole searches without a model, taking turns."""
     chance = random.Random(SEED)
-    finder, prophet = Finder(DialectIndex(database)), Prophet(Search(database))
+    finder, prophet = Finder(DialectIndex(database)), Prophet(LexicalIndex(database))
     asked = [made(title, number, chance) for number, title in enumerate(titles)]
 
     async def filtered(number: int) -> None:

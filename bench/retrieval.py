@@ -23,7 +23,7 @@ from bench.store import filled, folder, opened, server
 from bench.timing import Output, milliseconds, progress
 from bench.tweets import COMMON, DATA, RARE, grown, headlines, tweets
 from db.pool import Database
-from db.search.lexical import Search
+from db.search.lexical import LexicalIndex
 from engine.types import Corpus, Filters, Term
 
 LIMIT = 150
@@ -43,7 +43,7 @@ class Trial:
     """One corpus at one size, and what it is asked."""
 
     output: Output
-    search: Search
+    search: LexicalIndex
     corpus: Corpus
     texts: Sequence[str]
     terms: Sequence[Sequence[Term]]  # words that the corpus holds: what every library can answer
@@ -156,7 +156,7 @@ async def trial(
 ) -> None:
     """Measure one corpus as it stands."""
     progress(f"{corpus.name}, {corpus.documents:,} documents: reading lexemes, building peers")
-    search = Search(database)
+    search = LexicalIndex(database)
     known = await lexemes(database, corpus)
     reference = Reference(known)
     found = [await search.terms(corpus, text) for text in texts]

@@ -18,7 +18,7 @@ from bot.app import open_app
 from bot.logs import configure_logging
 from bot.serve import serve
 from bot.settings import load_settings
-from bot.signals import run as run_until_signal
+from bot.signals import run_until_signal
 
 _TICK = 0.01
 

@@ -11,7 +11,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from engine.judge.request import TEXT_LENGTH, build_request, candidate_line, one_line
+from engine.judge.request import TEXT_LENGTH, build_judge_request, candidate_line, one_line
 from engine.llm.prompts import JUDGE_SYSTEM
 from engine.types import Candidate, Flag, Headline
 
@@ -30,7 +30,7 @@ def main() -> None:
         sys.exit("bench.tokens needs the tweets in ../shared/data.")
     encoding = get_encoding("o200k_base")
     tweets = _spread()
-    request = build_request(HEADLINE, tweets, model="")
+    request = build_judge_request(HEADLINE, tweets, model="")
     forms = {
         "plain lines": _lines(tweets, (", ", ": ")),
         "plain lines without spaces": _lines(tweets, (",", ":")),

@@ -51,7 +51,7 @@ NEWS_CORPUS = "news"
 _PREFERRED = (Kind.TWEETS, Kind.SOCIAL, Kind.PUBLISHED, Kind.LIBRARY, Kind.PERSONAL)
 
 if TYPE_CHECKING:
-    from bot.glossary_desk import GlossaryDesk
+    from bot.glossary_desk import GlossaryService
     from engine.llm.client import ChatClient
 
 _Number = TypeVar("_Number", int, float)
@@ -286,12 +286,12 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
     )
 
 
-def glossary_desk(app: App) -> "GlossaryDesk":
+def glossary_desk(app: App) -> "GlossaryService":
     """Return where the glossary is steered."""
-    from bot.glossary_desk import GlossaryDesk  # noqa: PLC0415 - few commands need it
+    from bot.glossary_desk import GlossaryService  # noqa: PLC0415 - few commands need it
 
     chosen = app.settings.glossary
-    return GlossaryDesk(
+    return GlossaryService(
         groups=Groups(app.database),
         corpora=app.corpora,
         index=DialectIndex(app.database),

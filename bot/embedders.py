@@ -10,7 +10,7 @@ from bot.settings import Settings
 from bot.settings.budgets import embedding_budget
 from db.model.judgments import Ledger
 from db.pool import Database
-from db.search.vocabulary import Vocabulary
+from db.search.vocabulary import CorpusVocabulary
 from engine.embed.null import NullEmbedder
 from engine.embed.withheld import WithheldEmbedder
 from engine.errors import CorpusWithheld, SettingsError
@@ -41,16 +41,16 @@ def open_embedders(
     if chosen.backend == "tfidf":
         from engine.embed.tfidf import TfidfEmbedder  # noqa: PLC0415
 
-        vocabulary = Vocabulary(database)
+        vocabulary = CorpusVocabulary(database)
         return lambda corpus: TfidfEmbedder(vocabulary, corpus)
     if chosen.backend == "remote":
         return _Remote(settings, database, stack)
     if chosen.backend == "null":
         return None
     # What follows imports no model: that waits for the first text.
-    from engine.embed.local import LocalEmbedder, available  # noqa: PLC0415
+    from engine.embed.local import LocalEmbedder, is_installed  # noqa: PLC0415
 
-    if chosen.backend == "auto" and not available(chosen.model):
+    if chosen.backend == "auto" and not is_installed(chosen.model):
         return None
     local = LocalEmbedder(chosen.model, _prefixes(settings))
     return lambda _: local

@@ -9,7 +9,7 @@ from bot.settings.searching import named_worth
 from engine.answer.answer import AnswerSettings
 from engine.llm.settings import LlmSettings
 from engine.prophecy.prophecy import ProphecySettings
-from engine.prophecy.score import Profile
+from engine.prophecy.score import ProphecyProfile
 from engine.query.find import FindSettings
 from engine.query.profiles import KindProfile
 from engine.ranking.bm25 import Bm25
@@ -28,7 +28,7 @@ def prophecy_settings(settings: Settings) -> ProphecySettings:
         candidates_of_both=settings.search.candidates_of_both,
         duplicate_similarity=score.duplicate_similarity,
         exclude_recent_months=settings.search.exclude_recent_months,
-        profile=Profile(
+        profile=ProphecyProfile(
             judgment=score.judgment,
             lexical=score.lexical,
             age=score.age,

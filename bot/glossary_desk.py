@@ -9,8 +9,8 @@ from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.search.find import DialectIndex
 from engine.glossary.dictionary import WordLists
-from engine.glossary.groups import AliasGroup, Pair, Status, pairs, unheard
-from engine.glossary.sample import frequent_terms, telling
+from engine.glossary.groups import AliasGroup, GroupStatus, Pair, pairs, unheard
+from engine.glossary.sample import frequent_terms, telling_terms
 from engine.glossary.suggest import AskedTerm, SuggestedPair, Suggester, Suggestions
 from engine.glossary.terms import checked
 from engine.text.clean import searchable
@@ -39,7 +39,7 @@ class Proposed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GlossaryDesk:
+class GlossaryService:
     """Where groups are written, suggested and decided. A corpus is named; None means all."""
 
     groups: Groups
@@ -52,7 +52,7 @@ class GlossaryDesk:
     approve_unsure: bool = False
 
     async def listed(
-        self, corpus: str | None = None, status: Status | None = None
+        self, corpus: str | None = None, status: GroupStatus | None = None
     ) -> list[AliasGroup]:
         """Return the groups; of a corpus, those that hold in it. Raises CorpusNotFound."""
         return await self.groups.groups(status=status, corpus=await self._corpus(corpus))
@@ -80,7 +80,7 @@ class GlossaryDesk:
         terms = await self._terms(corpus)
         answer = await suggester.suggest(corpus, terms, now=now)
         fresh = await self._unheard(corpus, answer.pairs)
-        stored: dict[Status, list[SuggestedPair]] = {one: [] for one in Status}
+        stored: dict[GroupStatus, list[SuggestedPair]] = {one: [] for one in GroupStatus}
         for pair in fresh:
             status = self._status(pair)
             if await self.groups.propose(
@@ -89,15 +89,15 @@ class GlossaryDesk:
                 stored[status].append(pair)
         return Proposed(
             asked=len(terms),
-            pending=tuple(stored[Status.PENDING]),
-            approved=tuple(stored[Status.APPROVED]),
+            pending=tuple(stored[GroupStatus.PENDING]),
+            approved=tuple(stored[GroupStatus.APPROVED]),
             left_out=len(answer.pairs) - sum(map(len, stored.values())),
             answer=answer,
         )
 
-    def _status(self, pair: SuggestedPair) -> Status:
+    def _status(self, pair: SuggestedPair) -> GroupStatus:
         trusted = self.approve_sure if pair.sure else self.approve_unsure
-        return Status.APPROVED if trusted else Status.PENDING
+        return GroupStatus.APPROVED if trusted else GroupStatus.PENDING
 
     async def _terms(self, corpus: Corpus) -> list[AskedTerm]:
         """Return what to ask about: what was searched in vain, then what the corpus says often."""
@@ -111,7 +111,7 @@ class GlossaryDesk:
         in_vain = set(missed)
         return [
             AskedTerm(term, missed=term in in_vain)
-            for term in telling(terms, readings, self.suggest_terms)
+            for term in telling_terms(terms, readings, self.suggest_terms)
         ]
 
     async def _unheard(self, corpus: Corpus, found: Sequence[SuggestedPair]) -> list[SuggestedPair]:

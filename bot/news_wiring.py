@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from bot.app import App
-from bot.commands.news_services import NewsDesk
+from bot.commands.news_services import NewsServices
 from bot.engine_settings import has_model, llm_settings
 from bot.jobs.wiring import deciding_of
 from db.posting.feeds import FeedOffers, Feeds
@@ -21,9 +21,9 @@ _LONGEST_LIST = 1_000_000  # bytes
 
 
 @asynccontextmanager
-async def open_newsdesk(
+async def open_news_services(
     app: App, fetcher: Fetcher, *, delivers: Iterable[str] = ()
-) -> AsyncIterator[NewsDesk]:
+) -> AsyncIterator[NewsServices]:
     """Lend the news desk. `delivers` names the platforms on which posts are sent."""
     database, polling = app.database, app.settings.polling
     seconds = min(_SECONDS, polling.total_timeout)
@@ -34,7 +34,7 @@ async def open_newsdesk(
         return (await fetcher.get(address_of(url), limits=list_limits)).body
 
     async with FeedParser(workers=1) as parser:  # its process starts when somebody asks
-        yield NewsDesk(
+        yield NewsServices(
             feeds=Feeds(database),
             offers=FeedOffers(database),
             subscriptions=Subscriptions(database),

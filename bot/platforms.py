@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from bot.commands import Registry
 from bot.conversation.conversation import Conversation
-from bot.face.face import Poster, Status
+from bot.face.face import FaceStatus, Poster
 from bot.settings import Settings
 from db.chat.chats import Chats
 from db.chat.events import Inbox
@@ -25,12 +25,12 @@ class Service(Protocol):
     async def stop(self, seconds: float) -> None:
         """Let go of what is still under way after `seconds`, and close."""
 
-    def status(self) -> Status:
+    def status(self) -> FaceStatus:
         """Tell whether it hears anything just now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hall:
+class FaceDependencies:
     """What all faces share."""
 
     conversation: Conversation
@@ -40,7 +40,7 @@ class Hall:
     now: Callable[[], datetime]
 
 
-def services_of(settings: Settings, hall: Hall) -> dict[str, Service]:
+def services_of(settings: Settings, hall: FaceDependencies) -> dict[str, Service]:
     """Return the faces whose tokens are set."""
     services: dict[str, Service] = {}
     if token := settings.secrets.telegram_bot_token:
@@ -76,7 +76,7 @@ def _plain(secret: SecretStr | None) -> str:
     return secret.get_secret_value() if secret else ""
 
 
-def _telegram(settings: Settings, token: str, hall: Hall) -> Service:
+def _telegram(settings: Settings, token: str, hall: FaceDependencies) -> Service:
     from bot.telegram.service import TelegramService, TelegramSettings  # noqa: PLC0415
 
     chosen = settings.telegram
@@ -97,7 +97,7 @@ def _telegram(settings: Settings, token: str, hall: Hall) -> Service:
     )
 
 
-def _slack(settings: Settings, token: str, hall: Hall) -> Service:
+def _slack(settings: Settings, token: str, hall: FaceDependencies) -> Service:
     from bot.slack.service import SlackService, SlackSettings  # noqa: PLC0415
 
     chosen, secrets = settings.slack, settings.secrets

@@ -12,12 +12,12 @@ from typing import TypeVar
 from bot.settings import Settings
 from db.model.search_log import Log
 from db.pool import Database
-from engine.budget import Source
+from engine.budget import BudgetSource
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, LoggedSearch, Origin, SearchJob, may_quote
 
 # Whoever runs the program, unless somebody else asks; one task a run.
-_CONSOLE = Asker(origin=Origin.CONSOLE, task=uuid.uuid4().hex, source=Source.CONSOLE)
+_CONSOLE = Asker(origin=Origin.CONSOLE, task=uuid.uuid4().hex, source=BudgetSource.CONSOLE)
 _asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
 
 
@@ -26,7 +26,7 @@ def asker() -> Asker:
     return _asker.get() or _CONSOLE
 
 
-def source() -> Source:
+def source() -> BudgetSource:
     """Return for whom a model is asked."""
     return asker().source
 

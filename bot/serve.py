@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Never
 
 from bot.app import App, glossary_desk
 from bot.commands import Services, standard_commands
-from bot.commands.news_services import NewsDesk
+from bot.commands.news_services import NewsServices
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import Gates, Limits
+from bot.conversation.gates import AccessLimits, Gates
 from bot.conversation.pasted_links import read_pasted
 from bot.engine_settings import fetch_settings
 from bot.face.face import FaceFailed, Poster
@@ -20,14 +20,14 @@ from bot.face.reply import MOST_HITS
 from bot.garbage_collection import leave_out_what_stays
 from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
-from bot.jobs.wiring import open_works
-from bot.news_wiring import open_newsdesk
-from bot.platforms import Hall, Service, platforms_of, posters_of, services_of
+from bot.jobs.wiring import open_jobs
+from bot.news_wiring import open_news_services
+from bot.platforms import FaceDependencies, Service, platforms_of, posters_of, services_of
 from bot.queries.ask import ask_one
 from bot.queries.find import find
 from db.chat.answers import Answers
 from db.chat.chats import Chats
-from db.chat.events import Turns
+from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
 from db.chat.voters import VotingKeys
@@ -66,10 +66,10 @@ async def serve(
     async with AsyncExitStack() as stack:
         page = _web(app) if web or app.settings.web.enabled else None
         app = page.app if page else app
-        turns = await stack.enter_async_context(Turns(app.database))
+        turns = await stack.enter_async_context(EventClaims(app.database))
         fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
         news = await stack.enter_async_context(
-            open_newsdesk(app, fetcher, delivers=platforms_of(app.settings))
+            open_news_services(app, fetcher, delivers=platforms_of(app.settings))
         )
         hall = _hall(app, turns, fetcher, news, now)
         services = services_of(app.settings, hall)
@@ -92,7 +92,7 @@ async def serve(
             Fetcher(fetch_settings(app.settings), at_once=app.settings.polling.at_once)
         )
         works = await stack.enter_async_context(
-            open_works(app, feeds, posters, now=now, clock_rate=clock_rate)
+            open_jobs(app, feeds, posters, now=now, clock_rate=clock_rate)
         )
         jobs = Scheduler(works.jobs(), leader=leader, outcomes=works.outcomes, now=now)
         if page:
@@ -179,7 +179,7 @@ async def _closed(one: Service | Poster) -> None:
         await (one.close() if isinstance(one, Poster) else one.stop(_CLOSE_SECONDS))
 
 
-async def _tidy(app: App, turns: Turns, now: Callable[[], datetime]) -> None:
+async def _tidy(app: App, turns: EventClaims, now: Callable[[], datetime]) -> None:
     """Forget, every hour, what is no longer needed."""
     database = app.database
     tables = (
@@ -199,15 +199,15 @@ async def _tidy(app: App, turns: Turns, now: Callable[[], datetime]) -> None:
 
 
 def _hall(
-    app: App, turns: Turns, fetcher: Fetcher, news: NewsDesk, now: Callable[[], datetime]
-) -> Hall:
+    app: App, turns: EventClaims, fetcher: Fetcher, news: NewsServices, now: Callable[[], datetime]
+) -> FaceDependencies:
     settings, chats = app.settings.chat, Chats(app.database)
     commands = standard_commands()
     gates = Gates(
         turns=turns,
         chats=chats,
         quotas=Quotas(app.database),
-        limits=Limits(
+        limits=AccessLimits(
             allow=settings.allow,
             block=settings.block,
             user_daily=settings.user_daily,
@@ -226,7 +226,7 @@ def _hall(
         most=settings.queue,
         most_in_chat=settings.queue_per_chat,
     )
-    return Hall(
+    return FaceDependencies(
         conversation=conversation,
         commands=commands,
         chats=chats,
@@ -235,7 +235,7 @@ def _hall(
     )
 
 
-def _chat_services(app: App, fetcher: Fetcher, news: NewsDesk) -> Services:
+def _chat_services(app: App, fetcher: Fetcher, news: NewsServices) -> Services:
     return Services(
         prophesy=app.answer,
         find=partial(find, app),

@@ -22,7 +22,7 @@ def exit_on_signals() -> None:
     _handle(_exit)
 
 
-def run(work: Coroutine[object, object, _Result]) -> _Result:
+def run_until_signal(work: Coroutine[object, object, _Result]) -> _Result:
     """Run `work` to its end like asyncio.run; a signal cancels it and then raises SystemExit.
 
     A second signal ends the process at once. Call it in the main thread.

@@ -90,7 +90,7 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
         case asyncpg.DataError() | UnicodeError() | OverflowError():
             return StorageError(f"The database cannot take a value: {said}.")
         case ConnectionRefusedError():
-            return unreachable(said)
+            return storage_unreachable(said)
         case _ if isinstance(error, _INTERRUPTED):
             return StorageInterrupted(
                 f"The connection to the database was lost: {said}.",
@@ -102,12 +102,12 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
                 fix="Run the command again; nothing was half-written.",
             )
         case OSError():
-            return unreachable(said)
+            return storage_unreachable(said)
         case _:
             return StorageError(f"The database reported an error: {said}.")
 
 
-def unreachable(said: str) -> StorageUnreachable:
+def storage_unreachable(said: str) -> StorageUnreachable:
     """Say that no connection could be made, and why."""
     return StorageUnreachable(
         f"The database cannot be reached: {said}.",
@@ -122,7 +122,7 @@ def _first_line(error: BaseException) -> str:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def mapped_storage_errors() -> Iterator[None]:
     """Raise driver errors of the enclosed block as StorageError."""
     try:
         yield

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from db.connection import Connection
-from db.errors import translated
+from db.errors import mapped_storage_errors
 from engine.errors import StorageOutdated
 
 # Any constant will do, as long as every process uses the same one.
@@ -72,7 +72,7 @@ async def migrate(connection: Connection) -> list[str]:
     Each migration is one transaction; a lock makes concurrent callers wait and then find
     nothing left to do. Raises StorageOutdated, StorageRights and the other storage errors.
     """
-    with translated():
+    with mapped_storage_errors():
         await connection.execute("SELECT pg_advisory_lock($1)", _LOCK, timeout=_PATIENCE)
         try:
             await connection.execute(_TABLE)
@@ -87,7 +87,7 @@ async def migrate(connection: Connection) -> list[str]:
 
 async def check(connection: Connection) -> list[Migration]:
     """Return the migrations that still have to run, without running any."""
-    with translated():
+    with mapped_storage_errors():
         exists = await connection.fetchval("SELECT to_regclass('migration') IS NOT NULL")
         applied = await _applied(connection) if exists else {}
     return pending(available(), applied)

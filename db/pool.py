@@ -12,7 +12,7 @@ import asyncpg
 
 from db import migrate
 from db.connection import Connection
-from db.errors import storage_error, translated, unreachable
+from db.errors import mapped_storage_errors, storage_error, storage_unreachable
 from engine.errors import StorageOutdated
 
 _CLOSING = 5.0  # seconds
@@ -75,14 +75,14 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """Lend a connection; driver errors inside the block leave it as StorageError."""
-        with translated():
+        with mapped_storage_errors():
             async with self._pool.acquire() as connection:
                 yield connection
 
     @asynccontextmanager
     async def own_connection(self) -> AsyncIterator[Connection]:
         """Lend a connection beside the pool, to hold for long; its session ends with the block."""
-        with translated():
+        with mapped_storage_errors():
             connection = await self._connect()
             try:
                 yield connection
@@ -151,7 +151,9 @@ def _unreachable(error: Exception) -> Exception:
     if isinstance(error, asyncpg.PostgresError):
         return storage_error(error)
     if isinstance(error, ValueError):  # it may quote the address, and in it the password
-        return unreachable("the address makes no sense; write /, #, ? and @ in a password as %XX")
+        return storage_unreachable(
+            "the address makes no sense; write /, #, ? and @ in a password as %XX"
+        )
     if isinstance(error, asyncpg.InternalClientError):
-        return unreachable("what answered there does not speak as PostgreSQL does")
-    return unreachable(str(error) or type(error).__name__)
+        return storage_unreachable("what answered there does not speak as PostgreSQL does")
+    return storage_unreachable(str(error) or type(error).__name__)

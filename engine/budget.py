@@ -9,7 +9,7 @@ from engine.errors import BudgetExhausted
 from engine.types import Usage
 
 
-class Source(StrEnum):
+class BudgetSource(StrEnum):
     """For whom a model is asked."""
 
     CONSOLE = "console"  # whoever runs the program: the whole day's budget is his
@@ -20,9 +20,9 @@ class Source(StrEnum):
 
 
 _SHARES = {
-    Source.CHATS: ("The chats' share of the daily model budget is spent.", "llm.chat_share"),
-    Source.API: ("The API's share of the daily model budget is spent.", "llm.api_share"),
-    Source.WEB: ("The web page's share of the daily model budget is spent.", "llm.web_share"),
+    BudgetSource.CHATS: ("The chats' share of the daily model budget is spent.", "llm.chat_share"),
+    BudgetSource.API: ("The API's share of the daily model budget is spent.", "llm.api_share"),
+    BudgetSource.WEB: ("The web page's share of the daily model budget is spent.", "llm.web_share"),
 }
 
 
@@ -36,9 +36,9 @@ class Budget:
 
     tokens: int | None = None
     cost_usd: float | None = None
-    shares: Mapping[Source, float] = field(default_factory=dict)
+    shares: Mapping[BudgetSource, float] = field(default_factory=dict)
     reserve: float = 0.0
-    closed: frozenset[Source] = frozenset()
+    closed: frozenset[BudgetSource] = frozenset()
 
     @property
     def limited(self) -> bool:
@@ -53,13 +53,13 @@ class Planned:
     It counts until `until` at the latest, should its process be gone by then.
     """
 
-    source: Source
+    source: BudgetSource
     tokens: int = 0
     cost_usd: float = 0.0
     until: datetime
 
 
-def require_open(budget: Budget, source: Source) -> None:
+def require_open(budget: Budget, source: BudgetSource) -> None:
     """Raise BudgetExhausted when no model is asked for this source."""
     if source in budget.closed:
         raise BudgetExhausted(
@@ -69,7 +69,7 @@ def require_open(budget: Budget, source: Source) -> None:
 
 
 def require_budget(
-    budget: Budget, spent: Mapping[Source, Usage], source: Source, *, now: datetime
+    budget: Budget, spent: Mapping[BudgetSource, Usage], source: BudgetSource, *, now: datetime
 ) -> None:
     """Raise BudgetExhausted when a call for `source` is not within the budget.
 
@@ -95,7 +95,11 @@ class _Limit:
 
 
 def _require(
-    budget: Budget, limit: _Limit, used: Mapping[Source, float], source: Source, now: datetime
+    budget: Budget,
+    limit: _Limit,
+    used: Mapping[BudgetSource, float],
+    source: BudgetSource,
+    now: datetime,
 ) -> None:
     total, again = sum(used.values()), _tomorrow(now)
     if total >= limit.amount:
@@ -109,9 +113,9 @@ def _require(
         raise BudgetExhausted(
             said, fix=f"It starts anew at 00:00 UTC on {again}; or raise {setting}."
         )
-    if source in (Source.POSTS, Source.CONSOLE):
+    if source in (BudgetSource.POSTS, BudgetSource.CONSOLE):
         return
-    kept = max(0.0, budget.reserve * limit.amount - used.get(Source.POSTS, 0))
+    kept = max(0.0, budget.reserve * limit.amount - used.get(BudgetSource.POSTS, 0))
     if total + kept >= limit.amount:
         raise BudgetExhausted(
             "The rest of the daily model budget is kept for the daily posts.",

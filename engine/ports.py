@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Protocol
 
-from engine.budget import Planned, Source
+from engine.budget import BudgetSource, Planned
 from engine.types import Candidate, Corpus, Document, Filters, Kind, Term, Usage, Verdict
 from engine.vectors import Vector, VectorSpace
 
@@ -138,18 +138,18 @@ class JudgmentCache(Protocol):
 class UsageLedger(Protocol):
     """What model calls cost, by day (UTC) and by who had the model asked."""
 
-    async def spent(self, day: date) -> Mapping[Source, Usage]:
+    async def spent(self, day: date) -> Mapping[BudgetSource, Usage]:
         """Return the sums of that day; unknown figures count as 0."""
 
     async def record(
-        self, usage: Usage, *, model: str, purpose: str, source: Source, now: datetime
+        self, usage: Usage, *, model: str, purpose: str, source: BudgetSource, now: datetime
     ) -> None:
         """Add one call, failed ones included."""
 
     async def reserve(
         self,
         planned: Planned,
-        check: Callable[[Mapping[Source, Usage]], None],
+        check: Callable[[Mapping[BudgetSource, Usage]], None],
         *,
         now: datetime,
     ) -> int:

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from engine.budget import Source
+from engine.budget import BudgetSource
 from engine.query.types import Found
 from engine.types import Prophecy, Usage
 
@@ -36,7 +36,7 @@ class Asker:
 
     origin: Origin
     task: str
-    source: Source
+    source: BudgetSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

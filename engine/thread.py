@@ -19,7 +19,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class ThreadMessage:
     """One document of a thread as it is shown."""
 
     id: int

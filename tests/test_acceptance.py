@@ -14,7 +14,7 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from db.search.lexical import Search
+from db.search.lexical import LexicalIndex
 from engine.ingest import Defaults, open_source
 from engine.ingest.load import Loader
 from engine.prophecy.headline import read_headline
@@ -58,7 +58,7 @@ async def demo(demo_url: str) -> AsyncIterator[Database]:
 
 
 async def ask(database: Database, message: str, *, limit: int = 3) -> Prophecy:
-    return await Prophet(Search(database)).prophesy(
+    return await Prophet(LexicalIndex(database)).prophesy(
         await Corpora(database).get("demo"), read_headline(message), limit=limit, now=NOW
     )
 
@@ -139,7 +139,7 @@ async def test_five_thousand_characters_are_answered(demo: Database, message: st
 
 async def test_nothing_is_newer_than_the_headline(demo: Database) -> None:
     date = datetime(2014, 1, 1, tzinfo=UTC)
-    prophet = Prophet(Search(demo))
+    prophet = Prophet(LexicalIndex(demo))
     corpus = await Corpora(demo).get("demo")
     for case in CASES:
         prophecy = await prophet.prophesy(

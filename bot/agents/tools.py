@@ -17,13 +17,13 @@ from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool
 from bot.app import App
 from bot.queries.kinds import personal_search, published_search, social_search
 from bot.query_log import asked_by
-from engine.budget import Source
-from engine.contracts.requests import PersonalSearch, PublishedSearch, Search, SocialSearch
+from engine.budget import BudgetSource
+from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.contracts.results import PersonalResult, PublishedResult, SocialResult
 from engine.errors import CorpusNotFound
 from engine.search_log import Asker, Origin
 
-_Search = TypeVar("_Search", bound=Search)
+_Search = TypeVar("_Search", bound=SearchContract)
 _Result = TypeVar("_Result", bound=BaseModel)
 
 
@@ -59,12 +59,12 @@ async def _answered(
     work: Callable[[App, _Search], Awaitable[_Result]],
 ) -> _Result:
     task = context.run_id or "agent"
-    with asked_by(Asker(origin=Origin.AGENT, task=task, source=Source.CONSOLE)):
+    with asked_by(Asker(origin=Origin.AGENT, task=task, source=BudgetSource.CONSOLE)):
         try:
             return await work(app, search)
         except CorpusNotFound as error:
             raise ModelRetry(str(error)) from error
 
 
-def _description(search: type[Search]) -> str:
+def _description(search: type[SearchContract]) -> str:
     return " ".join((search.__doc__ or "").split())

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFilter
 
 from bot.card import theme
 from bot.card.layout import Box, Picture, Plate, Text
-from bot.card.shaping import EMOJI_SIZE, Line
+from bot.card.shaping import EMOJI_SIZE, ShapedLine
 
 _MIDDLE = 0.35  # of the letters, in ems above the baseline: half the height of a capital
 _CARD_RADIUS = 26
@@ -72,7 +72,7 @@ def _write(image: Image.Image, text: Text) -> None:
     _ink(image, raster, edges, text.colour)
 
 
-def _left_edge(text: Text, line: Line) -> float:
+def _left_edge(text: Text, line: ShapedLine) -> float:
     slack = text.box.width - line.width * text.setting.size
     return text.box.left + {"left": 0.0, "centre": slack / 2, "right": slack}[text.side]
 
@@ -87,7 +87,9 @@ def _clip(box: Box, pitch: float) -> tuple[int, int, int, int]:
     )
 
 
-def _outline(raster: hb.RasterDraw, line: Line, size: float, x: float, baseline: float) -> None:
+def _outline(
+    raster: hb.RasterDraw, line: ShapedLine, size: float, x: float, baseline: float
+) -> None:
     """Add the letters of a line. HarfBuzz counts rows upwards, from the bottom of the picture."""
     for glyph in line.glyphs:
         scale = size / glyph.face.units_per_em

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.card.faces import Face
+from bot.card.faces import FontFace
 from bot.card.fonts import FontLibrary, Role
 
 ELLIPSIS = "…"
@@ -18,7 +18,7 @@ class Cluster:
     """A letter with its marks, an emoji, or a line break (which has neither face nor picture)."""
 
     text: str
-    face: Face | None = None
+    face: FontFace | None = None
     emoji: Path | None = None
 
 
@@ -30,7 +30,7 @@ def ellipsis_of(role: Role, fonts: FontLibrary) -> Cluster:
 def dress(text: str, role: Role, fonts: FontLibrary) -> Iterator[Cluster]:
     """Give each grapheme a face or a picture; what nothing can draw becomes one ellipsis a gap."""
     at = 0
-    face: Face | None = None
+    face: FontFace | None = None
     in_gap = False
     while at < len(text):
         found = _emoji(text, at, role, fonts)
@@ -69,7 +69,7 @@ def _grapheme_end(text: str, at: int) -> int:
     return end
 
 
-def _lettered(text: str, before: Face | None, role: Role, fonts: FontLibrary) -> Cluster | None:
+def _lettered(text: str, before: FontFace | None, role: Role, fonts: FontLibrary) -> Cluster | None:
     """The cluster as written, else its plain equivalent (𝓪 as a), else without its marks."""
     if text == "\n":
         return Cluster(text)

@@ -13,7 +13,7 @@ _OPTICAL_SIZE = 32  # headlines and dates: the cut of a serif made for large siz
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Face:
+class FontFace:
     """One font at one weight. Compared by identity: the same file and weight is opened once."""
 
     name: str
@@ -26,7 +26,7 @@ class Face:
 
 
 @lru_cache(maxsize=256)
-def open_faces(path: Path, weight: int) -> tuple[Face, ...]:
+def open_faces(path: Path, weight: int) -> tuple[FontFace, ...]:
     """Return the faces of one file, none when it is damaged or its glyphs are not outlines.
 
     A variable font is set to `weight` (100..900); any other is emboldened when it is much lighter.
@@ -56,9 +56,9 @@ def _has_outlines(face: hb.Face) -> bool:
     return bool(face.glyph_count) and not (face.has_color_png or face.has_color_paint)
 
 
-def _at_weight(face: hb.Face, path: Path, weight: int) -> Face:
+def _at_weight(face: hb.Face, path: Path, weight: int) -> FontFace:
     font = hb.Font(face)
     font.set_variations({"wght": weight, "opsz": _OPTICAL_SIZE})
     if weight - font.get_style_value(hb.StyleTag.WEIGHT) > _LIGHTER_THAN_ASKED:
         font.synthetic_bold = (_EMBOLDENED, _EMBOLDENED, False)
-    return Face(path.name, font, face.upem)
+    return FontFace(path.name, font, face.upem)

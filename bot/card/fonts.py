@@ -12,7 +12,7 @@ from threading import Lock
 
 import uharfbuzz as hb
 
-from bot.card.faces import Face, coverage, open_faces
+from bot.card.faces import FontFace, coverage, open_faces
 from engine.errors import SettingsError
 
 PRESENTATION = "\ufe0f"  # "draw the character before me as an emoji"
@@ -98,17 +98,17 @@ class FontLibrary:
         """Whether the first face of a role has all of `text`."""
         return any(face.draws(text) for face in self._shipped[role][:1])
 
-    def face(self, role: Role, text: str) -> Face | None:
+    def face(self, role: Role, text: str) -> FontFace | None:
         """Return the first face that has every character of `text`, or None."""
         return self._chosen(role, text)
 
-    def _choose(self, role: Role, text: str) -> Face | None:
+    def _choose(self, role: Role, text: str) -> FontFace | None:
         for face in self._shipped[role]:
             if face.draws(text):
                 return face
         return self._system.face(text, role.value[1])
 
-    def _open_shipped(self, role: Role) -> Iterator[Face]:
+    def _open_shipped(self, role: Role) -> Iterator[FontFace]:
         serif, weight = role.value
         if serif and self._files.serif:
             yield from open_faces(self._files.serif, weight)
@@ -124,7 +124,7 @@ class _SystemFonts:
         self._lock = Lock()
         self._coverage: tuple[tuple[Path, hb.Set], ...] | None = None
 
-    def face(self, text: str, weight: int) -> Face | None:
+    def face(self, text: str, weight: int) -> FontFace | None:
         for path, covered in self._covered():
             if all(ord(character) in covered for character in text):
                 found = (face for face in open_faces(path, weight) if face.draws(text))

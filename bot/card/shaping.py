@@ -13,7 +13,7 @@ import uharfbuzz as hb
 
 from bot.card import bidi
 from bot.card.dressing import Cluster, dress
-from bot.card.faces import Face
+from bot.card.faces import FontFace
 from bot.card.fonts import FontLibrary, Role
 
 EMOJI_SIZE, EMOJI_ADVANCE = 1.12, 1.24  # a picture, and a picture with air around it
@@ -37,7 +37,7 @@ class Paragraph:
 class Glyph:
     """One glyph of a face, `x` ems right of the start of its line and `y` above the baseline."""
 
-    face: Face
+    face: FontFace
     number: int
     x: float
     y: float
@@ -52,14 +52,14 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ShapedLine:
     """One line, from left to right as it is seen."""
 
     glyphs: tuple[Glyph, ...]
     stamps: tuple[Stamp, ...]
     width: float
 
-    def within(self, width: float) -> "Line":
+    def within(self, width: float) -> "ShapedLine":
         """This line, its letters drawn together where it is wider than `width`.
 
         A word broken between two joined letters grows a little: both are then drawn unjoined.
@@ -69,10 +69,10 @@ class Line:
         closer = width / self.width
         glyphs = tuple(replace(glyph, x=glyph.x * closer) for glyph in self.glyphs)
         stamps = tuple(replace(stamp, x=stamp.x * closer) for stamp in self.stamps)
-        return Line(glyphs, stamps, width)
+        return ShapedLine(glyphs, stamps, width)
 
 
-def read(text: str, role: Role, fonts: FontLibrary) -> Paragraph:
+def read_paragraph(text: str, role: Role, fonts: FontLibrary) -> Paragraph:
     """Return `text` (clean, see `cleaning`) as measured clusters."""
     return measured(tuple(dress(text, role, fonts)))
 
@@ -93,7 +93,7 @@ def measured(clusters: tuple[Cluster, ...]) -> Paragraph:
     return Paragraph(clusters, tuple(levels), tuple(advances), base)
 
 
-def set_line(paragraph: Paragraph, start: int, end: int) -> Line:
+def set_line(paragraph: Paragraph, start: int, end: int) -> ShapedLine:
     """Return the clusters `start` to `end` in visual order; white space at the end is dropped."""
     clusters = paragraph.clusters
     while end > start and clusters[end - 1].text.isspace():
@@ -120,7 +120,7 @@ def set_line(paragraph: Paragraph, start: int, end: int) -> Line:
                     )
                 )
                 x += position.x_advance * scale
-    return Line(tuple(glyphs), tuple(stamps), x)
+    return ShapedLine(tuple(glyphs), tuple(stamps), x)
 
 
 def _runs(
@@ -148,7 +148,7 @@ def _run_advances(
 
 
 def _shape(
-    clusters: Sequence[Cluster], levels: Sequence[int], run: Sequence[int], face: Face
+    clusters: Sequence[Cluster], levels: Sequence[int], run: Sequence[int], face: FontFace
 ) -> Iterator[tuple[hb.GlyphInfo, hb.GlyphPosition]]:
     buffer = hb.Buffer()
     buffer.add_str("".join(clusters[index].text for index in run))

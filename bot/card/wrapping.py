@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from bot.card.dressing import Cluster, ellipsis_of
 from bot.card.fonts import FontLibrary, Role
-from bot.card.shaping import Line, Paragraph, measured, read, set_line
+from bot.card.shaping import Paragraph, ShapedLine, measured, read_paragraph, set_line
 
 _BREAKS_AFTER = "-‐–—/"
 # East Asian lines do not start with the first of these nor end with the second.
@@ -45,7 +45,7 @@ class Style:
 class Setting:
     """A text that fits: its lines at one size (pixels)."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[ShapedLine, ...]
     size: int
     leading: float
     right_to_left: bool
@@ -65,7 +65,7 @@ def fit(text: str, style: Style, width: float, height: float, fonts: FontLibrary
 
     A text that does not fit at the smallest size ends at a word, with an ellipsis.
     """
-    flow = flowing(read(text, style.role, fonts))
+    flow = flowing(read_paragraph(text, style.role, fonts))
     for size in style.sizes:
         most = style.lines_in(height, size)
         spans, whole_words = wrap(flow, width / size, most)

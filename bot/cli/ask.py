@@ -67,7 +67,7 @@ def _each(values: list[str] | None) -> list[str]:
     return [text(value) or "" for value in values or ()]
 
 
-def ask(
+def command(
     context: typer.Context,
     question: Annotated[str, typer.Argument(help="The question, in quotes.", callback=text)],
     corpus: Annotated[

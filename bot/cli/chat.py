@@ -15,26 +15,26 @@ from bot.app import App, glossary_desk
 from bot.cli.shared import CorpusName, settings_of, with_app
 from bot.commands import Services, standard_commands
 from bot.console.chat import Terminal
-from bot.console.chat import chat as talk
+from bot.console.chat import run_terminal as talk
 from bot.console.face import PLATFORM, read_lines
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import Gates, Limits
+from bot.conversation.gates import AccessLimits, Gates
 from bot.conversation.pasted_links import read_pasted
 from bot.engine_settings import fetch_settings
-from bot.news_wiring import open_newsdesk
+from bot.news_wiring import open_news_services
 from bot.queries.ask import ask_one
 from bot.queries.find import find
 from db.chat.answers import Answers
 from db.chat.chats import Chats
-from db.chat.events import Turns
+from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
-from engine.budget import Source
+from engine.budget import BudgetSource
 from engine.fetch.client import Fetcher
 
 # Whoever sits at the terminal owns the machine: nothing is counted.
-_LIMITS = Limits(user_daily=-1, chat_daily=-1, buttons_per_minute=-1)
+_LIMITS = AccessLimits(user_daily=-1, chat_daily=-1, buttons_per_minute=-1)
 
 
 async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
@@ -47,7 +47,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         known = await chats.meet(PLATFORM, chat_id, private=True, title=None)
         await chats.change(replace(known, corpus=corpus))
     async with AsyncExitStack() as stack:
-        turns = await stack.enter_async_context(Turns(app.database))
+        turns = await stack.enter_async_context(EventClaims(app.database))
         fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
         commands = standard_commands()
         gates = Gates(
@@ -57,7 +57,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             limits=_LIMITS,
             counts=commands.counts,
         )
-        news = await stack.enter_async_context(open_newsdesk(app, fetcher))
+        news = await stack.enter_async_context(open_news_services(app, fetcher))
         services = Services(
             prophesy=app.answer,
             find=partial(find, app),
@@ -79,11 +79,11 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             chats=chats,
             commands=commands,
             services=services,
-            source=Source.CONSOLE,
+            source=BudgetSource.CONSOLE,
         )
         terminal = Terminal(
             session=uuid.uuid4().hex,
-            language=language_of(os.environ),
+            language=terminal_language(os.environ),
             interactive=sys.stdin.isatty() and sys.stdout.isatty(),
             chat_id=chat_id,
         )
@@ -96,13 +96,13 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         )
 
 
-def language_of(environment: Mapping[str, str]) -> str:
+def terminal_language(environment: Mapping[str, str]) -> str:
     """Return the language that the variables of POSIX name: "es" for "es_AR.UTF-8"."""
     named = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
     return next(filter(None, named), "en").partition("_")[0]
 
 
-def chat(context: typer.Context, corpus: CorpusName = "") -> None:
+def command(context: typer.Context, corpus: CorpusName = "") -> None:
     """Read headlines from the terminal until input ends.
 
     Example: presagio chat --corpus demo

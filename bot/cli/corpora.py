@@ -76,14 +76,14 @@ def _row(corpus: Corpus) -> dict[str, object]:
     }
 
 
-corpora = typer.Typer(
+commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="List, show, read, change and drop corpora.\n\nExample: presagio corpora list",
 )
 
 
-@corpora.command("list")
+@commands.command("list")
 def corpora_list(context: typer.Context, json: Json = False) -> None:
     """List all corpora.
 
@@ -95,7 +95,7 @@ def corpora_list(context: typer.Context, json: Json = False) -> None:
     )
 
 
-@corpora.command("show")
+@commands.command("show")
 def corpora_show(context: typer.Context, name: Name, json: Json = False) -> None:
     """Show one corpus.
 
@@ -107,7 +107,7 @@ def corpora_show(context: typer.Context, name: Name, json: Json = False) -> None
     )
 
 
-@corpora.command("set")
+@commands.command("set")
 def corpora_set(
     context: typer.Context,
     name: Name,
@@ -145,7 +145,7 @@ def corpora_set(
     )
 
 
-@corpora.command("drop")
+@commands.command("drop")
 def corpora_drop(
     context: typer.Context,
     name: Name,
@@ -164,7 +164,7 @@ def corpora_drop(
     )
 
 
-@corpora.command("threads")
+@commands.command("threads")
 def corpora_threads(
     context: typer.Context,
     name: Name,
@@ -185,7 +185,7 @@ def corpora_threads(
     )
 
 
-@corpora.command("thread")
+@commands.command("thread")
 def corpora_thread(
     context: typer.Context,
     name: Name,

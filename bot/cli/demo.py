@@ -11,7 +11,7 @@ import typer
 
 from bot.app import DEMO_CORPUS, App
 from bot.cli.chat import converse
-from bot.cli.ingest_actions import IngestOptions, ingest, open_sources
+from bot.cli.ingest_actions import IngestOptions, ingest_files, open_sources
 from bot.cli.shared import now, settings_of, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
@@ -35,7 +35,7 @@ async def load_demo(app: App, *, output: Output) -> None:
     # Its counts are no result of the demo: they go where remarks go.
     remarks = Output(output.remarks, output.remarks)
     with open_sources([str(bundled("demo.jsonl"))], options) as sources:
-        await ingest(app, sources, options, output=remarks)
+        await ingest_files(app, sources, options, output=remarks)
     await app.corpora.change(DEMO_CORPUS, url_template="https://example.org/{author}/{id}")
 
 
@@ -61,7 +61,7 @@ def _headlines() -> list[Mapping[str, str]]:
     return [orjson.loads(line) for line in lines]
 
 
-def demo(
+def command(
     context: typer.Context,
     chat: Annotated[
         bool, typer.Option("--chat", help="Read headlines from the terminal until input ends.")

@@ -14,7 +14,7 @@ from bot.cli.shared import Json, now, settings_of
 from bot.console.output import Output
 from bot.engine_settings import has_model, llm_settings
 from bot.settings import Settings, masked_url
-from bot.signals import run
+from bot.signals import run_until_signal
 from db import migrate
 from db.corpus.corpora import Corpora
 from db.corpus.health import EXTENSIONS, missing_extensions, server_version, statistics_differ
@@ -161,10 +161,12 @@ def _plain(secret: SecretStr | None) -> str:
     return secret.get_secret_value() if secret else ""
 
 
-def doctor(context: typer.Context, json: Json = False) -> None:
+def command(context: typer.Context, json: Json = False) -> None:
     """Check settings, database, model endpoint, chat platforms, feeds, jobs and what is owed.
 
     Example: presagio doctor
     """
-    if not run(examine(settings_of(context), json=json, output=Output.of_process(), now=now())):
+    if not run_until_signal(
+        examine(settings_of(context), json=json, output=Output.of_process(), now=now())
+    ):
         sys.exit(1)

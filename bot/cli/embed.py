@@ -131,7 +131,7 @@ def _filled(filled: Filled) -> dict[str, object]:
     }
 
 
-def embed(
+def command(
     context: typer.Context,
     corpus: Annotated[
         str, typer.Option("--corpus", help="One corpus; default: all.", callback=text)

@@ -104,7 +104,7 @@ def _figure(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def eval_command(
+def command(
     context: typer.Context,
     corpus: Annotated[str, typer.Option("--corpus", help="Corpus to search.")],
     headlines: Annotated[

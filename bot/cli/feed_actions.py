@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bot.console.output import Output
 from bot.engine_settings import fetch_settings
 from bot.jobs.wiring import configured_feeds
-from bot.news_wiring import open_newsdesk
+from bot.news_wiring import open_news_services
 from db.chat.chats import Chats
 from db.posting.feeds import Feeds, SharedFeeds
 from engine.chat import Chat
@@ -33,7 +33,7 @@ _LONGEST_FILE = 10_000_000  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class FeedDesk:
     """Whose feeds, and how they are written. `chat` "platform:id"; "" stands for everybody."""
 
     app: "App"
@@ -43,7 +43,7 @@ class Desk:
     chat: str = ""
 
 
-async def list_feeds(desk: Desk) -> None:
+async def list_feeds(desk: FeedDesk) -> None:
     """Write a row a feed."""
     rows = [_row(one, _shown_url(desk, one.feed)) for one in await _healths(desk)]
     if desk.json:
@@ -55,7 +55,7 @@ async def list_feeds(desk: Desk) -> None:
         desk.output.line("There is no feed yet. Add one with: presagio feeds add URL")
 
 
-async def add_feed(desk: Desk, address: str, *, category: str) -> None:
+async def add_feed(desk: FeedDesk, address: str, *, category: str) -> None:
     """Look an address up and let everybody, or the chat, get its feed. Raises FetchError."""
     chat = await _chat(desk)
     found = await _looked_up(desk, address)
@@ -70,7 +70,7 @@ async def add_feed(desk: Desk, address: str, *, category: str) -> None:
         desk.output.line(f"Added {title or found.url}. What it brings from now on is news.")
 
 
-async def remove_feed(desk: Desk, url: str) -> None:
+async def remove_feed(desk: FeedDesk, url: str) -> None:
     """Take a feed away from everybody, or from the chat. Raises InputError where it is not."""
     chat = await _chat(desk)
     if chat is not None:
@@ -86,7 +86,7 @@ async def remove_feed(desk: Desk, url: str) -> None:
         desk.output.line(f"Removed {url}.")
 
 
-async def test_feed(desk: Desk, address: str) -> None:
+async def test_feed(desk: FeedDesk, address: str) -> None:
     """Fetch a feed, or the page that names it, and write what it holds. Raises FetchError."""
     found = await _looked_up(desk, address)
     if not isinstance(found, ReadableFeed):
@@ -104,7 +104,7 @@ async def test_feed(desk: Desk, address: str) -> None:
         desk.output.line(f"- {title}")
 
 
-async def import_feeds(desk: Desk, file: str) -> None:
+async def import_feeds(desk: FeedDesk, file: str) -> None:
     """Add the feeds of an OPML file; "-" is standard input. Raises InputError."""
     chat = await _chat(desk)
     feeds = read_opml(await asyncio.to_thread(_bytes_of, file))
@@ -118,14 +118,14 @@ async def import_feeds(desk: Desk, file: str) -> None:
         desk.output.line(f"Added {len(new):,} feeds; {len(feeds) - len(new):,} were there.")
 
 
-async def export_feeds(desk: Desk) -> None:
+async def export_feeds(desk: FeedDesk) -> None:
     """Write the feeds as OPML."""
     feeds = await _listed(desk)
     listed = [OpmlFeed(url=one.url, title=one.title, category=one.category) for one in feeds]
     desk.output.exact(write_opml(listed, title="Presagio").decode())
 
 
-async def _healths(desk: Desk) -> list[FeedHealth]:
+async def _healths(desk: FeedDesk) -> list[FeedHealth]:
     """Return the feeds of everybody and of all chats, or those that one chat gets."""
     await _synchronised(desk)
     feeds, chat = Feeds(desk.app.database), await _chat(desk)
@@ -136,7 +136,7 @@ async def _healths(desk: Desk) -> list[FeedHealth]:
     return [one for one in found if one.feed.id in own]
 
 
-async def _listed(desk: Desk) -> list[Feed]:
+async def _listed(desk: FeedDesk) -> list[Feed]:
     """Return the feeds that everybody gets, or those of the chat.
 
     A list of the former, imported elsewhere, makes nothing of a chat's own everybody's.
@@ -145,11 +145,11 @@ async def _listed(desk: Desk) -> list[Feed]:
     return feeds if desk.chat else [feed for feed in feeds if feed.configured]
 
 
-async def _synchronised(desk: Desk) -> None:
+async def _synchronised(desk: FeedDesk) -> None:
     await Feeds(desk.app.database).configured(configured_feeds(desk.app.settings), now=desk.now)
 
 
-async def _add(desk: Desk, chat: Chat | None, url: str, category: str | None) -> None:
+async def _add(desk: FeedDesk, chat: Chat | None, url: str, category: str | None) -> None:
     if chat is not None:
         await Feeds(desk.app.database).add(chat, url, category=category, now=desk.now)
         return
@@ -157,7 +157,7 @@ async def _add(desk: Desk, chat: Chat | None, url: str, category: str | None) ->
     await _synchronised(desk)
 
 
-async def _chat(desk: Desk) -> Chat | None:
+async def _chat(desk: FeedDesk) -> Chat | None:
     return await chat_named(desk.app, desk.chat) if desk.chat else None
 
 
@@ -173,14 +173,14 @@ async def chat_named(app: "App", name: str) -> Chat:
     return chat
 
 
-async def _looked_up(desk: Desk, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
+async def _looked_up(desk: FeedDesk, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(Fetcher(fetch_settings(desk.app.settings)))
-        news = await stack.enter_async_context(open_newsdesk(desk.app, fetcher))
+        news = await stack.enter_async_context(open_news_services(desk.app, fetcher))
         return await news.look_up(address_of(address))
 
 
-def _write_found(desk: Desk, found: Sequence[FoundFeed]) -> None:
+def _write_found(desk: FeedDesk, found: Sequence[FoundFeed]) -> None:
     for feed in found:
         if desk.json:
             desk.output.json({"url": feed.url, "title": feed.title})
@@ -188,7 +188,7 @@ def _write_found(desk: Desk, found: Sequence[FoundFeed]) -> None:
             desk.output.line(f"{feed.url}  {feed.title or ''}".rstrip())
 
 
-def _not_there(desk: Desk, url: str) -> InputError:
+def _not_there(desk: FeedDesk, url: str) -> InputError:
     if url in (feed.url for feed in configured_feeds(desk.app.settings)):
         return InputError(f"{url} is in the settings.", fix="Take it out of [[feeds]] there.")
     whose = f"Of {desk.chat}" if desk.chat else "Of everybody's feeds"
@@ -206,7 +206,7 @@ def _bytes_of(file: str) -> bytes:
         raise InputError(f"{file} cannot be read: {exc.strerror}.") from exc
 
 
-def _shown_url(desk: Desk, feed: Feed) -> str:
+def _shown_url(desk: FeedDesk, feed: Feed) -> str:
     """Return the address of a feed, without its secrets where chats alone know them."""
     return feed.url if feed.configured or desk.chat else public_address(feed.url)
 

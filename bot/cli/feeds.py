@@ -9,9 +9,9 @@ from bot.cli.shared import Json, now, settings_of, text, with_app
 from bot.console.output import Output
 
 if TYPE_CHECKING:
-    from bot.cli.feed_actions import Desk
+    from bot.cli.feed_actions import FeedDesk
 
-feeds = typer.Typer(
+commands = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode=None,
     help="Show how the feeds fare, add and remove them.\n\n"
@@ -30,14 +30,14 @@ Page = Annotated[
 ]
 
 
-@feeds.callback()
+@commands.callback()
 def feeds_alone(context: typer.Context, json: Json = False) -> None:
     """List the feeds when no command is named."""
     if context.invoked_subcommand is None:
         feeds_list(context, json=json)
 
 
-@feeds.command("list")
+@commands.command("list")
 def feeds_list(context: typer.Context, chat: ChatName = "", json: Json = False) -> None:
     """List all feeds, or those that one chat gets, with how they fare.
 
@@ -48,7 +48,7 @@ def feeds_list(context: typer.Context, chat: ChatName = "", json: Json = False) 
     _with_desk(context, list_feeds, chat=chat, json=json)
 
 
-@feeds.command("add")
+@commands.command("add")
 def feeds_add(
     context: typer.Context,
     url: Page,
@@ -67,7 +67,7 @@ def feeds_add(
     _with_desk(context, lambda desk: add_feed(desk, url, category=category), chat=chat, json=json)
 
 
-@feeds.command("remove")
+@commands.command("remove")
 def feeds_remove(context: typer.Context, url: Url, chat: ChatName = "", json: Json = False) -> None:
     """Take a feed away that was added here, or in one chat.
 
@@ -78,7 +78,7 @@ def feeds_remove(context: typer.Context, url: Url, chat: ChatName = "", json: Js
     _with_desk(context, lambda desk: remove_feed(desk, url), chat=chat, json=json)
 
 
-@feeds.command("test")
+@commands.command("test")
 def feeds_test(context: typer.Context, url: Page, json: Json = False) -> None:
     """Fetch a feed, or find it on a page, and show what it holds. Nothing is stored.
 
@@ -89,7 +89,7 @@ def feeds_test(context: typer.Context, url: Page, json: Json = False) -> None:
     _with_desk(context, lambda desk: test_feed(desk, url), json=json)
 
 
-@feeds.command("import")
+@commands.command("import")
 def feeds_import(
     context: typer.Context,
     file: Annotated[str, typer.Argument(help="An OPML file; - is standard input.")],
@@ -105,7 +105,7 @@ def feeds_import(
     _with_desk(context, lambda desk: import_feeds(desk, file), chat=chat, json=json)
 
 
-@feeds.command("export")
+@commands.command("export")
 def feeds_export(context: typer.Context, chat: ChatName = "") -> None:
     """Print the feeds that everybody gets, or those that one chat gets, as OPML.
 
@@ -118,16 +118,16 @@ def feeds_export(context: typer.Context, chat: ChatName = "") -> None:
 
 def _with_desk(
     context: typer.Context,
-    work: "Callable[[Desk], Awaitable[None]]",
+    work: "Callable[[FeedDesk], Awaitable[None]]",
     *,
     chat: str = "",
     json: bool = False,
 ) -> None:
-    from bot.cli.feed_actions import Desk
+    from bot.cli.feed_actions import FeedDesk
 
     with_app(
         settings_of(context),
         lambda opened: work(
-            Desk(app=opened, output=Output.of_process(), json=json, now=now(), chat=chat)
+            FeedDesk(app=opened, output=Output.of_process(), json=json, now=now(), chat=chat)
         ),
     )

@@ -115,7 +115,7 @@ def _match(match: Match) -> dict[str, object]:
 CONTEXT_SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 
 
-def find(
+def command(
     context: typer.Context,
     query: Annotated[str, typer.Argument(help="The query, in single quotes.", callback=text)],
     corpus: CorpusName = "",

@@ -10,9 +10,9 @@ from bot.cli.glossary_file import FileFormat, format_of
 from bot.cli.shared import CorpusName, Json, now, settings_of, text, with_app
 from bot.console.output import Output
 from engine.errors import InputError
-from engine.glossary.groups import Status
+from engine.glossary.groups import GroupStatus
 
-glossary = typer.Typer(
+commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Words that mean the same, so that a search for one finds the other."
@@ -36,7 +36,7 @@ def _texts(values: list[str]) -> list[str]:
     return [text(value) or "" for value in values]
 
 
-@glossary.command("list")
+@commands.command("list")
 def glossary_list(context: typer.Context, corpus: Scope = "", json: Json = False) -> None:
     """List all groups, those that wait too.
 
@@ -45,16 +45,16 @@ def glossary_list(context: typer.Context, corpus: Scope = "", json: Json = False
     _list(context, corpus, None, json=json)
 
 
-@glossary.command("pending")
+@commands.command("pending")
 def glossary_pending(context: typer.Context, corpus: Scope = "", json: Json = False) -> None:
     """List what waits for a decision.
 
     Example: presagio glossary pending
     """
-    _list(context, corpus, Status.PENDING, json=json)
+    _list(context, corpus, GroupStatus.PENDING, json=json)
 
 
-def _list(context: typer.Context, corpus: str, status: Status | None, *, json: bool) -> None:
+def _list(context: typer.Context, corpus: str, status: GroupStatus | None, *, json: bool) -> None:
     from bot.cli.glossary_actions import list_groups
 
     with_app(
@@ -63,7 +63,7 @@ def _list(context: typer.Context, corpus: str, status: Status | None, *, json: b
     )
 
 
-@glossary.command("approve")
+@commands.command("approve")
 def glossary_approve(context: typer.Context, ids: Ids, json: Json = False) -> None:
     """Let groups hold from now on, in every process.
 
@@ -77,7 +77,7 @@ def glossary_approve(context: typer.Context, ids: Ids, json: Json = False) -> No
     )
 
 
-@glossary.command("reject")
+@commands.command("reject")
 def glossary_reject(context: typer.Context, ids: Ids, json: Json = False) -> None:
     """Refuse what waits. No pair of it is ever suggested again.
 
@@ -86,7 +86,7 @@ def glossary_reject(context: typer.Context, ids: Ids, json: Json = False) -> Non
     _reject(context, ids, json=json)
 
 
-@glossary.command("remove")
+@commands.command("remove")
 def glossary_remove(context: typer.Context, ids: Ids, json: Json = False) -> None:
     """Take groups out, as reject does. Only add brings them back.
 
@@ -104,7 +104,7 @@ def _reject(context: typer.Context, ids: list[int], *, json: bool) -> None:
     )
 
 
-@glossary.command("add")
+@commands.command("add")
 def glossary_add(
     context: typer.Context,
     terms: Annotated[list[str], typer.Argument(help="Terms that mean the same.", callback=_texts)],
@@ -123,7 +123,7 @@ def glossary_add(
     )
 
 
-@glossary.command("suggest")
+@commands.command("suggest")
 def glossary_suggest(context: typer.Context, corpus: CorpusName = "", json: Json = False) -> None:
     """Ask the language model for pairs among a corpus' frequent terms; they wait for you.
 
@@ -137,7 +137,7 @@ def glossary_suggest(context: typer.Context, corpus: CorpusName = "", json: Json
     )
 
 
-@glossary.command("export")
+@commands.command("export")
 def glossary_export(context: typer.Context, format: Form = None) -> None:  # noqa: A002 - the option
     """Write the whole glossary to standard output, what was rejected too.
 
@@ -151,7 +151,7 @@ def glossary_export(context: typer.Context, format: Form = None) -> None:  # noq
     )
 
 
-@glossary.command("import")
+@commands.command("import")
 def glossary_import(
     context: typer.Context,
     file: Annotated[str, typer.Argument(help="The file; - is standard input.")],

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from bot.app import App, chat_client, glossary_desk
-from bot.cli.glossary_file import Entry, FileFormat, FileStatus, read, written
+from bot.cli.glossary_file import FileFormat, FileStatus, GlossaryEntry, read_entries, write_entries
 from bot.console.output import Output
-from bot.glossary_desk import GlossaryDesk, Proposed
+from bot.glossary_desk import GlossaryService, Proposed
 from engine.errors import InputError, UsageError
-from engine.glossary.groups import AliasGroup, Status
+from engine.glossary.groups import AliasGroup, GroupStatus
 from engine.types import Usage
 
 _BETWEEN = " | "
 
 
 async def list_groups(
-    app: App, corpus: str, status: Status | None, *, json: bool, output: Output
+    app: App, corpus: str, status: GroupStatus | None, *, json: bool, output: Output
 ) -> None:
     """Write one row a group. Raises CorpusNotFound."""
     rows = [_row(group) for group in await glossary_desk(app).listed(corpus or None, status)]
@@ -26,7 +26,9 @@ async def list_groups(
     elif rows:
         output.table([_shown(row) for row in rows])
     else:
-        output.remark("Nothing waits." if status is Status.PENDING else "There are no groups yet.")
+        output.remark(
+            "Nothing waits." if status is GroupStatus.PENDING else "There are no groups yet."
+        )
 
 
 async def approve(app: App, ids: Sequence[int], *, json: bool, output: Output) -> None:
@@ -91,14 +93,14 @@ async def export(app: App, form: FileFormat, *, output: Output) -> None:
     """Write the whole glossary, the rejected pairs too."""
     groups = glossary_desk(app).groups
     entries = [
-        Entry(terms=one.terms, corpus=one.corpus, status=FileStatus(one.status))
+        GlossaryEntry(terms=one.terms, corpus=one.corpus, status=FileStatus(one.status))
         for one in await groups.groups()
     ]
     entries += [
-        Entry(terms=one.pair, corpus=one.corpus, status=FileStatus.REJECTED)
+        GlossaryEntry(terms=one.pair, corpus=one.corpus, status=FileStatus.REJECTED)
         for one in await groups.rejected()
     ]
-    for line in written(entries, form).splitlines():
+    for line in write_entries(entries, form).splitlines():
         output.line(line)
 
 
@@ -109,7 +111,7 @@ async def import_file(
 
     Raises InputError, CorpusNotFound.
     """
-    desk, entries = glossary_desk(app), read(text, form)
+    desk, entries = glossary_desk(app), read_entries(text, form)
     clean = [await _checked(desk, number, entry) for number, entry in enumerate(entries, start=1)]
     counts = Counter({status.value: 0 for status in FileStatus} | {"left_out": 0})
     for entry, terms in zip(entries, clean, strict=True):
@@ -125,7 +127,7 @@ async def import_file(
         )
 
 
-async def _checked(desk: GlossaryDesk, number: int, entry: Entry) -> tuple[str, ...]:
+async def _checked(desk: GlossaryService, number: int, entry: GlossaryEntry) -> tuple[str, ...]:
     try:
         return await desk.checked(entry.corpus, entry.terms)
     except InputError as error:
@@ -133,13 +135,13 @@ async def _checked(desk: GlossaryDesk, number: int, entry: Entry) -> tuple[str, 
 
 
 async def _store(
-    app: App, desk: GlossaryDesk, entry: Entry, terms: Sequence[str], now: datetime
+    app: App, desk: GlossaryService, entry: GlossaryEntry, terms: Sequence[str], now: datetime
 ) -> bool:
     corpus = await app.corpora.get(entry.corpus) if entry.corpus else None
     if entry.status is FileStatus.REJECTED:
         await desk.groups.bar(corpus, terms, now=now)
         return True
-    status = Status(entry.status)
+    status = GroupStatus(entry.status)
     return await desk.groups.propose(corpus, terms, sure=None, status=status, now=now)
 
 

@@ -29,7 +29,7 @@ class FileStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class GlossaryEntry:
     """One group of a file; `corpus` None means all."""
 
     terms: tuple[str, ...]
@@ -47,7 +47,7 @@ def format_of(path: str) -> FileFormat:
     raise UsageError(f"{path} is neither YAML nor CSV by its name.", fix="Pass --format.")
 
 
-def written(entries: Sequence[Entry], form: FileFormat) -> str:
+def write_entries(entries: Sequence[GlossaryEntry], form: FileFormat) -> str:
     """Return the text of a file."""
     if form is FileFormat.YAML:
         import yaml
@@ -62,13 +62,13 @@ def written(entries: Sequence[Entry], form: FileFormat) -> str:
     return text.getvalue()
 
 
-def read(text: str, form: FileFormat) -> list[Entry]:
+def read_entries(text: str, form: FileFormat) -> list[GlossaryEntry]:
     """Return the entries of a file. Raises InputError, which names the first wrong one."""
     rows = _yaml_rows(text) if form is FileFormat.YAML else _csv_rows(text)
     return [_entry(number, row) for number, row in enumerate(rows, start=1)]
 
 
-def _plain(entry: Entry) -> dict[str, object]:
+def _plain(entry: GlossaryEntry) -> dict[str, object]:
     scope = {"corpus": entry.corpus} if entry.corpus else {}
     return {"terms": list(entry.terms), **scope, "status": entry.status.value}
 
@@ -98,7 +98,7 @@ def _csv_rows(text: str) -> Iterator[object]:
         raise InputError(f"The file is no CSV: {exc}.") from exc
 
 
-def _entry(number: int, row: object) -> Entry:
+def _entry(number: int, row: object) -> GlossaryEntry:
     """Read one entry, strictly. Raises InputError."""
     if not isinstance(row, Mapping) or not set(row) <= set(_COLUMNS):
         raise InputError(f"Group {number} holds something else than {', '.join(_COLUMNS)}.")
@@ -113,7 +113,7 @@ def _entry(number: int, row: object) -> Entry:
         raise InputError(
             f"Group {number} has an unknown status.", fix=f"Use one of: {', '.join(FileStatus)}."
         )
-    return Entry(terms=tuple(terms), corpus=corpus, status=FileStatus(status))
+    return GlossaryEntry(terms=tuple(terms), corpus=corpus, status=FileStatus(status))
 
 
 def _all_text(found: Iterable[object]) -> bool:

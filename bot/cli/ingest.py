@@ -18,7 +18,7 @@ FORMATS = (
 )
 
 
-def ingest(
+def command(
     context: typer.Context,
     files: Annotated[
         list[str], typer.Argument(help="Files, folders or zips of an export; - is standard input.")
@@ -61,7 +61,7 @@ def ingest(
     Example: presagio ingest twitter-2024.zip --corpus me --author myhandle
     """
     from bot.cli.ingest_actions import IngestOptions, open_sources
-    from bot.cli.ingest_actions import ingest as load
+    from bot.cli.ingest_actions import ingest_files as load
 
     settings = settings_of(context)
 

@@ -65,7 +65,7 @@ def open_sources(files: Sequence[str], options: IngestOptions) -> Iterator[list[
             raise
 
 
-async def ingest(
+async def ingest_files(
     app: "App", sources: Sequence[RecordStream], options: IngestOptions, *, output: Output
 ) -> str:
     """Load files into one corpus, write the counts, and return its name.

@@ -6,25 +6,25 @@ import typer
 
 from bot.cli.shared import settings_of
 from bot.console.output import Output
-from bot.signals import run
+from bot.signals import run_until_signal
 
 if TYPE_CHECKING:
     from bot.settings import Settings
 
 
-def init(context: typer.Context) -> None:
+def command(context: typer.Context) -> None:
     """Create or update the tables. May be run again at any time.
 
     Example: presagio init
     """
     output = Output.of_process()
-    done = run(migrate(settings_of(context), output=output))
+    done = run_until_signal(migrate_tables(settings_of(context), output=output))
     for name in done:
         output.line(f"applied migration {name}")
     output.line("The database is ready." if done else "The database was ready; nothing to do.")
 
 
-async def migrate(settings: "Settings", *, output: Output) -> list[str]:
+async def migrate_tables(settings: "Settings", *, output: Output) -> list[str]:
     """Bring the tables up to date, make room for a remote model's vectors, and name what ran."""
     from bot.app import open_database
 

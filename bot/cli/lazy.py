@@ -12,23 +12,22 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandEntry:
     """Where a command lives, and the first line of its help.
 
-    `function` may be a function or a typer.Typer of subcommands. A module that sets
-    CONTEXT_SETTINGS reads its arguments by them.
+    The module has a function `command`, or a typer.Typer of several, `commands`. Where it sets
+    CONTEXT_SETTINGS, arguments are read by them.
     """
 
     name: str
     module: str
-    function: str
     summary: str
 
 
 class LazyCommand(TyperCommand):
     """Stands for a command in lists, and becomes it when it is called."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: CommandEntry) -> None:
         super().__init__(entry.name, help=entry.summary, rich_markup_mode=None)
         self.entry = entry
 
@@ -37,12 +36,12 @@ class LazyCommand(TyperCommand):
         return load(self.entry).make_context(*args, **keywords)
 
 
-def load(entry: Entry) -> Any:
+def load(entry: CommandEntry) -> Any:
     """Import a command and return it as typer runs it."""
     module = import_module(entry.module)
-    found = getattr(module, entry.function)
-    if not isinstance(found, typer.Typer):
-        function, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
+    group = getattr(module, "commands", None)
+    if group is None:
+        group = typer.Typer(add_completion=False, rich_markup_mode=None)
         context = getattr(module, "CONTEXT_SETTINGS", CONTEXT)
-        found.command(entry.name, context_settings=context)(function)
-    return typer.main.get_command(found)
+        group.command(entry.name, context_settings=context)(module.command)
+    return typer.main.get_command(group)

@@ -59,7 +59,7 @@ def _row(entry: LogEntry) -> dict[str, object]:
     }
 
 
-def log(
+def command(
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="Searches.")] = 20,
     failed: Annotated[

@@ -8,84 +8,73 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from bot.cli.lazy import CONTEXT, Entry, LazyCommand
+from bot.cli.lazy import CONTEXT, CommandEntry, LazyCommand
 from engine.errors import PresagioError, UsageError
 
 FAILED, WRONG_USAGE = 1, 2
 
 # A test holds each summary against the command's own help.
 COMMANDS = (
-    Entry("demo", "bot.cli.demo", "demo", "Answer four headlines from a bundled corpus."),
-    Entry("chat", "bot.cli.chat", "chat", "Read headlines from the terminal until input ends."),
-    Entry(
+    CommandEntry("demo", "bot.cli.demo", "Answer four headlines from a bundled corpus."),
+    CommandEntry("chat", "bot.cli.chat", "Read headlines from the terminal until input ends."),
+    CommandEntry(
         "serve",
         "bot.cli.serve",
-        "serve",
         "Answer in every chat that is set up, and on the web page, until told to end.",
     ),
-    Entry(
+    CommandEntry(
         "init",
         "bot.cli.init",
-        "init",
         "Create or update the tables. May be run again at any time.",
     ),
-    Entry(
+    CommandEntry(
         "ingest",
         "bot.cli.ingest",
-        "ingest",
         "Store an archive: posts, chats or articles. A second run stores only what changed.",
     ),
-    Entry("search", "bot.cli.search", "search", "Find the old texts that foretold a headline."),
-    Entry(
+    CommandEntry("search", "bot.cli.search", "Find the old texts that foretold a headline."),
+    CommandEntry(
         "find",
         "bot.cli.find",
-        "find",
         "Find exactly the texts that meet a query, best first; without a word, newest first.",
     ),
-    Entry(
+    CommandEntry(
         "ask",
         "bot.cli.ask",
-        "ask",
         "Answer a question from the texts of one corpus or several, with sources.",
     ),
-    Entry("corpora", "bot.cli.corpora", "corpora", "List, show, read, change and drop corpora."),
-    Entry(
+    CommandEntry("corpora", "bot.cli.corpora", "List, show, read, change and drop corpora."),
+    CommandEntry(
         "glossary",
         "bot.cli.glossary",
-        "glossary",
         "Words that mean the same, so that a search for one finds the other.",
     ),
-    Entry(
+    CommandEntry(
         "embed",
         "bot.cli.embed",
-        "embed",
         "Make the vectors that searches by meaning compare: those missing or of changed texts.",
     ),
-    Entry("feeds", "bot.cli.feeds", "feeds", "Show how the feeds fare, add and remove them."),
-    Entry(
+    CommandEntry("feeds", "bot.cli.feeds", "Show how the feeds fare, add and remove them."),
+    CommandEntry(
         "posts",
         "bot.cli.posts",
-        "posts",
         "Show what would be posted in each chat, and why not the rest.",
     ),
-    Entry(
+    CommandEntry(
         "run-once",
         "bot.cli.run_once",
-        "run_once",
         "Read the feeds, search and judge what is new, post what is due, and end: for cron.",
     ),
-    Entry(
+    CommandEntry(
         "log",
         "bot.cli.log",
-        "log",
         "Show the last searches, newest first; with --json one object a line.",
     ),
-    Entry("eval", "bot.cli.evaluate", "eval_command", "Measure answers against judged headlines."),
-    Entry("slack", "bot.cli.slack", "slack", "Set up Slack."),
-    Entry(
+    CommandEntry("eval", "bot.cli.evaluate", "Measure answers against judged headlines."),
+    CommandEntry("slack", "bot.cli.slack", "Set up Slack."),
+    CommandEntry(
         "doctor",
         "bot.cli.doctor",
-        "doctor",
         "Check settings, database, model endpoint, chat platforms, feeds, jobs and what is owed.",
     ),
 )

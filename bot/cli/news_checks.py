@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.job_outcomes import JobOutcome, JobOutcomes, Outcome
+from db.posting.job_outcomes import JobOutcome, JobOutcomes, RunOutcome
 from db.posting.outbox import Outbox
 from engine.feeds.types import Feed
 from engine.posting.types import OutboxHealth
@@ -70,8 +70,8 @@ def _said(ends: Sequence[JobOutcome]) -> Iterator[str]:
 
 def _ends_badly(ends: Sequence[JobOutcome]) -> bool:
     """Tell whether the last run failed; a tick that was missed or skipped is no run."""
-    runs = [one for one in ends if one.outcome not in (Outcome.MISSED, Outcome.SKIPPED)]
-    return bool(runs) and max(runs, key=lambda one: one.last_at).outcome is not Outcome.DONE
+    runs = [one for one in ends if one.outcome not in (RunOutcome.MISSED, RunOutcome.SKIPPED)]
+    return bool(runs) and max(runs, key=lambda one: one.last_at).outcome is not RunOutcome.DONE
 
 
 def _outbox(health: OutboxHealth, now: datetime) -> Check:

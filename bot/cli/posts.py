@@ -21,7 +21,7 @@ from db.posting.finds import Finds
 from engine.errors import UsageError
 from engine.posting.choose import Choice, judgment_of
 from engine.posting.times import next_planned
-from engine.posting.types import Chosen, FindState, Mode, Subscription
+from engine.posting.types import Chosen, FindState, PostingMode, Subscription
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -60,7 +60,7 @@ async def _subscriptions(app: "App", deciding: Deciding, name: str) -> Sequence[
         return await deciding.subscriptions.active()
     chat = await chat_named(app, name)
     wish = await deciding.subscriptions.get(chat)
-    return [wish or Subscription(chat=chat, mode=Mode.OFF)]
+    return [wish or Subscription(chat=chat, mode=PostingMode.OFF)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ _SPAN = re.compile(r"(\d{1,4})([mhd])", re.ASCII)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
-def posts(
+def command(
     context: typer.Context,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Post nothing: show what would be posted.")

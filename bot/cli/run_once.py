@@ -17,10 +17,10 @@ from bot.console.progress import progress_bar
 from bot.engine_settings import fetch_settings
 from bot.incident import reason
 from bot.jobs.job import Job
-from bot.jobs.wiring import Works, open_works
+from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import posters_of
 from db.chat.chats import Chats
-from db.posting.job_outcomes import Outcome
+from db.posting.job_outcomes import RunOutcome
 from engine.errors import PresagioError, StorageError
 from engine.fetch.client import Fetcher
 
@@ -64,7 +64,7 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
         posters = posters_of(app.settings, Chats(app.database))
         for poster in posters:
             stack.push_async_callback(poster.close)
-        works = await stack.enter_async_context(open_works(app, fetcher, posters, now=now))
+        works = await stack.enter_async_context(open_jobs(app, fetcher, posters, now=now))
         done, sent = await _cycle(works, output)
         if json:
             counts = {"feeds": done["poll"], "stories": done["search"], "posts": done["digest"]}
@@ -84,7 +84,7 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
         )
 
 
-async def _cycle(works: Works, output: Output) -> tuple[dict[str, int], _Sent]:
+async def _cycle(works: Jobs, output: Output) -> tuple[dict[str, int], _Sent]:
     jobs = {job.name: job for job in works.jobs()}
     done: dict[str, int] = {}
     sent = _Sent(sent=0, given_up=0, waiting=0, error=None)
@@ -98,27 +98,27 @@ async def _cycle(works: Works, output: Output) -> tuple[dict[str, int], _Sent]:
     return done, sent
 
 
-async def _run(works: Works, job: Job) -> int:
+async def _run(works: Jobs, job: Job) -> int:
     """Run a job once within its time, and count how it ended. Raises PresagioError."""
     try:
         async with asyncio.timeout(job.timeout):
             done = await job.work()
     except TimeoutError as exc:
-        await _count(works, job, Outcome.TIMED_OUT)
+        await _count(works, job, RunOutcome.TIMED_OUT)
         raise PresagioError(f"{job.name} took longer than {job.timeout:g} s.") from exc
     except Exception as error:
-        await _count(works, job, Outcome.FAILED, reason(error))
+        await _count(works, job, RunOutcome.FAILED, reason(error))
         raise
-    await _count(works, job, Outcome.DONE)
+    await _count(works, job, RunOutcome.DONE)
     return done
 
 
-async def _count(works: Works, job: Job, outcome: Outcome, error: str | None = None) -> None:
+async def _count(works: Jobs, job: Job, outcome: RunOutcome, error: str | None = None) -> None:
     with suppress(StorageError):  # what failed is told anyway
         await works.outcomes.count(job.name, outcome, now=works.now(), error=error)
 
 
-async def _delivered(works: Works, job: Job) -> _Sent:
+async def _delivered(works: Jobs, job: Job) -> _Sent:
     """Deliver until nothing more can be sent just now."""
     outbox, since = works.delivering.outbox, works.now() - _GIVEN_UP_SINCE
     before = await outbox.health(since)
@@ -139,7 +139,7 @@ async def _delivered(works: Works, job: Job) -> _Sent:
     )
 
 
-def run_once(context: typer.Context, json: Json = False) -> None:
+def command(context: typer.Context, json: Json = False) -> None:
     """Read the feeds, search and judge what is new, post what is due, and end: for cron.
 
     It may run beside presagio serve: nothing is posted twice.

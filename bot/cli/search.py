@@ -55,7 +55,7 @@ async def write_prophecy(
         output.show(whole_reply(prophecy, now=now, words=words_for(DEFAULT)))
 
 
-def search(
+def command(
     context: typer.Context,
     headline: Annotated[str, typer.Argument(help="The headline, in quotes.", callback=text)],
     corpus: CorpusName = "",

@@ -8,7 +8,7 @@ from bot.cli.shared import now, settings_of, with_app
 from bot.console.output import Output
 
 
-def serve(
+def command(
     context: typer.Context,
     web: Annotated[
         bool, typer.Option("--web", help="Open the page and the API of [web] as well.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from bot.console.output import Output
-from bot.signals import run
+from bot.signals import run_until_signal
 from engine.errors import PresagioError, UsageError
 from engine.types import Mode
 
@@ -68,7 +68,7 @@ def with_app(
         ) as application:
             return await work(application)
 
-    return run(opened())
+    return run_until_signal(opened())
 
 
 def confirm(question: str) -> None:

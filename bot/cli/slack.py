@@ -6,19 +6,19 @@ import typer
 
 from bot.console.output import Output
 
-slack = typer.Typer(
+commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Set up Slack.\n\nExample: presagio slack manifest",
 )
 
 
-@slack.callback()
+@commands.callback()
 def group() -> None:
     """Make `manifest` a command of the group, though it is the only one."""
 
 
-@slack.command("manifest")
+@commands.command("manifest")
 def slack_manifest(
     request_url: Annotated[
         str, typer.Option("--request-url", help="Public address, for events over HTTP.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from bot.console.output import Output
 from db.search.shown import Threads
 from engine.errors import InputError
-from engine.thread import Message, Thread
+from engine.thread import Thread, ThreadMessage
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -58,7 +58,7 @@ def _row(thread: Thread) -> dict[str, object]:
     }
 
 
-def _fields(message: Message) -> dict[str, object]:
+def _fields(message: ThreadMessage) -> dict[str, object]:
     return {
         "id": message.external_id,
         "created_at": message.created_at.isoformat(),

@@ -7,7 +7,7 @@ from bot.commands.glossary import GLOSSARY
 from bot.commands.help import help_command
 from bot.commands.history import HISTORY
 from bot.commands.picture import PICTURE
-from bot.commands.prophecy import MORE, PROPHECY, plain
+from bot.commands.prophecy import MORE, PROPHECY, answer_plain_text
 from bot.commands.registry import Command, Registry, Services
 from bot.commands.settings import CORPUS, SETTINGS
 from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE
@@ -25,4 +25,4 @@ def standard_commands() -> Registry:
         *(SUBSCRIBE, UNSUBSCRIBE, TODAY, PREVIEW, HISTORY, FEEDS),
         *(SETTINGS, CORPUS, GLOSSARY),
     )
-    return Registry((*commands, help_command(commands)), plain=plain)
+    return Registry((*commands, help_command(commands)), plain=answer_plain_text)

@@ -3,7 +3,7 @@
 import asyncio
 
 from bot.commands.feed_words import title_of
-from bot.commands.news_services import NewsDesk
+from bot.commands.news_services import NewsServices
 from bot.face.reply import Reply
 from bot.face.request import Request
 from engine.errors import FetchError, InputError, UsageError
@@ -13,7 +13,7 @@ from engine.text.address import public_address
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one
 
 
-async def import_list(request: Request, text: str, desk: NewsDesk) -> Reply:
+async def import_list(request: Request, text: str, desk: NewsServices) -> Reply:
     """Add the feeds of an OPML list, pasted or at an address. Raises FetchError, UsageError."""
     words, chat = request.words, request.known_chat
     feeds = await _read(text, desk)
@@ -39,7 +39,7 @@ async def import_list(request: Request, text: str, desk: NewsDesk) -> Reply:
     return Reply(words=words, text=" ".join(said), ephemeral=True)
 
 
-async def export_list(request: Request, desk: NewsDesk) -> Reply:
+async def export_list(request: Request, desk: NewsServices) -> Reply:
     """Return the chat's feeds as an OPML list. Raises UsageError where there is none.
 
     Of everybody's feeds it names those that carry nothing secret in their address.
@@ -67,7 +67,7 @@ async def export_list(request: Request, desk: NewsDesk) -> Reply:
     return Reply(words=words, text=text, ephemeral=True)
 
 
-async def _read(text: str, desk: NewsDesk) -> tuple[OpmlFeed, ...]:
+async def _read(text: str, desk: NewsServices) -> tuple[OpmlFeed, ...]:
     """Read a list. Raises FetchError, UsageError."""
     try:
         body = text.encode() if text.startswith("<?xml") or "<opml" in text else None

@@ -6,7 +6,7 @@ from datetime import datetime
 from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
-from db.posting.job_outcomes import JobOutcome, Outcome
+from db.posting.job_outcomes import JobOutcome, RunOutcome
 from engine.feeds.types import Feed
 from engine.posting.choose import LeftOut, Reason, Rejected, Unwanted, judgment_of
 from engine.posting.types import Subscription
@@ -16,10 +16,10 @@ from engine.text.zones import zone_or_utc
 _LONGEST_TITLE, _LONGEST_URL, _LONGEST_ERROR = 80, 200, 200
 _INDENT = "   "
 _TROUBLE = {
-    Outcome.FAILED: marked("failed"),
-    Outcome.TIMED_OUT: marked("timed out"),
-    Outcome.MISSED: marked("missed"),
-    Outcome.SKIPPED: marked("skipped"),
+    RunOutcome.FAILED: marked("failed"),
+    RunOutcome.TIMED_OUT: marked("timed out"),
+    RunOutcome.MISSED: marked("missed"),
+    RunOutcome.SKIPPED: marked("skipped"),
 }
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from bot.commands.feed_lists import export_list, import_list
 from bot.commands.feed_words import feed_lines, shown_category, title_of, trouble_lines
-from bot.commands.news_services import NewsDesk
+from bot.commands.news_services import NewsServices
 from bot.commands.registry import Command, Services, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.face.reply import Action, Button, Reply
@@ -17,7 +17,7 @@ from bot.replies.limits import cut
 from engine.errors import FeedUnreadable, FetchError, UsageError
 from engine.feeds.lookup import FoundFeed, ReadableFeed
 from engine.feeds.types import Feed
-from engine.posting.types import Mode
+from engine.posting.types import PostingMode
 
 _LONGEST_CATEGORY = 60
 _MOST_OFFERED = 8
@@ -70,7 +70,9 @@ async def _add(request: Request, rest: str, services: Services) -> Reply:
     return await _choice(request, found, category, services.news)
 
 
-async def _followed(request: Request, found: ReadableFeed, category: str, desk: NewsDesk) -> Reply:
+async def _followed(
+    request: Request, found: ReadableFeed, category: str, desk: NewsServices
+) -> Reply:
     """Let the chat follow a feed that was read just now. Raises UsageError when it has too many."""
     words, chat = request.words, request.known_chat
     known = await desk.feeds.of_chat(chat)
@@ -85,12 +87,12 @@ async def _followed(request: Request, found: ReadableFeed, category: str, desk: 
     else:
         said = [words.say("This chat gets {feed}.", feed=name)]
     wish = await desk.subscriptions.get(chat)
-    if wish is None or wish.mode is Mode.OFF:
+    if wish is None or wish.mode is PostingMode.OFF:
         said.append(words.say("/subscribe daily 9:00 lets me post what was foretold."))
     return Reply(words=words, text=" ".join(said), ephemeral=True)
 
 
-def _require_room(request: Request, known: Sequence[Feed], desk: NewsDesk) -> None:
+def _require_room(request: Request, known: Sequence[Feed], desk: NewsServices) -> None:
     own = sum(not feed.configured for feed in known)
     if desk.room(own) == 0:
         raise UsageError(
@@ -102,7 +104,7 @@ def _require_room(request: Request, known: Sequence[Feed], desk: NewsDesk) -> No
 
 
 async def _choice(
-    request: Request, found: Sequence[FoundFeed], category: str, desk: NewsDesk
+    request: Request, found: Sequence[FoundFeed], category: str, desk: NewsServices
 ) -> Reply:
     words, offered = request.words, found[:_MOST_OFFERED]
     numbers = await desk.offers.offer([feed.url for feed in offered], now=request.now)
@@ -186,7 +188,7 @@ async def _test(request: Request, rest: str, services: Services) -> Reply:
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
-async def _looked_up(desk: NewsDesk, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
+async def _looked_up(desk: NewsServices, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
     """Look an address up. Raises FetchError without advice that is for headlines alone."""
     try:
         return await desk.look_up(address)

@@ -10,7 +10,7 @@ from bot.face.request import Request
 from bot.i18n.words import marked
 from bot.replies.limits import cut
 from engine.errors import InputError, UsageError
-from engine.glossary.groups import AliasGroup, Status
+from engine.glossary.groups import AliasGroup, GroupStatus
 from engine.types import Corpus
 
 _EXAMPLE = "/glossary add Fed = Federal Reserve"
@@ -49,7 +49,7 @@ async def _corpus(request: Request, services: Services) -> Corpus:
 async def _pending(request: Request, services: Services, corpus: Corpus, _: str = "") -> Reply:
     words = request.words
     groups = await services.glossary.listed(corpus.name)
-    waiting = [group for group in groups if group.status is Status.PENDING]
+    waiting = [group for group in groups if group.status is GroupStatus.PENDING]
     shown = waiting[:_SHOWN_PENDING]
     lines = [
         words.count(
@@ -76,7 +76,7 @@ def _buttons(group: AliasGroup, request: Request) -> Iterator[Button]:
 
 
 async def _list(request: Request, services: Services, corpus: Corpus, _: str) -> Reply:
-    groups = await services.glossary.listed(corpus.name, Status.APPROVED)
+    groups = await services.glossary.listed(corpus.name, GroupStatus.APPROVED)
     lines = [_line(group) for group in groups[:_SHOWN_GROUPS]]
     if len(groups) > len(lines):
         lines.append("…")

@@ -7,7 +7,13 @@ from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, marked
-from bot.jobs.content import FeedNotice, NothingFound, Picture, Post, from_json
+from bot.jobs.content import (
+    FeedNotice,
+    NothingFound,
+    PictureContent,
+    PostContent,
+    content_from_json,
+)
 from bot.replies.limits import cut
 from bot.replies.post import spoken
 from engine.posting.types import DeliveryState, PastDelivery
@@ -40,13 +46,13 @@ def _state(one: PastDelivery, words: Words) -> str:
 
 def _what(one: PastDelivery, words: Words) -> str:
     try:
-        content = from_json(one.content)
+        content = content_from_json(one.content)
     except ValueError:  # of another version
         return "…"
     match content:
-        case Post():
+        case PostContent():
             return " / ".join(story.title for story in content.stories)
-        case Picture():
+        case PictureContent():
             return words.say("picture: {headline}", headline=content.story.title)
         case NothingFound():
             date = spoken(content.day, words)

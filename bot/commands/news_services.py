@@ -16,7 +16,7 @@ LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewsDesk:
+class NewsServices:
     """Stores, and the ways to the web. `look_up` and `fetch_list` raise FetchError."""
 
     feeds: Feeds

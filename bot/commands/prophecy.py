@@ -16,7 +16,7 @@ from engine.types import Headline, Prophecy
 _PAGES = 4  # answers' worth of hits asked for at once: /more costs no second search
 
 
-async def plain(request: Request, services: Services) -> Reply | None:
+async def answer_plain_text(request: Request, services: Services) -> Reply | None:
     """Answer text that is no command: what is said to the bot, and what it may overhear."""
     if request.trigger is not Trigger.OVERHEARD:
         return await _prophesy(request, services)

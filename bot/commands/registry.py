@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from bot.commands.news_services import NewsDesk
+from bot.commands.news_services import NewsServices
 from bot.commands.permission import refusal
 from bot.commands.rights import SEARCHES, Act
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request, Trigger
-from bot.glossary_desk import GlossaryDesk
+from bot.glossary_desk import GlossaryService
 from bot.replies.limits import cut
 from db.chat.answers import Answers
 from db.chat.chats import Chats
@@ -32,7 +32,7 @@ class Prophesy(Protocol):
         """Return at most `limit` hits. Raises PresagioError."""
 
 
-class Find(Protocol):
+class FindQuery(Protocol):
     """The query dialect."""
 
     async def __call__(self, text: str, *, corpus: str, limit: int) -> Found:
@@ -60,15 +60,15 @@ class Services:
     """What the handlers work with."""
 
     prophesy: Prophesy
-    find: Find
+    find: FindQuery
     ask: Ask
     read_headline: ReadHeadline
     corpora: Callable[[], Awaitable[Sequence[Corpus]]]
     chats: Chats
     answers: Answers
     questions: Questions
-    news: NewsDesk
-    glossary: GlossaryDesk
+    news: NewsServices
+    glossary: GlossaryService
     corpus: str  # the configured one; "" = the only one there is
     limit: int  # hits in one answer
     unjudged_coverage: float = 0.5  # lexical share from which an unjudged hit is said unasked

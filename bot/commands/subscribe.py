@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 
-from bot.commands.news_services import NewsDesk
+from bot.commands.news_services import NewsServices
 from bot.commands.registry import Command, Services
 from bot.commands.rights import Act, Effect
-from bot.commands.subscription_parser import read_wish, written
+from bot.commands.subscription_parser import as_typed, read_wish
 from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
 from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, marked
 from bot.replies.post import spoken
 from engine.posting.times import next_planned
-from engine.posting.types import Mode, Subscription
+from engine.posting.types import PostingMode, Subscription
 from engine.text.zones import zone_or_utc
 
 _EXAMPLES = (
@@ -55,7 +55,7 @@ async def _unsubscribe(request: Request, services: Services) -> Reply:
     return await _set(request, "off", services.news)
 
 
-async def _set(request: Request, text: str, desk: NewsDesk) -> Reply:
+async def _set(request: Request, text: str, desk: NewsServices) -> Reply:
     """Store what the chat wants and show it. Raises UsageError."""
     before = await desk.subscriptions.get(request.known_chat)
     start = Subscription(chat=request.known_chat, thread=request.place.thread)
@@ -65,7 +65,7 @@ async def _set(request: Request, text: str, desk: NewsDesk) -> Reply:
 
 
 async def _shown(
-    request: Request, wish: Subscription | None, desk: NewsDesk, *, help_wanted: bool
+    request: Request, wish: Subscription | None, desk: NewsServices, *, help_wanted: bool
 ) -> Reply:
     words = request.words
     lines = [*_about(wish, request), *await _obstacles(request, wish, desk)]
@@ -77,14 +77,14 @@ async def _shown(
 
 def _about(wish: Subscription | None, request: Request) -> list[str]:
     words = request.words
-    if wish is None or wish.mode is Mode.OFF:
+    if wish is None or wish.mode is PostingMode.OFF:
         return [words.say("This chat is told nothing unasked.")]
-    lines = [words.say("This chat is subscribed: {wish}", wish=written(wish))]
+    lines = [words.say("This chat is subscribed: {wish}", wish=as_typed(wish))]
     if next_post := said_next(wish, request):
         lines.append(next_post)
     if wish.thread is not None:
         lines.append(words.say("Posts go to one thread; /subscribe chat moves them out of it."))
-    if wish.mode is Mode.DAILY and wish.chat.time_zone == "UTC":
+    if wish.mode is PostingMode.DAILY and wish.chat.time_zone == "UTC":
         lines.append(
             words.say("Times are UTC here; another zone: {example}", example=_ZONE_EXAMPLE)
         )
@@ -94,7 +94,7 @@ def _about(wish: Subscription | None, request: Request) -> list[str]:
 def said_next(wish: Subscription, request: Request) -> str | None:
     """Return when the chat is posted to next, in words; None when it is not."""
     words = request.words
-    if wish.mode is Mode.INSTANT:
+    if wish.mode is PostingMode.INSTANT:
         return words.say("Each find is posted as soon as it is made.")
     moment = next_planned(wish, request.now)
     if moment is None:
@@ -108,9 +108,9 @@ def said_next(wish: Subscription, request: Request) -> str | None:
     )
 
 
-async def _obstacles(request: Request, wish: Subscription | None, desk: NewsDesk) -> list[str]:
+async def _obstacles(request: Request, wish: Subscription | None, desk: NewsServices) -> list[str]:
     """Return what keeps a subscribed chat from being told anything."""
-    if wish is None or wish.mode is Mode.OFF:
+    if wish is None or wish.mode is PostingMode.OFF:
         return []
     words, lines = request.words, []
     if not await desk.feeds.of_chat(request.known_chat):
@@ -140,7 +140,7 @@ def _help(words: Words) -> list[str]:
 
 def _buttons(wish: Subscription | None, words: Words) -> tuple[tuple[Button, ...], ...]:
     """Return what may be pressed; what would change nothing has no button."""
-    subscribed = wish is not None and wish.mode is not Mode.OFF
+    subscribed = wish is not None and wish.mode is not PostingMode.OFF
     return tuple(
         tuple(
             Button(label=words.say(label), action=Action(name=_NAME, value=value))

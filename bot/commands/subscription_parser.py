@@ -10,7 +10,7 @@ from typing import TypeAlias
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from engine.errors import UsageError
-from engine.posting.types import EVERY_DAY, Mode, Subscription
+from engine.posting.types import EVERY_DAY, PostingMode, Subscription
 from engine.prophecy.score import HIGHEST_JUDGMENT
 
 MOST_BEST = 10
@@ -26,7 +26,7 @@ _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _MOST_WORDS, _LONGEST_WORD, _LONGEST_ECHO = 20, 50, 40
 
-_Token: TypeAlias = tuple[str, bool]  # what was written, and whether in quotes
+_Token: TypeAlias = tuple[str, bool]  # what was as_typed, and whether in quotes
 
 
 def read_wish(
@@ -38,16 +38,16 @@ def read_wish(
     "here" means. Words of several parts are joined by blanks, words are parted by commas, and what
     stands in quotes is never taken for an option. Raises UsageError.
     """
-    subscribed = before is not None and before.mode is not Mode.OFF
+    subscribed = before is not None and before.mode is not PostingMode.OFF
     wish = before if before is not None else replace(start, thread=None)
-    wish = wish if subscribed else replace(wish, mode=Mode.DAILY)
+    wish = wish if subscribed else replace(wish, mode=PostingMode.DAILY)
     return _Reader(text, start.thread, words).read(wish)
 
 
-def written(wish: Subscription) -> str:
+def as_typed(wish: Subscription) -> str:
     """Return what would be typed for it; what every chat has without asking is left out."""
     plain = Subscription(chat=wish.chat)
-    parts = [f"daily {wish.at:%H:%M}" if wish.mode is Mode.DAILY else wish.mode.value]
+    parts = [f"daily {wish.at:%H:%M}" if wish.mode is PostingMode.DAILY else wish.mode.value]
     if wish.weekdays != EVERY_DAY:
         parts.append(f"weekdays {','.join(DAYS[day] for day in wish.weekdays)}")
     parts += [f"best {wish.best}", f"threshold {wish.threshold}"]
@@ -79,8 +79,8 @@ class _Reader:
         self._words = words
         self._options: Mapping[str, Callable[[Subscription], Subscription]] = {
             "daily": self._daily,
-            "instant": lambda wish: replace(wish, mode=Mode.INSTANT),
-            "off": lambda wish: replace(wish, mode=Mode.OFF),
+            "instant": lambda wish: replace(wish, mode=PostingMode.INSTANT),
+            "off": lambda wish: replace(wish, mode=PostingMode.OFF),
             "weekdays": self._weekdays,
             "best": lambda wish: replace(wish, best=self._number("best", 1, MOST_BEST)),
             "threshold": lambda wish: replace(
@@ -117,7 +117,7 @@ class _Reader:
         return wish
 
     def _daily(self, wish: Subscription) -> Subscription:
-        wish = replace(wish, mode=Mode.DAILY)
+        wish = replace(wish, mode=PostingMode.DAILY)
         if not self._tokens or self._is_option():
             return wish
         value = self._value("daily")

@@ -5,14 +5,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.commands.feed_words import reason_of
-from bot.commands.news_services import NewsDesk
+from bot.commands.news_services import NewsServices
 from bot.commands.registry import Command, Services
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.subscribe import said_next
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
-from bot.jobs.content import post_of, to_json
+from bot.jobs.content import content_to_json, post_of
 from bot.jobs.digest import choice_for, picture_for
 from bot.replies.limits import cut
 from bot.replies.post import PostItem, post_reply
@@ -20,7 +20,7 @@ from bot.replies.prophecy import hit_view
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.posting.choose import Choice, LeftOut
-from engine.posting.types import Chosen, FindState, Mode, Subscription
+from engine.posting.types import Chosen, FindState, PostingMode, Subscription
 from engine.text.zones import zone_or_utc
 
 _LEFT_OUT_SHOWN = 10
@@ -41,7 +41,7 @@ async def _today(request: Request, services: Services) -> Reply | None:
     await desk.outbox.decide_asked(
         wish,
         f"today:{wish.chat.id}:{request.event_id}",
-        content=to_json(post_of(choice.chosen, day)),
+        content=content_to_json(post_of(choice.chosen, day)),
         chosen=choice.chosen,
         picture=picture_for(wish, choice.chosen),
         now=request.now,
@@ -84,7 +84,7 @@ async def _preview(request: Request, services: Services) -> Reply:
 
 
 def _when(wish: Subscription, request: Request) -> str:
-    if wish.mode is Mode.OFF:
+    if wish.mode is PostingMode.OFF:
         return request.words.say("This chat is told nothing unasked; /subscribe changes that.")
     return said_next(wish, request) or request.words.say("No post is planned.")
 
@@ -105,7 +105,7 @@ def _left_out(left_out: Sequence[LeftOut], wish: Subscription, words: Words) -> 
         yield words.count("... and {number} more.", "... and {number} more.", beyond)
 
 
-async def _unfound(desk: NewsDesk, wish: Subscription, request: Request) -> list[str]:
+async def _unfound(desk: NewsServices, wish: Subscription, request: Request) -> list[str]:
     """Return lines that count the stories for which there is nothing to choose from."""
     words, deciding = request.words, desk.deciding
     corpus = await deciding.corpus(wish.chat)
@@ -134,14 +134,14 @@ async def _unfound(desk: NewsDesk, wish: Subscription, request: Request) -> list
     return ["", *lines] if lines else []
 
 
-async def _wish(request: Request, desk: NewsDesk) -> Subscription:
+async def _wish(request: Request, desk: NewsServices) -> Subscription:
     """Return what the chat wants; one that never said, what a new one would get."""
     chat = request.known_chat
     wish = await desk.subscriptions.get(chat)
-    return wish or Subscription(chat=chat, mode=Mode.OFF)
+    return wish or Subscription(chat=chat, mode=PostingMode.OFF)
 
 
-async def _choice(desk: NewsDesk, wish: Subscription, now: datetime) -> Choice:
+async def _choice(desk: NewsServices, wish: Subscription, now: datetime) -> Choice:
     return await choice_for(desk.deciding, wish, since=now - desk.deciding.window, now=now)
 
 

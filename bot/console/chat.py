@@ -23,7 +23,7 @@ class Terminal:
     chat_id: str = "console"
 
 
-async def chat(
+async def run_terminal(
     conversation: Conversation,
     terminal: Terminal,
     *,

@@ -18,7 +18,7 @@ class Room(Enum):
     FULL = auto()  # it is left alone
 
 
-class Crowd:
+class Backpressure:
     """Counts events that are under way or wait.
 
     `most` in all and `most_in_chat` in one chat are answered; as many again are told to come

@@ -10,7 +10,7 @@ from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from bot.commands.registry import Registry, Services
-from bot.conversation.backpressure import Crowd, Room
+from bot.conversation.backpressure import Backpressure, Room
 from bot.conversation.gates import Gates, Stop, not_meant
 from bot.face.face import ChatGone, DeliveryError, Face
 from bot.face.reply import Reply, aside
@@ -20,8 +20,8 @@ from bot.i18n.words import words_for
 from bot.incident import reason
 from bot.query_log import asked_by
 from db.chat.chats import Chats
-from db.chat.events import Turns
-from engine.budget import Source
+from db.chat.events import EventClaims
+from engine.budget import BudgetSource
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, Origin
 
@@ -43,14 +43,14 @@ class Conversation:
         self,
         *,
         gates: Gates,
-        turns: Turns,
+        turns: EventClaims,
         chats: Chats,
         commands: Registry,
         services: Services,
         trusted: Mapping[str, Services] | None = None,
         most: int = 500,
         most_in_chat: int = 50,
-        source: Source = Source.CHATS,
+        source: BudgetSource = BudgetSource.CHATS,
     ) -> None:
         self._gates = gates
         self._turns = turns
@@ -58,7 +58,7 @@ class Conversation:
         self._commands = commands
         self._services = services
         self._trusted = trusted or {}
-        self._crowd = Crowd(most=most, most_in_chat=most_in_chat)
+        self._crowd = Backpressure(most=most, most_in_chat=most_in_chat)
         self._source = source
         self._expected = 0
         self._idle = asyncio.Event()

@@ -12,7 +12,7 @@ from bot.face.request import Place, Request, Trigger
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
 from db.chat.chats import Chats
-from db.chat.events import Turns
+from db.chat.events import EventClaims
 from db.chat.quotas import Quotas
 from engine.chat import Chat
 from engine.text.zones import zone_named
@@ -28,7 +28,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class AccessLimits:
     """Who may ask, and how often a day; -1 = without limit.
 
     Chats are named "platform:id". An empty `allow` lets everybody in. Buttons that cost little are
@@ -52,10 +52,10 @@ class Gates:
     def __init__(
         self,
         *,
-        turns: Turns,
+        turns: EventClaims,
         chats: Chats,
         quotas: Quotas,
-        limits: Limits,
+        limits: AccessLimits,
         counts: Callable[[Request], bool],
         clock: Callable[[], float] = monotonic,
     ) -> None:

@@ -39,7 +39,7 @@ class FaceFailed(PresagioError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class FaceStatus:
     """Whether a face hears anything just now, and in which way: "polling", "Socket Mode"."""
 
     listening: bool

@@ -22,7 +22,7 @@ class NamedStory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class PostContent:
     """Stories with what foretold them; their answers are the delivery's, in the same order."""
 
     kind: Literal["post"] = "post"
@@ -39,7 +39,7 @@ class NothingFound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
+class PictureContent:
     """The picture of one hit, which follows its post as a delivery of its own."""
 
     kind: Literal["picture"] = "picture"
@@ -61,30 +61,30 @@ class FeedNotice:
 
 
 Content: TypeAlias = Annotated[
-    Post | NothingFound | Picture | FeedNotice, Field(discriminator="kind")
+    PostContent | NothingFound | PictureContent | FeedNotice, Field(discriminator="kind")
 ]
 
 _CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
 
 
-def to_json(content: Content) -> str:
+def content_to_json(content: Content) -> str:
     """Write content down."""
     return _CONTENT.dump_json(content).decode()
 
 
-def from_json(text: str) -> Content:
+def content_from_json(text: str) -> Content:
     """Read what `to_json` wrote."""
     return _CONTENT.validate_json(text)
 
 
-def post_of(chosen: tuple[Chosen, ...], day: date | None) -> Post:
+def post_of(chosen: tuple[Chosen, ...], day: date | None) -> PostContent:
     """Return the post of what was chosen."""
-    return Post(stories=tuple(_named(one) for one in chosen), day=day)
+    return PostContent(stories=tuple(_named(one) for one in chosen), day=day)
 
 
-def picture_of(chosen: Chosen) -> Picture:
+def picture_of(chosen: Chosen) -> PictureContent:
     """Return the picture that goes with a post whose best find this is."""
-    return Picture(
+    return PictureContent(
         story=_named(chosen),
         until=chosen.find.story.published,
         hit=chosen.hit,

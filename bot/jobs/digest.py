@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from bot.incident import reason
-from bot.jobs.content import NothingFound, picture_of, post_of, to_json
+from bot.jobs.content import NothingFound, content_to_json, picture_of, post_of
 from db.posting.deciding import Digests
 from db.posting.finds import Finds
 from db.posting.outbox import Outbox
@@ -14,7 +14,7 @@ from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.posting.choose import AGAIN_AFTER, Choice, choose
 from engine.posting.times import GRACE, due, instant_allowed
-from engine.posting.types import Chosen, Mode, Subscription
+from engine.posting.types import Chosen, PostingMode, Subscription
 
 logger = logging.getLogger("presagio.digest")
 
@@ -59,7 +59,7 @@ async def digest(work: Deciding, *, now: datetime) -> int:
 async def _decide(
     work: Deciding, subscription: Subscription, last_decided: date | None, now: datetime
 ) -> int:
-    if subscription.mode is Mode.INSTANT:
+    if subscription.mode is PostingMode.INSTANT:
         return await _at_once(work, subscription, now)
     day = due(subscription, now, last_decided, work.grace)
     return await _daily(work, subscription, day, now) if day else 0
@@ -92,9 +92,9 @@ async def _daily(work: Deciding, subscription: Subscription, day: date, now: dat
     choice = await choice_for(work, subscription, since=now - work.window, now=now, reasons=False)
     content = None
     if choice.chosen:
-        content = to_json(post_of(choice.chosen, day))
+        content = content_to_json(post_of(choice.chosen, day))
     elif subscription.say_nothing_found:
-        content = to_json(NothingFound(day=day))
+        content = content_to_json(NothingFound(day=day))
     decided = await work.outbox.decide_daily(
         subscription,
         day,
@@ -116,7 +116,7 @@ async def _at_once(work: Deciding, subscription: Subscription, now: datetime) ->
     choice = await choice_for(work, subscription, since=now - work.window, now=now, reasons=False)
     posts = 0
     for chosen in choice.chosen:
-        content = to_json(post_of((chosen,), None))
+        content = content_to_json(post_of((chosen,), None))
         if await work.outbox.decide_instant(
             subscription,
             chosen,
@@ -132,4 +132,4 @@ async def _at_once(work: Deciding, subscription: Subscription, now: datetime) ->
 def picture_for(subscription: Subscription, chosen: Sequence[Chosen]) -> str | None:
     """Return the content of the best find's picture, where the chat wants one."""
     wanted = subscription.chat.picture and chosen
-    return to_json(picture_of(chosen[0])) if wanted else None
+    return content_to_json(picture_of(chosen[0])) if wanted else None

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Literal
 
 from bot.incident import reason
-from bot.jobs.content import FeedNotice, to_json
+from bot.jobs.content import FeedNotice, content_to_json
 from bot.jobs.news import News
 from db.posting.feeds import Feeds
 from engine.errors import FeedUnreadable, FetchError, PresagioError, StorageError
@@ -198,7 +198,7 @@ async def _owed(feeds: Feeds, decision: Decision) -> Sequence[OwedNotice]:
             chat=follower.chat,
             thread=follower.thread,
             key=_key(follower.chat.id, notice),
-            content=to_json(_content(notice)),
+            content=content_to_json(_content(notice)),
         )
         for notice in decision.notices
         for follower in followers

@@ -6,7 +6,13 @@ from bot.card import draw_card
 from bot.face.reply import Reply
 from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, words_for
-from bot.jobs.content import FeedNotice, NothingFound, Picture, Post, from_json
+from bot.jobs.content import (
+    FeedNotice,
+    NothingFound,
+    PictureContent,
+    PostContent,
+    content_from_json,
+)
 from bot.replies.picture import hit_card
 from bot.replies.post import PostItem, post_reply, spoken
 from db.chat.answers import Answers
@@ -18,11 +24,11 @@ async def reply_of(delivery: Delivery, answers: Answers) -> Reply | None:
 
     Raises StorageError, and ValueError for content that this version cannot read.
     """
-    content, words = from_json(delivery.content), words_for(delivery.chat.language)
+    content, words = content_from_json(delivery.content), words_for(delivery.chat.language)
     match content:
-        case Post():
+        case PostContent():
             return await _post(content, delivery, answers, words)
-        case Picture():
+        case PictureContent():
             return await _picture(content, words)
         case NothingFound():
             date = spoken(content.day, words)
@@ -32,7 +38,9 @@ async def reply_of(delivery: Delivery, answers: Answers) -> Reply | None:
             return Reply(words=words, text=_about_feed(content, words))
 
 
-async def _post(content: Post, delivery: Delivery, answers: Answers, words: Words) -> Reply | None:
+async def _post(
+    content: PostContent, delivery: Delivery, answers: Answers, words: Words
+) -> Reply | None:
     if not delivery.answers:
         return None
     first = await answers.get(delivery.chat, delivery.answers[0])
@@ -46,7 +54,7 @@ async def _post(content: Post, delivery: Delivery, answers: Answers, words: Word
     return post_reply(items, words, content.day) if items else None
 
 
-async def _picture(content: Picture, words: Words) -> Reply:
+async def _picture(content: PictureContent, words: Words) -> Reply:
     card = hit_card(
         content.hit,
         content.story.title,

@@ -19,7 +19,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from bot.incident import reason
 from bot.jobs.job import Job
 from bot.jobs.watchdog import Watchdog
-from db.posting.job_outcomes import JobOutcomes, Outcome
+from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from db.posting.leader import Leader
 from engine.errors import PresagioError
 
@@ -123,7 +123,7 @@ class Scheduler:
         self._watchdog.expect(job)
         if job.name in self._running:
             if job.counts_idle:  # others look for more to do while they run
-                self._count(job.name, Outcome.SKIPPED)
+                self._count(job.name, RunOutcome.SKIPPED)
             return
         task = asyncio.create_task(self._run(job))
         self._running[job.name] = task
@@ -143,21 +143,21 @@ class Scheduler:
                 done = await job.work()
         except TimeoutError:
             logger.warning("%s did not end within %g s", job.name, job.timeout)
-            await self._store(job.name, Outcome.TIMED_OUT)
+            await self._store(job.name, RunOutcome.TIMED_OUT)
         except PresagioError as error:
             logger.warning("%s failed: %s", job.name, error)
-            await self._store(job.name, Outcome.FAILED, str(error))
+            await self._store(job.name, RunOutcome.FAILED, str(error))
         except Exception as error:
             logger.error("%s failed: %s", job.name, reason(error))  # noqa: TRY400 - a traceback may quote a message
-            await self._store(job.name, Outcome.FAILED, type(error).__name__)
+            await self._store(job.name, RunOutcome.FAILED, type(error).__name__)
         else:
             if done or job.counts_idle:
-                await self._store(job.name, Outcome.DONE)
+                await self._store(job.name, RunOutcome.DONE)
 
     def _not_ticked(self, event: Any) -> None:
-        self._count(event.job_id, Outcome.MISSED)
+        self._count(event.job_id, RunOutcome.MISSED)
 
-    def _count(self, name: str, outcome: Outcome) -> None:
+    def _count(self, name: str, outcome: RunOutcome) -> None:
         self._aside(self._store(name, outcome))
 
     def _aside(self, work: Coroutine[Any, Any, None]) -> None:
@@ -165,7 +165,7 @@ class Scheduler:
         self._counting.add(task)
         task.add_done_callback(self._counting.discard)
 
-    async def _store(self, name: str, outcome: Outcome, error: str | None = None) -> None:
+    async def _store(self, name: str, outcome: RunOutcome, error: str | None = None) -> None:
         try:
             await self._outcomes.count(name, outcome, now=self._now(), error=error)
         except PresagioError as problem:

@@ -59,7 +59,7 @@ class Searching:
     judge_within: timedelta = timedelta(hours=3)  # afterwards a story stays unjudged
 
 
-async def search(work: Searching, *, now: datetime) -> int:
+async def search_stories(work: Searching, *, now: datetime) -> int:
     """Search what is new, then judge what promises something, best first.
 
     Returns how many stories were searched or judged. Raises StorageError.

@@ -16,7 +16,7 @@ from bot.jobs.digest import Deciding, digest
 from bot.jobs.job import Job
 from bot.jobs.news import News
 from bot.jobs.poll import Polling, poll
-from bot.jobs.search import Searching, search
+from bot.jobs.search import Searching, search_stories
 from bot.query_log import asked_by
 from bot.settings import Settings
 from bot.settings.budgets import budget_of
@@ -30,7 +30,7 @@ from db.posting.finds import Finds, Stories
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
-from engine.budget import Source, require_budget
+from engine.budget import BudgetSource, require_budget
 from engine.chat import Chat
 from engine.errors import BudgetExhausted, CorpusNotFound
 from engine.feeds.parsing import FeedParser
@@ -48,7 +48,7 @@ _HEADLINES_KEPT = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Works:
+class Jobs:
     """One method a job. Each may be cancelled at any moment and run again; each raises
     StorageError."""
 
@@ -70,8 +70,8 @@ class Works:
 
     async def search(self) -> int:
         """Search new stories and judge promising ones; return how many."""
-        with asked_by(Asker(origin=Origin.CONSOLE, task="search", source=Source.POSTS)):
-            return await search(self.searching, now=self.now())
+        with asked_by(Asker(origin=Origin.CONSOLE, task="search", source=BudgetSource.POSTS)):
+            return await search_stories(self.searching, now=self.now())
 
     async def digest(self) -> int:
         """Decide what is due; return how many posts are owed now."""
@@ -113,14 +113,14 @@ class Works:
 
 
 @asynccontextmanager
-async def open_works(
+async def open_jobs(
     app: App,
     fetcher: Fetcher,
     posters: Sequence[Poster],
     *,
     now: Callable[[], datetime],
     clock_rate: float = 1.0,
-) -> AsyncIterator[Works]:
+) -> AsyncIterator[Jobs]:
     """Lend the works; the processes that read feeds end with the block.
 
     A rehearsal whose `now` counts more than one second in a second says so by `clock_rate`.
@@ -135,7 +135,7 @@ async def open_works(
         async def corpus(name: str | None) -> Corpus:
             return await (app.corpus(name) if name else app.public.corpus(""))
 
-        yield Works(
+        yield Jobs(
             polling=_polling(app, fetcher, parser),
             searching=Searching(
                 stories=stories,
@@ -223,7 +223,7 @@ class _MayAsk:
             return "Not judged: no language model is set up."
         try:
             spent = await self.ledger.spent(now.astimezone(UTC).date())
-            require_budget(budget_of(self.settings), spent, Source.POSTS, now=now)
+            require_budget(budget_of(self.settings), spent, BudgetSource.POSTS, now=now)
         except BudgetExhausted as error:
             return f"Not judged: {error}"
         return None

@@ -49,14 +49,14 @@ async def _find(app: App, query: Query, corpus: str, limit: int, *, voice: bool)
         if not names and not unwanted:
             raise
         return _nowhere(query, names[0] if names else corpus, str(error))
-    found = await answer(app, chosen, query, limit=limit, voice=voice)
+    found = await answer_query(app, chosen, query, limit=limit, voice=voice)
     if len(names) > 1:
         said = f"One corpus is searched at a time; this is {chosen.name}."
         found = replace(found, notices=(*found.notices, said))
     return found
 
 
-async def answer(
+async def answer_query(
     app: App, corpus: Corpus, query: Query, *, limit: int, voice: bool = False, comments: int = 0
 ) -> Found:
     """Answer a query from a corpus, with excerpts and the strongest `comments` of each post.

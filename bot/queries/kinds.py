@@ -3,9 +3,9 @@
 from typing import TypeVar
 
 from bot.app import DEMO_CORPUS, NEWS_CORPUS, App
-from bot.queries.find import answer
+from bot.queries.find import answer_query
 from bot.query_log import log_of, logged
-from engine.contracts.requests import PersonalSearch, PublishedSearch, Search, SocialSearch
+from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.contracts.results import (
     PersonalResult,
     PersonalSnippet,
@@ -42,7 +42,7 @@ async def published_search(app: App, search: PublishedSearch) -> PublishedResult
 
 
 async def _searched(
-    app: App, search: Search, snippet: type[_S], *, limit: int, comments: int = 0
+    app: App, search: SearchContract, snippet: type[_S], *, limit: int, comments: int = 0
 ) -> SearchResult[_S]:
     query = search.parsed()
     found = await logged(
@@ -57,12 +57,14 @@ async def _searched(
     return result_of(search, found, snippet)
 
 
-async def _found(app: App, search: Search, query: Query, *, limit: int, comments: int) -> Found:
+async def _found(
+    app: App, search: SearchContract, query: Query, *, limit: int, comments: int
+) -> Found:
     corpus = await _corpus(app, search, query)
-    return await answer(app, corpus, query, limit=limit, voice=True, comments=comments)
+    return await answer_query(app, corpus, query, limit=limit, voice=True, comments=comments)
 
 
-async def _corpus(app: App, search: Search, query: Query) -> Corpus:
+async def _corpus(app: App, search: SearchContract, query: Query) -> Corpus:
     """Return the corpus that is named, else the configured one, else the only one of the kind.
 
     Of several kinds that the search is for, the first counts. Raises CorpusNotFound.
@@ -91,7 +93,7 @@ async def _corpus(app: App, search: Search, query: Query) -> Corpus:
     return chosen[0]
 
 
-def _of_kind(corpus: Corpus, search: Search) -> Corpus:
+def _of_kind(corpus: Corpus, search: SearchContract) -> Corpus:
     if corpus.kind not in search.kinds:
         wanted = " or ".join(search.kinds)
         raise CorpusNotFound(f"Corpus {corpus.name} is of kind {corpus.kind}, not {wanted}.")

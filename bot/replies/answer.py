@@ -7,25 +7,25 @@ from bot.face.reply import Reply
 from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
-from engine.answer.citations import bare
-from engine.answer.types import CitedAnswer, Outcome, Source
+from engine.answer.citations import without_brackets
+from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource
 from engine.text.plain import without_links
 
 _INDENT = "   "
 _LONGEST_TEXT = 280
 _LABELS = {
-    Outcome.EXTRACTED: marked("No model wrote this; these are words of the sources:"),
-    Outcome.SILENT: marked("The sources do not say."),
-    Outcome.NOTHING: marked("Nothing found that could answer this."),
+    AnswerOutcome.EXTRACTED: marked("No model wrote this; these are words of the sources:"),
+    AnswerOutcome.SILENT: marked("The sources do not say."),
+    AnswerOutcome.NOTHING: marked("Nothing found that could answer this."),
 }
 
 
 def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     """Return the answer with all its sources. Why it is no more than it is stands in its text."""
     lines = [words.say(_LABELS[answer.outcome])] if answer.outcome in _LABELS else []
-    if answer.outcome is Outcome.SILENT:
+    if answer.outcome is AnswerOutcome.SILENT:
         lines += [_read(answer, words)]
-    elif answer.outcome is Outcome.EXTRACTED:
+    elif answer.outcome is AnswerOutcome.EXTRACTED:
         lines += [str(sentence) for sentence in answer.sentences]
     elif answer.sentences:
         lines += [answer.text]
@@ -40,7 +40,7 @@ def _read(answer: CitedAnswer, words: Words) -> str:
     return words.count("{number} text was read.", "{number} texts were read.", answer.passages)
 
 
-def _source(source: Source, answer: CitedAnswer, words: Words) -> Iterator[str]:
+def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[str]:
     found = source.passage.hit.candidate
     facts = [
         words.date(found.created_at),
@@ -50,7 +50,7 @@ def _source(source: Source, answer: CitedAnswer, words: Words) -> Iterator[str]:
     ]
     yield f"[{source.number}] {' · '.join(facts)}"
     # Its own "[1]" and addresses would look like marks and sources of the answer.
-    yield _INDENT + cut(without_links(bare(found.text)), _LONGEST_TEXT)
+    yield _INDENT + cut(without_links(without_brackets(found.text)), _LONGEST_TEXT)
     if found.url:
         yield _INDENT + found.url
 
@@ -71,7 +71,7 @@ def answer_json(answer: CitedAnswer, *, elapsed_ms: float) -> dict[str, object]:
         "earlier": list(answer.question.earlier),
         "corpora": list(answer.corpora),
         "outcome": answer.outcome.value,
-        "answer": _SILENCE if answer.outcome is Outcome.SILENT else answer.text or None,
+        "answer": _SILENCE if answer.outcome is AnswerOutcome.SILENT else answer.text or None,
         "sentences": [
             {"text": one.text, "sources": list(one.sources), "quoted": one.quoted}
             for one in answer.sentences
@@ -94,7 +94,7 @@ def answer_json(answer: CitedAnswer, *, elapsed_ms: float) -> dict[str, object]:
     }
 
 
-def _source_json(source: Source) -> dict[str, object]:
+def _source_json(source: CitedSource) -> dict[str, object]:
     hit = source.passage.hit
     found = hit.candidate
     return {

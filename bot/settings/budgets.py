@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from bot.settings import Settings
 from bot.settings.section import UNLIMITED
-from engine.budget import Budget, Source
+from engine.budget import Budget, BudgetSource
 
 _Number = TypeVar("_Number", int, float)
 
@@ -14,7 +14,7 @@ def budget_of(settings: Settings) -> Budget:
     """Translate the limits of [llm] for calls that judge and write: for visitors of the page
     there are none unless [web] lets them.
     """
-    closed = frozenset[Source]() if settings.web.judge else frozenset({Source.WEB})
+    closed = frozenset[BudgetSource]() if settings.web.judge else frozenset({BudgetSource.WEB})
     return replace(
         embedding_budget(settings), tokens=_limit(settings.llm.daily_tokens), closed=closed
     )
@@ -26,9 +26,9 @@ def embedding_budget(settings: Settings) -> Budget:
     return Budget(
         cost_usd=_limit(llm.daily_usd),
         shares={
-            Source.CHATS: llm.chat_share,
-            Source.API: llm.api_share,
-            Source.WEB: llm.web_share,
+            BudgetSource.CHATS: llm.chat_share,
+            BudgetSource.API: llm.api_share,
+            BudgetSource.WEB: llm.web_share,
         },
         reserve=llm.posts_reserve,
     )

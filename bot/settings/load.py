@@ -15,8 +15,8 @@ from bot.settings.sources import (
     Override,
     did_you_mean,
     dotted,
+    escaped_line,
     locate_file,
-    one_line,
     read_environment,
     read_file,
     read_secrets,
@@ -102,7 +102,7 @@ def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
             f"{_file(path)}: {name} must be a list of tables.",
             fix=f"Write [[{name}]] above each of them.",
         )
-    number, key = int(inside[0]) + 1, one_line(inside[1])
+    number, key = int(inside[0]) + 1, escaped_line(inside[1])
     said = {"extra_forbidden": f'has no key "{key}"', "missing": f"needs a {key}"}.get(
         error["type"], f"{key} {_wanted(error)}{_given(error)}"
     )
@@ -118,7 +118,7 @@ def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
     known = _keys_of(above[0]) if above else list(Sections.model_fields)
     what = f"[{above[0]}] has no key" if above else "there is no section"
     return SettingsError(
-        f'{_file(path)}: {what} "{one_line(key)}".',
+        f'{_file(path)}: {what} "{escaped_line(key)}".',
         fix=did_you_mean(key, known) or f"There are: {', '.join(known)}.",
     )
 
@@ -136,7 +136,7 @@ def _place(keys: tuple[str, ...], path: Path | None, overrides: Sequence[Overrid
 
 
 def _file(path: Path | None) -> str:
-    return one_line(path) if path else "The settings"
+    return escaped_line(path) if path else "The settings"
 
 
 def _wanted(error: ErrorDetails) -> str:
@@ -151,7 +151,7 @@ def _given(error: ErrorDetails) -> str:
     *_, key = error["loc"]
     if isinstance(error["input"], dict) or str(key).endswith("url"):
         return ""
-    return f', not "{one_line(error["input"])[:60]}"'
+    return f', not "{escaped_line(error["input"])[:60]}"'
 
 
 def _fix(keys: tuple[str, ...]) -> str | None:

@@ -70,14 +70,15 @@ def read_file(path: Path) -> dict[str, object]:
     except OSError as exc:
         reason = (exc.strerror or str(exc)).lower()
         raise SettingsError(
-            f"{one_line(path)} cannot be read: {reason}.",
+            f"{escaped_line(path)} cannot be read: {reason}.",
             fix=f"Name a readable file in --config or {CONFIG_VARIABLE}.",
         ) from exc
     except UnicodeDecodeError as exc:
-        raise SettingsError(f"{one_line(path)} is not UTF-8.", fix="Save it as UTF-8.") from exc
+        raise SettingsError(f"{escaped_line(path)} is not UTF-8.", fix="Save it as UTF-8.") from exc
     except tomllib.TOMLDecodeError as exc:
         raise SettingsError(
-            f"{one_line(path)} is not valid TOML: {one_line(exc)}.", fix="Correct that place."
+            f"{escaped_line(path)} is not valid TOML: {escaped_line(exc)}.",
+            fix="Correct that place.",
         ) from exc
     _refuse_secrets(tables, path)
     return {name: _tuples(value) for name, value in tables.items()}
@@ -95,7 +96,7 @@ def _refuse_secrets(tables: Mapping[str, object], path: Path) -> None:
     for keys in _key_paths(tables):
         if variable := secret_variable(keys):
             raise SettingsError(
-                f"{one_line(path)}: {dotted(keys)} is a secret and does not belong in a file.",
+                f"{escaped_line(path)}: {dotted(keys)} is a secret and does not belong in a file.",
                 fix=f"Remove it and set the environment variable {variable}.",
             )
 
@@ -168,7 +169,9 @@ def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
         fix = did_you_mean(variable, [*known, *_OTHER_VARIABLES]) or (
             "Names are PRESAGIO_<SECTION>__<KEY>; config.example.toml lists them."
         )
-    return SettingsError(f"The environment variable {one_line(variable)} is no setting.", fix=fix)
+    return SettingsError(
+        f"The environment variable {escaped_line(variable)} is no setting.", fix=fix
+    )
 
 
 def _value(text: str, default: object) -> object:
@@ -196,11 +199,11 @@ def did_you_mean(word: str, words: Iterable[str]) -> str | None:
 
 def dotted(keys: Iterable[str]) -> str:
     """Return keys as one would write them: [llm] model."""
-    first, *rest = (one_line(key) for key in keys)
+    first, *rest = (escaped_line(key) for key in keys)
     return f"[{first}] {'.'.join(rest)}" if rest else first
 
 
-def one_line(value: object) -> str:
+def escaped_line(value: object) -> str:
     """Return the text of `value` with line breaks and control characters escaped."""
     text = str(value)
     return text if text.isprintable() else json.dumps(text)[1:-1]

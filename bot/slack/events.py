@@ -22,7 +22,7 @@ _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class SlackProfile:
     """What Slack knows of a person."""
 
     language: str
@@ -34,7 +34,7 @@ class Myself:
     """What the bot knows of itself, and how it asks about people."""
 
     user_id: str
-    profile: Callable[[str], Awaitable[Profile]]
+    profile: Callable[[str], Awaitable[SlackProfile]]
     is_admin: Callable[[str], Awaitable[bool]]
 
 

@@ -11,7 +11,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.face.face import DeliveryError
 from bot.slack.errors import FAILURES, said
-from bot.slack.events import Profile
+from bot.slack.events import SlackProfile
 
 logger = logging.getLogger("presagio.slack")
 
@@ -27,7 +27,7 @@ class People:
         self._client = client
         self._known: OrderedDict[str, tuple[float, Mapping[str, Any]]] = OrderedDict()
 
-    async def profile(self, user_id: str) -> Profile:
+    async def profile(self, user_id: str) -> SlackProfile:
         """Return language and time zone; English where Slack does not say."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
@@ -35,7 +35,7 @@ class People:
         except FAILURES as error:
             logger.info("Slack tells nothing about a user: %s", said(error))
             user = {}
-        return Profile(
+        return SlackProfile(
             language=str(user.get("locale") or "en").split("-")[0], time_zone=user.get("tz")
         )
 

@@ -18,7 +18,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
 from bot.conversation.conversation import Conversation
-from bot.face.face import FaceFailed, Status
+from bot.face.face import FaceFailed, FaceStatus
 from bot.face.request import Request
 from bot.listening.port import Port
 from bot.slack.client import web_client
@@ -85,10 +85,10 @@ class SlackService:
         self._port: Port | None = None
         self._connected = False
 
-    def status(self) -> Status:
+    def status(self) -> FaceStatus:
         """Tell whether events can come just now."""
         way = "Socket Mode" if self._settings.app_token else "HTTP"
-        return Status(listening=self._connected, way=way)
+        return FaceStatus(listening=self._connected, way=way)
 
     async def run(self) -> None:
         """Answer until cancelled. Raises FaceFailed when the platform refuses at the start.

@@ -58,7 +58,7 @@ class Moved(DeliveryError):
         self.to = to
 
 
-class Unchanged(DeliveryError):
+class MessageUnchanged(DeliveryError):
     """The message says this already."""
 
 
@@ -87,7 +87,7 @@ def _meaning(error: TelegramError) -> DeliveryError:
         return ChatGone(f"Telegram refuses: {said(error)}.")
     if isinstance(error, BadRequest):
         if says(error, "not modified"):
-            return Unchanged("Telegram has nothing to change.")
+            return MessageUnchanged("Telegram has nothing to change.")
         return Refused(f"Telegram refuses the message: {said(error)}.")
     if isinstance(error.__cause__, _NEVER_SENT):
         return DeliveryError(f"Telegram cannot be reached: {said(error)}.")

@@ -20,14 +20,14 @@ from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.replies.limits import cut, utf16_length
 from bot.telegram.client import Bot
-from bot.telegram.errors import Moved, Unchanged, mapped, said, says
+from bot.telegram.errors import MessageUnchanged, Moved, mapped, said, says
 from bot.telegram.events import PLATFORM
 from bot.telegram.render import (
     LONGEST_CAPTION,
     LONGEST_TOAST,
     escaped,
+    html_messages,
     keyboard,
-    messages,
 )
 from db.chat.chats import Chats
 
@@ -90,7 +90,7 @@ class TelegramFace:
             async with mapped():
                 if reply.text or reply.hits:
                     await self._bot.edit_message_text(
-                        messages(reply)[0],
+                        html_messages(reply)[0],
                         chat_id,
                         message_id,
                         parse_mode=ParseMode.HTML,
@@ -100,7 +100,7 @@ class TelegramFace:
                     await self._bot.edit_message_reply_markup(
                         chat_id, message_id, reply_markup=buttons
                     )
-        except Unchanged:
+        except MessageUnchanged:
             pass  # somebody voted as before
         except Moved as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
@@ -143,7 +143,7 @@ class TelegramFace:
                 message_thread_id=thread,
             )
             return
-        pieces = messages(reply)
+        pieces = html_messages(reply)
         for number, piece in enumerate(pieces, start=1):
             await self._bot.send_message(
                 chat_id,
@@ -162,7 +162,9 @@ class TelegramFace:
                 title=f"{hit.age} · {hit.date_text}",
                 description=cut(hit.text, 200),
                 input_message_content=InputTextMessageContent(
-                    messages(Reply(words=reply.words, headline=reply.headline, hits=(hit,)))[0],
+                    html_messages(Reply(words=reply.words, headline=reply.headline, hits=(hit,)))[
+                        0
+                    ],
                     parse_mode=ParseMode.HTML,
                 ),
             )

@@ -14,7 +14,7 @@ from bot.replies.limits import cut, utf16_length
 from bot.telegram.client import Bot
 from bot.telegram.errors import Moved, mapped, says
 from bot.telegram.events import PLATFORM
-from bot.telegram.render import LONGEST_CAPTION, escaped, keyboard, messages
+from bot.telegram.render import LONGEST_CAPTION, escaped, html_messages, keyboard
 from db.chat.chats import Chats
 from engine.chat import Chat
 
@@ -74,7 +74,7 @@ class TelegramPoster:
             )
         return await self._bot.send_message(
             chat_id,
-            messages(reply)[0],
+            html_messages(reply)[0],
             parse_mode=ParseMode.HTML,
             link_preview_options=LinkPreviewOptions(is_disabled=True),
             reply_markup=buttons,

@@ -25,7 +25,7 @@ _FEWEST_FOR_A_TEXT = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MarkupLine:
     """Visible text and the markup around it, so that only visible characters are counted."""
 
     text: str
@@ -48,7 +48,7 @@ def unnamed(text: str) -> str:
     return _NAME.sub(f"@{_JOINER}", text)
 
 
-def messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
+def html_messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     """Return the HTML of the messages that show a reply; answers with hits are one message."""
     if reply.hits or reply.headline or reply.items:
         return [_answer(reply, limit)]
@@ -96,39 +96,42 @@ def _fair_share(lengths: Sequence[int], room: int) -> int:
     return room
 
 
-def _lines(reply: Reply, share: int) -> list[Line]:
+def _lines(reply: Reply, share: int) -> list[MarkupLine]:
     lines = []
     if reply.headline:
-        lines += [Line(cut(unnamed(reply.headline), 300, utf16_length), "<b>", "</b>"), Line("")]
+        lines += [
+            MarkupLine(cut(unnamed(reply.headline), 300, utf16_length), "<b>", "</b>"),
+            MarkupLine(""),
+        ]
     if reply.text:
-        lines += [Line(cut(unnamed(reply.text), 1000, utf16_length)), Line("")]
+        lines += [MarkupLine(cut(unnamed(reply.text), 1000, utf16_length)), MarkupLine("")]
     for hit in reply.hits:
-        lines += [*_hit(hit, reply, share), Line("")]
+        lines += [*_hit(hit, reply, share), MarkupLine("")]
     for item in reply.items:
-        lines += [_item(item), *_hit(item.hit, reply, share), Line("")]
+        lines += [_item(item), *_hit(item.hit, reply, share), MarkupLine("")]
     if reply.notice:
-        lines.append(Line(cut(unnamed(reply.notice), 400, utf16_length), "<i>", "</i>"))
+        lines.append(MarkupLine(cut(unnamed(reply.notice), 400, utf16_length), "<i>", "</i>"))
     return lines
 
 
-def _item(item: ItemView) -> Line:
+def _item(item: ItemView) -> MarkupLine:
     headline = cut(unnamed(item.headline), _LONGEST_ITEM, utf16_length)
     if not item.link or len(item.link) >= _LONGEST_LINK:
-        return Line(headline, "<b>", "</b>")
-    return Line(headline, f'<b><a href="{html.escape(item.link)}">', "</a></b>")
+        return MarkupLine(headline, "<b>", "</b>")
+    return MarkupLine(headline, f'<b><a href="{html.escape(item.link)}">', "</a></b>")
 
 
-def _hit(hit: HitView, reply: Reply, share: int) -> list[Line]:
+def _hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
     author = [unnamed(f"@{hit.author}")] if hit.author else []
     facts = [f"{hit.rank}.", hit.age, "·", hit.date_text, *author, f"({hit.score:.2f})"]
     marks = [", ".join(hit.marks(reply.words))] if hit.marks(reply.words) else []
     lines = [
-        Line(" ".join([*facts, *marks]), "<u>", "</u>"),
-        Line(cut(unnamed(hit.text), share, utf16_length), "<blockquote>", "</blockquote>"),
+        MarkupLine(" ".join([*facts, *marks]), "<u>", "</u>"),
+        MarkupLine(cut(unnamed(hit.text), share, utf16_length), "<blockquote>", "</blockquote>"),
     ]
     if hit.url and len(hit.url) < _LONGEST_LINK:
         address = html.escape(hit.url)
-        lines.append(Line(_place(hit.url), f'<a href="{address}">', "</a>"))
+        lines.append(MarkupLine(_place(hit.url), f'<a href="{address}">', "</a>"))
     return lines
 
 
@@ -136,5 +139,5 @@ def _place(url: str) -> str:
     return cut(url.split("://", 1)[-1], 40)
 
 
-def _visible(lines: Sequence[Line]) -> int:
+def _visible(lines: Sequence[MarkupLine]) -> int:
     return sum(utf16_length(line.text) + 1 for line in lines)

@@ -11,7 +11,7 @@ from telegram.error import BadRequest, InvalidToken, TelegramError
 
 from bot.commands import Command
 from bot.conversation.conversation import Conversation
-from bot.face.face import DeliveryError, FaceFailed, Status
+from bot.face.face import DeliveryError, FaceFailed, FaceStatus
 from bot.i18n.words import DEFAULT, LANGUAGES, words_for
 from bot.telegram.client import Bot
 from bot.telegram.events import PLATFORM, Myself, read_update
@@ -67,11 +67,11 @@ class TelegramService:
         self._listening = False
         self._memberships = asyncio.Lock()
 
-    def status(self) -> Status:
+    def status(self) -> FaceStatus:
         """Tell whether updates can come just now."""
         answered = self._poller is None or self._poller.answered
         way = "webhook" if self._settings.webhook_url else "polling"
-        return Status(listening=self._listening and answered, way=way)
+        return FaceStatus(listening=self._listening and answered, way=way)
 
     async def run(self) -> None:
         """Answer until cancelled. Raises FaceFailed when Telegram refuses the token or the webhook,

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query
 from bot.engine_settings import prophecy_settings
 from bot.settings import Settings
 from bot.settings.section import Section
-from bot.web.dependencies import DeskOf, may_steer, paced
+from bot.web.dependencies import DeskOf, paced, require_admin_key
 from bot.web.parameters import problems
 from bot.web.schemas import Cleared, Reloaded
 
@@ -22,7 +22,7 @@ _WEB = {
 }  # fmt: skip
 
 router = APIRouter(
-    prefix="/api/admin", tags=["steer"], dependencies=[Depends(paced), Depends(may_steer)]
+    prefix="/api/admin", tags=["steer"], dependencies=[Depends(paced), Depends(require_admin_key)]
 )
 
 

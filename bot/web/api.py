@@ -18,8 +18,8 @@ from bot.web.parameters import (
     problems,
 )
 from bot.web.schemas import AskAnswer, CorporaAnswer, DocumentAnswer, ProphecyAnswer, SearchAnswer
-from bot.web.searching import answer, search
-from bot.web.shared_state import Desk
+from bot.web.searching import answer_question, search_corpus
+from bot.web.shared_state import SharedState
 from db.search.shown import Shown
 from engine.prophecy.headline import read_headline
 from engine.query.types import FoundDocument
@@ -38,7 +38,7 @@ router = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), De
 )
 async def _search(desk: DeskOf, asked: Annotated[SearchParameters, Query()]) -> dict[str, object]:
     """Find texts of one corpus, best first. No model judges them; age does not count."""
-    return await search(desk, asked)
+    return await search_corpus(desk, asked)
 
 
 @router.get(
@@ -72,7 +72,7 @@ async def _prophecy(
 )
 async def _ask(desk: DeskOf, asked: Annotated[AskParameters, Query()]) -> dict[str, object]:
     """Answer from one corpus, each claim with its sources; without a model, in their words."""
-    return await answer(desk, asked)
+    return await answer_question(desk, asked)
 
 
 @router.get(
@@ -101,7 +101,9 @@ async def _document(
     return document_json(*await read_document(desk, corpus, id))
 
 
-async def read_document(desk: Desk, corpus: str, external_id: str) -> tuple[Corpus, FoundDocument]:
+async def read_document(
+    desk: SharedState, corpus: str, external_id: str
+) -> tuple[Corpus, FoundDocument]:
     """Return a document with its corpus. Raises CorpusNotFound, Refusal, StorageError."""
     known = await desk.corpus(corpus)
     document = await Shown(desk.app.database).document(known, external_id)

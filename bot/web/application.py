@@ -22,8 +22,8 @@ from bot.web.failures import Problem, failure_of
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, failure_page
 from bot.web.parameters import describe
-from bot.web.shared_state import Desk
-from engine.budget import Source
+from bot.web.shared_state import SharedState
+from engine.budget import BudgetSource
 from engine.errors import PresagioError
 from engine.search_log import Asker, Origin
 
@@ -92,7 +92,7 @@ def is_local(host: str) -> bool:
         return False
 
 
-class Counted:
+class RequestCounter:
     """Counts every request by its route, never by its address: that may hold anything."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -113,7 +113,7 @@ class Counted:
             await send(message)
 
         # A visitor's words are logged as those of a chat are.
-        asking = Asker(origin=Origin.CHAT, task=f"web-{uuid.uuid4().hex}", source=Source.WEB)
+        asking = Asker(origin=Origin.CHAT, task=f"web-{uuid.uuid4().hex}", source=BudgetSource.WEB)
         try:
             with asked_by(asking):
                 await self._app(scope, receive, noting)
@@ -128,7 +128,7 @@ _ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
 _PROGRAMS = ("/api/", "/healthz", "/readyz", "/metrics", "/openapi.json")
 
 
-def create_application(desk: Desk) -> FastAPI:
+def create_application(desk: SharedState) -> FastAPI:
     """Return the application; the desk is what its routes work with."""
     app = FastAPI(
         title="Presagio",
@@ -155,7 +155,7 @@ def create_application(desk: Desk) -> FastAPI:
     if is_local(web.host) and not web.trusted_proxies:
         app.add_middleware(LocalNames)
     app.add_middleware(SafeHeaders)
-    app.add_middleware(Counted, metrics=desk.metrics)
+    app.add_middleware(RequestCounter, metrics=desk.metrics)
     described: Any = partial(describe, app)
     app.openapi = described  # type: ignore[method-assign]  # as the framework's manual says
     return app

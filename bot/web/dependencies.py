@@ -11,8 +11,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from bot.query_log import asked_by, asker
 from bot.web.access import Right, network_of
 from bot.web.failures import Refusal, too_many
-from bot.web.shared_state import Desk
-from engine.budget import Source
+from bot.web.shared_state import SharedState
+from engine.budget import BudgetSource
 
 _bearer = HTTPBearer(
     auto_error=False, description="A key of WEB_API_KEYS or WEB_ADMIN_KEYS, where they are set."
@@ -21,24 +21,24 @@ _ASK_FOR_KEY = {"WWW-Authenticate": "Bearer"}
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
 
 
-async def desk_of(request: Request) -> Desk:
+async def desk_of(request: Request) -> SharedState:
     """Return what the routes share."""
-    desk: Desk = request.app.state.desk
+    desk: SharedState = request.app.state.desk
     return desk
 
 
-DeskOf = Annotated[Desk, Depends(desk_of)]
+DeskOf = Annotated[SharedState, Depends(desk_of)]
 
 
 async def paced(request: Request, desk: DeskOf) -> None:
     """Refuse whoever asks too often."""
-    if wait := desk.limits.requests.wait(network_of(address_of(request)), desk.clock()):
+    if wait := desk.limits.requests.wait(network_of(client_address(request)), desk.clock()):
         raise too_many(wait)
 
 
 async def paced_answers(request: Request, desk: DeskOf) -> None:
     """Refuse whoever asks too often for what is dear."""
-    if wait := desk.limits.answers.wait(network_of(address_of(request)), desk.clock()):
+    if wait := desk.limits.answers.wait(network_of(client_address(request)), desk.clock()):
         raise too_many(wait)
 
 
@@ -46,11 +46,11 @@ async def may_ask(desk: DeskOf, given: Credentials) -> AsyncIterator[None]:
     """Let through whoever may use the API; a key is paid for out of the API's share."""
     if desk.keys.right_of(given.credentials if given else None) < Right.ASK:
         raise _no_key(given)
-    with asked_by(replace(asker(), source=Source.API if given else Source.WEB)):
+    with asked_by(replace(asker(), source=BudgetSource.API if given else BudgetSource.WEB)):
         yield
 
 
-async def may_steer(desk: DeskOf, given: Credentials) -> None:
+async def require_admin_key(desk: DeskOf, given: Credentials) -> None:
     """Let through whoever may change how this process answers."""
     if given is None:
         raise _no_key(given)
@@ -74,6 +74,6 @@ def _no_key(given: HTTPAuthorizationCredentials | None) -> Refusal:
     )
 
 
-def address_of(request: Request) -> str:
+def client_address(request: Request) -> str:
     """Return whence a request comes, as far as proxies that are trusted say so."""
     return request.client.host if request.client else ""

@@ -16,7 +16,7 @@ from bot.i18n.words import Words
 from bot.replies.picture import hit_card
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.web.api import read_document
-from bot.web.dependencies import DeskOf, address_of, paced, paced_answers
+from bot.web.dependencies import DeskOf, client_address, paced, paced_answers
 from bot.web.failures import Problem, Refusal
 from bot.web.parameters import LONGEST_TEXT
 from bot.web.prophecies import answered, corpora_to_choose, lasting_link
@@ -139,7 +139,7 @@ async def _vote(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
     value = {"up": 1, "down": -1}.get(form.get("vote", ""))
     if value is None or asked.date is None:
         raise UsageError("This is no vote.")
-    voter = await voter_of(desk, address_of(request))
+    voter = await voter_of(desk, client_address(request))
     prophecy = await answered(desk, asked)
     await Ballots(desk).vote(prophecy, form.get("id", ""), voter, value, now=desk.now())
     back = visitor.link(

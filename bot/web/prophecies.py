@@ -3,14 +3,14 @@
 from datetime import UTC
 
 from bot.app import DEMO_CORPUS, NEWS_CORPUS
-from bot.web.shared_state import Desk
+from bot.web.shared_state import SharedState
 from bot.web.views import day_of
 from bot.web.visitor import Asked, Visitor
 from engine.prophecy.headline import read_headline
 from engine.types import Corpus, Prophecy
 
 
-async def corpora_to_choose(desk: Desk, asked: str) -> tuple[list[Corpus], str]:
+async def corpora_to_choose(desk: SharedState, asked: str) -> tuple[list[Corpus], str]:
     """Return what may be chosen, and what is: of several corpora, the largest of one's own.
 
     Raises CorpusNotFound.
@@ -28,7 +28,7 @@ async def corpora_to_choose(desk: Desk, asked: str) -> tuple[list[Corpus], str]:
     return shown, best.name
 
 
-async def lasting_link(desk: Desk, visitor: Visitor, asked: Asked, corpus: str) -> str:
+async def lasting_link(desk: SharedState, visitor: Visitor, asked: Asked, corpus: str) -> str:
     """Return the address under which the same answer stands tomorrow."""
     now = desk.now()
     headline, date = asked.headline, asked.date or now
@@ -40,7 +40,7 @@ async def lasting_link(desk: Desk, visitor: Visitor, asked: Asked, corpus: str) 
     )
 
 
-async def answered(desk: Desk, asked: Asked) -> Prophecy:
+async def answered(desk: SharedState, asked: Asked) -> Prophecy:
     """Answer a headline; asked again, the judge's word comes from the cache."""
     return await desk.prophesy(
         await desk.corpus(asked.corpus),

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.replies.dates import Period
-from engine.answer.types import Outcome
+from engine.answer.types import AnswerOutcome
 from engine.types import Kind, Mode
 
 
@@ -116,7 +116,7 @@ class AskAnswer(_Answer):
     question: str
     earlier: list[str]
     corpora: list[str]
-    outcome: Outcome = Field(
+    outcome: AnswerOutcome = Field(
         description="answered by a model; silent: it says that the sources do not say; extracted:"
         " sentences of the sources, without a model; nothing was found."
     )

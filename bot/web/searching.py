@@ -10,7 +10,7 @@ from bot.queries.ask import ask, searcher
 from bot.replies.answer import answer_json
 from bot.replies.prophecy_json import prophecy_json
 from bot.web.parameters import AskParameters, Narrowed, SearchParameters
-from bot.web.shared_state import Desk
+from bot.web.shared_state import SharedState
 from db.search.shown import Shown
 from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
@@ -76,12 +76,12 @@ class TaggedVectors:
 class Scope:
     """What is searched: a corpus, or what feeds of a category brought to it."""
 
-    desk: Desk
+    desk: SharedState
     corpus: Corpus
     tag: str | None
 
     @classmethod
-    async def of(cls, desk: Desk, asked: Narrowed) -> Self:
+    async def of(cls, desk: SharedState, asked: Narrowed) -> Self:
         """Read what was asked for. Raises CorpusNotFound, UsageError, StorageError."""
         news = NEWS_CORPUS if asked.category and asked.kind is None else ""
         corpus = await desk.corpus(asked.corpus or news, asked.kind)
@@ -103,7 +103,7 @@ class Scope:
         return await Shown(self.desk.app.database).count(self.corpus, filters, self.tag)
 
 
-async def search(desk: Desk, asked: SearchParameters) -> dict[str, object]:
+async def search_corpus(desk: SharedState, asked: SearchParameters) -> dict[str, object]:
     """Return what `presagio search --json` prints, and what was counted and asked for.
 
     Raises CorpusNotFound, UsageError, StorageError.
@@ -134,7 +134,7 @@ async def search(desk: Desk, asked: SearchParameters) -> dict[str, object]:
     }
 
 
-async def answer(desk: Desk, asked: AskParameters) -> dict[str, object]:
+async def answer_question(desk: SharedState, asked: AskParameters) -> dict[str, object]:
     """Return what `presagio ask --json` prints, with what was asked for.
 
     Raises CorpusNotFound, UsageError, StorageError.

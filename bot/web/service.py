@@ -14,14 +14,14 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bot.app import App
 from bot.engine_settings import prophecy_settings
-from bot.face.face import FaceFailed, Status
+from bot.face.face import FaceFailed, FaceStatus
 from bot.listening.connections import ACCEPTED_AT_ONCE, WAITING, Connections, most_of_port
 from bot.settings import load_settings
 from bot.web.application import create_application
 from bot.web.metrics import MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics
 from bot.web.opening import open_doors
 from bot.web.protocol import PatientProtocol
-from bot.web.shared_state import Desk, ReadHeadline
+from bot.web.shared_state import ReadHeadline, SharedState
 
 _FINISH_SECONDS = 2  # for what is under way when it stops
 _CLOSE_SECONDS = 3.0
@@ -46,7 +46,7 @@ class _Server(uvicorn.Server):
 class WebService:
     """One address that is listened on."""
 
-    def __init__(self, desk: Desk, *, said: Callable[[str], None]) -> None:
+    def __init__(self, desk: SharedState, *, said: Callable[[str], None]) -> None:
         self._said = said
         self._settings = desk.settings
         web = desk.settings.web
@@ -80,10 +80,10 @@ class WebService:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}/"
 
-    def status(self) -> Status:
+    def status(self) -> FaceStatus:
         """Tell whether requests are taken just now."""
         listening = self._server.started and not self._server.should_exit
-        return Status(listening=listening, way=f"HTTP at {self.address}")
+        return FaceStatus(listening=listening, way=f"HTTP at {self.address}")
 
     async def run(self) -> None:
         """Answer until cancelled. Raises FaceFailed when the address cannot be had."""
@@ -156,13 +156,13 @@ class WebFace:
         now: Callable[[], datetime],
         said: Callable[[str], None],
         read_headline: ReadHeadline,
-        faces: Callable[[], Mapping[str, Status]],
+        faces: Callable[[], Mapping[str, FaceStatus]],
     ) -> WebService:
         """Return the service; `said` is told where it listens, `faces` tells how all of them
         are."""
         settings = self.app.settings
         return WebService(
-            Desk(
+            SharedState(
                 app=self.app,
                 now=now,
                 metrics=self.metrics,

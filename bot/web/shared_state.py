@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.app import App
-from bot.face.face import Status
+from bot.face.face import FaceStatus
 from bot.pace import RateLimit
 from bot.query_log import log_of, logged
 from bot.settings import Settings
@@ -54,7 +54,7 @@ class ReadHeadline(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RateLimits:
     """How often one address may ask at all, and for what is dear."""
 
     requests: RateLimit
@@ -62,7 +62,7 @@ class Limits:
 
 
 @dataclass(slots=True, kw_only=True)
-class Desk:
+class SharedState:
     """Settings change when they are reloaded; all else stays. `app` sees what may be shown."""
 
     app: App
@@ -70,10 +70,10 @@ class Desk:
     metrics: Metrics
     read_headline: ReadHeadline
     reload_settings: Callable[[], Settings]
-    faces: Callable[[], Mapping[str, Status]] = dict
+    faces: Callable[[], Mapping[str, FaceStatus]] = dict
     clock: Callable[[], float] = time.monotonic
     keys: Keys = field(init=False)
-    limits: Limits = field(init=False)
+    limits: RateLimits = field(init=False)
 
     def __post_init__(self) -> None:
         secrets = self.app.settings.secrets
@@ -90,7 +90,7 @@ class Desk:
         web = settings.web
         shown = ShownCorpora(self.app.database, web.corpora)
         self.app = replace(self.app, settings=settings, corpora=shown)
-        self.limits = Limits(
+        self.limits = RateLimits(
             requests=RateLimit(web.requests_per_minute), answers=RateLimit(web.answers_per_minute)
         )
 

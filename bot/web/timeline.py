@@ -7,7 +7,7 @@ from datetime import UTC
 
 from bot.i18n.words import Words
 from bot.queries.find import find, months
-from bot.web.shared_state import Desk
+from bot.web.shared_state import SharedState
 from bot.web.views import Piece, day_of, pieces_of, web_address
 from db.search.shown import Shown
 from engine.query.types import FindHit, Found
@@ -17,7 +17,7 @@ _YEARS = 3  # a shorter time is counted by months
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class TimelineEntry:
     """One text."""
 
     id: str
@@ -35,7 +35,7 @@ class Span:
 
     name: str
     texts: int  # in all
-    entries: Sequence[Entry]  # those that are shown
+    entries: Sequence[TimelineEntry]  # those that are shown
     percent: int  # of the fullest one
 
 
@@ -58,7 +58,7 @@ class Timeline:
         return sum(len(span.entries) for span in self.spans)
 
 
-async def timeline(desk: Desk, query: str, corpus: str, words: Words) -> Timeline:
+async def timeline(desk: SharedState, query: str, corpus: str, words: Words) -> Timeline:
     """Return the counts and the best hits of a query of the dialect, oldest first.
 
     Raises CorpusNotFound, UsageError, StorageError.
@@ -73,7 +73,7 @@ async def timeline(desk: Desk, query: str, corpus: str, words: Words) -> Timelin
     counted = await months(desk.app, known, found) if found.hits else {}
     by_year = bool(counted) and _year(max(counted)) - _year(min(counted)) >= _YEARS
     texts = _by_span(counted, by_year=by_year)
-    entries: dict[str, list[Entry]] = {name: [] for name in texts}
+    entries: dict[str, list[TimelineEntry]] = {name: [] for name in texts}
     for hit in sorted(found.hits, key=lambda hit: (hit.created_at, hit.document.candidate.id)):
         candidate = hit.document.candidate
         text = marked.get(candidate.id, candidate.text)
@@ -87,9 +87,9 @@ async def timeline(desk: Desk, query: str, corpus: str, words: Words) -> Timelin
     return Timeline(found=found, spans=spans, by_year=by_year)
 
 
-def _entry(hit: FindHit, text: str, words: Words) -> Entry:
+def _entry(hit: FindHit, text: str, words: Words) -> TimelineEntry:
     found = hit.document.candidate
-    return Entry(
+    return TimelineEntry(
         id=found.external_id,
         day=day_of(found.created_at),
         date_text=words.date(found.created_at.astimezone(UTC)),

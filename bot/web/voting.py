@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.web.access import network_of
-from bot.web.shared_state import Desk
+from bot.web.shared_state import SharedState
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.voters import VotingKeys
@@ -24,7 +24,7 @@ SHOWN_ON_WALL = 30
 class Ballots:
     """Where votes of the page are kept."""
 
-    desk: Desk
+    desk: SharedState
 
     @property
     def _answers(self) -> Answers:
@@ -33,7 +33,7 @@ class Ballots:
     async def tallies(self, prophecy: Prophecy) -> dict[str, Tally]:
         """Return the votes on the hits of a prophecy, by the ids of their texts."""
         chat = await Chats(self.desk.app.database).known(_PLATFORM, _PAGE)
-        answer = await self._answers.last(chat, name_of(prophecy)) if chat else None
+        answer = await self._answers.last(chat, question_key(prophecy)) if chat else None
         if answer is None:
             return {}
         by_rank = await self._answers.tallies(answer)
@@ -48,12 +48,12 @@ class Ballots:
         Raises UsageError when the prophecy has no such text.
         """
         chat = await self._chat()
-        answer = await self._answers.last(chat, name_of(prophecy))
+        answer = await self._answers.last(chat, question_key(prophecy))
         if answer is None or _rank(answer.prophecy, text_id) is None:
             if _rank(prophecy, text_id) is None:
                 raise UsageError("This text is not among those that were found.")
             answer = Answer(prophecy=prophecy, asked_at=now, first=0, last=len(prophecy.hits))
-            kept = await self._answers.keep(chat, name_of(prophecy), answer)
+            kept = await self._answers.keep(chat, question_key(prophecy), answer)
             answer = replace(answer, id=kept)
         rank = _rank(answer.prophecy, text_id)
         if rank is not None:
@@ -77,7 +77,7 @@ class Ballots:
         return await chats.meet(_PLATFORM, _PAGE, private=False, title=None)
 
 
-async def voter_of(desk: Desk, address: str) -> str:
+async def voter_of(desk: SharedState, address: str) -> str:
     """Return who votes: one address (a /64 of IPv6) is one voter a day, whatever it sends.
 
     From the name nobody learns the address: its key is gone when the day is over.
@@ -86,7 +86,7 @@ async def voter_of(desk: Desk, address: str) -> str:
     return hmac.new(key, network_of(address).encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def name_of(prophecy: Prophecy) -> str:
+def question_key(prophecy: Prophecy) -> str:
     """Return what tells a question from all others: its words, date and corpus."""
     headline = prophecy.headline
     date = headline.date.isoformat() if headline.date else None

@@ -16,12 +16,12 @@ from engine.types import Prophecy
 _PROPHECY = TypeAdapter(Prophecy)
 
 
-def to_json(prophecy: Prophecy) -> str:
+def prophecy_to_json(prophecy: Prophecy) -> str:
     """Return a prophecy as JSON text."""
     return _PROPHECY.dump_json(prophecy).decode()
 
 
-def from_json(text: str) -> Prophecy:
+def prophecy_from_json(text: str) -> Prophecy:
     """Return the prophecy that `to_json` wrote."""
     return _PROPHECY.validate_json(text)
 
@@ -47,7 +47,7 @@ class Answers:
                     answer.asked_at,
                     answer.first,
                     answer.last,
-                    to_json(answer.prophecy),
+                    prophecy_to_json(answer.prophecy),
                 )
             )
 
@@ -124,7 +124,7 @@ def _answer(row: asyncpg.Record | None) -> Answer | None:
         return None
     return Answer(
         id=row["id"],
-        prophecy=from_json(row["prophecy"]),
+        prophecy=prophecy_from_json(row["prophecy"]),
         asked_at=row["asked_at"],
         first=row["first"],
         last=row["last"],
@@ -142,7 +142,7 @@ def _posted(row: asyncpg.Record) -> Answer | None:
 
 
 def _favourite(row: asyncpg.Record) -> Favourite | None:
-    prophecy = from_json(row["prophecy"])
+    prophecy = prophecy_from_json(row["prophecy"])
     hits = [hit for hit in prophecy.hits if hit.rank == row["rank"]]
     if not hits:
         return None

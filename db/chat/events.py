@@ -24,7 +24,7 @@ _RETRY_SECONDS = 1.0
 _RELEASE_SECONDS = 2.0
 
 
-class Turns:
+class EventClaims:
     """Takes events for this process. Holds a connection, which proves that the process lives."""
 
     def __init__(self, database: Database) -> None:

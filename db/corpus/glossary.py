@@ -11,7 +11,7 @@ from db.corpus.partitions import about_corpus
 from db.pool import Database
 from db.statements import statements
 from engine.errors import InputError
-from engine.glossary.groups import AliasGroup, Pair, Status, keys, pairs
+from engine.glossary.groups import AliasGroup, GroupStatus, Pair, keys, pairs
 from engine.types import Corpus
 
 
@@ -34,7 +34,7 @@ class Groups:
         self._sql = statements("glossary")
 
     async def groups(
-        self, *, status: Status | None = None, corpus: Corpus | None = None
+        self, *, status: GroupStatus | None = None, corpus: Corpus | None = None
     ) -> list[AliasGroup]:
         """Return groups by id; of a corpus, those that hold in it."""
         async with self._database.connection() as connection:
@@ -56,7 +56,7 @@ class Groups:
             await connection.execute(self._sql["lock"])
             scope = _scope(corpus)
             await self._lift(connection, scope, terms)
-            values = (scope, Status.APPROVED, list(terms), list(keys(terms)), None, now)
+            values = (scope, GroupStatus.APPROVED, list(terms), list(keys(terms)), None, now)
             return await connection.fetchval(self._sql["insert"], *values) is not None
 
     async def propose(
@@ -65,7 +65,7 @@ class Groups:
         terms: Sequence[str],
         *,
         sure: bool | None,
-        status: Status = Status.PENDING,
+        status: GroupStatus = GroupStatus.PENDING,
         now: datetime,
     ) -> bool:
         """Store a suggestion. Returns False when it is known, or a pair of it was rejected."""
@@ -146,7 +146,7 @@ def _group(row: asyncpg.Record) -> AliasGroup:
     return AliasGroup(
         id=row["id"],
         corpus=row["corpus"],
-        status=Status(row["status"]),
+        status=GroupStatus(row["status"]),
         terms=tuple(row["terms"]),
         sure=row["sure"],
     )

@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from db.embedded.os_user import Account, run
+from db.embedded.os_user import OsUser, run_as
 from db.embedded.settings import SETTINGS_FILE
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 
@@ -29,13 +29,13 @@ class Binaries:
         """Tell whether the server is there."""
         return self._path("postgres").exists()
 
-    def major(self, account: Account | None) -> str:
+    def major(self, account: OsUser | None) -> str:
         """Return the major version, which proves that the programs run here.
 
         Raises StorageUnreachable.
         """
         try:
-            code, output = run(self.command("postgres", "-V"), account, folder=self.folder)
+            code, output = run_as(self.command("postgres", "-V"), account, folder=self.folder)
         except OSError as error:
             raise _unusable(f"cannot be run ({error.strerror})") from error
         if code != 0:
@@ -103,7 +103,7 @@ def remove_unfinished(folder: Path) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def create(folder: Path, binaries: Binaries, account: Account | None, *, durable: bool) -> None:
+def create(folder: Path, binaries: Binaries, account: OsUser | None, *, durable: bool) -> None:
     """Create the data folder with the database in it: whole, or not at all.
 
     It grows under another name beside `folder` and is renamed at the end; the caller holds the
@@ -150,7 +150,7 @@ def telling_line(output: str) -> str:
     return re.sub(r"^.*?\b(FATAL|PANIC|error):\s*", "", line).strip().rstrip(".")
 
 
-def _initdb(folder: Path, binaries: Binaries, account: Account | None, *, durable: bool) -> None:
+def _initdb(folder: Path, binaries: Binaries, account: OsUser | None, *, durable: bool) -> None:
     fixed = [
         *("--pgdata", ".", "--username", SUPERUSER, "--no-instructions", "--encoding", "UTF8"),
         *("--locale-provider", "builtin", "--builtin-locale", "C.UTF-8", "--locale", "C"),
@@ -159,7 +159,7 @@ def _initdb(folder: Path, binaries: Binaries, account: Account | None, *, durabl
     ]
     for ctype in _CTYPES:
         command = binaries.command("initdb", *fixed, "--lc-ctype", ctype)
-        code, output = run(command, account, folder=folder, timeout=_CREATION_SECONDS)
+        code, output = run_as(command, account, folder=folder, timeout=_CREATION_SECONDS)
         if code == 0:
             if ctype == "C":
                 _log.warning("No UTF-8 locale here: typographic quotes will stick to words.")
@@ -177,11 +177,13 @@ def _authentication(folder: Path) -> tuple[str, ...]:
 
 
 def _create_database(
-    folder: Path, binaries: Binaries, account: Account | None, *, durable: bool
+    folder: Path, binaries: Binaries, account: OsUser | None, *, durable: bool
 ) -> None:
     options = ("-D", ".", "-c", "exit_on_error=on", "-c", f"fsync={durable}")
     command = binaries.command("postgres", "--single", *options, "postgres")
     statement = f"CREATE DATABASE {DATABASE};\n"
-    code, output = run(command, account, folder=folder, text=statement, timeout=_CREATION_SECONDS)
+    code, output = run_as(
+        command, account, folder=folder, text=statement, timeout=_CREATION_SECONDS
+    )
     if code != 0:
         raise failure("The embedded database could not be created", output)

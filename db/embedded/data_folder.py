@@ -6,7 +6,7 @@ import stat
 import sys
 from pathlib import Path
 
-from db.embedded.os_user import Account
+from db.embedded.os_user import OsUser
 from db.embedded.postmaster import LOG_FILE, PID_FILE, recorded
 from engine.errors import StorageError, StorageRights
 
@@ -52,7 +52,7 @@ _TELLING = ("", "PG_VERSION", "base", "global", "global/pg_control", "pg_wal", L
 _OTHERS = stat.S_IWGRP | stat.S_IRWXO  # PostgreSQL allows the group to read
 
 
-def check_rights(folder: Path, account: Account | None) -> None:
+def check_rights(folder: Path, account: OsUser | None) -> None:
     """Raise StorageRights unless `folder` and what lies in it are as PostgreSQL asks.
 
     `account` runs the server; None is this process itself. Raises OSError.
@@ -63,7 +63,7 @@ def check_rights(folder: Path, account: Account | None) -> None:
     for each in map(folder.joinpath, _TELLING):
         if each.exists() and (owner := each.stat().st_uid) != uid:
             raise StorageRights(
-                f"{each} belongs to {name_of(owner)}, but its server runs as {name_of(uid)}.",
+                f"{each} belongs to {owner_name(owner)}, but its server runs as {owner_name(uid)}.",
                 fix=f"Run: {owning(folder, uid)}",
             )
     if folder.stat().st_mode & _OTHERS:
@@ -77,11 +77,11 @@ def owning(folder: Path, uid: int) -> str:
     """Return the command that gives `folder` to an account with all that lies in it."""
     sudo = "" if os.geteuid() == 0 else "sudo "
     # The colon gives it to the account's own group; who has no name has none.
-    whom = f"{name_of(uid)}:" if _known(uid) else str(uid)
+    whom = f"{owner_name(uid)}:" if _known(uid) else str(uid)
     return f"{sudo}chown -R {whom} {shlex.quote(str(folder))}"
 
 
-def name_of(uid: int) -> str:
+def owner_name(uid: int) -> str:
     """Return an account's name, else its number."""
     return _known(uid) or str(uid)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from db.embedded.data_folder import name_of, owning
+from db.embedded.data_folder import owner_name, owning
 from engine.errors import StorageError, StorageFull, StorageRights
 
 GATE_LOCK = "postgres.gate.lock"  # where it lies, a data folder is
@@ -36,6 +36,6 @@ def _mending(data_dir: Path, refused: Path) -> str:
                 owner = each.lstat().st_uid
                 if (data_dir / GATE_LOCK).exists() and owner != os.geteuid():
                     command = owning(data_dir, os.geteuid())
-                    return f"{each} belongs to {name_of(owner)}. Run: {command}"
+                    return f"{each} belongs to {owner_name(owner)}. Run: {command}"
                 break
     return "Give this account the right to write there, or set PRESAGIO_DATA_DIR."

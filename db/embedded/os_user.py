@@ -32,7 +32,7 @@ _KEPT_VARIABLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class OsUser:
     """An unprivileged account; `groups` holds its primary group too."""
 
     uid: int
@@ -75,7 +75,7 @@ class Account:
         return stat.S_IXGRP if status.st_gid in self.groups else stat.S_IXOTH
 
 
-def server_account(folders: Sequence[Path]) -> Account | None:
+def server_account(folders: Sequence[Path]) -> OsUser | None:
     """Return the account for the server, None when this process may run it itself.
 
     The owner of the first of `folders` that exists and does not belong to root is preferred,
@@ -89,9 +89,9 @@ def server_account(folders: Sequence[Path]) -> Account | None:
     return _service_account()
 
 
-def run(
+def run_as(
     command: Sequence[str],
-    account: Account | None,
+    account: OsUser | None,
     *,
     folder: Path,
     text: str = "",
@@ -117,7 +117,7 @@ def run(
 
 def spawn(
     command: Sequence[str],
-    account: Account | None,
+    account: OsUser | None,
     *,
     folder: Path,
 ) -> subprocess.Popen[str]:
@@ -141,18 +141,18 @@ def spawn(
     )
 
 
-def _by_uid(uid: int, gid: int) -> Account:
+def _by_uid(uid: int, gid: int) -> OsUser:
     import pwd  # noqa: PLC0415 - absent on Windows
 
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:  # the owner of a mounted folder may have no name here
-        return Account(uid, gid, frozenset({gid}))
+        return OsUser(uid, gid, frozenset({gid}))
     groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
-    return Account(uid, entry.pw_gid, frozenset(groups))
+    return OsUser(uid, entry.pw_gid, frozenset(groups))
 
 
-def _service_account() -> Account:
+def _service_account() -> OsUser:
     import pwd  # noqa: PLC0415 - absent on Windows
 
     names = {entry.pw_name: entry for entry in pwd.getpwall()}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from db.embedded.cluster import Binaries, failure
 from db.embedded.orphans import end_orphans
-from db.embedded.os_user import Account, run, spawn
+from db.embedded.os_user import OsUser, run_as, spawn
 
 PID_FILE = "postmaster.pid"
 LOG_FILE = "server.log"
@@ -102,7 +102,7 @@ def observe(folder: Path) -> tuple[State, Postmaster | None]:
 def start(
     folder: Path,
     binaries: Binaries,
-    account: Account | None,
+    account: OsUser | None,
     *,
     progress: Callable[[str], None],
     seconds: float,
@@ -135,7 +135,7 @@ def start(
         time.sleep(0.2)
 
 
-def stop(folder: Path, binaries: Binaries, account: Account | None, *, seconds: float) -> None:
+def stop(folder: Path, binaries: Binaries, account: OsUser | None, *, seconds: float) -> None:
     """Stop the server of `folder`; open transactions are rolled back.
 
     One that is recovering, or does not end in `seconds`, is ended without more ado and recovers
@@ -147,7 +147,7 @@ def stop(folder: Path, binaries: Binaries, account: Account | None, *, seconds: 
     for mode in ("fast", "immediate") if ready else ("immediate",):
         wait = str(int(seconds))
         command = binaries.command("pg_ctl", "-D", ".", "-m", mode, "-t", wait, "-w", "stop")
-        code, output = run(command, account, folder=folder)
+        code, output = run_as(command, account, folder=folder)
         if code == 0 or observe(folder)[0] is State.ABSENT:
             return
     raise failure("The embedded database did not stop", output)
@@ -170,19 +170,19 @@ def trim_log(folder: Path) -> None:
         return
 
 
-def _takes_connections(folder: Path, binaries: Binaries, account: Account | None) -> bool:
+def _takes_connections(folder: Path, binaries: Binaries, account: OsUser | None) -> bool:
     postmaster = recorded(folder)
     if postmaster is None:
         return False
     place = ("-h", postmaster.socket_folder or postmaster.host, "-p", str(postmaster.port))
     command = binaries.command("pg_isready", "--quiet", *place)
-    return run(command, account, folder=folder)[0] == 0
+    return run_as(command, account, folder=folder)[0] == 0
 
 
 def _pg_ctl_start(
     folder: Path,
     binaries: Binaries,
-    account: Account | None,
+    account: OsUser | None,
     *,
     progress: Callable[[str], None],
     deadline: float,

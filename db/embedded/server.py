@@ -30,7 +30,7 @@ from db.embedded.cluster import (
 from db.embedded.data_folder import check_rights, refuse_copy
 from db.embedded.errors import GATE_LOCK, foreign_errors
 from db.embedded.filelock import FileLock
-from db.embedded.os_user import Account, server_account
+from db.embedded.os_user import OsUser, server_account
 from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
 from db.embedded.settings import SETTINGS_FILE, write_settings
 from engine.errors import StorageUnreachable
@@ -245,5 +245,5 @@ class EmbeddedServer:
         stop(self.folder, find_binaries(), self._account(), seconds=STOP_SECONDS)
         sockets.forget(self.folder, postmaster.socket_folder)
 
-    def _account(self) -> Account | None:
+    def _account(self) -> OsUser | None:
         return server_account((self.folder, self._data_dir))

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from db.embedded.os_user import Account
+from db.embedded.os_user import OsUser
 from engine.errors import StorageRights
 
 PORT = 5432
@@ -18,7 +18,7 @@ PORT = 5432
 _LONGEST = 103 - len(f"/.s.PGSQL.{PORT}")
 
 
-def prepare(folder: Path, account: Account | None) -> Path:
+def prepare(folder: Path, account: OsUser | None) -> Path:
     """Return the folder for the socket of the data folder `folder`, whose server does not run.
 
     Raises StorageRights when somebody else's folder is in its place, OSError.
@@ -46,7 +46,7 @@ def _fits(folder: Path) -> bool:
     return legible and len(name) <= _LONGEST
 
 
-def _private_folder(folder: Path, account: Account | None) -> Path:
+def _private_folder(folder: Path, account: OsUser | None) -> Path:
     name = f"presagio-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
     place = Path(tempfile.gettempdir()).resolve() / name
     if not _fits(place):

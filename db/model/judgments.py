@@ -8,7 +8,7 @@ import orjson
 
 from db.pool import Database
 from db.statements import statements
-from engine.budget import Planned, Source
+from engine.budget import BudgetSource, Planned
 from engine.types import Usage, Verdict
 
 # A judgment is asked for again while its news is fresh, and never after.
@@ -56,13 +56,13 @@ class Ledger:
         self._database = database
         self._sql = statements("model")
 
-    async def spent(self, day: date) -> dict[Source, Usage]:
+    async def spent(self, day: date) -> dict[BudgetSource, Usage]:
         """Return the sums of that day (UTC); unknown figures count as 0."""
         async with self._database.connection() as connection:
             return _sums(await connection.fetch(self._sql["spent"], *_bounds(day), None))
 
     async def record(
-        self, usage: Usage, *, model: str, purpose: str, source: Source, now: datetime
+        self, usage: Usage, *, model: str, purpose: str, source: BudgetSource, now: datetime
     ) -> None:
         """Add one call."""
         async with self._database.connection() as connection:
@@ -80,7 +80,7 @@ class Ledger:
     async def reserve(
         self,
         planned: Planned,
-        check: Callable[[Mapping[Source, Usage]], None],
+        check: Callable[[Mapping[BudgetSource, Usage]], None],
         *,
         now: datetime,
     ) -> int:
@@ -111,9 +111,9 @@ def _bounds(day: date) -> tuple[datetime, datetime]:
     return start, start + timedelta(days=1)
 
 
-def _sums(rows: Iterable[asyncpg.Record]) -> dict[Source, Usage]:
+def _sums(rows: Iterable[asyncpg.Record]) -> dict[BudgetSource, Usage]:
     return {
-        Source(row["source"]): Usage(
+        BudgetSource(row["source"]): Usage(
             prompt_tokens=row["prompt_tokens"],
             completion_tokens=row["completion_tokens"],
             cost_usd=row["cost_usd"],

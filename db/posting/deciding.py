@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from db.chat.answers import to_json
+from db.chat.answers import prophecy_to_json
 from db.connection import Connection
 from db.pool import Database
 from db.statements import statements
@@ -31,7 +31,7 @@ class Undecided(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class OwedPost:
     """One message that is to be owed to a chat."""
 
     key: str
@@ -79,7 +79,7 @@ async def _require_new(
 
 
 async def owe(
-    connection: Connection, subscription: Subscription, post: Post, *, now: datetime
+    connection: Connection, subscription: Subscription, post: OwedPost, *, now: datetime
 ) -> None:
     """Store a delivery with what it shows. Raises Undecided when its key was owed before."""
     sql, chat = statements("posting"), subscription.chat.id
@@ -108,5 +108,5 @@ async def owe(
 def _answer(subscription: Subscription, chosen: Chosen, now: datetime) -> tuple[object, ...]:
     """The whole prophecy, with the page that shows the chosen hit alone."""
     first = chosen.find.prophecy.hits.index(chosen.hit)
-    prophecy = to_json(chosen.find.prophecy)
+    prophecy = prophecy_to_json(chosen.find.prophecy)
     return subscription.chat.id, subscription.thread, now, first, first + 1, prophecy

@@ -9,7 +9,7 @@ import asyncpg
 from db.connection import Connection
 from db.statements import statements
 from engine.feeds.headlines import identity_hash, words_hash
-from engine.feeds.stories import SAME_WORDS_WITHIN, StoryWords, join, telling, words_of
+from engine.feeds.stories import SAME_WORDS_WITHIN, StoryWords, join, telling_words, words_of
 from engine.feeds.types import Feed, NewHeadline, Story
 from engine.posting.types import OwedNotice
 
@@ -139,7 +139,7 @@ async def _like(
 ) -> list[StoryWords]:
     """Return every story that one of `news` may belong to, oldest first."""
     links = [headline.link_key for headline in news if headline.link_key is not None]
-    words = {word for headline in news for word in telling(words_of(headline.text))}
+    words = {word for headline in news for word in telling_words(words_of(headline.text))}
     moments = [headline.published for headline in news]
     rows = await connection.fetch(
         statements("news")["like_stories"],

@@ -6,12 +6,12 @@ from datetime import datetime
 
 import asyncpg
 
-from db.chat.answers import from_json, to_json
+from db.chat.answers import prophecy_from_json, prophecy_to_json
 from db.pool import Database
 from db.statements import statements
 from engine.chat import Chat
 from engine.feeds.types import Story
-from engine.posting.types import Find, FindState, Promising, Subscription
+from engine.posting.types import FindState, Promising, StoryFind, Subscription
 from engine.types import Prophecy
 
 _COLUMNS = tuple(field.name for field in fields(Story))
@@ -84,7 +84,7 @@ class Finds:
                 state.value,
                 coverage,
                 prophecy and _best(prophecy),
-                prophecy and to_json(prophecy),
+                prophecy and prophecy_to_json(prophecy),
                 note,
                 now,
                 story.title,
@@ -109,7 +109,7 @@ class Finds:
         *,
         since: datetime,
         postable: bool = False,
-    ) -> list[Find]:
+    ) -> list[StoryFind]:
         """Return what was found since then for stories the chat can see, oldest first.
 
         Judged and unjudged, posted or not. A story is told as the chat's own feeds tell it,
@@ -148,11 +148,11 @@ def _best(prophecy: Prophecy) -> int | None:
     return max(scores, default=None)
 
 
-def _find(row: asyncpg.Record) -> Find:
-    return Find(
+def _find(row: asyncpg.Record) -> StoryFind:
+    return StoryFind(
         id=row["find_id"],
         story=story_of(row),
         corpus=row["corpus"],
-        prophecy=from_json(row["prophecy"]),
+        prophecy=prophecy_from_json(row["prophecy"]),
         found_at=row["found_at"],
     )

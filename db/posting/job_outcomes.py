@@ -11,7 +11,7 @@ _KEPT = timedelta(days=90)
 _LONGEST_ERROR = 500  # characters
 
 
-class Outcome(StrEnum):
+class RunOutcome(StrEnum):
     """How a run of a job ended, or why there was none."""
 
     DONE = "done"
@@ -26,7 +26,7 @@ class JobOutcome:
     """How often a job ended so, and when last."""
 
     job: str
-    outcome: Outcome
+    outcome: RunOutcome
     times: int
     last_at: datetime
     last_error: str | None
@@ -40,7 +40,7 @@ class JobOutcomes:
         self._sql = statements("posting")
 
     async def count(
-        self, job: str, outcome: Outcome, *, now: datetime, error: str | None = None
+        self, job: str, outcome: RunOutcome, *, now: datetime, error: str | None = None
     ) -> None:
         """Count one run. `error` replaces the last one, where there is one."""
         today = now.astimezone(UTC).date()
@@ -55,7 +55,7 @@ class JobOutcomes:
         day = since.astimezone(UTC).date()
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["outcomes"], day)
-        return [JobOutcome(**{**row, "outcome": Outcome(row["outcome"])}) for row in rows]
+        return [JobOutcome(**{**row, "outcome": RunOutcome(row["outcome"])}) for row in rows]
 
     async def forget(self, *, now: datetime) -> None:
         """Remove counts older than 90 days."""

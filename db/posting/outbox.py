@@ -15,7 +15,7 @@ import asyncpg
 
 from db.pool import Database
 from db.posting import deciding
-from db.posting.deciding import Post, Undecided
+from db.posting.deciding import OwedPost, Undecided
 from db.posting.subscriptions import chat_of
 from db.statements import statements
 from engine.chat import Chat
@@ -74,7 +74,7 @@ class Outbox:
                     raise Undecided  # noqa: TRY301 - it has to leave the transaction
                 if content is not None:
                     key = f"daily:{chat}:{local_date}"
-                    post = Post(key=key, content=content, chosen=chosen, picture=picture)
+                    post = OwedPost(key=key, content=content, chosen=chosen, picture=picture)
                     await deciding.owe(connection, subscription, post, now=now)
         except Undecided:
             return False
@@ -92,7 +92,7 @@ class Outbox:
     ) -> bool:
         """Decide the post of one story, in one transaction; False as with `decide_daily`."""
         key = f"story:{subscription.chat.id}:{chosen.find.story.id}"
-        post = Post(key=key, content=content, chosen=[chosen], picture=picture)
+        post = OwedPost(key=key, content=content, chosen=[chosen], picture=picture)
         try:
             async with self._database.transaction() as connection:
                 await deciding.lock(
@@ -124,7 +124,7 @@ class Outbox:
                 await deciding.lock_chat(
                     connection, subscription.chat, chosen, repeated_since=now - repeated_after
                 )
-                post = Post(key=key, content=content, chosen=chosen, picture=picture)
+                post = OwedPost(key=key, content=content, chosen=chosen, picture=picture)
                 await deciding.owe(connection, subscription, post, now=now)
         except Undecided:
             return False

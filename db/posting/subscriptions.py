@@ -9,7 +9,7 @@ import asyncpg
 from db.pool import Database
 from db.statements import statements
 from engine.chat import Chat, Listening
-from engine.posting.types import Mode, Posted, Subscription
+from engine.posting.types import Posted, PostingMode, Subscription
 
 _CHAT = tuple(field.name for field in fields(Chat))
 _WANTED = tuple(field.name for field in fields(Subscription) if field.name != "chat")
@@ -25,9 +25,9 @@ def subscription_of(row: asyncpg.Record) -> Subscription:
     """Return what the chat of a row wants; a chat that never said wants nothing."""
     chat = chat_of(row)
     if row["mode"] is None:
-        return Subscription(chat=chat, mode=Mode.OFF)
+        return Subscription(chat=chat, mode=PostingMode.OFF)
     wanted = {name: _frozen(row[name]) for name in _WANTED}
-    return Subscription(chat=chat, **{**wanted, "mode": Mode(wanted["mode"])})
+    return Subscription(chat=chat, **{**wanted, "mode": PostingMode(wanted["mode"])})
 
 
 def _frozen(value: Any) -> Any:
@@ -52,7 +52,7 @@ class Subscriptions:
             # Waits for a post that is being decided, which then is given up.
             await connection.execute(self._sql["lock_chat"], chat.id)
             await connection.execute(self._sql["subscribe"], *_values(subscription, now))
-            if subscription.mode is Mode.OFF:
+            if subscription.mode is PostingMode.OFF:
                 await connection.execute(
                     self._sql["give_up_owed"], chat.id, now, "the chat unsubscribed"
                 )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from db.pool import Database
 from db.search.find import DialectIndex
-from db.search.lexical import Search, without_repeats
+from db.search.lexical import LexicalIndex, without_repeats
 from db.statements import statements
 from engine.glossary.groups import Fired, Glossary, fired, glossary
 from engine.ranking.bm25 import Bm25
@@ -57,13 +57,13 @@ def _differ(known: Corpus, corpus: Corpus) -> bool:
 class AliasedSearch:
     """Looks for what the glossary knows beside what a headline says, at a lower weight.
 
-    Where no group holds, it is db.search.lexical.Search and costs nothing.
+    Where no group holds, it is db.search.lexical.LexicalIndex and costs nothing.
     """
 
     def __init__(
         self, database: Database, glossaries: Glossaries, bm25: Bm25 | None = None, *, weight: float
     ) -> None:
-        self._search = Search(database, bm25)
+        self._search = LexicalIndex(database, bm25)
         self._index = DialectIndex(database)
         self._glossaries = glossaries
         self._weight = weight

@@ -25,7 +25,7 @@ from db.search.rank_statement import WeightedLexeme, quoted
 from db.statements import statements
 from engine.query.filters import Conditions
 from engine.query.plan import Chain, LanguageQuery, Plan, Reading
-from engine.query.types import FoundDocument, Retrieved
+from engine.query.types import FoundDocument, FoundDocuments
 from engine.ranking.bm25 import Bm25
 from engine.types import Candidate, Corpus, Flag, Term
 
@@ -61,7 +61,7 @@ class DialectIndex:
         limit: int,
         *,
         profiled: bool = False,
-    ) -> Retrieved:
+    ) -> FoundDocuments:
         """Return the exact best `limit` by BM25 over `terms`, ties by date then id.
 
         With `profiled`, as many of the newest and of the most liked ones too.
@@ -69,7 +69,7 @@ class DialectIndex:
         lexemes = weighted_lexemes(_seen(terms), corpus.documents)
         wanted = {query.language: _tsquery(query) for query in queries}
         if not all(wanted.values()) or not lexemes:
-            return Retrieved(matching=0, passing=0, documents=())
+            return FoundDocuments(matching=0, passing=0, documents=())
         average = corpus.average_length
         constant = self._bm25.norm(0, average)
         values = _values(corpus, _differing(corpus, wanted), lexemes, required, limit) | {
@@ -90,7 +90,7 @@ class DialectIndex:
         queries: Sequence[LanguageQuery],
         required: Conditions,
         limit: int,
-    ) -> Retrieved:
+    ) -> FoundDocuments:
         """Return the newest `limit` that hold nothing of what is excluded, ties by id."""
         values = _values(corpus, _unwanted(queries), [], required, limit)
         statement = newest_statement(partition(corpus.id))
@@ -122,10 +122,10 @@ class DialectIndex:
         return {row["month"]: row["documents"] for row in rows}
 
 
-def _retrieved(rows: Sequence[asyncpg.Record], lexemes: Sequence[WeightedLexeme]) -> Retrieved:
+def _retrieved(rows: Sequence[asyncpg.Record], lexemes: Sequence[WeightedLexeme]) -> FoundDocuments:
     """Read an answer; without a document, one row tells the counts."""
     names = [x.lexeme for x in lexemes]
-    return Retrieved(
+    return FoundDocuments(
         matching=rows[0]["matching"],
         passing=rows[0]["passing"],
         documents=[_found(row, names) for row in rows if row["id"] is not None],

@@ -11,7 +11,7 @@ from db.connection import Connection
 from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
 from db.search.rank_statement import CLASSES, WeightedLexeme, quoted, rank_statement, reaching
-from db.search.terms import Reading, read_terms
+from db.search.terms import WordReading, read_terms
 from db.statements import statements
 from engine.ranking.bm25 import Bm25, expected_threshold, idf
 from engine.types import Candidate, Corpus, Filters, Flag, Term
@@ -53,7 +53,7 @@ class _Request:
         return sum(x.probability for x in self.lexemes) * self.corpus.documents
 
 
-class Search:
+class LexicalIndex:
     """Reads headlines into terms and finds the exact best documents by BM25."""
 
     def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
@@ -71,7 +71,7 @@ class Search:
         languages = list(corpus.languages) or [corpus.language]
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["analyse"], corpus.id, words, languages)
-            readings = [Reading(**{**row, "word": row["word"] - 1}) for row in rows]
+            readings = [WordReading(**{**row, "word": row["word"] - 1}) for row in rows]
             shown = [_EDGES.sub("", word) or word for word in words]
             read = read_terms(shown, languages, readings, corpus.documents)
             misspelt = [term for term in read if _may_be_misspelt(term)][:_MOST_MISSPELT]

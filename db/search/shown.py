@@ -10,7 +10,7 @@ from db.corpus.partitions import about_corpus
 from db.pool import Database
 from db.search.rank_statement import quoted
 from engine.query.types import Comment, Found, FoundDocument
-from engine.thread import Message, Thread
+from engine.thread import Thread, ThreadMessage
 from engine.types import Candidate, Corpus, Filters, Flag
 
 
@@ -51,7 +51,7 @@ class Threads:
             )
         return [Thread(**dict(row)) for row in rows]
 
-    async def read(self, corpus: Corpus, thread: str, *, limit: int) -> Sequence[Message]:
+    async def read(self, corpus: Corpus, thread: str, *, limit: int) -> Sequence[ThreadMessage]:
         """Return the first messages of a thread, oldest first; none when there is no such thread.
 
         Of the same second, what the source holds first comes first.
@@ -60,7 +60,7 @@ class Threads:
             rows = await connection.fetch(
                 about_corpus("threads", "read", corpus.id), corpus.id, thread, limit
             )
-        return [Message(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
+        return [ThreadMessage(**(dict(row) | {"flags": Flag(row["flags"])})) for row in rows]
 
 
 MARK_BEGINS, MARK_ENDS = "\x02", "\x03"

@@ -8,7 +8,7 @@ from engine.types import Term
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class WordReading:
     """One lexeme that one language makes of one word, with the corpus' figures for it."""
 
     word: int  # index into the words
@@ -20,7 +20,7 @@ class Reading:
 
 
 def read_terms(
-    words: Sequence[str], languages: Sequence[str], readings: Iterable[Reading], documents: int
+    words: Sequence[str], languages: Sequence[str], readings: Iterable[WordReading], documents: int
 ) -> list[Term]:
     """Return the terms of a headline in the order of its words.
 
@@ -30,7 +30,7 @@ def read_terms(
     """
     readings = list(readings)
     kept = _without_stop_words(len(words), languages, readings)
-    slots: dict[tuple[int, int], dict[str, Reading]] = defaultdict(dict)
+    slots: dict[tuple[int, int], dict[str, WordReading]] = defaultdict(dict)
     for reading in sorted(kept, key=lambda r: (r.word, r.language, r.position)):
         slots[(reading.word, reading.position)].setdefault(reading.lexeme, reading)
     terms: list[Term] = []
@@ -46,8 +46,8 @@ def read_terms(
 
 
 def _without_stop_words(
-    words: int, languages: Sequence[str], readings: Sequence[Reading]
-) -> list[Reading]:
+    words: int, languages: Sequence[str], readings: Sequence[WordReading]
+) -> list[WordReading]:
     """Drop what is a stop word in the language that drops most of the headline's words."""
     if len(languages) < 2:
         return list(readings)
@@ -61,7 +61,7 @@ def _without_stop_words(
 
 
 def _term(
-    word: str, fresh: Mapping[str, Reading], lexemes: Mapping[str, Reading], documents: int
+    word: str, fresh: Mapping[str, WordReading], lexemes: Mapping[str, WordReading], documents: int
 ) -> Term:
     """Make a term of the `fresh` ones of a word's lexemes; all of them tell how rare it is."""
     known = {name: r for name, r in fresh.items() if r.document_frequency} or fresh

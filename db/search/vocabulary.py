@@ -8,7 +8,7 @@ from engine.text.clean import searchable
 from engine.types import Corpus
 
 
-class Vocabulary:
+class CorpusVocabulary:
     """Reads texts with the corpus' text-search configuration and its document frequencies."""
 
     def __init__(self, database: Database) -> None:

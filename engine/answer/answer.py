@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from engine.answer.ask_model import AnswerRequest, Said, build_request, hear
+from engine.answer.ask_model import AnswerRequest, Said, build_answer_request, hear
 from engine.answer.extract import extract
 from engine.answer.types import (
     AnswerCache,
+    AnswerOutcome,
     CitedAnswer,
+    CitedSource,
     Claim,
     Gathered,
-    Outcome,
     Question,
     Sentence,
-    Source,
 )
 from engine.llm.single_flight import SingleFlight
 from engine.types import Corpus
@@ -63,7 +63,7 @@ class Answerer:
         why. Concurrent equal requests share one call. Raises only what cache and ledger raise.
         """
         if not gathered.passages:
-            return _answer(question, gathered, Outcome.NOTHING)
+            return _answer(question, gathered, AnswerOutcome.NOTHING)
         said = await self._said(question, gathered, now) if model else _unasked()
         if said.answer is None:
             return self._extracted(question, gathered, said)
@@ -72,18 +72,18 @@ class Answerer:
         if claims and not kept:
             notice = "Not answered by the model: what it wrote cites no source."
             return self._extracted(question, gathered, replace(said, notice=notice))
-        outcome = Outcome.ANSWERED if kept else Outcome.SILENT
+        outcome = AnswerOutcome.ANSWERED if kept else AnswerOutcome.SILENT
         return _answer(question, gathered, outcome, kept, said)
 
     def _extracted(self, question: Question, gathered: Gathered, said: Said) -> CitedAnswer:
         claims = extract(gathered.passages, most=self._settings.quotes)
-        outcome = Outcome.EXTRACTED if claims else Outcome.NOTHING
+        outcome = AnswerOutcome.EXTRACTED if claims else AnswerOutcome.NOTHING
         return _answer(question, gathered, outcome, claims, said)
 
     async def _said(self, question: Question, gathered: Gathered, now: datetime) -> Said:
         if self._client is None:
             return Said(None, notice="Not answered by a model: no language model is set up.")
-        request = build_request(
+        request = build_answer_request(
             question,
             gathered.passages,
             model=self._client.model,
@@ -118,7 +118,7 @@ def _unasked() -> Said:
 def _answer(
     question: Question,
     gathered: Gathered,
-    outcome: Outcome,
+    outcome: AnswerOutcome,
     claims: Sequence[Claim] = (),
     said: Said | None = None,
 ) -> CitedAnswer:
@@ -137,12 +137,12 @@ def _answer(
             Sentence(
                 text=one.text,
                 sources=tuple(sorted(numbers[passage] for passage in one.passages)),
-                quoted=outcome is Outcome.EXTRACTED,
+                quoted=outcome is AnswerOutcome.EXTRACTED,
             )
             for one in claims
         ),
         sources=tuple(
-            Source(number=number, passage=gathered.passages[passage - 1])
+            CitedSource(number=number, passage=gathered.passages[passage - 1])
             for passage, number in numbers.items()
         ),
         passages=len(gathered.passages),

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from engine.answer.citations import bare
+from engine.answer.citations import without_brackets
 from engine.answer.read import read_claims
 from engine.answer.types import Claim, ModelAnswer, Passage, Question
 from engine.answer.wording import Wording
 from engine.errors import ModelError
 from engine.judge.request import one_line
-from engine.llm.ask_and_repair import ModelQuestion, ask
+from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair
 from engine.llm.prompts import ANSWER_REPAIR, ANSWER_SCHEMA, ANSWER_SYSTEM, ANSWER_VERSION
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.types import Corpus, Usage
@@ -39,7 +39,7 @@ class AnswerRequest:
     key: str  # cache key
 
 
-def build_request(
+def build_answer_request(
     question: Question, passages: Sequence[Passage], *, model: str, length: int
 ) -> AnswerRequest:
     """Write the request; `length` is what is shown of a passage, in characters."""
@@ -68,9 +68,9 @@ def _line(number: int, passage: Passage, wording: Wording, length: int) -> str:
         "date": found.created_at.astimezone(UTC).date().isoformat(),
     }
     if found.author:
-        shown["author"] = bare(one_line(found.author, _NAME_LENGTH))
+        shown["author"] = without_brackets(one_line(found.author, _NAME_LENGTH))
     if found.context:
-        shown["reply_to"] = bare(one_line(found.context, _CONTEXT_LENGTH))
+        shown["reply_to"] = without_brackets(one_line(found.context, _CONTEXT_LENGTH))
     shown["text"] = _excerpt(found.text, wording, length)
     return _json(shown)
 
@@ -79,7 +79,7 @@ def _excerpt(text: str, wording: Wording, length: int) -> str:
     """Return the part of a text around what the question found in it."""
     excerpt = wording.window(text, length // 2)
     before, after = (_CUT if cut else "" for cut in (excerpt.before, excerpt.after))
-    return before + bare(one_line(excerpt.text, length)) + after
+    return before + without_brackets(one_line(excerpt.text, length)) + after
 
 
 def _json(value: object) -> str:
@@ -114,7 +114,7 @@ async def hear(
         purpose=PURPOSE,
         schema=ANSWER_SCHEMA,
     )
-    hearing.error = await ask(client, question, hearing.hear, now=now)
+    hearing.error = await ask_and_repair(client, question, hearing.hear, now=now)
     return hearing
 
 

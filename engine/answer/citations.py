@@ -39,7 +39,7 @@ def known(numbers: list[int], given: int, damage: Counter[str]) -> tuple[int, ..
     return tuple(dict.fromkeys(kept))
 
 
-def bare(text: str) -> str:
+def without_brackets(text: str) -> str:
     """Return text in which no bracket stands for a mark: it gets parentheses instead."""
     return text.translate(_PARENTHESES)
 

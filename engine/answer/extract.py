@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.answer.citations import bare
+from engine.answer.citations import without_brackets
 from engine.answer.types import Claim, Passage
 from engine.answer.wording import Wording
 from engine.judge.request import one_line
@@ -44,7 +44,7 @@ def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
 def _quotes(number: int, passage: Passage, wording: Wording) -> Iterator[_Quote]:
     for sentence in sentences(passage.hit.candidate.text[:_LONGEST_READ]):
         line = one_line(sentence, len(sentence))
-        text = without_links(bare(one_line(line, _LONGEST_QUOTE)))
+        text = without_links(without_brackets(one_line(line, _LONGEST_QUOTE)))
         if sum(map(str.isalnum, text)) >= _FEWEST_LETTERS:
             cut = "…" if len(line) > _LONGEST_QUOTE else ""
             worth = wording.score(text) * (0.5 + passage.hit.score / 2)

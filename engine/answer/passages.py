@@ -9,7 +9,7 @@ from itertools import islice
 from engine.answer.types import Gathered, Passage, Question
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.prophecy.score import Profile, level_hits
+from engine.prophecy.score import ProphecyProfile, level_hits
 from engine.ranking.fuse import fused
 from engine.types import Corpus, Filters, Mode, Prophecy
 
@@ -92,7 +92,7 @@ async def gather(
     )
 
 
-def _levelled(asked: Sequence[Prophecy], profile: Profile) -> list[Prophecy]:
+def _levelled(asked: Sequence[Prophecy], profile: ProphecyProfile) -> list[Prophecy]:
     """Make scores comparable: a corpus without vectors gains nothing beside one with them."""
     levelled = iter(level_hits([hit for one in asked for hit in one.hits], profile))
     return [replace(one, hits=tuple(islice(levelled, len(one.hits)))) for one in asked]

@@ -9,7 +9,7 @@ from typing import Protocol
 from engine.types import Corpus, Hit, Mode, Usage
 
 
-class Outcome(StrEnum):
+class AnswerOutcome(StrEnum):
     """What came of a question."""
 
     ANSWERED = "answered"  # the model says something, and cites it
@@ -70,7 +70,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class CitedSource:
     """A passage that the answer cites. `number` is what stands in its brackets."""
 
     number: int
@@ -82,10 +82,10 @@ class CitedAnswer:
     """The answer to a question; sources are numbered in the order of their use."""
 
     question: Question
-    outcome: Outcome
+    outcome: AnswerOutcome
     corpora: tuple[str, ...] = ()  # that were searched
     sentences: tuple[Sentence, ...] = ()
-    sources: tuple[Source, ...] = ()
+    sources: tuple[CitedSource, ...] = ()
     passages: int = 0  # that were found, cited or not
     model: str | None = None
     prompt_version: str | None = None

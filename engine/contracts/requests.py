@@ -31,7 +31,7 @@ Day = Annotated[date, AfterValidator(_known_year)]
 Limit = Annotated[int, Field(ge=1, le=MOST_HITS, description="Most hits to return.")]
 
 
-class Search(BaseModel):
+class SearchContract(BaseModel):
     """What all searches have. Days are those of UTC, both ends included."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -103,7 +103,7 @@ def _filters(name: str, value: _Value) -> Iterator[Filter]:
         yield read
 
 
-class PersonalSearch(Search):
+class PersonalSearch(SearchContract):
     """Search one's own messages, chats with assistants and notes, exactly; say so if nothing is
     there."""
 
@@ -124,7 +124,7 @@ class PersonalSearch(Search):
         }
 
 
-class SocialSearch(Search):
+class SocialSearch(SearchContract):
     """Search posts on social networks, exactly; say so if nothing is there."""
 
     kinds = (Kind.SOCIAL, Kind.TWEETS)
@@ -149,7 +149,7 @@ class SocialSearch(Search):
         }
 
 
-class PublishedSearch(Search):
+class PublishedSearch(SearchContract):
     """Search published articles and essays, exactly; say so if nothing is there."""
 
     kinds = (Kind.PUBLISHED, Kind.LIBRARY)

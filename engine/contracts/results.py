@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Generic, Self, TypeVar
 
 from engine.contracts.receipts import MatchedTerm, StageCounts, Value, receipt_values
-from engine.contracts.requests import Search
+from engine.contracts.requests import SearchContract
 from engine.query.types import Comment, FindHit, Found
 from engine.types import Flag, Kind
 
@@ -161,7 +161,7 @@ def snippet_of(kind: Kind, hit: FindHit) -> Snippet:
     return _SNIPPETS[kind].of(hit)
 
 
-def result_of(search: Search, found: Found, snippet: type[S]) -> SearchResult[S]:
+def result_of(search: SearchContract, found: Found, snippet: type[S]) -> SearchResult[S]:
     """Return a find in the contract's form."""
     return SearchResult[snippet](  # type: ignore[valid-type]  # pydantic makes the class here
         query=search.query,

@@ -46,7 +46,7 @@ class LocalEmbedder:
                 fix=f"Set embeddings.model to {DEFAULT}, model2vec:NAME or"
                 " sentence-transformers:NAME.",
             )
-        if not available(model):
+        if not is_installed(model):
             raise SettingsError(
                 f"The library of the model {model!r} is not installed.",
                 fix=f"Run: pip install {_package(self._library)}",
@@ -91,7 +91,7 @@ class LocalEmbedder:
             ) from exc
 
 
-def available(model: str = DEFAULT) -> bool:
+def is_installed(model: str = DEFAULT) -> bool:
     """Tell whether the library of `model` is installed, without importing it."""
     library = (model or DEFAULT).partition(":")[0]
     return find_spec(library.replace("-", "_")) is not None

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import httpx
 import stamina
 
-from engine.budget import Budget, Planned, Source
-from engine.embed.remote_answer import read_payload, read_vectors
+from engine.budget import Budget, BudgetSource, Planned
+from engine.embed.remote_answer import read_json_object, read_vectors
 from engine.errors import (
     ModelAnswerInvalid,
     ModelError,
@@ -77,7 +77,7 @@ class RemoteEmbedder:
         ledger: UsageLedger,
         clock: Callable[[], datetime],
         budget: Budget = Budget(),  # noqa: B008 - frozen
-        source: Callable[[], Source] = lambda: Source.CONSOLE,
+        source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
     ) -> None:
         self._settings = settings
         self._ledger = ledger
@@ -139,7 +139,7 @@ class RemoteEmbedder:
             until=self._clock() + timedelta(seconds=longest),
         )
 
-    async def _with_retries(self, texts: list[str], source: Source) -> list[Vector]:
+    async def _with_retries(self, texts: list[str], source: BudgetSource) -> list[Vector]:
         try:
             async for attempt in stamina.retry_context(
                 on=_again,
@@ -155,14 +155,14 @@ class RemoteEmbedder:
             raise fault.error from fault.__cause__
         raise AssertionError("the retry context ends by returning or raising")
 
-    async def _attempt(self, texts: list[str], source: Source) -> list[Vector]:
+    async def _attempt(self, texts: list[str], source: BudgetSource) -> list[Vector]:
         body: dict[str, object] = {"model": self._settings.model, "input": texts}
         if self._settings.dimensions:
             body["dimensions"] = self._settings.dimensions
         status, headers, content = await self._post(body)
         if status != httpx.codes.OK:
             raise self._status_fault(status, headers, content)
-        payload = read_payload(content)
+        payload = read_json_object(content)
         await self._bill(payload, source)
         vectors = read_vectors(payload, len(texts))
         if vectors is None:
@@ -213,7 +213,7 @@ class RemoteEmbedder:
             fix="Check embeddings.base_url and embeddings.model.",
         )
 
-    async def _bill(self, payload: Mapping[str, object], source: Source) -> None:
+    async def _bill(self, payload: Mapping[str, object], source: BudgetSource) -> None:
         usage = read_usage(payload) or Usage()
         if usage.cost_usd is None and usage.prompt_tokens is not None:
             price = self._settings.usd_per_million_tokens

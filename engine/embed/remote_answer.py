@@ -30,7 +30,7 @@ def _vector(value: object) -> list[float] | None:
     return numbers if len(numbers) == len(value) else None
 
 
-def read_payload(content: bytes) -> Mapping[str, object]:
+def read_json_object(content: bytes) -> Mapping[str, object]:
     """Return the JSON object of an answer, empty when it is none."""
     try:
         payload = orjson.loads(content)

@@ -39,7 +39,7 @@ def wait_after_success(
         settings.interval,
         ttl or 0.0,
         _fresh_for(said, now),
-        retry_after(said.get("retry-after"), now),
+        requested_pause(said.get("retry-after"), now),
     )
     return min(max(asked), settings.longest)
 
@@ -52,11 +52,11 @@ def wait_after_failure(
     `asked` is the Retry-After header.
     """
     doublings = min(max(failures - 1, 0), _MOST_DOUBLINGS)
-    wait = max(settings.interval * 2.0**doublings, retry_after(asked, now))
+    wait = max(settings.interval * 2.0**doublings, requested_pause(asked, now))
     return min(wait, settings.longest)
 
 
-def retry_after(header: str | None, now: datetime) -> float:
+def requested_pause(header: str | None, now: datetime) -> float:
     """Return the seconds that a Retry-After header asks for: a number or a date; 0 for none."""
     text = (header or "").strip()
     if _SECONDS.fullmatch(text):

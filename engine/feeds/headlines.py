@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
-from engine.feeds.plain import plain
+from engine.feeds.plain import plain_words
 from engine.feeds.stories import link_key, words_of
-from engine.feeds.types import Entry, NewHeadline, ParsedFeed
+from engine.feeds.types import FeedEntry, NewHeadline, ParsedFeed
 from engine.prophecy.headline import read_headline
 
 _LONGEST_FROM_SUMMARY = 200  # of an entry without a title, as short posts are
@@ -26,7 +26,7 @@ def headlines_of(
     oldest_news = now - timedelta(seconds=news_for)
     found: dict[str, NewHeadline] = {}
     for entry in parsed.entries:
-        title = entry.title or plain(entry.summary, _LONGEST_FROM_SUMMARY)
+        title = entry.title or plain_words(entry.summary, _LONGEST_FROM_SUMMARY)
         text = read_headline(title).text
         if not words_of(text) or entry.identity in found:
             continue
@@ -64,7 +64,7 @@ def _dated(published: datetime | None, now: datetime) -> datetime:
     return now if published is None or published < _EARLIEST else min(published, now)
 
 
-def _shared_links(entries: Sequence[Entry]) -> set[str]:
+def _shared_links(entries: Sequence[FeedEntry]) -> set[str]:
     """Return the links that different entries carry: they lead to a page of many things."""
     titles: dict[str, set[str]] = defaultdict(set)
     for entry in entries:

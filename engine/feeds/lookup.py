@@ -7,7 +7,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from engine.errors import FeedUnreadable, FetchRefused
 from engine.feeds.parsing import FeedParser
-from engine.feeds.plain import plain, web_link
+from engine.feeds.plain import plain_words, web_link
 from engine.feeds.types import ParsedFeed
 from engine.fetch.client import Fetched, Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
@@ -43,7 +43,7 @@ def discover(body: bytes, content_type: str | None, url: str) -> tuple[FoundFeed
     for node in tree.css("link[href]"):
         link = web_link(node.attributes.get("href"), base)
         if link and _names_feed(node):
-            title = plain(node.attributes.get("title"), 200) or None
+            title = plain_words(node.attributes.get("title"), 200) or None
             found.setdefault(link, FoundFeed(url=link, title=title))
     return tuple(found.values())[:_MOST]
 

@@ -11,7 +11,7 @@ from defusedxml.ElementTree import ParseError, fromstring
 
 from engine.errors import InputError
 from engine.feeds.markup import markup_text, without_forbidden
-from engine.feeds.plain import plain, web_link
+from engine.feeds.plain import plain_words, web_link
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -67,7 +67,7 @@ def _feeds(root: "Element") -> Iterator[OpmlFeed]:
     while waiting:
         element, category = waiting.pop()
         said = {name.lower(): value for name, value in element.attrib.items()}
-        name = plain(said.get("title")) or plain(said.get("text")) or None
+        name = plain_words(said.get("title")) or plain_words(said.get("text")) or None
         if url := web_link(said.get("xmlurl"), ""):
             yield OpmlFeed(url=url, title=name, category=category)
         elif element.tag.lower() == "outline":

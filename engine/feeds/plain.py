@@ -26,7 +26,7 @@ _BLANKS = re.compile(r"\s+")
 _LANGUAGE = re.compile(r"\s*([a-z]{2})(?=[-_\s]|$)", re.IGNORECASE)
 
 
-def plain(markup: str | None, longest: int = LONGEST_TITLE) -> str:
+def plain_words(markup: str | None, longest: int = LONGEST_TITLE) -> str:
     """Return the words of `markup` in one line: no tags, entities decoded, at most `longest`.
 
     Takes time linear in `longest`.
@@ -62,11 +62,11 @@ def web_link(link: object, base: str) -> str | None:
 
 def tags_of(names: Iterable[object]) -> tuple[str, ...]:
     """Return the distinct names among `names` that are words, the first ones."""
-    words = (plain(name, _LONGEST_TAG) for name in names if isinstance(name, str))
+    words = (plain_words(name, _LONGEST_TAG) for name in names if isinstance(name, str))
     return tuple(dict.fromkeys(word for word in words if word))[:_MOST_TAGS]
 
 
-def language_of(code: object) -> str | None:
+def feed_language(code: object) -> str | None:
     """Return the ISO 639-1 code that "en-US" begins with."""
     found = _LANGUAGE.match(code) if isinstance(code, str) else None
     return found[1].lower() if found else None

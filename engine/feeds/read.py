@@ -16,14 +16,14 @@ from engine.feeds.markup import markup_text, require_flat, require_harmless
 from engine.feeds.plain import (
     LONGEST_SUMMARY,
     MOST_ENTRIES,
+    feed_language,
     hash_of,
     iso_date,
-    language_of,
-    plain,
+    plain_words,
     tags_of,
     web_link,
 )
-from engine.feeds.types import DAY, HOUR, MINUTE, Entry, ParsedFeed
+from engine.feeds.types import DAY, HOUR, MINUTE, FeedEntry, ParsedFeed
 from engine.text.clean import storable
 
 _VERSION = "jsonfeed.org/version/"
@@ -42,19 +42,19 @@ def read_json_feed(text: str, url: str) -> ParsedFeed:
         entries=tuple(
             _json_entry(one, url) for one in _list(items)[:MOST_ENTRIES] if isinstance(one, dict)
         ),
-        title=plain(_text(feed.get("title"))) or None,
+        title=plain_words(_text(feed.get("title"))) or None,
         link=web_link(feed.get("home_page_url"), url),
-        language=language_of(feed.get("language")),
+        language=feed_language(feed.get("language")),
     )
 
 
-def _json_entry(item: dict[str, Any], url: str) -> Entry:
+def _json_entry(item: dict[str, Any], url: str) -> FeedEntry:
     said = ("summary", "content_text", "content_html")
-    return Entry(
+    return FeedEntry(
         identity=_text(item.get("id")),
-        title=plain(_text(item.get("title"))),
+        title=plain_words(_text(item.get("title"))),
         link=web_link(item.get("url") or item.get("external_url"), url),
-        summary=plain(
+        summary=plain_words(
             next(filter(None, (_text(item.get(name)) for name in said)), ""), LONGEST_SUMMARY
         ),
         published=iso_date(item.get("date_published")) or iso_date(item.get("date_modified")),
@@ -66,7 +66,7 @@ def _json_entry(item: dict[str, Any], url: str) -> Entry:
 def _author(item: dict[str, Any]) -> str | None:
     """Return the first name; version 1.0 had one `author`, 1.1 has `authors`."""
     for author in (*_list(item.get("authors")), item.get("author")):
-        if isinstance(author, dict) and (name := plain(_text(author.get("name")), 200)):
+        if isinstance(author, dict) and (name := plain_words(_text(author.get("name")), 200)):
             return name
     return None
 
@@ -104,9 +104,9 @@ def _read_xml(text: str, url: str) -> ParsedFeed:
     feed = found.feed
     return ParsedFeed(
         entries=tuple(_entry(entry, url) for entry in found.entries[:MOST_ENTRIES]),
-        title=plain(feed.get("title")) or None,
+        title=plain_words(feed.get("title")) or None,
         link=web_link(feed.get("link"), url),
-        language=language_of(feed.get("language")),
+        language=feed_language(feed.get("language")),
         ttl=_ttl(feed),
     )
 
@@ -127,15 +127,15 @@ def _parse(body: bytes, headers: dict[str, str]) -> Any:
             raise FeedUnreadable("The feed is damaged beyond reading.") from exc
 
 
-def _entry(entry: Mapping[str, Any], url: str) -> Entry:
+def _entry(entry: Mapping[str, Any], url: str) -> FeedEntry:
     contents = entry.get("content") or [{}]
-    return Entry(
+    return FeedEntry(
         identity=storable(str(entry.get("id") or "")),
-        title=plain(entry.get("title")),
+        title=plain_words(entry.get("title")),
         link=web_link(entry.get("link"), url),
-        summary=plain(entry.get("summary") or contents[0].get("value"), LONGEST_SUMMARY),
+        summary=plain_words(entry.get("summary") or contents[0].get("value"), LONGEST_SUMMARY),
         published=_published(entry),
-        author=plain(entry.get("author"), 200) or None,
+        author=plain_words(entry.get("author"), 200) or None,
         tags=tags_of(tag.get("term") for tag in entry.get("tags") or ()),
     )
 
@@ -165,7 +165,7 @@ def _number(written: object) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
-def _identified(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def _identified(entries: Sequence[FeedEntry]) -> tuple[FeedEntry, ...]:
     """Give each entry an identity: its guid, else its link, else a hash of its words.
 
     A guid or link that several different entries of one document carry tells nothing.
@@ -180,7 +180,7 @@ def _shared(named: Iterable[tuple[str, str]]) -> set[str]:
     return {name for name, times in Counter(name for name, _ in set(named)).items() if times > 1}
 
 
-def _identity(entry: Entry, shared_guids: set[str], shared_links: set[str]) -> str:
+def _identity(entry: FeedEntry, shared_guids: set[str], shared_links: set[str]) -> str:
     if entry.identity and entry.identity not in shared_guids:
         return entry.identity
     if entry.link and entry.link not in shared_links:

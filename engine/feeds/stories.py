@@ -71,7 +71,7 @@ def words_of(text: str) -> tuple[str, ...]:
     return tuple(sorted(words - _FUNCTION_WORDS or words))
 
 
-def telling(words: Sequence[str]) -> tuple[str, ...]:
+def telling_words(words: Sequence[str]) -> tuple[str, ...]:
     """Return those of `words` of which every headline of the same story holds at least one.
 
     A story shares so many words that it cannot miss all of these (prefix filtering: Chaudhuri,
@@ -140,7 +140,7 @@ class _Index:
         if headline.link_key is not None and headline.link_key in self._by_link:
             return self._by_link[headline.link_key]
         words = words_of(headline.text)
-        alike = {story.id: story for word in telling(words) for story in self._by_word[word]}
+        alike = {story.id: story for word in telling_words(words) for story in self._by_word[word]}
         fitting = (
             story
             for story in alike.values()

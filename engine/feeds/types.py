@@ -14,7 +14,7 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class FeedEntry:
     """One item of a feed as its author wrote it, without markup."""
 
     identity: str  # guid, else link, else a hash of the words
@@ -30,7 +30,7 @@ class Entry:
 class ParsedFeed:
     """What the bytes of one feed say."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[FeedEntry, ...]
     title: str | None = None
     link: str | None = None  # the site it belongs to
     language: str | None = None  # ISO 639-1

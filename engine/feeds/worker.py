@@ -18,7 +18,7 @@ import orjson
 
 from engine.errors import FeedUnreadable
 from engine.feeds.read import read_feed
-from engine.feeds.types import Entry, ParsedFeed
+from engine.feeds.types import FeedEntry, ParsedFeed
 
 if sys.platform != "win32":
     import resource
@@ -52,9 +52,9 @@ def unpack_answer(answer: bytes) -> ParsedFeed:
     return ParsedFeed(entries=entries, **said)
 
 
-def _unpack_entry(said: dict[str, Any]) -> Entry:
+def _unpack_entry(said: dict[str, Any]) -> FeedEntry:
     date, tags = said.pop("published"), tuple(said.pop("tags"))
-    return Entry(published=date and datetime.fromisoformat(date), tags=tags, **said)
+    return FeedEntry(published=date and datetime.fromisoformat(date), tags=tags, **said)
 
 
 def work(orders: BinaryIO, answers: BinaryIO) -> None:

@@ -20,8 +20,8 @@ from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 from engine.errors import FetchFailed, FetchTimeout, SettingsError
 from engine.fetch.addresses import Resolver, address_policy
 from engine.fetch.body import ACCEPT_ENCODING, Body
-from engine.fetch.faults import require_type, require_usable, shown_host, translated
-from engine.fetch.frames import Chunks, CountedStream, CountingBackend, Turns
+from engine.fetch.faults import mapped_fetch_errors, require_type, require_usable, shown_host
+from engine.fetch.frames import Chunks, CountingBackend, MeteredStream, Turns
 
 _PERMANENT = frozenset({301, 308})
 # The library's pool looks at all that is under way for each request: a hundred of them hold up
@@ -156,7 +156,7 @@ class Fetcher:
         wanted = {"Accept": ", ".join((*accept, "*/*;q=0.1"))} | dict(headers or {})
         try:
             async with asyncio.timeout(limits.seconds), self._room:
-                with translated(shown_host(url)):
+                with mapped_fetch_errors(shown_host(url)):
                     request = self._http.build_request("GET", url, headers=wanted)
                 return await self._follow(request, order)
         except TimeoutError as exc:
@@ -183,7 +183,7 @@ class Fetcher:
     @asynccontextmanager
     async def _sent(self, request: httpx.Request) -> AsyncIterator[httpx.Response]:
         """Lend the answer to one request, its body unread."""
-        with translated(shown_host(str(request.url))):
+        with mapped_fetch_errors(shown_host(str(request.url))):
             response = await self._http.send(request, stream=True, follow_redirects=False)
             try:
                 yield response
@@ -210,6 +210,6 @@ class Fetcher:
         )
 
 
-def _stream_of(response: httpx.Response) -> CountedStream:
-    stream: CountedStream = response.extensions["network_stream"]
+def _stream_of(response: httpx.Response) -> MeteredStream:
+    stream: MeteredStream = response.extensions["network_stream"]
     return stream

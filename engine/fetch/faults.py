@@ -36,7 +36,7 @@ def shown_host(url: str) -> str:
 
 
 @contextmanager
-def translated(host: str) -> Iterator[None]:
+def mapped_fetch_errors(host: str) -> Iterator[None]:
     """Map what httpx, the address guard and the resolver raise. The only place that does."""
     try:
         yield

@@ -91,7 +91,7 @@ def too_many_pieces(host: str) -> FetchFailed:
     return FetchFailed(f"{host} sends its answer in too many pieces.", fix="Try again later.")
 
 
-class CountedStream(httpcore.AsyncNetworkStream):
+class MeteredStream(httpcore.AsyncNetworkStream):
     """A connection that is used for one request. Reading raises FetchFailed, too."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream, host: str, turns: Turns) -> None:
@@ -128,10 +128,10 @@ class CountedStream(httpcore.AsyncNetworkStream):
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109
-    ) -> "CountedStream":
+    ) -> "MeteredStream":
         """Pass on: the name that the certificate must have comes from httpcore."""
         stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
-        return CountedStream(stream, self._host, self._turns)
+        return MeteredStream(stream, self._host, self._turns)
 
     def get_extra_info(self, info: str) -> Any:
         """Pass on."""
@@ -152,10 +152,10 @@ class CountingBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> CountedStream:
+    ) -> MeteredStream:
         """Connect as `backend` does."""
         stream = await self._backend.connect_tcp(host, port, timeout, local_address, socket_options)
-        return CountedStream(stream, host, self._turns)
+        return MeteredStream(stream, host, self._turns)
 
     async def connect_unix_socket(
         self,

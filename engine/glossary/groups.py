@@ -24,7 +24,7 @@ _EDGES = re.compile(r"^\W+|\W+$")
 Pair = tuple[str, str]  # two keys, the smaller first
 
 
-class Status(StrEnum):
+class GroupStatus(StrEnum):
     """Where a group stands."""
 
     PENDING = "pending"  # waits for a person
@@ -37,7 +37,7 @@ class AliasGroup:
 
     id: int
     corpus: str | None
-    status: Status
+    status: GroupStatus
     terms: tuple[str, ...]
     sure: bool | None = None  # what the model said of its suggestion; None: a person's own
 

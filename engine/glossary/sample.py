@@ -57,7 +57,7 @@ def _parts(words: Sequence[str]) -> Iterator[str]:
             yield " ".join(words[start : start + length])
 
 
-def telling(terms: Sequence[str], readings: Iterable[Reading], limit: int) -> list[str]:
+def telling_terms(terms: Sequence[str], readings: Iterable[Reading], limit: int) -> list[str]:
     """Return the first `limit` terms that say something, one of each that are read alike.
 
     `readings` are of `terms`; stop words have none.

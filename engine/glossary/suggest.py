@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine.errors import ModelAnswerInvalid
 from engine.judge.request import one_line
-from engine.llm.ask_and_repair import ModelQuestion, ask, is_unreadable, objects
+from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair, is_unreadable, objects
 from engine.llm.prompts import GLOSSARY_REPAIR, GLOSSARY_SCHEMA, GLOSSARY_SYSTEM, GLOSSARY_VERSION
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.types import Corpus, Usage
@@ -94,7 +94,7 @@ class Suggester:
             purpose=PURPOSE,
             schema=GLOSSARY_SCHEMA,
         )
-        error = await ask(self._client, question, hear, now=now)
+        error = await ask_and_repair(self._client, question, hear, now=now)
         if heard:
             return heard[0]
         if error and not is_unreadable(error):

@@ -22,7 +22,7 @@ from engine.ingest.formats.telegram import TelegramReader
 from engine.ingest.formats.trump_archive import TrumpArchiveCsvReader, TrumpArchiveJsonReader
 from engine.ingest.formats.whatsapp import WhatsAppReader
 from engine.ingest.formats.x_archive import XArchiveReader
-from engine.ingest.ownership import own_words
+from engine.ingest.ownership import only_own_words
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, source_at
@@ -68,7 +68,7 @@ class RecordStream:
         self._source = source
         self._records = _read(source, reader, names, defaults)
         if defaults.only_mine:
-            self._records = own_words(self._records, reader, defaults.author)
+            self._records = only_own_words(self._records, reader, defaults.author)
 
     @property
     def bytes_read(self) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from engine.errors import InputError
-from engine.ingest.streams import Counted, Readable, damaged, regular_file, unreadable
+from engine.ingest.streams import CountedStream, Readable, damaged, refused_by_system, regular_file
 
 STANDARD_INPUT = "standard input"
 _NO_FILE = "not a regular file"
@@ -63,7 +63,7 @@ class FolderFiles:
         """Yield the files of the tree, without hidden folders and links to other folders."""
 
         def refused(exc: OSError) -> None:
-            raise unreadable(str(exc.filename or self._root), exc) from exc
+            raise refused_by_system(str(exc.filename or self._root), exc) from exc
 
         for folder, inner, files in os.walk(self._root, onerror=refused):
             inner[:] = [name for name in inner if not name.startswith(".")]
@@ -134,7 +134,7 @@ class ZipFiles:
         except zipfile.BadZipFile as exc:
             raise damaged(str(path)) from exc
         except OSError as exc:
-            raise unreadable(str(path), exc) from exc
+            raise refused_by_system(str(path), exc) from exc
         self._path = path
 
     def names(self) -> Sequence[str]:
@@ -168,7 +168,7 @@ class ZipFiles:
                 f"{self._path} cannot be unpacked here: {exc}.", fix="Unpack it by hand."
             ) from exc
         label = f"{self._path}/{name}"
-        return Counted(label, member, closes=(member,), limit=LARGEST_MEMBER)
+        return CountedStream(label, member, closes=(member,), limit=LARGEST_MEMBER)
 
     def close(self) -> None:
         self._zip.close()
@@ -196,7 +196,7 @@ class OneStream:
         return None
 
     def open(self, name: str) -> Readable:
-        return Counted(name, self._stream, closes=())
+        return CountedStream(name, self._stream, closes=())
 
     def close(self) -> None:
         """Standard input is not ours to close."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.errors import RecordError
 from engine.ingest.detect import READERS
-from engine.ingest.records import Defaults, Post, SourceRecord
+from engine.ingest.records import Defaults, PostFields, SourceRecord
 from engine.text.clean import searchable, shown
 from engine.types import Document, Flag
 
@@ -85,7 +85,7 @@ def _with_whole_links(text: str, links: Sequence[tuple[str, str]]) -> str:
     return shown(text)
 
 
-def _seen_flags(text: str, post: Post) -> Flag:
+def _seen_flags(text: str, post: PostFields) -> Flag:
     """Return what the text itself gives away, for exports that do not flag it."""
     flags = Flag.NONE
     repost = Flag.REPOST in post.flags or text.startswith("RT @")
@@ -141,7 +141,7 @@ def _given(words: Sequence[str], sign: str) -> tuple[str, ...]:
     return _unique([word for word in found if word])
 
 
-def _meta(post: Post) -> dict[str, object]:
+def _meta(post: PostFields) -> dict[str, object]:
     device = _clean(post.device)
     return {**({"device": device} if device else {}), **_storable(post.meta)}
 

@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterable
 
 from engine.errors import RecordError, UsageError
 from engine.ingest.reader import Reader
-from engine.ingest.records import Post, Reject, SourceRecord
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.types import Flag
 
 
@@ -20,7 +20,7 @@ def role_of(mine: bool | None) -> str | None:
     return None if mine is None else "me" if mine else "others"
 
 
-def own_words(
+def only_own_words(
     records: Iterable[SourceRecord | Reject], reader: Reader, author: str | None
 ) -> Generator[SourceRecord | Reject]:
     """Yield the records that the owner wrote, and those that cannot be used.
@@ -47,7 +47,7 @@ def _is_own(record: SourceRecord, reader: Reader, author: str | None) -> bool:
     return mine
 
 
-def _by_author(post: Post, author: str | None) -> bool | None:
+def _by_author(post: PostFields, author: str | None) -> bool | None:
     if Flag.REPOST in post.flags:
         return False
     return True if post.author is None else is_mine(author, post.author)

@@ -12,7 +12,7 @@ from engine.errors import RecordError
 from engine.ingest.pieces import LONGEST_RECORD, Piece, array_items, lines
 from engine.ingest.records import (
     Defaults,
-    Post,
+    PostFields,
     Reject,
     SourceRecord,
     external_id,
@@ -59,7 +59,7 @@ class Reader(Protocol):
         Raises InputError when a file cannot be read on.
         """
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         """Translate a record's payload. Raises RecordError."""
 
 
@@ -98,7 +98,7 @@ class JsonReader:
         """Turn one object of the file into its records; mostly it is one."""
         yield found.record(self.name, found.value.get("id"), digest(found.raw))
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         raise NotImplementedError
 
 

@@ -60,7 +60,7 @@ class SourceRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
+class PostFields:
     """What a format says about one message, in the terms that all formats share.
 
     `text` is as the source wrote it (HTML entities, short links). `links` pairs each short link

@@ -12,14 +12,14 @@ from engine.ingest.files import STANDARD_INPUT, Files, FolderFiles, OneStream, Z
 from engine.ingest.records import Reject
 from engine.ingest.streams import (
     HEAD,
-    Counted,
+    CountedStream,
     buffered,
     closed_on_error,
     not_a_file,
+    refused_by_system,
     regular_file,
     rewound,
     unpacked,
-    unreadable,
 )
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -108,8 +108,8 @@ class Source:
         try:
             opened = self._files.open(name)
         except OSError as exc:
-            raise unreadable(label, exc) from exc
-        raw = Counted(label, opened, closes=(opened,), count=self._count if counted else None)
+            raise refused_by_system(label, exc) from exc
+        raw = CountedStream(label, opened, closes=(opened,), count=self._count if counted else None)
         with closed_on_error(raw):
             return unpacked(label, buffered(raw))
 
@@ -137,7 +137,7 @@ def source_at(where: str, stdin: IO[bytes]) -> Source:
         if _begins_like_zip(path):
             return Source(where, ZipFiles(path), packed=True)
     except OSError as exc:
-        raise unreadable(where, exc) from exc
+        raise refused_by_system(where, exc) from exc
     except ValueError as exc:  # a NUL in the path
         raise InputError(f"{where!r} is no path.", fix="Check the path.") from exc
     return Source(where, FolderFiles(path.parent, only=path.name), packed=False)

@@ -34,7 +34,7 @@ class Readable(Protocol):
         """Release it."""
 
 
-class Counted(io.RawIOBase):
+class CountedStream(io.RawIOBase):
     """A stream that adds what it reads to a meter and speaks in InputErrors.
 
     With `limit` (bytes) it stops with an InputError where more than that comes out.
@@ -62,7 +62,7 @@ class Counted(io.RawIOBase):
         except _DAMAGED as exc:
             raise damaged(self._name) from exc
         except OSError as exc:
-            raise unreadable(self._name, exc) from exc
+            raise refused_by_system(self._name, exc) from exc
         target[: len(data)] = data
         if self._count:
             self._count(len(data))
@@ -141,7 +141,7 @@ def unpacked(name: str, stream: io.BufferedReader) -> io.BufferedReader:
     if magic != _GZIP:
         return stream
     content = gzip.GzipFile(fileobj=stream)
-    return buffered(Counted(name, content, closes=(content, stream)))
+    return buffered(CountedStream(name, content, closes=(content, stream)))
 
 
 def damaged(name: str) -> InputError:
@@ -157,7 +157,7 @@ def not_a_file(name: str) -> InputError:
     )
 
 
-def unreadable(name: str, exc: OSError) -> InputError:
+def refused_by_system(name: str, exc: OSError) -> InputError:
     """Return the error for what the operating system refuses."""
     if isinstance(exc, FileNotFoundError):
         return InputError(f"{name} does not exist.", fix="Check the path.")

@@ -53,7 +53,7 @@ class JudgeAnswer:
     damage: Mapping[str, int]
 
 
-def read_answer(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
+def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
     """Read an answer about the candidates 1..`sent`.
 
     `finished` tells that the model ended by itself. Never raises; empty `scores` = not usable.

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.errors import CorpusWithheld, ModelError
-from engine.judge.answer import JudgeAnswer, read_answer
-from engine.judge.request import JudgeRequest, build_request
-from engine.llm.ask_and_repair import ModelQuestion, ask
+from engine.judge.answer import JudgeAnswer, read_judgments
+from engine.judge.request import JudgeRequest, build_judge_request
+from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair
 from engine.llm.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, JUDGE_SYSTEM, JUDGE_VERSION
 from engine.llm.single_flight import SingleFlight
 from engine.llm.wire import ChatAnswer, add_usage
@@ -48,7 +48,7 @@ class Judge:
         """
         if not candidates:
             return Verdict(scores={}, prompt_version=JUDGE_VERSION)
-        request = build_request(headline, candidates, model=self._client.model)
+        request = build_judge_request(headline, candidates, model=self._client.model)
         return await self._flights.run(request.key, lambda: self._verdict(corpus, request, now))
 
     async def _verdict(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> Verdict:
@@ -70,7 +70,7 @@ class Judge:
             purpose=PURPOSE,
             schema=JUDGE_SCHEMA,
         )
-        hearing.error = await ask(self._client, question, hearing.hear, now=now)
+        hearing.error = await ask_and_repair(self._client, question, hearing.hear, now=now)
         return hearing.verdict()
 
 
@@ -87,7 +87,7 @@ class _Hearing:
     def hear(self, answer: ChatAnswer) -> bool:
         """Read an answer; True when it judges at least one candidate."""
         sent = len(self.request.ids)
-        read: JudgeAnswer = read_answer(answer.content, sent=sent, finished=answer.finished)
+        read: JudgeAnswer = read_judgments(answer.content, sent=sent, finished=answer.finished)
         self.answers.append(answer)
         self.damage.update(read.damage)
         self.scores = {self.request.ids[number - 1]: s for number, s in read.scores.items()}

@@ -33,7 +33,7 @@ class JudgeRequest:
     key: str  # cache key
 
 
-def build_request(
+def build_judge_request(
     headline: Headline, candidates: Sequence[Candidate], *, model: str
 ) -> JudgeRequest:
     """Write the request. The same set of candidates gives the same request in any order."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.errors import CorpusWithheld, ModelAnswerCut, ModelAnswerInvalid, ModelError
-from engine.llm.wire import ChatAnswer, Message
+from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.types import Corpus
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ModelQuestion:
     schema: Mapping[str, object]
 
 
-async def ask(
+async def ask_and_repair(
     client: "ChatClient",
     question: ModelQuestion,
     hear: Callable[[ChatAnswer], bool],
@@ -67,7 +67,7 @@ async def ask(
     for system in (question.system, question.system + question.repair):
         try:
             answer = await client.complete(
-                [Message("system", system), Message("user", question.content)],
+                [PromptMessage("system", system), PromptMessage("user", question.content)],
                 purpose=question.purpose,
                 now=now,
                 schema=question.schema,

@@ -11,27 +11,27 @@ from typing import Self
 import httpx
 import stamina
 
-from engine.budget import Budget, Planned, Source
+from engine.budget import Budget, BudgetSource, Planned
 from engine.errors import ModelRefused
 from engine.llm.breaker import Breaker
 from engine.llm.consent import Consent
 from engine.llm.faults import (
     Fault,
     bad_address,
+    model_unreachable,
     status_fault,
     too_slow,
-    unreachable,
-    unreadable,
+    unreadable_answer,
 )
 from engine.llm.settings import LlmSettings
 from engine.llm.spending import within_budget
 from engine.llm.wire import (
     ChatAnswer,
-    Message,
+    PromptMessage,
     add_usage,
-    error_in,
-    read_answer,
-    read_payload,
+    error_in_payload,
+    read_choice,
+    read_completion,
     read_usage,
     request_body,
     request_headers,
@@ -40,7 +40,7 @@ from engine.llm.wire import (
 from engine.ports import UsageLedger
 from engine.types import Usage
 
-__all__ = ["ChatAnswer", "ChatClient", "LlmSettings", "Message"]
+__all__ = ["ChatAnswer", "ChatClient", "LlmSettings", "PromptMessage"]
 
 logger = logging.getLogger("presagio.llm")
 
@@ -56,7 +56,7 @@ FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
 class _Call:
     """One question on its way, with what its attempts have cost so far."""
 
-    messages: Sequence[Message]
+    messages: Sequence[PromptMessage]
     schema: Mapping[str, object] | None
     purpose: str
     asked_at: datetime
@@ -80,7 +80,7 @@ class ChatClient:
         ledger: UsageLedger,
         clock: Callable[[], float],
         budget: Budget = Budget(),  # noqa: B008 - frozen
-        source: Callable[[], Source] = lambda: Source.CONSOLE,
+        source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
     ) -> None:
         self._settings = settings
         self._ledger = ledger
@@ -130,7 +130,7 @@ class ChatClient:
 
     async def complete(
         self,
-        messages: Sequence[Message],
+        messages: Sequence[PromptMessage],
         *,
         purpose: str,
         now: datetime,
@@ -165,7 +165,7 @@ class ChatClient:
             until=call.asked_at + timedelta(seconds=self._settings.total_timeout + _MARGIN),
         )
 
-    async def _record(self, call: _Call, source: Source) -> None:
+    async def _record(self, call: _Call, source: BudgetSource) -> None:
         for model, usage in call.bills:
             tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
             if usage.cost_usd is not None and tokens:
@@ -238,13 +238,13 @@ class ChatClient:
         now = call.asked_at + timedelta(seconds=self._clock() - call.started)
         if status != httpx.codes.OK:
             raise status_fault(status, said_by(content), self._settings, headers=headers, now=now)
-        payload = read_payload(content, self._settings)
+        payload = read_completion(content, self._settings)
         usage = read_usage(payload)
         if usage:
             call.bills.append((str(payload.get("model") or self.model), usage))
-        if error := error_in(payload):
+        if error := error_in_payload(payload):
             raise status_fault(*error, self._settings, headers=headers, now=now)
-        return read_answer(payload, self._settings)
+        return read_choice(payload, self._settings)
 
     async def _post(self, body: Mapping[str, object]) -> tuple[int, httpx.Headers, bytes]:
         """The only place where httpx is called and its errors are mapped."""
@@ -257,12 +257,12 @@ class ChatClient:
         except httpx.ReadTimeout as exc:
             raise Fault(too_slow(settings.read_timeout, "read_timeout")) from exc
         except httpx.ConnectError as exc:
-            raise Fault(unreachable(f"No connection to {settings.host}.")) from exc
+            raise Fault(model_unreachable(f"No connection to {settings.host}.")) from exc
         except httpx.InvalidURL as exc:
             raise Fault(bad_address()) from exc
         except httpx.HTTPError as exc:
             reason = f"The connection to {settings.host} broke ({type(exc).__name__})."
-            raise Fault(unreachable(reason)) from exc
+            raise Fault(model_unreachable(reason)) from exc
 
     def _log(self, call: _Call, answer: ChatAnswer) -> None:
         usage = answer.usage
@@ -282,5 +282,5 @@ async def _read_capped(response: httpx.Response, settings: LlmSettings) -> bytes
     async for chunk in response.aiter_bytes():
         content += chunk
         if len(content) > MAX_ANSWER_BYTES:
-            raise Fault(unreadable(f"passes {MAX_ANSWER_BYTES} bytes", settings))
+            raise Fault(unreadable_answer(f"passes {MAX_ANSWER_BYTES} bytes", settings))
     return bytes(content)

@@ -75,7 +75,7 @@ def too_slow(seconds: float, setting: str) -> ModelUnreachable:
     )
 
 
-def unreachable(message: str) -> ModelUnreachable:
+def model_unreachable(message: str) -> ModelUnreachable:
     """The error for a connection that could not be made or kept."""
     return ModelUnreachable(message, fix="Check the network and llm.base_url.")
 
@@ -85,7 +85,7 @@ def bad_address() -> ModelRefused:
     return ModelRefused("The address of the model cannot be used.", fix="Check llm.base_url.")
 
 
-def unreadable(what: str, settings: LlmSettings) -> ModelAnswerInvalid:
+def unreadable_answer(what: str, settings: LlmSettings) -> ModelAnswerInvalid:
     """The error for an answer that is no chat completion; `what` completes "it ..."."""
     return ModelAnswerInvalid(
         f"The answer of {settings.host} is no chat completion: it {what}.",

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from engine.budget import Budget, Planned, Source, require_budget, require_open
+from engine.budget import Budget, BudgetSource, Planned, require_budget, require_open
 from engine.ports import UsageLedger
 from engine.types import Usage
 
@@ -22,7 +22,7 @@ async def within_budget(
         yield
         return
 
-    def check(spent: Mapping[Source, Usage]) -> None:
+    def check(spent: Mapping[BudgetSource, Usage]) -> None:
         require_budget(budget, spent, planned.source, now=now)
 
     place = await ledger.reserve(planned, check, now=now)

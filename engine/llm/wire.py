@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, TypeVar
 
 from engine.errors import ModelAnswerCut
-from engine.llm.faults import Fault, unreadable
+from engine.llm.faults import Fault, unreadable_answer
 from engine.llm.settings import LlmSettings
 from engine.types import Usage
 
@@ -21,7 +21,7 @@ FAILED_AFTER_START = 502
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class PromptMessage:
     """One turn of a chat."""
 
     role: Literal["system", "user", "assistant"]
@@ -60,7 +60,7 @@ def _header_text(text: str) -> str:
 
 def request_body(
     settings: LlmSettings,
-    messages: Sequence[Message],
+    messages: Sequence[PromptMessage],
     schema: Mapping[str, object] | None,
 ) -> dict[str, object]:
     """The JSON body. `schema` is the value of response_format.json_schema, or None.
@@ -90,11 +90,11 @@ def _openrouter_fields(settings: LlmSettings, *, strict: bool) -> dict[str, obje
     return fields
 
 
-def read_payload(body: bytes, settings: LlmSettings) -> dict[str, object]:
+def read_completion(body: bytes, settings: LlmSettings) -> dict[str, object]:
     """Decode the body of a successful response. Raises Fault when it is no JSON object."""
     payload = decode(body)
     if payload is None:
-        raise Fault(unreadable("is not a JSON object", settings))
+        raise Fault(unreadable_answer("is not a JSON object", settings))
     return payload
 
 
@@ -107,7 +107,7 @@ def decode(body: bytes) -> dict[str, object] | None:
     return payload if isinstance(payload, dict) else None
 
 
-def error_in(payload: Mapping[str, object]) -> tuple[int, str] | None:
+def error_in_payload(payload: Mapping[str, object]) -> tuple[int, str] | None:
     """Find an error inside a payload and return (status, text), or None.
 
     Servers put it at the top, inside the choice, as an object or as a bare string.
@@ -125,7 +125,7 @@ def said_by(body: bytes) -> str:
     payload = decode(body)
     if payload is None:
         return body.decode("utf-8", "replace")
-    error = error_in(payload)
+    error = error_in_payload(payload)
     return error[1] if error else _text_of(payload)
 
 
@@ -181,12 +181,12 @@ def _amount(value: object) -> float | None:
     return float(value) if math.isfinite(value) and value >= 0 else None
 
 
-def read_answer(payload: Mapping[str, object], settings: LlmSettings) -> ChatAnswer:
+def read_choice(payload: Mapping[str, object], settings: LlmSettings) -> ChatAnswer:
     """Read the first choice. Raises Fault when there is none, or when it was cut while empty."""
     choice = _first_choice(payload)
     message = choice.get("message")
     if not isinstance(message, Mapping):
-        raise Fault(unreadable("has no message", settings))
+        raise Fault(unreadable_answer("has no message", settings))
     content = _content(message.get("content"))
     reason = choice.get("finish_reason")
     if reason == "length" and not content.strip():

@@ -35,7 +35,7 @@ _COMMENT_END = re.compile("--!?>")
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
+class PageExcerpt:
     """`markup`: whole <html>, <meta>, <title>, <time> (of articles) and <h1>, in that order.
     `json_ld`: the texts of the scripts of that type."""
 
@@ -50,7 +50,7 @@ class _Tag:
     end: int  # where its content begins
 
 
-def excerpt(html: str) -> Excerpt:
+def excerpt(html: str) -> PageExcerpt:
     """Cut out what tells title, date, site and language. Never raises; takes linear time."""
     kept: dict[str, list[str]] = {name: [] for name in ("html", "meta", "title", "time", "h1")}
     json_ld: list[str] = []
@@ -65,7 +65,7 @@ def excerpt(html: str) -> Excerpt:
     # <h1> last: cut in the middle of a tag of its own, it would swallow what follows.
     most = {"html": 1, "meta": _MOST_KEPT, "title": 1, "time": 1, "h1": 3}
     markup = "".join("".join(kept[name][:count]) for name, count in most.items())
-    return Excerpt(markup, tuple(json_ld))
+    return PageExcerpt(markup, tuple(json_ld))
 
 
 def _elements(html: str) -> Iterator[tuple[_Tag, str]]:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from rapidfuzz import fuzz, process
 
 from engine.feeds.types import Story
-from engine.posting.types import Chosen, Find, Posted, Subscription
+from engine.posting.types import Chosen, Posted, StoryFind, Subscription
 from engine.prophecy.score import HIGHEST_JUDGMENT
 from engine.ranking.distinct import bare
 from engine.types import Hit
@@ -87,7 +87,7 @@ Reason: TypeAlias = Unwanted | Rejected
 class LeftOut:
     """A find that is not posted, and why."""
 
-    find: Find
+    find: StoryFind
     reason: Reason
 
 
@@ -101,7 +101,7 @@ class Choice:
 
 def choose(
     subscription: Subscription,
-    finds: Iterable[Find],
+    finds: Iterable[StoryFind],
     already_posted: Sequence[Posted],
     now: datetime,
     *,
@@ -143,10 +143,10 @@ class _Memory:
         self._ids = {(one.corpus, one.external_id) for one in recent}
         self._texts = [_words(one.text) for one in recent]
 
-    def knows_story(self, find: Find) -> bool:
+    def knows_story(self, find: StoryFind) -> bool:
         return find.story.id in self._stories
 
-    def knows_text(self, find: Find, hit: Hit) -> bool:
+    def knows_text(self, find: StoryFind, hit: Hit) -> bool:
         if (find.corpus, hit.candidate.external_id) in self._ids:
             return True
         text = _words(hit.candidate.text)
@@ -159,7 +159,7 @@ class _Memory:
         self._texts.append(_words(chosen.hit.candidate.text))
 
 
-def _candidate(subscription: Subscription, find: Find, memory: _Memory) -> Chosen | Reason:
+def _candidate(subscription: Subscription, find: StoryFind, memory: _Memory) -> Chosen | Reason:
     if unwanted := wants(subscription, find.story):
         return unwanted
     if memory.knows_story(find):
@@ -175,13 +175,13 @@ def _candidate(subscription: Subscription, find: Find, memory: _Memory) -> Chose
     return reason
 
 
-def _nothing(subscription: Subscription, find: Find) -> Rejected:
+def _nothing(subscription: Subscription, find: StoryFind) -> Rejected:
     """Return what there is to say of a find without hits."""
     weakness = next((_weakness(subscription, find, hit) for hit in find.prophecy.near[:1]), None)
     return weakness or Rejected.NOTHING_FOUND
 
 
-def _weakness(subscription: Subscription, find: Find, hit: Hit) -> Rejected | None:
+def _weakness(subscription: Subscription, find: StoryFind, hit: Hit) -> Rejected | None:
     judgment = judgment_of(hit)
     if judgment is not None:
         return Rejected.BELOW_THRESHOLD if judgment < subscription.threshold else None
@@ -191,7 +191,7 @@ def _weakness(subscription: Subscription, find: Find, hit: Hit) -> Rejected | No
     return Rejected.TOO_LITTLE_IN_COMMON if covered < subscription.unjudged_coverage else None
 
 
-def _merit(find: Find) -> tuple[object, ...]:
+def _merit(find: StoryFind) -> tuple[object, ...]:
     hits = find.prophecy.hits
     judgments = [judgment for hit in hits if (judgment := judgment_of(hit)) is not None]
     return (

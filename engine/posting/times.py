@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from engine.chat import Chat
-from engine.posting.types import Mode, Subscription
+from engine.posting.types import PostingMode, Subscription
 from engine.text.zones import zone_or_utc
 
 
@@ -44,7 +44,7 @@ def due(
     `last_decided` is the last local date that was decided, posted or not. A post stays due for
     `grace`; quiet hours within it do not count. Of several missed posts only the last is due.
     """
-    if subscription.mode is not Mode.DAILY or is_quiet(subscription.chat, now):
+    if subscription.mode is not PostingMode.DAILY or is_quiet(subscription.chat, now):
         return None
     today = now.astimezone(_zone(subscription)).date()
     for day in (today - number * _DAY for number in range(_DAYS_BACK + 1)):
@@ -71,7 +71,7 @@ def planned_at(subscription: Subscription, day: date) -> datetime | None:
 
 def next_planned(subscription: Subscription, now: datetime) -> datetime | None:
     """Return when (UTC) the first daily post after `now` is to go out; None when there is none."""
-    if subscription.mode is not Mode.DAILY:
+    if subscription.mode is not PostingMode.DAILY:
         return None
     # From the day before: quiet hours may put its post off to now.
     first = now.astimezone(_zone(subscription)).date() - _DAY
@@ -82,7 +82,7 @@ def next_planned(subscription: Subscription, now: datetime) -> datetime | None:
 def instant_allowed(subscription: Subscription, now: datetime) -> bool:
     """Tell whether a find may be posted at `now`, as soon as it is made."""
     return (
-        subscription.mode is Mode.INSTANT
+        subscription.mode is PostingMode.INSTANT
         and now.astimezone(_zone(subscription)).weekday() in subscription.weekdays
         and not is_quiet(subscription.chat, now)
     )

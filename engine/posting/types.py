@@ -15,7 +15,7 @@ from engine.types import Hit, Prophecy
 EVERY_DAY = (0, 1, 2, 3, 4, 5, 6)  # Monday is 0
 
 
-class Mode(StrEnum):
+class PostingMode(StrEnum):
     """When a chat is told of finds."""
 
     DAILY = "daily"
@@ -28,7 +28,7 @@ class Subscription:
     """What one chat wants to be told unasked. Empty filters let everything through."""
 
     chat: Chat
-    mode: Mode = Mode.DAILY
+    mode: PostingMode = PostingMode.DAILY
     at: time = time(9, 0)  # local; of the daily post
     weekdays: tuple[int, ...] = EVERY_DAY
     best: int = 3  # prophecies in one daily post
@@ -45,7 +45,7 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Find:
+class StoryFind:
     """What one corpus answered to one story. `prophecy.judged` tells whether a model agreed."""
 
     id: int
@@ -76,7 +76,7 @@ class Promising(NamedTuple):
 class Chosen:
     """A find that is to be posted, with the one of its hits that is shown."""
 
-    find: Find
+    find: StoryFind
     hit: Hit
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engine.ports import SearchIndex
 from engine.prophecy.retrieve import Meaning, Retriever
-from engine.prophecy.score import Profile, Scorer, lexical
+from engine.prophecy.score import ProphecyProfile, Scorer, lexical_part
 from engine.ranking.distinct import alike, eldest
 from engine.text.address import addressed
 from engine.types import Candidate, Corpus, Filters, Headline, Hit, Mode, Prophecy, Term, Verdict
@@ -43,7 +43,7 @@ class ProphecySettings:
     candidates_of_both: int = 240  # near-identical texts counted once
     duplicate_similarity: float = 90.0
     exclude_recent_months: int = 0
-    profile: Profile = field(default_factory=Profile)
+    profile: ProphecyProfile = field(default_factory=ProphecyProfile)
 
 
 class Prophet:
@@ -63,7 +63,7 @@ class Prophet:
         self.use(settings or ProphecySettings())
 
     @property
-    def profile(self) -> Profile:
+    def profile(self) -> ProphecyProfile:
         """How hits are scored now."""
         return self._settings.profile
 
@@ -184,4 +184,4 @@ def _unjudged() -> Verdict:
 
 
 def _covered(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> float:
-    return lexical(candidate, terms, corpus.documents, corpus.average_length)
+    return lexical_part(candidate, terms, corpus.documents, corpus.average_length)

@@ -24,7 +24,7 @@ _LEVELLED = ("semantic",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class ProphecyProfile:
     """Weights of the features and multipliers; all in 0..1."""
 
     judgment: float = 0.65
@@ -42,7 +42,7 @@ class Profile:
     minimum_semantic: float = 0.5  # unless it means as much as this
 
 
-def lexical(
+def lexical_part(
     candidate: Candidate, terms: Sequence[Term], documents: int, average_length: float
 ) -> float:
     """Return the share of the headline that the candidate covers, 0..1, words weighted.
@@ -81,7 +81,7 @@ def age(created_at: datetime, asked_at: datetime, full_years: float) -> float:
     return min(1.0, math.log1p(days) / math.log1p(full_years * _DAYS_A_YEAR))
 
 
-def factors(candidate: Candidate, profile: Profile) -> dict[str, float]:
+def factors(candidate: Candidate, profile: ProphecyProfile) -> dict[str, float]:
     """Return the multipliers that apply, by name."""
     found = {
         flag.names[0]: factor
@@ -93,7 +93,7 @@ def factors(candidate: Candidate, profile: Profile) -> dict[str, float]:
     return found
 
 
-def level_hits(hits: Sequence[Hit], profile: Profile) -> list[Hit]:
+def level_hits(hits: Sequence[Hit], profile: ProphecyProfile) -> list[Hit]:
     """Return hits of several answers with parts and scores that can be compared."""
     parts = level([hit.parts for hit in hits], _LEVELLED)
     return [
@@ -105,7 +105,7 @@ def level_hits(hits: Sequence[Hit], profile: Profile) -> list[Hit]:
 
 
 def _score(
-    parts: Mapping[str, float | None], multipliers: Mapping[str, float], profile: Profile
+    parts: Mapping[str, float | None], multipliers: Mapping[str, float], profile: ProphecyProfile
 ) -> float:
     weights = {
         "judgment": profile.judgment,
@@ -120,7 +120,7 @@ def _score(
 class Scorer:
     """Scores the candidates of one headline."""
 
-    profile: Profile
+    profile: ProphecyProfile
     terms: Sequence[Term]
     documents: int
     average_length: float
@@ -153,7 +153,7 @@ class Scorer:
     def _parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
-            "lexical": lexical(candidate, self.terms, self.documents, self.average_length),
+            "lexical": lexical_part(candidate, self.terms, self.documents, self.average_length),
             "age": age(candidate.created_at, self.asked_at, self.profile.age_full_years),
             "semantic": candidate.similarity,
         }

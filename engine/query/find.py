@@ -11,10 +11,10 @@ from typing import Protocol
 
 from engine.query.filters import Conditions, conditions
 from engine.query.plan import LanguageQuery, Plan, Reading, Wanted, units, wanted
-from engine.query.profiles import PROFILES, KindProfile, Question, ranked
+from engine.query.profiles import PROFILES, FeatureContext, KindProfile, ranked
 from engine.query.query import Alternative, Query
 from engine.query.receipts import Receipts, Scored
-from engine.query.types import Counts, Found, Retrieved
+from engine.query.types import Counts, Found, FoundDocuments
 from engine.ranking.bm25 import Bm25, idf
 from engine.ranking.distinct import alike
 from engine.text.clean import searchable
@@ -39,7 +39,7 @@ class FindIndex(Protocol):
         limit: int,
         *,
         profiled: bool = False,
-    ) -> Retrieved:
+    ) -> FoundDocuments:
         """Return the exact best `limit` by BM25 over `terms`, ties by date then id.
 
         With `profiled`, as many of the newest and of the most liked ones too.
@@ -51,7 +51,7 @@ class FindIndex(Protocol):
         queries: Sequence[LanguageQuery],
         required: Conditions,
         limit: int,
-    ) -> Retrieved:
+    ) -> FoundDocuments:
         """Return the newest `limit` that hold nothing of what is excluded, ties by id."""
 
     async def months(
@@ -86,7 +86,7 @@ class FindSettings:
 class _Stages:
     """What was fetched, how much of it was compared, and what is left."""
 
-    retrieved: Retrieved
+    retrieved: FoundDocuments
     kept: list[Scored]
     looked_at: int
 
@@ -120,7 +120,7 @@ class Finder:
         if profile is None:
             stages = await self._retrieved(corpus, plan, required, limit)
         else:
-            asked = Question(
+            asked = FeatureContext(
                 query=looked_for, reference=reference(looked_for, plan, corpus), now=now
             )
             stages = await self._profiled(
@@ -188,7 +188,7 @@ class Finder:
         required: Conditions,
         limit: int,
         *,
-        asked: Question,
+        asked: FeatureContext,
         profile: KindProfile,
     ) -> _Stages:
         """Rank candidates until `limit` documents are distinct, or there are no more."""
@@ -211,7 +211,7 @@ class Finder:
 
     async def _first(
         self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
-    ) -> Retrieved:
+    ) -> FoundDocuments:
         match plan.plan:
             case Plan.RANKED:
                 return await self._index.ranked(
@@ -220,7 +220,7 @@ class Finder:
             case Plan.NEWEST:
                 return await self._index.newest(corpus, plan.by_language, required, limit)
             case Plan.NOTHING:
-                return Retrieved(matching=None, passing=0, documents=())
+                return FoundDocuments(matching=None, passing=0, documents=())
 
     def _distinct(self, found: Sequence[Scored]) -> list[Scored]:
         """Keep the first of each group of near-identical texts: the best, or the newest."""

@@ -35,7 +35,7 @@ class KindProfile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class FeatureContext:
     """What the features take from elsewhere than the document. `now` None: it is not known."""
 
     query: Query
@@ -53,7 +53,7 @@ class Ranked:
     parts: Mapping[str, float | None]
 
 
-def lexical(bm25: float, reference: float) -> float:
+def lexical_share(bm25: float, reference: float) -> float:
     """Return BM25 as a share, below 1: a half for a text that says each part once.
 
     bm25 / (bm25 + reference) keeps the order of BM25, and depends on no other document.
@@ -67,7 +67,7 @@ def recency(created_at: datetime, now: datetime, decay_days: float) -> float:
     return math.exp(-days / decay_days)
 
 
-def own_words(role: str | None) -> float | None:
+def is_own_words(role: str | None) -> float | None:
     """Return 1 for one's own words, 0 for another's, None where the role tells neither."""
     known = (role or "").casefold()
     if known in OWN_ROLES:
@@ -115,12 +115,12 @@ def _joined(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-_FEATURES: Mapping[str, Callable[[FoundDocument, Question, KindProfile], float | None]] = {
-    "lexical": lambda found, asked, _: lexical(found.candidate.bm25, asked.reference),
+_FEATURES: Mapping[str, Callable[[FoundDocument, FeatureContext, KindProfile], float | None]] = {
+    "lexical": lambda found, asked, _: lexical_share(found.candidate.bm25, asked.reference),
     "recency": lambda found, asked, profile: (
         recency(found.candidate.created_at, asked.now, profile.decay_days) if asked.now else None
     ),
-    "role": lambda found, _, __: own_words(found.role),
+    "role": lambda found, _, __: is_own_words(found.role),
     "thread": lambda found, asked, _: (
         focus(asked.threads.get(found.thread, 1) - 1) if found.thread else 0.0
     ),
@@ -146,7 +146,7 @@ PROFILES: Mapping[Kind, KindProfile] = {
 
 
 def ranked(
-    documents: Sequence[FoundDocument], asked: Question, profile: KindProfile
+    documents: Sequence[FoundDocument], asked: FeatureContext, profile: KindProfile
 ) -> list[Ranked]:
     """Return the documents by their score, best first, ties by date then id."""
     threads = Counter(one.thread for one in documents)
@@ -161,7 +161,7 @@ def ranked(
 
 
 def _parts(
-    found: FoundDocument, asked: Question, profile: KindProfile, names: Sequence[str]
+    found: FoundDocument, asked: FeatureContext, profile: KindProfile, names: Sequence[str]
 ) -> dict[str, float | None]:
     return {name: _FEATURES[name](found, asked, profile) for name in names}
 

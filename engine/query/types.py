@@ -29,7 +29,7 @@ class FoundDocument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieved:
+class FoundDocuments:
     """The first documents in the plan's order, and how many there are in all."""
 
     matching: int | None  # hold the words; None: no word was looked for

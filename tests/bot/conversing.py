@@ -9,16 +9,16 @@ from datetime import datetime
 from typing import NoReturn
 
 from bot.commands import Registry, Services, standard_commands
-from bot.commands.news_services import NewsDesk
+from bot.commands.news_services import NewsServices
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import Gates, Limits
+from bot.conversation.gates import AccessLimits, Gates
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
-from bot.glossary_desk import GlossaryDesk
+from bot.glossary_desk import GlossaryService
 from bot.jobs.digest import Deciding
 from db.chat.answers import Answers
 from db.chat.chats import Chats
-from db.chat.events import Turns
+from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
 from db.corpus.corpora import Corpora
@@ -31,7 +31,7 @@ from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from db.search.find import DialectIndex
-from engine.answer.types import CitedAnswer, Outcome, Question
+from engine.answer.types import AnswerOutcome, CitedAnswer, Question
 from engine.chat import Chat
 from engine.errors import FetchFailed
 from engine.prophecy.headline import read_headline
@@ -113,7 +113,7 @@ class Bot:
     services: Services
     engine: StandInEngine
     face: MemoryFace
-    turns: Turns
+    turns: EventClaims
     corpora: list[Corpus]
 
     async def hear(self, request: Request) -> Reply | None:
@@ -160,10 +160,10 @@ async def read(text: str, *, now: datetime) -> Headline:
     return read_headline(text)
 
 
-def glossary_desk(database: Database) -> GlossaryDesk:
+def glossary_desk(database: Database) -> GlossaryService:
     """A glossary desk without a model."""
     corpora = Corpora(database)
-    return GlossaryDesk(
+    return GlossaryService(
         groups=Groups(database),
         corpora=corpora,
         index=DialectIndex(database),
@@ -171,7 +171,7 @@ def glossary_desk(database: Database) -> GlossaryDesk:
     )
 
 
-def news_desk(database: Database, **changes: object) -> NewsDesk:
+def news_desk(database: Database, **changes: object) -> NewsServices:
     """A news desk on which nothing of the web can be looked up, unless `changes` say so."""
 
     async def nothing(address: str) -> NoReturn:
@@ -199,7 +199,7 @@ def news_desk(database: Database, **changes: object) -> NewsDesk:
         "fetch_list": nothing,
         "delivers": frozenset({"test"}),
     }
-    return NewsDesk(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
+    return NewsServices(**{**values, **changes})  # type: ignore[arg-type]  # the table above has the types
 
 
 async def answer_nothing(
@@ -207,14 +207,14 @@ async def answer_nothing(
 ) -> CitedAnswer:
     """Answer that there is no source."""
     asked = Question(text=question, earlier=tuple(earlier))
-    return CitedAnswer(question=asked, outcome=Outcome.NOTHING, corpora=(corpus,))
+    return CitedAnswer(question=asked, outcome=AnswerOutcome.NOTHING, corpora=(corpus,))
 
 
 @asynccontextmanager
 async def bot_on(
     database: Database,
     *,
-    limits: Limits | None = None,
+    limits: AccessLimits | None = None,
     most: int = 500,
     most_in_chat: int = 500,
     commands: Registry | None = None,
@@ -244,13 +244,13 @@ async def bot_on(
         "limit": 3,
     }
     chosen = Services(**{**wired, **services})  # type: ignore[arg-type]  # the table above has the types
-    async with Turns(database) as turns:
+    async with EventClaims(database) as turns:
         registry = commands or standard_commands()
         gates = Gates(
             turns=turns,
             chats=chats,
             quotas=Quotas(database),
-            limits=limits or Limits(),
+            limits=limits or AccessLimits(),
             counts=registry.counts,
         )
         conversation = Conversation(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.settings.searching import AnswerSettings
-from engine.answer.types import Outcome
+from engine.answer.types import AnswerOutcome
 from tests.bot.conftest import Invoke
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "ask.md").read_text(encoding="utf-8")
@@ -42,7 +42,9 @@ def test_every_option_is_told(invoke: Invoke) -> None:
 
 def test_every_outcome_is_told() -> None:
     table = GUIDE.partition("| `outcome` |")[2].partition("\n\n")[0]
-    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [one.value for one in Outcome]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [
+        one.value for one in AnswerOutcome
+    ]
 
 
 def test_its_settings_are_the_defaults() -> None:

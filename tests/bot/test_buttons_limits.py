@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.conversation.gates import Limits
+from bot.conversation.gates import AccessLimits
 from bot.face.reply import Reply
 from bot.face.request import Person, Request, Trigger
 from db.pool import Database
@@ -26,9 +26,9 @@ async def toast(bot: Bot, reply: Reply, name: str, **changes: object) -> str | N
     return answered.toast if answered else None
 
 
-@pytest.mark.parametrize("limits", [Limits(user_daily=3), Limits(chat_daily=3)])
+@pytest.mark.parametrize("limits", [AccessLimits(user_daily=3), AccessLimits(chat_daily=3)])
 async def test_a_picture_costs_what_a_search_does_however_it_is_asked_for(
-    storage: Database, limits: Limits
+    storage: Database, limits: AccessLimits
 ) -> None:
     async with bot_on(storage, corpora=[corpus("demo")], limits=limits) as bot:
         answer = await bot.say("Coffee prices soar")
@@ -42,7 +42,7 @@ async def test_a_picture_costs_what_a_search_does_however_it_is_asked_for(
 
 
 async def test_buttons_are_pressed_at_a_human_pace(storage: Database) -> None:
-    limits = Limits(buttons_per_minute=1)
+    limits = AccessLimits(buttons_per_minute=1)
     async with bot_on(storage, corpora=[corpus("demo")], limits=limits) as bot:
         answer = await bot.say("Coffee prices soar", place=GROUP)
         assert await toast(bot, answer, "up", place=GROUP) == "Noted."

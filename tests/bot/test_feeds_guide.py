@@ -15,7 +15,7 @@ from bot.i18n.words import words_for
 from bot.settings import load_settings
 from engine.chat import Chat
 from engine.feeds.opml import OpmlFeed, write_opml
-from engine.posting.types import Mode, Subscription
+from engine.posting.types import PostingMode, Subscription
 from tests.bot.command_line import presagio
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import WebServer, page
@@ -83,4 +83,4 @@ def test_off_keeps_what_was_chosen() -> None:
     off = read_wish(
         "off", read_wish("best 7", None, start, words_for("en")), start, words_for("en")
     )
-    assert (off.mode, off.best) == (Mode.OFF, 7)
+    assert (off.mode, off.best) == (PostingMode.OFF, 7)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.glossary_file import Entry, FileFormat, FileStatus, read, written
+from bot.cli.glossary_file import FileFormat, FileStatus, GlossaryEntry, read_entries, write_entries
 from engine.glossary.dictionary import WordLists
 from engine.glossary.terms import protected
 from tests.bot.command_line import presagio
@@ -41,10 +41,10 @@ def test_what_expands_is_as_the_table_says(tmp_path: Path) -> None:
 
 def test_both_files_say_the_same() -> None:
     (as_yaml,), (as_csv,) = blocks("yaml"), blocks("csv")
-    entries = read(as_yaml, FileFormat.YAML)
-    assert entries == read(as_csv, FileFormat.CSV)
-    assert entries[2] == Entry(terms=("car", "train"), status=FileStatus.REJECTED)
-    assert written(entries, FileFormat.CSV) == as_csv
+    entries = read_entries(as_yaml, FileFormat.YAML)
+    assert entries == read_entries(as_csv, FileFormat.CSV)
+    assert entries[2] == GlossaryEntry(terms=("car", "train"), status=FileStatus.REJECTED)
+    assert write_entries(entries, FileFormat.CSV) == as_csv
 
 
 def test_what_is_said_to_be_protected_is() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic_ai.models.test import TestModel
 
-from engine.contracts.requests import PersonalSearch, PublishedSearch, Search, SocialSearch
+from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.contracts.results import PersonalSnippet, PublishedSnippet, Snippet, SocialSnippet
 from engine.query.profiles import FEATURES, PROFILES
 from engine.text.snippet import MOST_VOICE_TERMS, RADIUS
@@ -34,12 +34,12 @@ def row(start: str, holds: str = "") -> str:
         (PublishedSearch, "`published`, `library`"),
     ],
 )
-def test_limits_are_as_written(kind: type[Search], name: str) -> None:
+def test_limits_are_as_written(kind: type[SearchContract], name: str) -> None:
     assert row(name).endswith(f"| {kind().limit} |")  # type: ignore[attr-defined]  # each has its own
 
 
 @pytest.mark.parametrize("search", [PersonalSearch, SocialSearch, PublishedSearch])
-def test_every_filter_is_described(search: type[Search]) -> None:
+def test_every_filter_is_described(search: type[SearchContract]) -> None:
     assert all(f"`{name}`" in MANUAL for name in search.model_fields)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.face.face import Status
+from bot.face.face import FaceStatus
 from bot.face.reply import MOST_HITS
 from bot.serve import tell_status
 from tests.fakes.slack import SlackServer
@@ -26,8 +26,8 @@ class Switch:
     async def stop(self, seconds: float) -> None:
         """Nothing to close."""
 
-    def status(self) -> Status:
-        return Status(listening=self.listening, way="HTTP")
+    def status(self) -> FaceStatus:
+        return FaceStatus(listening=self.listening, way="HTTP")
 
 
 async def test_what_a_face_begins_and_ceases_to_hear_is_logged_once(

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from bot.signals import run
+from bot.signals import run_until_signal
 
 ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 SECONDS = 25  # less than the programs sleep
@@ -42,7 +42,7 @@ def test_work_is_cancelled_and_ends_in_order(number: int) -> None:
     handlers = [signal.getsignal(each) for each in ENDING]
     released: list[bool] = []
     with pytest.raises(SystemExit) as ended:
-        run(interrupted(number, finally_=lambda: released.append(True)))
+        run_until_signal(interrupted(number, finally_=lambda: released.append(True)))
     assert ended.value.code == 128 + number
     assert released == [True]
     assert [signal.getsignal(each) for each in ENDING] == handlers
@@ -53,7 +53,7 @@ def test_work_that_fails_because_it_was_cut_off_is_not_blamed() -> None:
         raise RuntimeError("the connection was lost")
 
     with pytest.raises(SystemExit) as ended:
-        run(interrupted(signal.SIGTERM, finally_=fail))
+        run_until_signal(interrupted(signal.SIGTERM, finally_=fail))
     assert ended.value.code == 143
 
 
@@ -65,9 +65,9 @@ def test_work_ends_undisturbed() -> None:
     async def failing() -> None:
         raise ValueError("its own")
 
-    assert run(work()) == 7
+    assert run_until_signal(work()) == 7
     with pytest.raises(ValueError, match="its own"):
-        run(failing())
+        run_until_signal(failing())
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.feeds.stories import link_key
 from engine.feeds.types import ConfiguredFeed, Decision, Feed, NewHeadline, Story
-from engine.posting.types import Chosen, Find, FindState, Mode, Subscription
+from engine.posting.types import Chosen, FindState, PostingMode, StoryFind, Subscription
 from engine.types import Hit
 from tests.bot.prophecies import make_hit, make_prophecy
 
@@ -31,7 +31,7 @@ async def met(database: Database, external_id: str = "1") -> Chat:
 
 
 async def subscribed(
-    database: Database, external_id: str = "1", mode: Mode = Mode.DAILY
+    database: Database, external_id: str = "1", mode: PostingMode = PostingMode.DAILY
 ) -> Subscription:
     chat = await met(database, external_id)
     return await Subscriptions(database).set(Subscription(chat=chat, mode=mode), now=NOW - DAY)
@@ -100,14 +100,14 @@ def tweet(number: int) -> Hit:
 
 async def found(
     database: Database, story: Story, hits: Sequence[Hit], *, now: datetime = NOW
-) -> Find:
+) -> StoryFind:
     """Keep what was judged for a story."""
     prophecy = make_prophecy(*hits)
     number = await Finds(database).keep(
         story, "demo", FindState.JUDGED, coverage=0.5, prophecy=prophecy, now=now
     )
     assert number is not None
-    return Find(id=number, story=story, corpus="demo", prophecy=prophecy, found_at=now)
+    return StoryFind(id=number, story=story, corpus="demo", prophecy=prophecy, found_at=now)
 
 
 async def some_chosen(database: Database, number: int) -> list[Chosen]:

@@ -7,7 +7,7 @@ import pytest
 
 from db.corpus.corpora import Corpora
 from db.pool import Database
-from db.search.lexical import Search
+from db.search.lexical import LexicalIndex
 from engine.ranking.bm25 import Bm25
 from engine.text.clean import searchable
 from engine.types import Corpus, Filters, Term
@@ -54,7 +54,7 @@ async def mixed(mixed_url: str) -> AsyncIterator[Database]:
 
 
 async def ask(database: Database, corpus: Corpus, headline: str) -> tuple[list[Term], set[str]]:
-    search = Search(database)
+    search = LexicalIndex(database)
     terms = await search.terms(corpus, searchable(headline))
     found = await search.top(corpus, terms, Filters(), 50)
     return list(terms), {candidate.external_id for candidate in found}
@@ -171,7 +171,7 @@ async def test_retrieval_is_exact_over_two_languages(database: Database) -> None
         for number in range(400)
     ]
     corpus = await load(database, "c", documents, "english")
-    search, stored = Search(database), await read_back(database, corpus)
+    search, stored = LexicalIndex(database), await read_back(database, corpus)
     for _ in range(15):
         headline = searchable(" ".join(draw.sample(words, draw.randint(1, 9))))
         terms = await search.terms(corpus, headline)

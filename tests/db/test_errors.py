@@ -8,7 +8,7 @@ import pytest
 
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
-from db.errors import storage_error, translated
+from db.errors import mapped_storage_errors, storage_error
 from db.pool import Database, PoolSettings
 from engine.errors import (
     StorageError,
@@ -61,7 +61,7 @@ NO_EXTENSION = 'extension "unaccent" is not available\nDETAIL:  Could not open a
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
 def test_each_error_has_its_place_in_the_tree(error: Exception, kind: type[StorageError]) -> None:
-    with pytest.raises(StorageError) as caught, translated():
+    with pytest.raises(StorageError) as caught, mapped_storage_errors():
         raise error
     assert type(caught.value) is kind
     assert caught.value.__cause__ is error
@@ -82,7 +82,7 @@ def test_each_error_has_its_place_in_the_tree(error: Exception, kind: type[Stora
     ids=lambda error: type(error).__name__,
 )
 def test_nobody_reads_what_the_driver_says_of_itself(error: Exception) -> None:
-    with pytest.raises(StorageError) as caught, translated():
+    with pytest.raises(StorageError) as caught, mapped_storage_errors():
         raise error
     assert str(error) not in str(caught.value)
     assert "lost" in str(caught.value)
@@ -97,7 +97,7 @@ def test_an_error_that_quotes_a_long_statement_is_cut() -> None:
 
 
 def test_other_errors_pass() -> None:
-    with pytest.raises(KeyError), translated():
+    with pytest.raises(KeyError), mapped_storage_errors():
         raise KeyError
 
 

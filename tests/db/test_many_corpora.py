@@ -16,9 +16,9 @@ from db.pool import Database
 from db.search.described import Described
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
-from db.search.lexical import Search
+from db.search.lexical import LexicalIndex
 from db.search.shown import Comments, Shown, Threads
-from db.search.vocabulary import Vocabulary
+from db.search.vocabulary import CorpusVocabulary
 from engine.embed.fill import fill
 from engine.query.find import Finder
 from engine.query.read import parse_query
@@ -110,7 +110,7 @@ async def _full(database: Database) -> Corpus:
 
 
 async def _described(database: Database) -> None:
-    search, corpus = Search(database), await Corpora(database).get("large")
+    search, corpus = LexicalIndex(database), await Corpora(database).get("large")
     terms = await search.terms(corpus, "rust rain rainn")
     found = await search.top(corpus, terms, FILTERS, 5)
     assert found
@@ -164,7 +164,7 @@ async def _told(database: Database) -> None:
     assert await Corpora(database).span(corpus) != (None, None)
     assert await statistics_differ(database, corpus) is None
     assert await Groups(database).sample(corpus, 5)
-    assert await Vocabulary(database).lexemes(corpus, ["rust"])
+    assert await CorpusVocabulary(database).lexemes(corpus, ["rust"])
     threads = Threads(database)
     assert await threads.list(corpus, limit=5) == []
     assert await threads.read(corpus, "t", limit=5) == []

@@ -5,19 +5,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.budget import Budget, Source, require_budget, require_open
+from engine.budget import Budget, BudgetSource, require_budget, require_open
 from engine.errors import BudgetExhausted
 from engine.types import Usage
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
-SHARES = {Source.CHATS: 0.7, Source.API: 0.5, Source.WEB: 0.2}
-EVERYBODY = set(Source)
+SHARES = {BudgetSource.CHATS: 0.7, BudgetSource.API: 0.5, BudgetSource.WEB: 0.2}
+EVERYBODY = set(BudgetSource)
 
 
-def refusals(budget: Budget, spent: Mapping[Source, Usage]) -> dict[Source, str]:
+def refusals(budget: Budget, spent: Mapping[BudgetSource, Usage]) -> dict[BudgetSource, str]:
     """Return who is refused, and what he is told."""
-    said: dict[Source, str] = {}
-    for source in Source:
+    said: dict[BudgetSource, str] = {}
+    for source in BudgetSource:
         try:
             require_budget(budget, spent, source, now=NOW)
         except BudgetExhausted as error:
@@ -25,9 +25,9 @@ def refusals(budget: Budget, spent: Mapping[Source, Usage]) -> dict[Source, str]
     return said
 
 
-def tokens(**spent: int) -> dict[Source, Usage]:
+def tokens(**spent: int) -> dict[BudgetSource, Usage]:
     return {
-        Source(name): Usage(prompt_tokens=amount - 10, completion_tokens=10)
+        BudgetSource(name): Usage(prompt_tokens=amount - 10, completion_tokens=10)
         for name, amount in spent.items()
     }
 
@@ -37,28 +37,28 @@ def tokens(**spent: int) -> dict[Source, Usage]:
     [
         ({}, set()),
         ({"web": 199}, set()),
-        ({"web": 200}, {Source.WEB}),
-        ({"api": 500}, {Source.API}),
-        ({"web": 200, "chats": 499}, {Source.WEB}),
+        ({"web": 200}, {BudgetSource.WEB}),
+        ({"api": 500}, {BudgetSource.API}),
+        ({"web": 200, "chats": 499}, {BudgetSource.WEB}),
         # What the posts have not used of their reserve is left alone,
-        ({"web": 200, "chats": 500}, {Source.WEB, Source.CHATS, Source.API}),
+        ({"web": 200, "chats": 500}, {BudgetSource.WEB, BudgetSource.CHATS, BudgetSource.API}),
         ({"web": 200, "chats": 500, "posts": 300}, EVERYBODY),
         ({"chats": 400, "posts": 299}, set()),
         ({"chats": 400, "posts": 300}, set()),
         ({"chats": 400, "posts": 599}, set()),
         # also by whoever runs the program, as far as others are concerned.
-        ({"console": 700}, {Source.WEB, Source.CHATS, Source.API}),
-        ({"console": 999}, {Source.WEB, Source.CHATS, Source.API}),
+        ({"console": 700}, {BudgetSource.WEB, BudgetSource.CHATS, BudgetSource.API}),
+        ({"console": 999}, {BudgetSource.WEB, BudgetSource.CHATS, BudgetSource.API}),
         ({"console": 1000}, EVERYBODY),
         ({"posts": 1000}, EVERYBODY),
     ],
 )
 def test_shares_and_the_reserve_hold_for_tokens_and_for_money(
-    spent: dict[str, int], refused: set[Source]
+    spent: dict[str, int], refused: set[BudgetSource]
 ) -> None:
     budget = Budget(tokens=1000, shares=SHARES, reserve=0.3)
     assert set(refusals(budget, tokens(**spent))) == refused
-    money = {Source(name): Usage(cost_usd=amount / 1000) for name, amount in spent.items()}
+    money = {BudgetSource(name): Usage(cost_usd=amount / 1000) for name, amount in spent.items()}
     budget = Budget(cost_usd=1.0, shares=SHARES, reserve=0.3)
     assert set(refusals(budget, money)) == refused
 
@@ -66,34 +66,34 @@ def test_shares_and_the_reserve_hold_for_tokens_and_for_money(
 def test_each_is_told_what_is_spent_and_what_would_change_it() -> None:
     budget = Budget(tokens=1000, shares=SHARES, reserve=0.3)
     ends = "It starts anew at 00:00 UTC on 2024-06-02; or"
-    assert refusals(budget, tokens(web=200))[Source.WEB] == (
+    assert refusals(budget, tokens(web=200))[BudgetSource.WEB] == (
         f"The web page's share of the daily model budget is spent. {ends} raise llm.web_share."
     )
-    assert refusals(budget, tokens(api=500))[Source.API] == (
+    assert refusals(budget, tokens(api=500))[BudgetSource.API] == (
         f"The API's share of the daily model budget is spent. {ends} raise llm.api_share."
     )
-    chats = refusals(Budget(tokens=1000, shares=SHARES), tokens(chats=700))[Source.CHATS]
+    chats = refusals(Budget(tokens=1000, shares=SHARES), tokens(chats=700))[BudgetSource.CHATS]
     assert chats == (
         f"The chats' share of the daily model budget is spent. {ends} raise llm.chat_share."
     )
-    assert refusals(budget, tokens(console=800))[Source.CHATS] == (
+    assert refusals(budget, tokens(console=800))[BudgetSource.CHATS] == (
         "The rest of the daily model budget is kept for the daily posts."
         f" {ends} lower llm.posts_reserve."
     )
-    assert refusals(budget, tokens(posts=1000))[Source.POSTS] == (
+    assert refusals(budget, tokens(posts=1000))[BudgetSource.POSTS] == (
         f"The daily model budget of 1,000 tokens is spent. {ends} raise llm.daily_tokens."
     )
 
 
 def test_a_share_of_nothing_makes_no_calls() -> None:
-    budget = Budget(tokens=1000, shares={Source.WEB: 0.0})
-    assert set(refusals(budget, {})) == {Source.WEB}
+    budget = Budget(tokens=1000, shares={BudgetSource.WEB: 0.0})
+    assert set(refusals(budget, {})) == {BudgetSource.WEB}
 
 
 def test_what_is_closed_is_closed_without_limits_too() -> None:
-    budget = Budget(closed=frozenset({Source.WEB}))
+    budget = Budget(closed=frozenset({BudgetSource.WEB}))
     assert not budget.limited
-    assert set(refusals(budget, {})) == {Source.WEB}
+    assert set(refusals(budget, {})) == {BudgetSource.WEB}
     with pytest.raises(BudgetExhausted, match=r"web\.judge"):
-        require_open(budget, Source.WEB)
-    require_open(budget, Source.API)
+        require_open(budget, BudgetSource.WEB)
+    require_open(budget, BudgetSource.API)

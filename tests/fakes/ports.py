@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
-from engine.budget import Planned, Source
+from engine.budget import BudgetSource, Planned
 from engine.llm.wire import add_usage
 from engine.types import Usage, Verdict
 
@@ -28,18 +28,18 @@ class MemoryLedger:
     """A UsageLedger that also remembers each call as (day, model, purpose, usage)."""
 
     calls: list[tuple[date, str, str, Usage]] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)  # of each call
+    sources: list[BudgetSource] = field(default_factory=list)  # of each call
     under_way: dict[int, Planned] = field(default_factory=dict)
 
-    async def spent(self, day: date) -> dict[Source, Usage]:
-        found: dict[Source, list[Usage]] = defaultdict(list)
+    async def spent(self, day: date) -> dict[BudgetSource, Usage]:
+        found: dict[BudgetSource, list[Usage]] = defaultdict(list)
         for source, (called, _, _, usage) in zip(self.sources, self.calls, strict=True):
             if called == day:
                 found[source].append(usage)
         return {source: add_usage(usages) for source, usages in found.items()}
 
     async def record(
-        self, usage: Usage, *, model: str, purpose: str, source: Source, now: datetime
+        self, usage: Usage, *, model: str, purpose: str, source: BudgetSource, now: datetime
     ) -> None:
         self.calls.append((now.astimezone(UTC).date(), model, purpose, usage))
         self.sources.append(source)
@@ -47,7 +47,7 @@ class MemoryLedger:
     async def reserve(
         self,
         planned: Planned,
-        check: Callable[[Mapping[Source, Usage]], None],
+        check: Callable[[Mapping[BudgetSource, Usage]], None],
         *,
         now: datetime,
     ) -> int:

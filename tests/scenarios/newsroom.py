@@ -10,7 +10,7 @@ from typing import Any
 from bot.app import App, open_app
 from bot.engine_settings import fetch_settings
 from bot.face.face import Poster
-from bot.jobs.wiring import Works, open_works
+from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import posters_of
 from bot.settings import load_settings
 from bot.settings.news import FeedSettings
@@ -18,7 +18,7 @@ from db.chat.chats import Chats
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.fetch.client import Fetcher
-from engine.posting.types import Mode, Subscription
+from engine.posting.types import PostingMode, Subscription
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
 from tests.fakes.telegram import TelegramServer
@@ -47,7 +47,7 @@ class Process:
     """The jobs of one process."""
 
     app: App
-    works: Works
+    works: Jobs
     posters: Sequence[Poster]
 
 
@@ -80,7 +80,7 @@ class Newsroom:
         for poster in posters:
             self.stack.push_async_callback(poster.close)
         works = await self.stack.enter_async_context(
-            open_works(app, fetcher, posters, now=self.clock)
+            open_jobs(app, fetcher, posters, now=self.clock)
         )
         return Process(app, works, posters)
 
@@ -98,7 +98,7 @@ class Newsroom:
     async def subscribe(self, process: Process, platform: str, **wanted: Any) -> Subscription:
         """Let the chat of a platform be told at once, or as `wanted` says."""
         chat = await self.chat(process, platform)
-        wish = Subscription(chat=chat, **{"mode": Mode.INSTANT} | wanted)
+        wish = Subscription(chat=chat, **{"mode": PostingMode.INSTANT} | wanted)
         return await Subscriptions(process.app.database).set(wish, now=self.clock())
 
     async def chat(self, process: Process, platform: str) -> Chat:

@@ -6,7 +6,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-from engine.posting.types import Mode
+from engine.posting.types import PostingMode
 from tests.scenarios.chaos.stage import KILLED, Size, chaos
 
 SMALL = Size(
@@ -34,7 +34,9 @@ async def test_every_post_arrives_and_only_a_death_or_a_lost_reply_brings_one_tw
         assert deliveries.keys() == shown.keys(), "what was decided was shown, and nothing else"
         assert stage.unexcused() == {}
         assert set(stage.shown("slack").values()) == {1}
-        daily = {one.external_id for one in stage.chats if one.subscription.mode is Mode.DAILY}
+        daily = {
+            one.external_id for one in stage.chats if one.subscription.mode is PostingMode.DAILY
+        }
         assert sorted(post.chat for post in shown if len(post.codes) > 1) == sorted(daily)
         assert await stage.rows("SELECT count(*) FROM story") == [(SMALL.stories,)]
         # What was to be survived did happen.

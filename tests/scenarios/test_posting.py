@@ -14,11 +14,11 @@ from bot.serve import serve
 from bot.settings import load_settings
 from db.chat.chats import Chats
 from db.model.judgments import Ledger
-from db.posting.job_outcomes import Outcome
-from engine.budget import Source
+from db.posting.job_outcomes import RunOutcome
+from engine.budget import BudgetSource
 from engine.chat import Chat
 from engine.errors import StorageError
-from engine.posting.types import Mode
+from engine.posting.types import PostingMode
 from tests.fakes.model import failure
 from tests.fakes.slack import Fault
 from tests.fakes.telegram import Message
@@ -62,7 +62,7 @@ async def test_a_find_is_told_at_once(database_url: str, platform: str) -> None:
         assert all(label in labels for label in ("👍 0", "👎 0", "Why?", "Picture"))
         assert room.model.calls == 1, "the dull story did not reach the model"
         spent = await Ledger(process.app.database).spent(room.clock().date())
-        assert set(spent) == {Source.POSTS}
+        assert set(spent) == {BudgetSource.POSTS}
         room.clock.wind(26 * HOUR)
         assert await process.works.digest() == 0
         assert await process.works.deliver() == 0
@@ -74,7 +74,7 @@ async def test_a_daily_post_holds_the_best_of_the_day(database_url: str, platfor
     async with newsroom(database_url) as room:
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-        await room.subscribe(process, platform, mode=Mode.DAILY, at=hour, threshold=3)
+        await room.subscribe(process, platform, mode=PostingMode.DAILY, at=hour, threshold=3)
         other = "Record coffee harvest brings record prices, growers say"
         await room.news(process, HEADLINE, other, DULL)
         assert await process.works.digest() == 0
@@ -109,8 +109,10 @@ async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
     async with newsroom(database_url) as room:
         process = await room.process()
         hour = (room.clock() + 2 * HOUR).time().replace(second=0, microsecond=0)
-        await room.subscribe(process, "telegram", mode=Mode.DAILY, at=hour)
-        await room.subscribe(process, "slack", mode=Mode.DAILY, at=hour, say_nothing_found=True)
+        await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour)
+        await room.subscribe(
+            process, "slack", mode=PostingMode.DAILY, at=hour, say_nothing_found=True
+        )
         room.clock.wind(2 * HOUR)
         assert await process.works.digest() == 1
         await room.deliver(process)
@@ -454,7 +456,7 @@ async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
     async with newsroom(database_url) as room:
         process = await room.process()
         hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-        await room.subscribe(process, "telegram", mode=Mode.DAILY, at=hour, threshold=3)
+        await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour, threshold=3)
         other = "Record coffee harvest brings record prices, growers say"
         await room.news(process, HEADLINE, other)
         room.clock.wind(3 * HOUR)
@@ -488,7 +490,7 @@ async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
         assert clock() - asked < 10
         outcomes = await process.works.outcomes.summary(room.clock() - HOUR)
         assert {"poll", "search", "digest", "deliver", "tidy"} >= {one.job for one in outcomes}
-        assert ("deliver", Outcome.DONE) in {(one.job, one.outcome) for one in outcomes}
+        assert ("deliver", RunOutcome.DONE) in {(one.job, one.outcome) for one in outcomes}
         assert said == []
 
 

@@ -10,7 +10,7 @@ from engine.ingest.dates import zoned
 from engine.ingest.fields import count, mapping, mappings, string, text_of
 from engine.ingest.formats.tweets import tweet_id, tweet_post
 from engine.ingest.reader import JsonObject, JsonReader, Sample
-from engine.ingest.records import Post, Reject, SourceRecord
+from engine.ingest.records import PostFields, Reject, SourceRecord
 from engine.types import Flag, Kind
 
 _REFERENCES = {"retweeted": Flag.REPOST, "quoted": Flag.QUOTE, "replied_to": Flag.REPLY}
@@ -45,7 +45,7 @@ def with_includes(tweet: Mapping[str, object], includes: Includes) -> dict[str, 
     }
 
 
-def v2_post(tweet: Mapping[str, object]) -> Post:
+def v2_post(tweet: Mapping[str, object]) -> PostFields:
     """Translate one flattened tweet. Raises RecordError."""
     references = mappings(tweet.get("referenced_tweets"))
     original = next((r for r in references if r.get("type") == "retweeted"), {})
@@ -54,7 +54,7 @@ def v2_post(tweet: Mapping[str, object]) -> Post:
     flags = Flag.MEDIA if mapping(tweet.get("attachments")).get("media_keys") else Flag.NONE
     for reference in references:
         flags |= _REFERENCES.get(str(reference.get("type")), Flag.NONE)
-    return Post(
+    return PostFields(
         text=text_of(_repeated(original) or _text(tweet)),
         created_at=zoned(tweet.get("created_at")),
         author=_username(tweet),
@@ -132,7 +132,7 @@ class ApiReader(JsonReader):
             whole = with_includes(tweet, includes)
             yield found.record(self.name, tweet.get("id"), digest(orjson.dumps(whole)), whole)
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         if "author_id" in payload or "public_metrics" in payload:
             return v2_post(payload)
         return tweet_post(payload)

@@ -15,7 +15,7 @@ from engine.errors import InputError, RecordError
 from engine.ingest.dates import zoned_or_utc
 from engine.ingest.fields import mapping, mappings, string, strings, text_of
 from engine.ingest.reader import JsonObject, Sample, members_named
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
@@ -57,7 +57,7 @@ class BlueskyReader:
                 item = JsonObject(label, number, "record", raw, payload)
                 yield item.record(self.name, identity, digest(raw))
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         record, uri = mapping(payload.get("record")), str(payload.get("uri"))
         author = string(payload.get("author")) or string(payload.get("did"))
         attribution = f"{payload.get('file')}#{uri.rpartition('/')[2]}"
@@ -104,9 +104,9 @@ def _entries(blocks: Mapping[bytes, Any], link: object, level: int) -> Iterator[
         yield from _entries(blocks, entry.get("t"), level + 1)
 
 
-def _repost(record: Mapping[str, object], author: str | None, attribution: str) -> Post:
+def _repost(record: Mapping[str, object], author: str | None, attribution: str) -> PostFields:
     address = _web(string(mapping(record.get("subject")).get("uri")))
-    return Post(
+    return PostFields(
         text=text_of(address),
         created_at=zoned_or_utc(record.get("createdAt")),
         author=author,
@@ -120,7 +120,9 @@ def _repost(record: Mapping[str, object], author: str | None, attribution: str) 
     )
 
 
-def _post(record: Mapping[str, object], uri: str, author: str | None, attribution: str) -> Post:
+def _post(
+    record: Mapping[str, object], uri: str, author: str | None, attribution: str
+) -> PostFields:
     text = record.get("text")
     if not isinstance(text, str):
         raise RecordError("no text")
@@ -131,7 +133,7 @@ def _post(record: Mapping[str, object], uri: str, author: str | None, attributio
     images = mappings(embed.get("images")) or mappings(mapping(embed.get("media")).get("images"))
     described = "\n\n".join(alt for image in images if (alt := string(image.get("alt"))))
     linked = string(mapping(embed.get("external")).get("uri"))
-    return Post(
+    return PostFields(
         text=_whole_links(text, facets) or described or linked or text_of(_kind(embed)),
         searched=None if text.strip() or described or linked else "",
         created_at=zoned_or_utc(record.get("createdAt")),

@@ -13,7 +13,7 @@ import orjson
 from engine.ingest.dates import from_seconds
 from engine.ingest.fields import mapping, mappings, string, text_of
 from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects, members_named
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
@@ -57,14 +57,14 @@ class ChatGptReader(JsonReader):
                     else:
                         yield from _messages(found, file, digest)
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         message, title = mapping(payload.get("message")), string(payload.get("title"))
         role = string(mapping(message.get("author")).get("role"))
         meta = mapping(message.get("metadata"))
         text, shows = _content(message)
         files = [string(a.get("name")) for a in mappings(meta.get("attachments"))]
         thread = string(payload.get("thread"))
-        return Post(
+        return PostFields(
             text=text.strip() or text_of("[image]" if shows else None),
             searched=None if text.strip() else "",
             created_at=from_seconds(message.get("create_time") or payload.get("began")),

@@ -11,12 +11,12 @@ import orjson
 
 from engine.errors import FeedUnreadable, InputError
 from engine.feeds.markup import markup_text, require_flat, require_harmless
-from engine.feeds.plain import language_of, plain, tags_of, web_link
+from engine.feeds.plain import feed_language, plain_words, tags_of, web_link
 from engine.ingest.dates import zoned
 from engine.ingest.fields import host_of, made_id, string, strings, text_of
 from engine.ingest.html_text import html_text
 from engine.ingest.reader import JsonObject, Sample
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Kind
 
@@ -46,12 +46,12 @@ def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
     if not found.get("version") and not found.entries:
         raise FeedUnreadable("This is not a feed.")
     base = str(found.feed.get("link") or "")
-    lang = language_of(found.feed.get("language"))
+    lang = feed_language(found.feed.get("language"))
     return [{**_entry(entry, base), "lang": lang} for entry in found.entries]
 
 
 def _entry(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
-    title, url = plain(entry.get("title")) or None, web_link(entry.get("link"), base)
+    title, url = plain_words(entry.get("title")) or None, web_link(entry.get("link"), base)
     text = html_text(_longest(entry))
     return {
         "id": str(entry.get("id") or url or made_id(title or "", text))[:200],
@@ -59,7 +59,7 @@ def _entry(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
         "text": text,
         "published": _published(entry),
         "url": url,
-        "author": plain(entry.get("author"), 200) or None,
+        "author": plain_words(entry.get("author"), 200) or None,
         "tags": list(tags_of(tag.get("term") for tag in entry.get("tags") or ())),
     }
 
@@ -113,10 +113,10 @@ class BlogFeedReader:
                 found = JsonObject(label, number, "record", raw, {**entry, "file": file})
                 yield found.record(self.name, entry["id"], digest(raw))
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         title, url = string(payload.get("title")), string(payload.get("url"))
         body = string(payload.get("text")) or title
-        return Post(
+        return PostFields(
             text=text_of(body),
             searched=f"{title}\n\n{body}" if title != body else None,
             created_at=zoned(payload.get("published")),

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from engine.ingest.dates import zoned
 from engine.ingest.fields import count, flag, identifier, string, text_of
 from engine.ingest.reader import JsonReader
-from engine.ingest.records import Post
+from engine.ingest.records import PostFields
 from engine.types import Flag, Kind
 
 _FLAGS = {"is_retweet": Flag.REPOST, "is_quote": Flag.QUOTE, "is_deleted": Flag.DELETED}
@@ -28,7 +28,7 @@ class JsonlReader(JsonReader):
     def fits(self, found: Mapping[str, object]) -> bool:
         return {"id", "text", "created_at"} <= found.keys()
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         answered = identifier(payload.get("in_reply_to"))
         flags = Flag.NONE
         for name, meaning in _FLAGS.items():
@@ -36,7 +36,7 @@ class JsonlReader(JsonReader):
                 flags |= meaning
         if answered:
             flags |= Flag.REPLY
-        return Post(
+        return PostFields(
             text=text_of(payload.get("text")),
             created_at=zoned(payload.get("created_at")),
             author=string(payload.get("author")),

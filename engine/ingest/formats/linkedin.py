@@ -12,7 +12,7 @@ from engine.ingest.dates import zoned_or_utc
 from engine.ingest.fields import made_id, mapping, string, text_of
 from engine.ingest.formats.csv_rows import Row, csv_rows, first_row
 from engine.ingest.reader import JsonObject, Sample, members_named
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
@@ -51,12 +51,12 @@ class LinkedInReader:
                 ):
                     yield _record(label, row, digest)
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         identity, row = str(payload.get("id")), mapping(payload.get("row"))
         if "ShareLink" in row:
             return _share(row, identity)
         link = string(row.get("Link"))
-        return Post(
+        return PostFields(
             text=text_of(row.get("Message")),
             created_at=zoned_or_utc(row.get("Date")),
             url=link,
@@ -69,10 +69,10 @@ class LinkedInReader:
         )
 
 
-def _share(row: Mapping[str, object], identity: str) -> Post:
+def _share(row: Mapping[str, object], identity: str) -> PostFields:
     said = _without_line_quotes(string(row.get("ShareCommentary")) or "")
     link, shared = string(row.get("ShareLink")), string(row.get("SharedUrl"))
-    return Post(
+    return PostFields(
         text=said.strip() or text_of(shared or row.get("MediaUrl") or None),
         created_at=zoned_or_utc(row.get("Date")),
         url=link,

@@ -13,7 +13,7 @@ from engine.errors import RecordError
 from engine.ingest.fields import host_of, mapping, string, text_of
 from engine.ingest.formats.front_matter import moment, names, split_front_matter
 from engine.ingest.reader import BOM, JsonObject, Sample, members_named
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Kind
 
@@ -49,14 +49,14 @@ class MarkdownReader:
                 continue
             yield _record(source, name, raw, digest)
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         path = PurePosixPath(str(payload.get("path")))
         fields, text = mapping(payload.get("fields")), str(payload.get("text"))
         urls = (string(fields.get(name)) for name in ("canonical_url", "url", "link"))
         url = next(filter(None, urls), None)
         title, body = _title(fields, text, path)
         folder = str(path.parent)
-        return Post(
+        return PostFields(
             text=text_of(body),
             searched=f"{title}\n\n{body}",
             created_at=_date(fields, path, payload.get("changed")),

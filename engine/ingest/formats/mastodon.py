@@ -12,7 +12,7 @@ from engine.ingest.fields import host_of, last_part, mapping, mappings, string, 
 from engine.ingest.html_text import html_text
 from engine.ingest.pieces import named_arrays
 from engine.ingest.reader import JsonObject, Sample, members_named, parsed
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
@@ -48,7 +48,7 @@ class MastodonReader:
                         else:
                             yield found
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         activity, file = mapping(payload.get("activity")), payload.get("file")
         kind, note = activity.get("type"), mapping(activity.get("object"))
         if kind == "Announce":
@@ -66,10 +66,10 @@ def _short(identity: object) -> str:
     return last_part(str(identity).removesuffix("/activity"))
 
 
-def _boost(activity: Mapping[str, object], attribution: str) -> Post:
+def _boost(activity: Mapping[str, object], attribution: str) -> PostFields:
     boosted = activity.get("object")
     address = boosted if isinstance(boosted, str) else mapping(boosted).get("id")
-    return Post(
+    return PostFields(
         text=text_of(address),
         created_at=zoned(activity.get("published")),
         author=_account(activity.get("actor")),
@@ -84,12 +84,12 @@ def _boost(activity: Mapping[str, object], attribution: str) -> Post:
     )
 
 
-def _note(note: Mapping[str, object], attribution: str) -> Post:
+def _note(note: Mapping[str, object], attribution: str) -> PostFields:
     text, warning = html_text(string(note.get("content")) or ""), string(note.get("summary"))
     attachments = mappings(note.get("attachment"))
     said = "\n\n".join(filter(None, (warning, text)))
     languages = list(mapping(note.get("contentMap")))
-    return Post(
+    return PostFields(
         text=said or text_of(_descriptions(attachments) or _options(note)),
         created_at=zoned(note.get("published")),
         author=_account(note.get("attributedTo")),

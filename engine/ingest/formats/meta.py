@@ -11,7 +11,7 @@ import orjson
 from engine.ingest.dates import from_seconds
 from engine.ingest.fields import made_id, mapping, mappings, string, text_of
 from engine.ingest.reader import JsonReader, json_objects, members_named
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
@@ -73,14 +73,14 @@ class FacebookReader(JsonReader):
                     payload = {"post": post, "author": author, "place": f"{file}#{identity}"}
                     yield found.record(self.name, identity, digest(found.raw), payload)
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         post = mapping(payload.get("post"))
         attached, media = _attached(post), [m for a in _attached(post) if (m := _media(a))]
         described = "\n\n".join(d for m in media if (d := string(m.get("description"))))
         links = [string(mapping(a.get("external_context")).get("url")) for a in attached]
         link = next(filter(None, links), None)
         words = _words(post) or described or link
-        return Post(
+        return PostFields(
             text=words or text_of(string(post.get("title")) or ("[media]" if media else None)),
             searched=None if words else "",
             created_at=from_seconds(post.get("timestamp")),
@@ -163,13 +163,13 @@ class InstagramReader(JsonReader):
                     payload = {"post": post, "author": author, "place": f"{file}#{identity}"}
                     yield found.record(self.name, identity, digest(found.raw), payload)
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         post = mapping(payload.get("post"))
         media, files = mappings(post.get("media")), _files(post)
         captions = (string(item.get("title")) for item in (post, *media))
         caption = next(filter(None, captions), None)
         stand_in = "[video]" if files and files[0].endswith(_VIDEO) else "[photo]"
-        return Post(
+        return PostFields(
             text=caption or stand_in,
             searched=None if caption else "",
             created_at=from_seconds(_time(post)),

@@ -16,7 +16,7 @@ from engine.ingest.dates import from_seconds
 from engine.ingest.fields import count, mapping, mappings, string, strings, text_of
 from engine.ingest.ownership import is_mine, role_of
 from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
@@ -62,7 +62,7 @@ class SlackReader(JsonReader):
                             found, channel, workspaces[root], source.citation(name), defaults
                         )
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         message, people = mapping(payload.get("message")), mapping(payload.get("people"))
         channel = str(payload.get("channel"))
         said = _said(message)
@@ -72,7 +72,7 @@ class SlackReader(JsonReader):
         thread, ts = string(message.get("thread_ts")), message.get("ts")
         answers = thread is not None and thread != ts
         files = [name for f in names if (name := string(f.get("name") or f.get("title")))]
-        return Post(
+        return PostFields(
             text=text.strip() or text_of(f"[{', '.join(files) or 'file'}]" if names else None),
             searched=None if text.strip() else "",
             created_at=from_seconds(ts),

@@ -18,7 +18,7 @@ from engine.ingest.fields import count, identifier, mapping, mappings, string, t
 from engine.ingest.ownership import is_mine, role_of
 from engine.ingest.pieces import named_arrays
 from engine.ingest.reader import Sample, members_named, parsed
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
@@ -66,7 +66,7 @@ class TelegramReader:
                             payload = {"message": found.value, **context}
                             yield found.record(self.name, identity, digest(found.raw), payload)
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         message, chat = mapping(payload.get("message")), mapping(payload.get("chat"))
         parts = _parts(message)
         text = "".join(_part_text(part) for part in parts)
@@ -75,7 +75,7 @@ class TelegramReader:
         wrote = is_mine(payload.get("owner"), sender, f"user{sender}", message.get("from"))
         mine = False if forwarded else wrote
         unix = message.get("date_unixtime")
-        return Post(
+        return PostFields(
             text=text.strip() or text_of(_poll(message) or _stand_in(message)),
             searched=None if text.strip() or _poll(message) else "",
             created_at=from_seconds(unix) if unix else zoned_or_utc(message.get("date")),

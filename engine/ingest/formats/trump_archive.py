@@ -15,7 +15,7 @@ from engine.ingest.fields import count, flag, text_of
 from engine.ingest.formats.csv_rows import Row, csv_rows, first_row
 from engine.ingest.formats.tweets import device, tweet_id
 from engine.ingest.reader import JsonObject, JsonReader, Sample
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
@@ -36,7 +36,7 @@ class TrumpArchiveJsonReader(JsonReader):
     ) -> Generator[SourceRecord | Reject]:
         yield found.record(self.name, tweet_id(found.value), digest(found.raw))
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         return _post(payload)
 
 
@@ -63,7 +63,7 @@ class TrumpArchiveCsvReader:
                 for row in csv_rows(label, stream, is_header=_is_header, expected=columns):
                     yield _record(label, row, digest)
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         return _post(payload)
 
 
@@ -74,7 +74,7 @@ def _is_header(row: Sequence[str]) -> bool:
     )
 
 
-def _post(row: Mapping[str, object]) -> Post:
+def _post(row: Mapping[str, object]) -> PostFields:
     flags = Flag.NONE
     if flag(row.get("isRetweet", row.get("is_retweet")), "the repost flag"):
         flags |= Flag.REPOST
@@ -83,7 +83,7 @@ def _post(row: Mapping[str, object]) -> Post:
     when = row.get("date", row.get("created_at"))
     likes = row.get("favorites", row.get("favorite_count"))
     reposts = row.get("retweets", row.get("retweet_count"))
-    return Post(
+    return PostFields(
         text=text_of(row.get("text")),
         created_at=zoned_or_utc(when),
         platform="x",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from engine.errors import RecordError
 from engine.ingest.dates import zoned
 from engine.ingest.fields import count, identifier, mapping, mappings, string, text_of
-from engine.ingest.records import Post
+from engine.ingest.records import PostFields
 from engine.types import Flag
 
 _STATUS_LINK = re.compile(r"https?://(?:\w+\.)?(?:twitter|x)\.com/\w+/status/\d+", re.IGNORECASE)
@@ -20,7 +20,7 @@ def tweet_id(tweet: Mapping[str, object]) -> object:
 
 def tweet_post(
     tweet: Mapping[str, object], *, author: str | None = None, whole_text: str | None = None
-) -> Post:
+) -> PostFields:
     """Translate one tweet. Raises RecordError.
 
     A repost gets the whole text of what it repeats ("RT @name: ..."), where that is enclosed.
@@ -30,7 +30,7 @@ def tweet_post(
     text, links = _content(tweet)
     if original:
         text, links = _repeated(original, text), links + _content(original)[1]
-    return Post(
+    return PostFields(
         text=text_of(whole_text or text),
         created_at=zoned(tweet.get("created_at")),
         author=_screen_name(tweet) or author,

@@ -12,7 +12,7 @@ from engine.ingest.formats.phone_times import date_order, read_time
 from engine.ingest.ownership import is_mine, role_of
 from engine.ingest.pieces import raw_lines
 from engine.ingest.reader import BOM, JsonObject, Sample, members_named
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
@@ -29,7 +29,7 @@ _LONGEST = 200_000  # characters; a text that long is refused later
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WrittenMessage:
     """One message; `text` still has the invisible marks by which iOS tells its own words."""
 
     line: int
@@ -39,9 +39,9 @@ class Message:
     text: str
 
 
-def messages(stream: io.BufferedReader) -> Generator[Message]:
+def written_messages(stream: io.BufferedReader) -> Generator[WrittenMessage]:
     """Yield the messages of a chat in order, holding one at a time."""
-    current: Message | None = None
+    current: WrittenMessage | None = None
     for number, raw, _problem in raw_lines(stream):
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
         if begun := _begun(number, line):
@@ -70,14 +70,14 @@ def _header(line: str) -> re.Match[str] | None:
     return _HEADER.match(_SPACES.sub(" ", line).lstrip("\u200e\u200f\ufeff"))
 
 
-def _begun(number: int, line: str) -> Message | None:
+def _begun(number: int, line: str) -> WrittenMessage | None:
     found = _header(line)
     if not found:
         return None
     said = _AUTHOR.match(found["rest"])
     author = unmarked(said[1] or said[3]).strip() if said else None
     text = (said[2] or "") if said else found["rest"]
-    return Message(number, found["date"], found["time"], author, text)
+    return WrittenMessage(number, found["date"], found["time"], author, text)
 
 
 _OWN_MARK = "\u200e"  # iOS puts it before what it wrote itself
@@ -117,7 +117,7 @@ class WhatsAppReader:
             digest = fingerprint(defaults, self.name, order)
             context = {"chat": chat, "order": order, "owner": defaults.author}
             with source.open(name) as stream:
-                for message, identity in _identified(messages(stream), chat):
+                for message, identity in _identified(written_messages(stream), chat):
                     payload = {
                         "date": message.date, "time": message.time, "author": message.author,
                         "text": message.text, "place": f"{source.citation(name)}#{identity}",
@@ -126,13 +126,13 @@ class WhatsAppReader:
                     item = JsonObject(label, message.line, "line", b"", payload)
                     yield item.record(self.name, identity, digest(identity.encode()))
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         text = unmarked(_EDITED.sub("", text_of(payload.get("text"))))
         author, chat = string(payload.get("author")), string(payload.get("chat"))
         mine = is_mine(payload.get("owner"), author)
         attached = _ATTACHED.search(text)
         media = bool(attached or _LEFT_OUT.fullmatch(text))
-        return Post(
+        return PostFields(
             text=text.strip(),
             searched=(_ATTACHED.sub("", text) if attached else "") if media else None,
             created_at=read_time(
@@ -162,7 +162,9 @@ def _chat(source: Source, name: str) -> str:
     return found[1].strip() if found else stem
 
 
-def _identified(found: Generator[Message], chat: str) -> Generator[tuple[Message, str]]:
+def _identified(
+    found: Generator[WrittenMessage], chat: str
+) -> Generator[tuple[WrittenMessage, str]]:
     """Yield what people wrote with an id; the same words in the same minute are numbered."""
     again: Counter[str] = Counter()
     when = ("", "")

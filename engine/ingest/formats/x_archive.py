@@ -12,7 +12,7 @@ from engine.ingest.dates import zoned
 from engine.ingest.fields import mapping, mappings, string
 from engine.ingest.formats.tweets import tweet_id, tweet_post
 from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects
-from engine.ingest.records import Defaults, Post, Reject, SourceRecord, fingerprint
+from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
 from engine.text.clean import shown
 from engine.types import Kind
@@ -125,7 +125,7 @@ class XArchiveReader(JsonReader):
                         else _record(found, author, notes, digest)
                     )
 
-    def post(self, payload: Mapping[str, object]) -> Post:
+    def post(self, payload: Mapping[str, object]) -> PostFields:
         return tweet_post(
             mapping(payload.get("tweet")),
             author=string(payload.get("author")),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bot.card.cleaning import clean_text
 from bot.card.fonts import FontLibrary, Role, shipped_files
-from bot.card.shaping import Line, read, set_line
+from bot.card.shaping import ShapedLine, read_paragraph, set_line
 from tests.bot.card.library import shipped
 
 NASTY = [
@@ -16,8 +16,8 @@ NASTY = [
 ]  # fmt: skip
 
 
-def line_of(text: str, fonts: FontLibrary | None = None, role: Role = Role.TWEET) -> Line:
-    paragraph = read(clean_text(text, 500), role, fonts or shipped())
+def line_of(text: str, fonts: FontLibrary | None = None, role: Role = Role.TWEET) -> ShapedLine:
+    paragraph = read_paragraph(clean_text(text, 500), role, fonts or shipped())
     return set_line(paragraph, 0, len(paragraph.clusters))
 
 
@@ -79,6 +79,6 @@ def test_without_any_emoji_they_are_dropped() -> None:
 
 @given(st.text("ab אבسل1٣.,(", max_size=30))
 def test_advances_add_up_to_the_line(text: str) -> None:
-    paragraph = read(clean_text(text, 100), Role.TWEET, shipped())
+    paragraph = read_paragraph(clean_text(text, 100), Role.TWEET, shipped())
     line = set_line(paragraph, 0, len(paragraph.clusters))
     assert line.width == pytest.approx(sum(paragraph.advances))

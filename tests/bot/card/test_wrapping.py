@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from bot.card.cleaning import clean_text
 from bot.card.dressing import ELLIPSIS
 from bot.card.fonts import Role
-from bot.card.shaping import Line, read, set_line
+from bot.card.shaping import ShapedLine, read_paragraph, set_line
 from bot.card.wrapping import Style, fit, flowing, wrap
 from tests.bot.card.library import shipped
 
@@ -16,7 +16,7 @@ WORDS = st.lists(st.sampled_from(["a", "omen", "always", "tweet,", "שלום", "
 
 
 def lines_of(text: str, width: float, most: int = 1000) -> list[str]:
-    flow = flowing(read(clean_text(text, 2000), Role.TWEET, shipped()))
+    flow = flowing(read_paragraph(clean_text(text, 2000), Role.TWEET, shipped()))
     spans, _ = wrap(flow, width, most)
     texts = [cluster.text for cluster in flow.paragraph.clusters]
     return ["".join(texts[start:end]) for start, end in spans]
@@ -30,7 +30,7 @@ def test_lines_together_are_the_text(words: list[str], width: int) -> None:
 
 @given(WORDS, st.integers(4, 40))
 def test_no_line_is_wider_than_asked(words: list[str], width: int) -> None:
-    flow = flowing(read(" ".join(words), Role.TWEET, shipped()))
+    flow = flowing(read_paragraph(" ".join(words), Role.TWEET, shipped()))
     for start, end in wrap(flow, width, 1000)[0]:
         assert set_line(flow.paragraph, start, end).width <= width + 1e-9
 
@@ -57,7 +57,7 @@ def test_a_line_without_spaces_is_broken() -> None:
 
 def test_a_word_broken_between_joined_letters_stays_in_its_column() -> None:
     text = "مستشفيات" * 40
-    flow = flowing(read(text, Role.TWEET, shipped()))
+    flow = flowing(read_paragraph(text, Role.TWEET, shipped()))
     columns = {
         width: max(set_line(flow.paragraph, *span).width for span in wrap(flow, width, 50)[0])
         for width in range(30, 60)
@@ -120,6 +120,6 @@ def test_balanced_lines_are_alike() -> None:
     assert spread(even.lines) < spread(ragged.lines)
 
 
-def spread(lines: tuple[Line, ...]) -> float:
+def spread(lines: tuple[ShapedLine, ...]) -> float:
     widths = [line.width for line in lines]
     return max(widths) - min(widths)

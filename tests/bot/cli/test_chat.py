@@ -7,7 +7,7 @@ from typing import TextIO
 import pytest
 
 from bot.app import App
-from bot.cli.chat import converse, language_of
+from bot.cli.chat import converse, terminal_language
 from bot.embedders import no_embedder
 from bot.settings import load_settings
 from db.corpus.corpora import Corpora
@@ -15,7 +15,7 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.aliased import Glossaries
 from db.search.embeddings import Embeddings
-from db.search.lexical import Search
+from db.search.lexical import LexicalIndex
 from engine.prophecy.prophecy import Prophet
 from tests.db.loading import load_texts
 
@@ -32,8 +32,8 @@ async def app(database_url: str) -> AsyncIterator[App]:
         database=storage,
         corpora=Corpora(storage),
         documents=Documents(storage),
-        prophet=Prophet(Search(storage)),
-        index=Search(storage),
+        prophet=Prophet(LexicalIndex(storage)),
+        index=LexicalIndex(storage),
         judge=None,
         meaning=None,
         embeddings=Embeddings(storage),
@@ -99,4 +99,4 @@ async def test_without_a_choice_both_are_named(
 def test_the_language_is_that_of_the_environment(
     environment: dict[str, str], expected: str
 ) -> None:
-    assert language_of(environment) == expected
+    assert terminal_language(environment) == expected

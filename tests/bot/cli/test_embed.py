@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from db.pool import Database
-from engine.embed.local import available
+from engine.embed.local import is_installed
 from tests.bot.command_line import Done, ask, finish, presagio, start, write_chat, write_tweets
 from tests.database import wait_for
 from tests.db.vectors import can_keep_vectors
@@ -87,7 +87,7 @@ def written(path: Path, *texts: str) -> str:
     return str(path)
 
 
-@pytest.mark.skipif(not available(), reason="the extra presagio[local] is not installed")
+@pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
 def test_in_a_corpus_of_one_text_what_is_unlike_it_is_not_found(
     archive: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.feeds.opml import OpmlFeed, read_opml, write_opml
-from engine.posting.types import Mode
+from engine.posting.types import PostingMode
 from tests.bot.command_line import Done, ask, presagio
 from tests.bot.conftest import Invoke
 from tests.database import execute
@@ -121,8 +121,8 @@ async def test_a_dry_run_says_what_and_why_not_the_rest_and_posts_nothing(
 ) -> None:
     process = await room.process()
     hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-    wish = await room.subscribe(process, "slack", mode=Mode.DAILY, at=hour)
-    await room.subscribe(process, "telegram", mode=Mode.DAILY, at=hour, must=("football",))
+    wish = await room.subscribe(process, "slack", mode=PostingMode.DAILY, at=hour)
+    await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour, must=("football",))
     await add(room)
     await run(room, "run-once")
     room.publish(HEADLINE, DULL)

@@ -13,7 +13,7 @@ from bot.queries.find import find
 from bot.query_log import asked_by, log_of
 from bot.settings import load_settings
 from db.model.search_log import LogEntry
-from engine.budget import Source
+from engine.budget import BudgetSource
 from engine.errors import CorpusNotFound
 from engine.prophecy.headline import read_headline
 from engine.search_log import Asker, Origin, SearchJob, may_quote
@@ -22,7 +22,7 @@ from tests.bot.kinds import fill_all
 from tests.database import wait_for
 from tests.db.loading import load_texts
 
-CHAT = Asker(origin=Origin.CHAT, task="telegram:17", source=Source.CHATS)
+CHAT = Asker(origin=Origin.CHAT, task="telegram:17", source=BudgetSource.CHATS)
 NAMES = {
     "id", "asked_at", "task", "origin", "job", "corpus", "query", "query_hash", "expanded",
     "filters", "plan", "counts", "returned", "milliseconds", "prompt_tokens", "completion_tokens",
@@ -100,7 +100,9 @@ async def test_of_a_chat_only_queries_are_quoted_and_only_if_so_set(
 )
 def test_what_may_be_quoted(origin: Origin, job: SearchJob, queries: bool, expected: bool) -> None:
     assert (
-        may_quote(Asker(origin=origin, task="", source=Source.CONSOLE), job, chat_queries=queries)
+        may_quote(
+            Asker(origin=origin, task="", source=BudgetSource.CONSOLE), job, chat_queries=queries
+        )
         is expected
     )
 

@@ -8,7 +8,7 @@ import pytest
 
 from bot.face.request import Person, Place
 from db.pool import Database
-from engine.answer.types import CitedAnswer, Outcome, Question, Sentence, Source
+from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.errors import CorpusNotFound
 from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW
@@ -30,10 +30,10 @@ class StandInAsk:
             raise self.error
         return CitedAnswer(
             question=Question(text=question),
-            outcome=Outcome.ANSWERED,
+            outcome=AnswerOutcome.ANSWERED,
             corpora=(corpus,),
             sentences=(Sentence(text="It is dear.", sources=(1,)),),
-            sources=(Source(number=1, passage=passage("Coffee is dear.")),),
+            sources=(CitedSource(number=1, passage=passage("Coffee is dear.")),),
         )
 
 

@@ -9,7 +9,7 @@ from bot.face.reply import Action, Button, Reply
 from bot.face.request import Trigger
 from db.pool import Database
 from db.posting.feeds import Feeds
-from db.posting.job_outcomes import JobOutcomes, Outcome
+from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from engine.errors import FeedUnreadable
 from engine.feeds.decide import decide
 from engine.feeds.opml import OpmlFeed, read_opml, write_opml
@@ -237,7 +237,7 @@ async def test_failing_feeds_and_jobs_are_shown(news: News) -> None:
     decision = decide(feed, failed, now=NOW, settings=PollSettings(), jitter=0)
     await Feeds(news.database).settle(feed, decision, now=NOW)
     outcomes = JobOutcomes(news.database)
-    for outcome in (Outcome.DONE, Outcome.FAILED, Outcome.MISSED, Outcome.MISSED):
+    for outcome in (RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.MISSED, RunOutcome.MISSED):
         await outcomes.count("poll", outcome, now=NOW)
     await news.bot.set_up(news.bot.face.delivered[0][0].place, language="es")
     text = (await news.bot.say("/feeds")).text or ""

@@ -9,7 +9,7 @@ from bot.face.reply import Reply
 from bot.face.request import Person
 from db.corpus.glossary import Groups
 from db.pool import Database
-from engine.glossary.groups import Status
+from engine.glossary.groups import GroupStatus
 from engine.types import Corpus
 from tests.bot.conversing import GROUP, Bot, bot_on
 from tests.bot.prophecies import NOW
@@ -54,7 +54,7 @@ async def test_an_operator_adds_a_group_for_the_corpus_of_the_chat(
     assert reply.text == "Added for demo. Fed = Federal Reserve"
     (group,) = await groups.groups()
     assert (group.terms, group.corpus, group.status) == (
-        ("Fed", "Federal Reserve"), "demo", Status.APPROVED,
+        ("Fed", "Federal Reserve"), "demo", GroupStatus.APPROVED,
     )  # fmt: skip
     assert (await ask(bot, "/glossary add fed = Federal Reserve")).text == (
         "Known already. fed = Federal Reserve"
@@ -87,7 +87,7 @@ async def test_a_button_in_other_hands_decides_nothing(
     shown = await ask(bot, "/glossary")
     reply = await bot.press(shown, "alias", place=GROUP)
     assert (reply.toast or "").startswith("Only those named in chat.admins")
-    assert [g.status for g in await groups.groups()] == [Status.PENDING]
+    assert [g.status for g in await groups.groups()] == [GroupStatus.PENDING]
 
 
 async def test_groups_are_listed_approved_and_removed_by_number(

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.commands import Registry, standard_commands
-from bot.commands.prophecy import PROPHECY, plain
+from bot.commands.prophecy import PROPHECY, answer_plain_text
 from bot.i18n.words import LANGUAGES, words_for
 from tests.bot.conversing import GROUP, Bot
 
@@ -31,7 +31,7 @@ async def test_a_long_nonsense_is_cut(bot: Bot) -> None:
 
 def test_two_commands_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="share a name"):
-        Registry([PROPHECY, PROPHECY], plain=plain)
+        Registry([PROPHECY, PROPHECY], plain=answer_plain_text)
 
 
 async def test_every_example_is_understood(bot: Bot) -> None:

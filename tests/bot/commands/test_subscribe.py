@@ -8,7 +8,7 @@ from bot.face.request import Place
 from db.pool import Database
 from db.posting.feeds import Feeds
 from engine.feeds.types import ConfiguredFeed
-from engine.posting.types import Mode, Subscription
+from engine.posting.types import PostingMode, Subscription
 from tests.bot.conversing import GROUP, Bot, bot_on, news_desk
 from tests.bot.prophecies import NOW
 
@@ -44,7 +44,12 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
     ]
     wish = await wish_of(bot)
     assert wish is not None
-    assert (wish.mode, wish.at, wish.best, wish.must) == (Mode.DAILY, time(8, 30), 5, ("coffee",))
+    assert (wish.mode, wish.at, wish.best, wish.must) == (
+        PostingMode.DAILY,
+        time(8, 30),
+        5,
+        ("coffee",),
+    )
     assert wish.since == NOW
     assert wish.thread is None
 
@@ -62,7 +67,7 @@ async def test_here_is_the_thread_of_whoever_says_it(bot: Bot) -> None:
     await bot.say("/subscribe chat", place=TOPIC)
     wish = await wish_of(bot)
     assert wish is not None
-    assert (wish.thread, wish.mode) == (None, Mode.INSTANT)
+    assert (wish.thread, wish.mode) == (None, PostingMode.INSTANT)
 
 
 async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
@@ -87,7 +92,7 @@ async def test_a_chat_unsubscribes(bot: Bot) -> None:
     assert (reply.text or "").startswith("This chat is told nothing unasked.")
     wish = await wish_of(bot)
     assert wish is not None
-    assert (wish.mode, wish.best) == (Mode.OFF, 2)
+    assert (wish.mode, wish.best) == (PostingMode.OFF, 2)
     assert await bot.services.news.subscriptions.active() == []
 
 

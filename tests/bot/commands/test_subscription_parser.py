@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.subscription_parser import read_wish, written
+from bot.commands.subscription_parser import as_typed, read_wish
 from bot.i18n.words import words_for
 from engine.chat import Chat
 from engine.errors import UsageError
-from engine.posting.types import Mode, Subscription
+from engine.posting.types import PostingMode, Subscription
 
 CHAT = Chat(id=1, platform="test", external_id="1", private=True)
 NEW = Subscription(chat=CHAT, thread="7")
@@ -28,8 +28,8 @@ def read(text: str, before: Subscription | None = None) -> Subscription:
         ("daily", {}),
         ("daily 8:30", {"at": time(8, 30)}),
         ("23:05", {"at": time(23, 5)}),
-        ("instant", {"mode": Mode.INSTANT}),
-        ("off", {"mode": Mode.OFF}),
+        ("instant", {"mode": PostingMode.INSTANT}),
+        ("off", {"mode": PostingMode.OFF}),
         ("best 5", {"best": 5}),
         ("THRESHOLD 0", {"threshold": 0}),
         ("weekdays mon-fri", {"weekdays": (0, 1, 2, 3, 4)}),
@@ -50,7 +50,12 @@ def read(text: str, before: Subscription | None = None) -> Subscription:
         ("here chat", {}),
         (
             "instant threshold 6 must tea not football",
-            {"mode": Mode.INSTANT, "threshold": 6, "must": ("tea",), "must_not": ("football",)},
+            {
+                "mode": PostingMode.INSTANT,
+                "threshold": 6,
+                "must": ("tea",),
+                "must_not": ("football",),
+            },
         ),
     ],
 )
@@ -62,12 +67,12 @@ def test_what_is_not_named_stays() -> None:
     before = read("instant best 7 must tea here")
     assert read("threshold 6", before) == replace(before, threshold=6)
     assert read("must any chat", before) == replace(before, must=(), thread=None)
-    assert read("daily", before) == replace(before, mode=Mode.DAILY)
+    assert read("daily", before) == replace(before, mode=PostingMode.DAILY)
 
 
 def test_whoever_was_off_and_asks_for_anything_is_told_daily_again() -> None:
     off = read("off", read("daily 7:15 best 2"))
-    assert read("best 4", off) == replace(off, mode=Mode.DAILY, best=4)
+    assert read("best 4", off) == replace(off, mode=PostingMode.DAILY, best=4)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +118,7 @@ WORDS = st.lists(WORD.filter(lambda word: len(word) <= 50), max_size=5, unique=T
 WISHES = st.builds(
     Subscription,
     chat=st.just(CHAT),
-    mode=st.sampled_from(Mode),
+    mode=st.sampled_from(PostingMode),
     at=st.times().map(lambda at: at.replace(second=0, microsecond=0)),
     weekdays=st.sets(st.integers(0, 6), min_size=1).map(lambda days: tuple(sorted(days))),
     best=st.integers(1, 10),
@@ -130,8 +135,8 @@ WISHES = st.builds(
 
 @given(WISHES)
 def test_what_is_written_is_read_back(wish: Subscription) -> None:
-    back = read(written(wish))
-    assert back == (wish if wish.mode is Mode.DAILY else replace(wish, at=back.at))
+    back = read(as_typed(wish))
+    assert back == (wish if wish.mode is PostingMode.DAILY else replace(wish, at=back.at))
 
 
 @given(st.text())

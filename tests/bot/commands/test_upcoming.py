@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.face.reply import Reply
-from bot.jobs.content import NothingFound, to_json
+from bot.jobs.content import NothingFound, content_to_json
 from bot.jobs.digest import digest
 from bot.jobs.saying import reply_of
 from db.pool import Database
@@ -125,7 +125,10 @@ class TestHistory:
         await news.bot.hear(event("/today"))
         (sent,) = await leased(news)
         await outbox.sent(sent, "1", now=NOW)
-        for key, content in (("a", to_json(NothingFound(day=NOW.date()))), ("b", '{"kind": "?"}')):
+        for key, content in (
+            ("a", content_to_json(NothingFound(day=NOW.date()))),
+            ("b", '{"kind": "?"}'),
+        ):
             notice = OwedNotice(chat=sent.delivery.chat, thread=None, key=key, content=content)
             await outbox.owe_notice(notice, now=NOW)
         (refused,) = await leased(news)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.console.chat import Terminal, chat
+from bot.console.chat import Terminal, run_terminal
 from bot.console.screen import Screen
 from db.pool import Database
 from engine.errors import CorpusNotFound
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = textwrap.dedent(
     """
     import asyncio, fcntl, os, sys, termios
-    from bot.console.chat import Terminal, chat
+    from bot.console.chat import Terminal, run_terminal
     from bot.console.face import read_lines
     from bot.console.screen import Screen
     from db.pool import Database
@@ -60,7 +60,7 @@ async def talk(
     bot: Bot, *lines: str, session: str = "s", language: str = "en", interactive: bool = False
 ) -> str:
     stream = io.StringIO()
-    await chat(
+    await run_terminal(
         bot.conversation,
         Terminal(session=session, language=language, interactive=interactive),
         lines=typed(*lines),

@@ -6,12 +6,12 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.conversation.backpressure import Crowd, Notices, Room
+from bot.conversation.backpressure import Backpressure, Notices, Room
 from tests.bot.prophecies import NOW
 
 
 def test_what_leaves_makes_room() -> None:
-    crowd = Crowd(most=2, most_in_chat=2)
+    crowd = Backpressure(most=2, most_in_chat=2)
     for _ in range(3):
         assert crowd.room("a") is Room.FREE
         with crowd.joined("a"), crowd.joined("b"):
@@ -21,7 +21,7 @@ def test_what_leaves_makes_room() -> None:
 
 
 def test_a_chat_has_a_bound_of_its_own() -> None:
-    crowd = Crowd(most=100, most_in_chat=1)
+    crowd = Backpressure(most=100, most_in_chat=1)
     with crowd.joined("a"):
         assert (crowd.room("a"), crowd.room("b")) == (Room.CROWDED, Room.FREE)
         with crowd.joined("a"):
@@ -32,7 +32,7 @@ def test_a_chat_has_a_bound_of_its_own() -> None:
 def test_who_joins_only_where_there_is_room_exceeds_no_bound(
     chats: list[str], most: int, most_in_chat: int
 ) -> None:
-    crowd, inside = Crowd(most=most, most_in_chat=most_in_chat), []
+    crowd, inside = Backpressure(most=most, most_in_chat=most_in_chat), []
     with ExitStack() as stack:
         for chat in chats:
             if crowd.room(chat) is not Room.FULL:

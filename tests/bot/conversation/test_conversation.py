@@ -425,9 +425,9 @@ class TestDeadDatabase:
         assert "was not settled" in log.text
 
     async def test_a_blocked_chat_hears_nothing_of_it(self, storage: Database) -> None:
-        from bot.conversation.gates import Limits
+        from bot.conversation.gates import AccessLimits
 
-        async with bot_on(storage, limits=Limits(block=("test:p",))) as bot:
+        async with bot_on(storage, limits=AccessLimits(block=("test:p",))) as bot:
             await self._rename(storage, "turn", "turn_away")
             assert await bot.hear(event("Coffee")) is None
 

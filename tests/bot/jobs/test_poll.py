@@ -13,7 +13,7 @@ from bot.app import NEWS_CORPUS, App, open_app
 from bot.engine_settings import fetch_settings
 from bot.jobs.news import documents_of
 from bot.jobs.poll import Polling, poll
-from bot.jobs.wiring import open_works
+from bot.jobs.wiring import open_jobs
 from bot.settings import load_settings
 from db.posting.feeds import Feeds
 from engine.errors import CorpusConflict
@@ -62,7 +62,7 @@ async def polling(database_url: str) -> AsyncIterator[tuple[Polling, App]]:
         open_app(settings, progress=lambda _: None, set_up=True) as app,
         FetcherThatFails(fetch_settings(settings)) as fetcher,
         ParserOfTheUnstorable(workers=1) as parser,
-        open_works(app, fetcher, [], now=lambda: NOW) as works,
+        open_jobs(app, fetcher, [], now=lambda: NOW) as works,
     ):
         yield replace(works.polling, parser=parser), app
 

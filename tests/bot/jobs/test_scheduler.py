@@ -10,7 +10,7 @@ import pytest
 from bot.jobs.job import Job
 from bot.jobs.scheduler import Scheduler
 from db.pool import Database
-from db.posting.job_outcomes import JobOutcomes, Outcome
+from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from db.posting.leader import Leader
 from engine.errors import StorageInterrupted
 from tests.bot.conversing import until
@@ -47,12 +47,12 @@ def job(work: Callable[[], Awaitable[int]], **changes: object) -> Job:
     return Job(**values | changes)  # type: ignore[arg-type]  # fields of Job
 
 
-async def counted(database: Database) -> dict[Outcome, int]:
+async def counted(database: Database) -> dict[RunOutcome, int]:
     found = await JobOutcomes(database).summary(NOW - timedelta(days=1))
     return {one.outcome: one.times for one in found}
 
 
-async def until_counted(database: Database, outcome: Outcome, times: int = 1) -> None:
+async def until_counted(database: Database, outcome: RunOutcome, times: int = 1) -> None:
     """Return when so many runs have ended so."""
     async with asyncio.timeout(20):
         while (await counted(database)).get(outcome, 0) < times:  # noqa: ASYNC110 - another process may count
@@ -69,7 +69,7 @@ async def test_a_job_runs_at_once_and_again_and_again(database: Database) -> Non
 
     async with running(database, job(work)):
         await until(lambda: runs >= 3)
-    assert (await counted(database))[Outcome.DONE] >= 2
+    assert (await counted(database))[RunOutcome.DONE] >= 2
 
 
 async def test_a_run_that_has_not_ended_is_not_joined_by_another(database: Database) -> None:
@@ -85,9 +85,9 @@ async def test_a_run_that_has_not_ended_is_not_joined_by_another(database: Datab
         return 1
 
     async with running(database, job(work)):
-        await until_counted(database, Outcome.SKIPPED)
+        await until_counted(database, RunOutcome.SKIPPED)
         ended.set()
-        await until_counted(database, Outcome.DONE)
+        await until_counted(database, RunOutcome.DONE)
     assert most == 1
 
 
@@ -97,7 +97,7 @@ async def test_a_run_that_hangs_is_ended_and_counted(database: Database) -> None
         return 1
 
     async with running(database, job(work, timeout=0.05)):
-        await until_counted(database, Outcome.TIMED_OUT, 2)
+        await until_counted(database, RunOutcome.TIMED_OUT, 2)
 
 
 @pytest.mark.parametrize("error", [StorageInterrupted("The disk is on fire."), KeyError("secret")])
@@ -108,7 +108,7 @@ async def test_a_run_that_fails_is_counted_and_repeated(
         raise error
 
     async with running(database, job(work)):
-        await until_counted(database, Outcome.FAILED, 2)
+        await until_counted(database, RunOutcome.FAILED, 2)
     (summary,) = await JobOutcomes(database).summary(NOW - timedelta(days=1))
     expected = "KeyError" if isinstance(error, KeyError) else "The disk is on fire."
     assert summary.last_error == expected

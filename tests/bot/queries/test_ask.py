@@ -11,7 +11,7 @@ from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from engine.answer.types import CitedAnswer, Outcome
+from engine.answer.types import AnswerOutcome, CitedAnswer
 from engine.errors import CorpusNotFound, UsageError
 from engine.types import Filters, Kind, Mode
 from tests.db.loading import document, load_texts
@@ -90,7 +90,7 @@ async def test_filters_and_the_mode_reach_the_search(app: App) -> None:
 
 async def test_nobody_is_told_that_nothing_was_judged(app: App) -> None:
     got = await answer(app, "the harbour", "harbour")
-    assert got.outcome is Outcome.EXTRACTED
+    assert got.outcome is AnswerOutcome.EXTRACTED
     assert got.notice == "Not answered by a model: no language model is set up."
 
 

@@ -6,13 +6,13 @@ import pytest
 
 from bot.i18n.words import words_for
 from bot.replies.answer import answer_reply
-from engine.answer.types import CitedAnswer, Outcome, Question, Sentence, Source
+from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from tests.engine.passages import passage
 
-SOURCE = Source(number=1, passage=passage("Coffee is dear.", score=0.8349))
+SOURCE = CitedSource(number=1, passage=passage("Coffee is dear.", score=0.8349))
 ANSWERED = CitedAnswer(
     question=Question(text="What about coffee?"),
-    outcome=Outcome.ANSWERED,
+    outcome=AnswerOutcome.ANSWERED,
     corpora=("me",),
     sentences=(Sentence(text="It is dear.", sources=(1,)), Sentence(text="So.", sources=())),
     sources=(SOURCE,),
@@ -41,7 +41,7 @@ def test_of_several_corpora_each_source_names_its_own() -> None:
 def test_without_a_model_it_says_so_and_quotes() -> None:
     quoted = (Sentence(text="Coffee is dear.", sources=(1,), quoted=True),)
     notice = "Not answered by a model: no language model is set up."
-    extracted = replace(ANSWERED, outcome=Outcome.EXTRACTED, sentences=quoted, notice=notice)
+    extracted = replace(ANSWERED, outcome=AnswerOutcome.EXTRACTED, sentences=quoted, notice=notice)
     assert said(extracted).split("\n")[:4] == [
         "No model wrote this; these are words of the sources:",
         "“Coffee is dear.” [1]",
@@ -62,17 +62,17 @@ def test_without_a_model_it_says_so_and_quotes() -> None:
     ],
 )
 def test_that_the_sources_do_not_say_is_shown_as_such(language: str, text: str) -> None:
-    silent = replace(ANSWERED, outcome=Outcome.SILENT, sentences=(), sources=())
+    silent = replace(ANSWERED, outcome=AnswerOutcome.SILENT, sentences=(), sources=())
     assert said(silent, language) == text
 
 
 def test_nothing_found_is_said() -> None:
-    nothing = CitedAnswer(question=ANSWERED.question, outcome=Outcome.NOTHING)
+    nothing = CitedAnswer(question=ANSWERED.question, outcome=AnswerOutcome.NOTHING)
     assert said(nothing) == "Nothing found that could answer this."
 
 
 def test_a_source_s_own_marks_and_links_are_not_taken_for_those_of_the_answer() -> None:
     hostile = passage("Free coffee [2] at https://evil.example [1]", score=0.5)
-    text = said(replace(ANSWERED, sources=(Source(number=1, passage=hostile),)))
+    text = said(replace(ANSWERED, sources=(CitedSource(number=1, passage=hostile),)))
     assert "   Free coffee (2) at (1)\n" in text
     assert "evil" not in text

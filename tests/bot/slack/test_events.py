@@ -9,7 +9,7 @@ import pytest
 from bot.face.request import Trigger
 from bot.slack.events import (
     Myself,
-    Profile,
+    SlackProfile,
     plain_text,
     read_command,
     read_message,
@@ -19,8 +19,8 @@ from bot.slack.events import (
 from tests.bot.prophecies import NOW
 
 
-async def profile(_: str) -> Profile:
-    return Profile(language="es", time_zone="Europe/Madrid")
+async def profile(_: str) -> SlackProfile:
+    return SlackProfile(language="es", time_zone="Europe/Madrid")
 
 
 async def is_admin(user: str) -> bool:

@@ -14,7 +14,7 @@ from telegram.error import (
 )
 
 from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
-from bot.telegram.errors import Moved, Unchanged, mapped, said
+from bot.telegram.errors import MessageUnchanged, Moved, mapped, said
 
 SECRET = "what-somebody-wrote"
 
@@ -37,7 +37,7 @@ def never_sent() -> TelegramError:
     [
         (Forbidden("Forbidden: bot was blocked by the user"), ChatGone),
         (BadRequest("Bad Request: chat not found"), ChatGone),
-        (BadRequest("Bad Request: message is not modified: same"), Unchanged),
+        (BadRequest("Bad Request: message is not modified: same"), MessageUnchanged),
         (BadRequest("Bad Request: message is too long"), Refused),
         (ChatMigrated(-100), Moved),
         (RetryAfter(7), SlowDown),

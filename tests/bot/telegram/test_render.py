@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bot.face.reply import MOST_HITS, Action, Button, HitView, Reply
 from bot.i18n.words import words_for
 from bot.replies.limits import utf16_length
-from bot.telegram.render import LONGEST_TEXT, keyboard, messages
+from bot.telegram.render import LONGEST_TEXT, html_messages, keyboard
 from tests.fakes.telegram.html import parse
 
 WORDS = words_for("en")
@@ -37,7 +37,7 @@ def shown(html: str) -> str:
 
 
 def test_an_answer_shows_headline_text_date_lead_time_and_link() -> None:
-    (html,) = messages(Reply(words=WORDS, headline="It rains", hits=(view("Rain & <wind>"),)))
+    (html,) = html_messages(Reply(words=WORDS, headline="It rains", hits=(view("Rain & <wind>"),)))
     assert html.splitlines() == [
         "<b>It rains</b>",
         "",
@@ -58,13 +58,13 @@ def test_any_answer_is_one_message_that_telegram_takes(
 ) -> None:
     hits = tuple(view(text * times) for text in texts)
     reply = Reply(words=WORDS, headline=headline * times or "x", hits=hits, notice=notice * times)
-    (html,) = messages(reply)
+    (html,) = html_messages(reply)
     assert utf16_length(shown(html)) <= LONGEST_TEXT
 
 
 def test_all_tweets_of_a_full_page_are_shown() -> None:
     hits = tuple(view("word " * 100, rank=rank) for rank in range(1, MOST_HITS + 1))
-    (html,) = messages(Reply(words=WORDS, headline="x " * 200, hits=hits, notice="y " * 300))
+    (html,) = html_messages(Reply(words=WORDS, headline="x " * 200, hits=hits, notice="y " * 300))
     text = shown(html)
     assert utf16_length(text) <= LONGEST_TEXT
     assert text.count("9 years before") == MOST_HITS
@@ -73,13 +73,13 @@ def test_all_tweets_of_a_full_page_are_shown() -> None:
 
 @given(text=TEXTS, times=st.integers(1, 300))
 def test_any_text_is_sent_in_pieces_that_telegram_takes(text: str, times: int) -> None:
-    for html in messages(Reply(words=WORDS, text=text * times)):
+    for html in html_messages(Reply(words=WORDS, text=text * times)):
         assert 0 < utf16_length(shown(html)) <= LONGEST_TEXT
 
 
 def test_long_texts_share_the_room_that_short_ones_leave() -> None:
     hits = (view("short"), view("a " * 5000), view("b " * 5000))
-    (html,) = messages(Reply(words=WORDS, headline="x", hits=hits))
+    (html,) = html_messages(Reply(words=WORDS, headline="x", hits=hits))
     text = shown(html)
     assert utf16_length(text) > LONGEST_TEXT - 100
     assert abs(text.count("a ") - text.count("b ")) < 60
@@ -89,13 +89,13 @@ def test_long_texts_share_the_room_that_short_ones_leave() -> None:
 @pytest.mark.parametrize("length", [400, 10_000])
 def test_a_link_too_long_is_left_out_before_it_spoils_the_message(length: int) -> None:
     address = "https://x.com/" + "y" * length
-    (html,) = messages(Reply(words=WORDS, headline="x", hits=(view("text", url=address),)))
+    (html,) = html_messages(Reply(words=WORDS, headline="x", hits=(view("text", url=address),)))
     assert (address in html) == (length == 400)
 
 
 def test_a_link_stays_within_its_quotes() -> None:
     hit = view("text", url='https://x.com/"onclick="alert(1)&a=<b>')
-    (html,) = messages(Reply(words=WORDS, headline="x", hits=(hit,)))
+    (html,) = html_messages(Reply(words=WORDS, headline="x", hits=(hit,)))
     assert 'href="https://x.com/&quot;onclick=&quot;alert(1)&amp;a=&lt;b&gt;"' in html
 
 
@@ -103,8 +103,8 @@ def test_a_notice_follows_text_that_has_no_hits() -> None:
     reply = Reply(
         words=words_for("en"), text="Two texts say so.", notice="One filter was read as words."
     )
-    assert messages(reply) == ["Two texts say so.\n\nOne filter was read as words."]
-    assert messages(Reply(words=words_for("en"), notice="<b>")) == ["&lt;b&gt;"]
+    assert html_messages(reply) == ["Two texts say so.\n\nOne filter was read as words."]
+    assert html_messages(Reply(words=words_for("en"), notice="<b>")) == ["&lt;b&gt;"]
 
 
 def test_without_buttons_there_is_no_keyboard() -> None:

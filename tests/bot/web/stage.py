@@ -9,11 +9,11 @@ from typing import Any
 import httpx
 
 from bot.app import App, open_app
-from bot.face.face import Status
+from bot.face.face import FaceStatus
 from bot.settings import Settings, load_settings
 from bot.web.application import create_application
 from bot.web.service import WebFace
-from bot.web.shared_state import Desk
+from bot.web.shared_state import SharedState
 from engine.prophecy.headline import read_headline
 from engine.types import Headline
 
@@ -26,7 +26,7 @@ class WebStage:
     """What answers, and a client that asks."""
 
     app: App
-    desk: Desk
+    desk: SharedState
     client: httpx.AsyncClient
     settings: Settings  # what is read when they are reloaded
 
@@ -71,13 +71,13 @@ async def web_stage(
     settings = load_settings(environ=environ)
     async with open_app(settings, progress=print) as opened:
         face = WebFace.of(opened)
-        desk = Desk(
+        desk = SharedState(
             app=face.app,
             now=now,
             metrics=face.metrics,
             read_headline=read,
             reload_settings=lambda: stage.settings,
-            faces=lambda: {"slack": Status(listening=False, way="HTTP")},
+            faces=lambda: {"slack": FaceStatus(listening=False, way="HTTP")},
             clock=lambda: 0.0,
         )
         transport = httpx.ASGITransport(

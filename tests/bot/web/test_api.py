@@ -18,7 +18,7 @@ from bot.web.schemas import (
     SearchHit,
 )
 from db.pool import Database
-from engine.answer.types import CitedAnswer, Outcome, Question
+from engine.answer.types import AnswerOutcome, CitedAnswer, Question
 from engine.types import Kind
 from tests.bot.prophecies import NOW as ASKED_AT
 from tests.bot.prophecies import make_hit, make_prophecy
@@ -44,7 +44,7 @@ class TestNames:
         assert set(SearchHit.model_fields) - set(ProphecyHit.model_fields) == {"similarity"}
 
     def test_of_an_answer(self) -> None:
-        answer = CitedAnswer(question=Question(text="Why?"), outcome=Outcome.NOTHING)
+        answer = CitedAnswer(question=Question(text="Why?"), outcome=AnswerOutcome.NOTHING)
         printed = {*answer_json(answer, elapsed_ms=1), "kind", "period"}
         assert set(AskAnswer.model_fields) - printed == {"category"}
         assert printed <= set(AskAnswer.model_fields)

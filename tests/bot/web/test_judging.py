@@ -7,7 +7,7 @@ import pytest
 
 from bot.query_log import asked_by
 from db.model.judgments import Ledger
-from engine.budget import Source
+from engine.budget import BudgetSource
 from engine.prophecy.headline import read_headline
 from engine.search_log import Asker, Origin
 from engine.types import Prophecy
@@ -32,11 +32,11 @@ async def judged_web(url: str, model: ModelServer, **settings: str) -> AsyncIter
         yield stage
 
 
-async def spent_by(stage: WebStage) -> set[Source]:
+async def spent_by(stage: WebStage) -> set[BudgetSource]:
     return set(await Ledger(stage.app.database).spent(NOW.date()))
 
 
-async def prophecy_for(stage: WebStage, source: Source, text: str) -> Prophecy:
+async def prophecy_for(stage: WebStage, source: BudgetSource, text: str) -> Prophecy:
     with asked_by(Asker(origin=Origin.CHAT, task="test", source=source)):
         corpus = await stage.app.corpus("")
         return await stage.app.prophet.prophesy(corpus, read_headline(text), limit=3, now=NOW)
@@ -61,7 +61,7 @@ async def test_where_the_settings_say_so_it_is_paid_for_by_the_page(
 ) -> None:
     async with judged_web(coffee_url, model, PRESAGIO_WEB__JUDGE="true") as web:
         assert (await web.json("/api/prophecy", headline=HEADLINE))["judged"]
-        assert await spent_by(web) == {Source.WEB}
+        assert await spent_by(web) == {BudgetSource.WEB}
     assert model.calls == 1
 
 
@@ -70,7 +70,7 @@ async def test_with_a_key_the_api_judges(coffee_url: str, model: ModelServer, na
     async with judged_web(coffee_url, model, **{name: "sesame"}) as web:
         web.client.headers.update(speaking("sesame"))
         assert (await web.json("/api/prophecy", headline=HEADLINE))["judged"]
-        assert await spent_by(web) == {Source.API}
+        assert await spent_by(web) == {BudgetSource.API}
     assert model.calls == 1
 
 
@@ -92,9 +92,9 @@ async def test_a_share_that_is_used_leaves_the_others_theirs(
             assert SPENT in answer["notice"]
             assert "raise llm.web_share" in answer["notice"]
         assert model.calls == 1
-        chats = [await prophecy_for(web, Source.CHATS, headlines.pop()) for _ in range(3)]
+        chats = [await prophecy_for(web, BudgetSource.CHATS, headlines.pop()) for _ in range(3)]
         assert [one.judged for one in chats] == [True, True, False]
-        posts = [await prophecy_for(web, Source.POSTS, headlines.pop()) for _ in range(4)]
+        posts = [await prophecy_for(web, BudgetSource.POSTS, headlines.pop()) for _ in range(4)]
         assert all(one.judged for one in posts)
 
 
@@ -102,6 +102,6 @@ async def test_what_was_judged_before_costs_nobody_anything(
     coffee_url: str, model: ModelServer
 ) -> None:
     async with judged_web(coffee_url, model) as web:
-        await prophecy_for(web, Source.CHATS, HEADLINE)
+        await prophecy_for(web, BudgetSource.CHATS, HEADLINE)
         assert (await web.json("/api/prophecy", headline=HEADLINE))["judged"]
     assert model.calls == 1

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from db.chat import events as turns_module
-from db.chat.events import Turns
+from db.chat.events import EventClaims
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
 from db.statements import statements
@@ -37,7 +37,7 @@ OTHER_PROCESS = textwrap.dedent(
     import asyncio, sys
     from datetime import UTC, datetime
     from db.pool import Database
-    from db.chat.events import Turns
+    from db.chat.events import EventClaims
 
     async def main():
         now = datetime(2024, 6, 1, tzinfo=UTC)
@@ -56,15 +56,15 @@ OTHER_PROCESS = textwrap.dedent(
 
 
 @pytest.fixture
-async def turns(database: Database) -> AsyncIterator[Turns]:
-    async with Turns(database) as entered:
+async def turns(database: Database) -> AsyncIterator[EventClaims]:
+    async with EventClaims(database) as entered:
         yield entered
 
 
 @pytest.fixture
-async def other(database: Database) -> AsyncIterator[Turns]:
+async def other(database: Database) -> AsyncIterator[EventClaims]:
     """Another process, as far as the database can tell."""
-    async with Turns(database) as entered:
+    async with EventClaims(database) as entered:
         yield entered
 
 
@@ -88,25 +88,31 @@ async def cut_presence(database: Database) -> None:
         )
 
 
-async def test_one_of_many_concurrent_deliveries_is_taken(turns: Turns, other: Turns) -> None:
+async def test_one_of_many_concurrent_deliveries_is_taken(
+    turns: EventClaims, other: EventClaims
+) -> None:
     taken = await asyncio.gather(*(t.take(*EVENT, now=NOW) for t in (turns, other) * 8))
     assert sorted(taken) == [False] * 15 + [True]
 
 
-async def test_events_of_platforms_are_apart(turns: Turns) -> None:
+async def test_events_of_platforms_are_apart(turns: EventClaims) -> None:
     assert await turns.take("a", "1", now=NOW)
     assert await turns.take("b", "1", now=NOW)
     assert await turns.take("a", "2", now=NOW)
     assert not await turns.take("b", "1", now=NOW)
 
 
-async def test_what_is_given_back_may_be_taken_again(turns: Turns, other: Turns) -> None:
+async def test_what_is_given_back_may_be_taken_again(
+    turns: EventClaims, other: EventClaims
+) -> None:
     assert await turns.take(*EVENT, now=NOW)
     await turns.release(*EVENT)
     assert await other.take(*EVENT, now=NOW)
 
 
-async def test_only_the_holder_gives_back_answers_or_ends(turns: Turns, other: Turns) -> None:
+async def test_only_the_holder_gives_back_answers_or_ends(
+    turns: EventClaims, other: EventClaims
+) -> None:
     assert await turns.take(*EVENT, now=NOW)
     await other.release(*EVENT)
     await other.done(*EVENT)
@@ -115,7 +121,7 @@ async def test_only_the_holder_gives_back_answers_or_ends(turns: Turns, other: T
     assert await turns.answering(*EVENT)
 
 
-async def test_an_answer_is_begun_once(turns: Turns) -> None:
+async def test_an_answer_is_begun_once(turns: EventClaims) -> None:
     assert not await turns.answering(*EVENT)
     assert await turns.take(*EVENT, now=NOW)
     assert await turns.answering(*EVENT)
@@ -125,9 +131,9 @@ async def test_an_answer_is_begun_once(turns: Turns) -> None:
 
 
 async def test_of_a_process_that_left_only_the_unanswered_is_taken_over(
-    database: Database, other: Turns
+    database: Database, other: EventClaims
 ) -> None:
-    async with Turns(database) as leaving:
+    async with EventClaims(database) as leaving:
         for number in ("taken", "answering", "done"):
             assert await leaving.take("test", number, now=NOW)
         assert await leaving.answering("test", "answering")
@@ -139,10 +145,10 @@ async def test_of_a_process_that_left_only_the_unanswered_is_taken_over(
 
 
 async def test_what_a_dead_process_left_is_taken_over_by_one(database: Database) -> None:
-    async with Turns(database) as leaving:
+    async with EventClaims(database) as leaving:
         assert await leaving.take(*EVENT, now=NOW)
     await eventually(lambda: _nobody_present(database))
-    async with Turns(database) as one, Turns(database) as two:
+    async with EventClaims(database) as one, EventClaims(database) as two:
         taken = await asyncio.gather(*(t.take(*EVENT, now=NOW) for t in (one, two) * 8))
     assert sorted(taken) == [False] * 15 + [True]
 
@@ -152,7 +158,7 @@ async def _nobody_present(database: Database) -> bool:
 
 
 async def test_a_killed_process_loses_what_it_had_not_answered(
-    database: Database, database_url: str, turns: Turns
+    database: Database, database_url: str, turns: EventClaims
 ) -> None:
     process = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and is read in a thread
         [sys.executable, "-c", OTHER_PROCESS, database_url],
@@ -186,7 +192,7 @@ async def test_a_process_that_lost_its_connection_proves_itself_again(
     async def both_present() -> bool:
         return await processes_present(database) == 2
 
-    async with Turns(database) as turns, Turns(database) as other:
+    async with EventClaims(database) as turns, EventClaims(database) as other:
         assert await turns.take(*EVENT, now=NOW)
         await cut_presence(database)
         await eventually(both_present)
@@ -195,7 +201,7 @@ async def test_a_process_that_lost_its_connection_proves_itself_again(
 
 
 async def test_what_was_taken_over_meanwhile_is_answered_by_the_other_alone(
-    database: Database, turns: Turns, other: Turns, monkeypatch: pytest.MonkeyPatch
+    database: Database, turns: EventClaims, other: EventClaims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns_module, "_RETRY_SECONDS", 600)
     assert await turns.take(*EVENT, now=NOW)
@@ -214,7 +220,7 @@ async def test_it_survives_a_restart_of_the_server(
     try:
         database = await Database.open(server.url("postgres"))
         await database.migrate()
-        async with Turns(database) as turns:
+        async with EventClaims(database) as turns:
             assert await turns.take(*EVENT, now=NOW)
             await asyncio.to_thread(server.release)  # stops it
             with pytest.raises(StorageError):
@@ -228,7 +234,7 @@ async def test_it_survives_a_restart_of_the_server(
                     return False
 
             await eventually(present)
-            async with Turns(database) as other:
+            async with EventClaims(database) as other:
                 assert not await other.take(*EVENT, now=NOW)
             assert await turns.answering(*EVENT)
             assert await turns.take("test", "2", now=NOW)
@@ -244,20 +250,20 @@ async def test_without_a_database_nothing_begins(server_folder: Path) -> None:
     await asyncio.to_thread(server.release)
     before = asyncio.all_tasks()
     with pytest.raises(StorageUnreachable):
-        await Turns(database).__aenter__()
+        await EventClaims(database).__aenter__()
     assert asyncio.all_tasks() == before
     await database.close()
 
 
 async def test_presence_takes_no_connection_from_the_pool(database_url: str) -> None:
     database = await Database.open(database_url, PoolSettings(size=1))
-    async with asyncio.timeout(SECONDS), Turns(database) as one, Turns(database) as two:
+    async with asyncio.timeout(SECONDS), EventClaims(database) as one, EventClaims(database) as two:
         assert await one.take(*EVENT, now=NOW)
         assert not await two.take(*EVENT, now=NOW)
     await database.close()
 
 
-async def test_a_cancelled_holder_gives_back(turns: Turns, other: Turns) -> None:
+async def test_a_cancelled_holder_gives_back(turns: EventClaims, other: EventClaims) -> None:
     assert await turns.take(*EVENT, now=NOW)
     holding = asyncio.Event()
 
@@ -274,7 +280,7 @@ async def test_a_cancelled_holder_gives_back(turns: Turns, other: Turns) -> None
     assert await other.take(*EVENT, now=NOW)
 
 
-async def test_a_holder_that_fails_keeps_the_event(turns: Turns, other: Turns) -> None:
+async def test_a_holder_that_fails_keeps_the_event(turns: EventClaims, other: EventClaims) -> None:
     assert await turns.take(*EVENT, now=NOW)
     with pytest.raises(ZeroDivisionError):
         async with turns.held(*EVENT):
@@ -282,7 +288,7 @@ async def test_a_holder_that_fails_keeps_the_event(turns: Turns, other: Turns) -
     assert not await other.take(*EVENT, now=NOW)
 
 
-async def test_events_are_forgotten_after_a_week(turns: Turns) -> None:
+async def test_events_are_forgotten_after_a_week(turns: EventClaims) -> None:
     assert await turns.take("test", "old", now=NOW - timedelta(days=8))
     assert await turns.take("test", "new", now=NOW - timedelta(days=6))
     await turns.forget(now=NOW)

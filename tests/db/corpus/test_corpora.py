@@ -9,7 +9,7 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from db.search.lexical import Search
+from db.search.lexical import LexicalIndex
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
 from engine.types import Filters, Kind
 from tests.db.loading import START, document, load, load_texts, new_corpus
@@ -101,7 +101,7 @@ async def test_dropping_takes_everything_of_it_and_nothing_of_others(database: D
         for table in ("document", "lexeme", "corpus_language"):
             query = f"SELECT count(*) FROM {table} WHERE corpus_id <> $1"
             assert await connection.fetchval(query, other.id) == 0
-    search = Search(database)
+    search = LexicalIndex(database)
     assert await search.top(other, await search.terms(other, "storm"), Filters(), 9)
 
 

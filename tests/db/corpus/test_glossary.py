@@ -11,7 +11,7 @@ from db.corpus.glossary import Groups
 from db.pool import Database
 from db.search.aliased import Glossaries
 from engine.errors import InputError
-from engine.glossary.groups import Status
+from engine.glossary.groups import GroupStatus
 from engine.types import Corpus
 from tests.db.loading import load_texts
 
@@ -70,7 +70,7 @@ async def test_what_waits_does_not_hold(database: Database, corpus: Corpus) -> N
     groups = Groups(database)
     assert await groups.propose(corpus, ("auth", "login"), sure=True, now=NOW)
     assert await aliases(database, "auth") == ()
-    assert [g.terms for g in await groups.groups(status=Status.PENDING)] == [("auth", "login")]
+    assert [g.terms for g in await groups.groups(status=GroupStatus.PENDING)] == [("auth", "login")]
     await groups.approve([await only_id(groups)])
     assert await aliases(database, "auth") == ("login",)
 
@@ -116,7 +116,7 @@ async def test_a_rejected_pair_never_returns_in_any_order_or_case(
     ids = [group.id for group in await groups.groups()]
     await groups.reject(ids, now=NOW)
     assert not await groups.propose(corpus, again, sure=True, now=NOW)
-    assert not await groups.propose(corpus, again, sure=True, status=Status.APPROVED, now=NOW)
+    assert not await groups.propose(corpus, again, sure=True, status=GroupStatus.APPROVED, now=NOW)
     assert not await groups.propose(None, (*again, "third"), sure=False, now=NOW)
     assert await groups.groups() == []
 
@@ -185,7 +185,7 @@ async def test_a_number_that_is_none_changes_nothing(database: Database, corpus:
         await groups.approve([known, 999])
     with pytest.raises(InputError, match="There is no group 999"):
         await groups.reject([known, 999], now=NOW)
-    assert [g.status for g in await groups.groups()] == [Status.PENDING]
+    assert [g.status for g in await groups.groups()] == [GroupStatus.PENDING]
 
 
 async def test_a_suggestion_never_overtakes_its_rejection(

@@ -8,7 +8,7 @@ import pytest
 
 from db.model.judgments import Judgments, Ledger
 from db.pool import Database
-from engine.budget import Budget, Planned, Source, require_budget
+from engine.budget import Budget, BudgetSource, Planned, require_budget
 from engine.errors import BudgetExhausted
 from engine.types import Usage, Verdict
 
@@ -65,9 +65,9 @@ async def test_a_day_sums_its_calls_and_takes_unknown_figures_as_none(database: 
         Usage(prompt_tokens=11),
         Usage(),
     ):
-        await ledger.record(usage, model="m", purpose="judge", source=Source.CHATS, now=NOW)
+        await ledger.record(usage, model="m", purpose="judge", source=BudgetSource.CHATS, now=NOW)
     assert await ledger.spent(NOW.date()) == {
-        Source.CHATS: Usage(prompt_tokens=111, completion_tokens=7, cost_usd=0.25)
+        BudgetSource.CHATS: Usage(prompt_tokens=111, completion_tokens=7, cost_usd=0.25)
     }
 
 
@@ -81,10 +81,14 @@ async def test_a_day_ends_at_midnight_of_utc(database: Database) -> None:
     )
     for tokens, now in zip((1, 10, 100, 1000), moments, strict=True):
         await ledger.record(
-            Usage(prompt_tokens=tokens), model="m", purpose="judge", source=Source.WEB, now=now
+            Usage(prompt_tokens=tokens),
+            model="m",
+            purpose="judge",
+            source=BudgetSource.WEB,
+            now=now,
         )
     spent = [await ledger.spent(date(2024, month, day)) for month, day in ((5, 31), (6, 1), (6, 2))]
-    assert [usage[Source.WEB].prompt_tokens for usage in spent] == [1, 110, 1000]
+    assert [usage[BudgetSource.WEB].prompt_tokens for usage in spent] == [1, 110, 1000]
 
 
 async def test_nothing_spent_is_nothing(database: Database) -> None:
@@ -93,28 +97,32 @@ async def test_nothing_spent_is_nothing(database: Database) -> None:
 
 async def test_each_source_has_sums_of_its_own(database: Database) -> None:
     ledger = Ledger(database)
-    for source, tokens in ((Source.WEB, 1), (Source.POSTS, 10), (Source.WEB, 100)):
+    for source, tokens in (
+        (BudgetSource.WEB, 1),
+        (BudgetSource.POSTS, 10),
+        (BudgetSource.WEB, 100),
+    ):
         usage = Usage(prompt_tokens=tokens, completion_tokens=0, cost_usd=0.0)
         await ledger.record(usage, model="m", purpose="judge", source=source, now=NOW)
     spent = await ledger.spent(NOW.date())
     assert {source: usage.prompt_tokens for source, usage in spent.items()} == {
-        Source.WEB: 101,
-        Source.POSTS: 10,
+        BudgetSource.WEB: 101,
+        BudgetSource.POSTS: 10,
     }
 
 
 class TestUnderWay:
     """Calls count from the moment they are let through."""
 
-    def planned(self, source: Source = Source.WEB, *, seconds: float = 60) -> Planned:
+    def planned(self, source: BudgetSource = BudgetSource.WEB, *, seconds: float = 60) -> Planned:
         until = NOW + timedelta(seconds=seconds)
         return Planned(source=source, tokens=1000, cost_usd=0.5, until=until)
 
-    async def counted(self, ledger: Ledger, *, now: datetime = NOW) -> dict[Source, Usage]:
+    async def counted(self, ledger: Ledger, *, now: datetime = NOW) -> dict[BudgetSource, Usage]:
         """Return what a call is let through by."""
-        seen: list[dict[Source, Usage]] = []
+        seen: list[dict[BudgetSource, Usage]] = []
 
-        def check(spent: Mapping[Source, Usage]) -> None:
+        def check(spent: Mapping[BudgetSource, Usage]) -> None:
             seen.append(dict(spent))
             raise BudgetExhausted("looked")
 
@@ -128,7 +136,7 @@ class TestUnderWay:
         ledger = Ledger(database)
         place = await ledger.reserve(self.planned(), lambda _: None, now=NOW)
         guessed = Usage(prompt_tokens=1000, completion_tokens=0, cost_usd=0.5)
-        assert await self.counted(ledger) == {Source.WEB: guessed}
+        assert await self.counted(ledger) == {BudgetSource.WEB: guessed}
         await ledger.release(place)
         assert await self.counted(ledger) == {}
 
@@ -145,10 +153,10 @@ class TestUnderWay:
     async def test_of_many_at_once_no_more_are_let_through_than_one_after_the_other(
         self, database: Database
     ) -> None:
-        budget = Budget(tokens=100_000, shares={Source.WEB: 0.03})
+        budget = Budget(tokens=100_000, shares={BudgetSource.WEB: 0.03})
 
-        def check(spent: Mapping[Source, Usage]) -> None:
-            require_budget(budget, spent, Source.WEB, now=NOW)
+        def check(spent: Mapping[BudgetSource, Usage]) -> None:
+            require_budget(budget, spent, BudgetSource.WEB, now=NOW)
 
         outcomes = await asyncio.gather(
             *(Ledger(database).reserve(self.planned(), check, now=NOW) for _ in range(20)),

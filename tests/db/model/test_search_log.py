@@ -10,7 +10,7 @@ import pytest
 
 from db.model.search_log import Log, LogEntry
 from db.pool import Database
-from engine.budget import Source
+from engine.budget import BudgetSource
 from engine.search_log import Asker, LoggedSearch, Origin, SearchJob
 from engine.types import Usage
 from tests.db.loading import load_texts
@@ -22,7 +22,7 @@ MONTH = timedelta(days=30)
 def search(text: str = "coffee", **changes: object) -> LoggedSearch:
     """A quotable find of just now that found one text; `changes` are of LoggedSearch."""
     made = LoggedSearch(
-        asker=Asker(origin=Origin.CONSOLE, task="run-1", source=Source.CONSOLE),
+        asker=Asker(origin=Origin.CONSOLE, task="run-1", source=BudgetSource.CONSOLE),
         job=SearchJob.FIND,
         asked_at=NOW,
         milliseconds=12.5,

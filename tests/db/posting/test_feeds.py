@@ -10,7 +10,7 @@ from db.pool import Database, PoolSettings
 from db.posting.feeds import Feeds
 from db.posting.subscriptions import Subscriptions
 from engine.feeds.types import ConfiguredFeed, Decision, Feed
-from engine.posting.types import Mode
+from engine.posting.types import PostingMode
 from tests.db.news import (
     DAY,
     HOUR,
@@ -194,7 +194,11 @@ async def follower_names(database: Database, feed: Feed) -> Sequence[str]:
 
 async def test_trouble_is_told_to_those_that_a_feed_concerns(database: Database) -> None:
     feeds = Feeds(database)
-    for name, mode in (("daily", Mode.DAILY), ("off", Mode.OFF), ("gone", Mode.DAILY)):
+    for name, mode in (
+        ("daily", PostingMode.DAILY),
+        ("off", PostingMode.OFF),
+        ("gone", PostingMode.DAILY),
+    ):
         await feeds.add((await subscribed(database, name, mode)).chat, URL, now=NOW)
     added = await feeds.add(await met(database, "silent"), URL, now=NOW)
     await Chats(database).set_active("test", "gone", active=False)
@@ -204,7 +208,7 @@ async def test_trouble_is_told_to_those_that_a_feed_concerns(database: Database)
     await met(database, "stranger")
     assert await follower_names(database, added) == ["daily", "silent"]
     told = {one.chat.external_id: one.mode for one in await feeds.followers(added.id)}
-    assert told == {"daily": Mode.DAILY, "silent": Mode.OFF}
+    assert told == {"daily": PostingMode.DAILY, "silent": PostingMode.OFF}
     await feeds.configured([ConfiguredFeed(url=URL, category="tech")], now=NOW)
     assert await follower_names(database, added) == ["daily", "silent", "tech", "all"]
 

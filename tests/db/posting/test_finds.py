@@ -8,7 +8,7 @@ from db.posting.feeds import Feeds
 from db.posting.finds import Finds, Stories
 from db.posting.outbox import Outbox
 from engine.feeds.types import ConfiguredFeed
-from engine.posting.types import Chosen, Find, FindState, Subscription
+from engine.posting.types import Chosen, FindState, StoryFind, Subscription
 from tests.bot.prophecies import UNJUDGED, make_prophecy
 from tests.db.news import (
     DAY,
@@ -32,7 +32,7 @@ STORM = "Great storm floods the old harbour of Lisbon"
 
 async def seen(
     database: Database, subscription: Subscription, *, since: datetime = NOW, corpus: str = "demo"
-) -> list[Find]:
+) -> list[StoryFind]:
     return await Finds(database).for_chat(subscription, corpus, since=since)
 
 
@@ -73,7 +73,7 @@ async def test_a_find_comes_back_as_it_was_kept(database: Database) -> None:
         two, "demo", FindState.UNJUDGED, coverage=0.7, prophecy=prophecy, note="budget", now=NOW
     )
     assert number is not None
-    unjudged = Find(id=number, story=two, corpus="demo", prophecy=prophecy, found_at=NOW)
+    unjudged = StoryFind(id=number, story=two, corpus="demo", prophecy=prophecy, found_at=NOW)
     assert await seen(database, subscription) == [judged, unjudged]
 
 

@@ -3,39 +3,39 @@
 import asyncio
 
 from db.pool import Database
-from db.posting.job_outcomes import JobOutcome, JobOutcomes, Outcome
+from db.posting.job_outcomes import JobOutcome, JobOutcomes, RunOutcome
 from tests.db.news import DAY, HOUR, NOW, count
 
 
 async def test_outcomes_are_summed_by_job_over_days(database: Database) -> None:
     outcomes = JobOutcomes(database)
-    await outcomes.count("poll", Outcome.FAILED, now=NOW - 2 * DAY, error="too old")
-    await outcomes.count("poll", Outcome.FAILED, now=NOW - DAY, error="first")
-    await outcomes.count("poll", Outcome.FAILED, now=NOW, error="second")
-    await outcomes.count("poll", Outcome.FAILED, now=NOW + HOUR)
-    await outcomes.count("poll", Outcome.TIMED_OUT, now=NOW)
-    await outcomes.count("digest", Outcome.DONE, now=NOW)
+    await outcomes.count("poll", RunOutcome.FAILED, now=NOW - 2 * DAY, error="too old")
+    await outcomes.count("poll", RunOutcome.FAILED, now=NOW - DAY, error="first")
+    await outcomes.count("poll", RunOutcome.FAILED, now=NOW, error="second")
+    await outcomes.count("poll", RunOutcome.FAILED, now=NOW + HOUR)
+    await outcomes.count("poll", RunOutcome.TIMED_OUT, now=NOW)
+    await outcomes.count("digest", RunOutcome.DONE, now=NOW)
     assert await outcomes.summary(NOW - DAY) == [
-        JobOutcome(job="digest", outcome=Outcome.DONE, times=1, last_at=NOW, last_error=None),
+        JobOutcome(job="digest", outcome=RunOutcome.DONE, times=1, last_at=NOW, last_error=None),
         JobOutcome(
-            job="poll", outcome=Outcome.FAILED, times=3, last_at=NOW + HOUR, last_error="second"
+            job="poll", outcome=RunOutcome.FAILED, times=3, last_at=NOW + HOUR, last_error="second"
         ),
-        JobOutcome(job="poll", outcome=Outcome.TIMED_OUT, times=1, last_at=NOW, last_error=None),
+        JobOutcome(job="poll", outcome=RunOutcome.TIMED_OUT, times=1, last_at=NOW, last_error=None),
     ]
 
 
 async def test_every_outcome_can_be_stored_and_none_is_lost(database: Database) -> None:
     outcomes = JobOutcomes(database)
     await asyncio.gather(
-        *(outcomes.count("poll", outcome, now=NOW) for outcome in Outcome for _ in range(5))
+        *(outcomes.count("poll", outcome, now=NOW) for outcome in RunOutcome for _ in range(5))
     )
     told = {one.outcome: one.times for one in await outcomes.summary(NOW)}
-    assert told == dict.fromkeys(Outcome, 5)
+    assert told == dict.fromkeys(RunOutcome, 5)
 
 
 async def test_a_long_error_is_cut_and_old_counts_go(database: Database) -> None:
     outcomes = JobOutcomes(database)
-    await outcomes.count("poll", Outcome.FAILED, now=NOW, error="x" * 10_000)
+    await outcomes.count("poll", RunOutcome.FAILED, now=NOW, error="x" * 10_000)
     (told,) = await outcomes.summary(NOW)
     assert told.last_error is not None
     assert 0 < len(told.last_error) < 1_000

@@ -18,7 +18,14 @@ from db.pool import Database, PoolSettings
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError
-from engine.posting.types import Chosen, DeliveryState, Leased, Mode, OwedNotice, Subscription
+from engine.posting.types import (
+    Chosen,
+    DeliveryState,
+    Leased,
+    OwedNotice,
+    PostingMode,
+    Subscription,
+)
 from tests.db.news import (
     DAY,
     HOUR,
@@ -106,7 +113,7 @@ async def test_a_daily_post_is_stored_with_its_answers(database: Database, outbo
 
 
 async def test_the_answer_shows_the_hit_that_was_chosen(database: Database, outbox: Outbox) -> None:
-    subscription = await subscribed(database, mode=Mode.INSTANT)
+    subscription = await subscribed(database, mode=PostingMode.INSTANT)
     (story,) = await some_stories(database, 1)
     find = await found(database, story, [tweet(1), tweet(2), tweet(3)])
     chosen = Chosen(find=find, hit=find.prophecy.hits[1])
@@ -138,7 +145,7 @@ async def test_a_picture_is_owed_with_its_post_and_follows_it(
 ) -> None:
     subscription = await subscribed(database)
     [chosen] = await some_chosen(database, 1)
-    instant = replace(subscription, mode=Mode.INSTANT)
+    instant = replace(subscription, mode=PostingMode.INSTANT)
     assert not await outbox.decide_instant(instant, chosen, content="1", picture="2", now=NOW)
     assert await decided(database) == dict.fromkeys(DECIDED, 0)  # the chat wants daily posts
     assert await outbox.decide_daily(
@@ -175,9 +182,9 @@ async def test_a_date_is_decided_once_also_for_nothing(database: Database, outbo
     )
 
 
-@pytest.mark.parametrize("mode", [Mode.DAILY, Mode.INSTANT])
+@pytest.mark.parametrize("mode", [PostingMode.DAILY, PostingMode.INSTANT])
 async def test_of_many_that_decide_at_once_one_does(
-    database: Database, database_url: str, mode: Mode
+    database: Database, database_url: str, mode: PostingMode
 ) -> None:
     subscription = await subscribed(database, mode=mode)
     chosen = await some_chosen(database, 1)
@@ -185,13 +192,13 @@ async def test_of_many_that_decide_at_once_one_does(
     outboxes = [Outbox(process) for process in processes] * 4
 
     async def decide(outbox: Outbox) -> bool:
-        if mode is Mode.INSTANT:
+        if mode is PostingMode.INSTANT:
             return await outbox.decide_instant(subscription, chosen[0], content="{}", now=NOW)
         return await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen, now=NOW)
 
     won = await asyncio.gather(*map(decide, outboxes))
     assert sorted(won) == [False] * 15 + [True]
-    daily = 1 if mode is Mode.DAILY else 0
+    daily = 1 if mode is PostingMode.DAILY else 0
     assert await decided(database) == {"digest": daily, "delivery": 1, "posted": 1, "answer": 1}
     for process in processes:
         await process.close()
@@ -213,7 +220,7 @@ async def test_a_decision_that_fails_leaves_nothing(database: Database, outbox: 
 async def test_a_story_posted_meanwhile_undoes_the_daily_post(
     database: Database, outbox: Outbox
 ) -> None:
-    subscription = await subscribed(database, mode=Mode.INSTANT)
+    subscription = await subscribed(database, mode=PostingMode.INSTANT)
     chosen = await some_chosen(database, 2)
     assert await outbox.decide_instant(subscription, chosen[0], content="{}", now=NOW)
     before = await decided(database)
@@ -225,8 +232,8 @@ async def test_a_story_posted_meanwhile_undoes_the_daily_post(
 
 
 async def test_a_tweet_is_not_repeated_for_half_a_year(database: Database, outbox: Outbox) -> None:
-    subscription = await subscribed(database, mode=Mode.INSTANT)
-    other = await subscribed(database, "2", mode=Mode.INSTANT)
+    subscription = await subscribed(database, mode=PostingMode.INSTANT)
+    other = await subscribed(database, "2", mode=PostingMode.INSTANT)
     finds = [await found(database, one, [tweet(1)]) for one in await some_stories(database, 2)]
     first, second = (Chosen(find=find, hit=find.prophecy.hits[0]) for find in finds)
     later = NOW + 179 * DAY
@@ -239,7 +246,7 @@ async def test_a_tweet_is_not_repeated_for_half_a_year(database: Database, outbo
 async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
     database: Database, database_url: str
 ) -> None:
-    subscription = await subscribed(database, mode=Mode.INSTANT)
+    subscription = await subscribed(database, mode=PostingMode.INSTANT)
     finds = [await found(database, one, [tweet(1)]) for one in await some_stories(database, 12)]
     processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(4)]
 
@@ -261,11 +268,11 @@ async def test_nothing_is_decided_for_who_went_or_changed_meanwhile(
     subscription = await subscribed(database)
     subscriptions = Subscriptions(database)
     (chosen,) = await some_chosen(database, 1)
-    await subscriptions.set(replace(subscription, mode=Mode.OFF), now=NOW)
+    await subscriptions.set(replace(subscription, mode=PostingMode.OFF), now=NOW)
     assert not await outbox.decide_daily(subscription, TODAY, content="{}", now=NOW)
-    await subscriptions.set(replace(subscription, mode=Mode.INSTANT), now=NOW)
+    await subscriptions.set(replace(subscription, mode=PostingMode.INSTANT), now=NOW)
     assert not await outbox.decide_daily(subscription, TODAY, content="{}", now=NOW)
-    instant = replace(subscription, mode=Mode.INSTANT)
+    instant = replace(subscription, mode=PostingMode.INSTANT)
     await Chats(database).set_active("test", "1", active=False)
     assert not await outbox.decide_instant(instant, chosen, content="{}", now=NOW)
     assert await decided(database) == dict.fromkeys(DECIDED, 0)
@@ -538,7 +545,7 @@ async def test_unsubscribing_gives_up_what_is_owed_and_not_being_sent(
     await owe(outbox, subscription, "a")
     await owe(outbox, subscription, "b")
     sending = await lease_one(outbox)
-    off = replace(subscription, mode=Mode.OFF)
+    off = replace(subscription, mode=PostingMode.OFF)
     await Subscriptions(database).set(off, now=NOW)
     assert await outbox.sent(sending, "1", now=NOW)
     assert not await lease(outbox, now=NOW + DAY)

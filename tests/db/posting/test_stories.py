@@ -7,7 +7,7 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.finds import Finds, Stories
 from engine.chat import Chat
-from engine.posting.types import FindState, Mode
+from engine.posting.types import FindState, PostingMode
 from tests.db.news import (
     DAY,
     HOUR,
@@ -64,9 +64,9 @@ async def test_only_what_a_reader_of_the_corpus_sees_is_searched(database: Datab
     assert await searched("demo") == []
     other = await reader(database, "2", None)
     assert await searched("demo") == [public.id]
-    await subscribed(database, "2", Mode.OFF)
+    await subscribed(database, "2", PostingMode.OFF)
     assert await searched("demo") == []
-    await subscribed(database, "2", Mode.DAILY)
+    await subscribed(database, "2", PostingMode.DAILY)
     assert await searched("demo") == [public.id]
     await Chats(database).set_active(other.platform, "2", active=False)
     assert await searched("demo") == []

@@ -6,7 +6,7 @@ from datetime import time
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.subscriptions import Subscriptions
-from engine.posting.types import Mode, Subscription
+from engine.posting.types import PostingMode, Subscription
 from tests.db.news import DAY, HOUR, NOW, met, subscribed
 
 
@@ -16,7 +16,7 @@ async def test_everything_a_chat_wants_comes_back(database: Database) -> None:
     assert await subscriptions.get(chat) is None
     wanted = Subscription(
         chat=chat,
-        mode=Mode.INSTANT,
+        mode=PostingMode.INSTANT,
         at=time(23, 59),
         weekdays=(0, 6),
         best=7,
@@ -54,8 +54,8 @@ async def test_since_moves_with_what_makes_a_post_due_alone(database: Database) 
         assert await subscriptions.set(same, now=NOW + DAY) == same
     for number, other in enumerate(
         (
-            replace(stored, mode=Mode.OFF),
-            replace(stored, mode=Mode.DAILY),
+            replace(stored, mode=PostingMode.OFF),
+            replace(stored, mode=PostingMode.DAILY),
             replace(stored, at=time(7)),
             replace(stored, at=time(7), weekdays=(1,)),
         )
@@ -65,7 +65,12 @@ async def test_since_moves_with_what_makes_a_post_due_alone(database: Database) 
 
 
 async def test_active_are_those_that_want_something_and_are_there(database: Database) -> None:
-    for name, mode in (("1", Mode.DAILY), ("2", Mode.OFF), ("3", Mode.INSTANT), ("4", Mode.DAILY)):
+    for name, mode in (
+        ("1", PostingMode.DAILY),
+        ("2", PostingMode.OFF),
+        ("3", PostingMode.INSTANT),
+        ("4", PostingMode.DAILY),
+    ):
         await subscribed(database, name, mode)
     await met(database, "5")
     await Chats(database).set_active("test", "4", active=False)
@@ -80,10 +85,10 @@ async def test_corpora_are_those_that_somebody_reads(database: Database) -> None
     subscriptions, chats = Subscriptions(database), Chats(database)
     assert await subscriptions.corpora("demo") == []
     for name, corpus, mode in (
-        ("1", "other", Mode.DAILY),
-        ("2", None, Mode.DAILY),
-        ("3", "demo", Mode.INSTANT),
-        ("4", "unread", Mode.OFF),
+        ("1", "other", PostingMode.DAILY),
+        ("2", None, PostingMode.DAILY),
+        ("3", "demo", PostingMode.INSTANT),
+        ("4", "unread", PostingMode.OFF),
     ):
         subscription = await subscribed(database, name, mode)
         await chats.change(replace(subscription.chat, corpus=corpus))

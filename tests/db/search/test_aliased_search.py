@@ -9,7 +9,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.pool import Database
 from db.search.aliased import AliasedSearch, Glossaries
-from db.search.lexical import Search
+from db.search.lexical import LexicalIndex
 from engine.prophecy.prophecy import Prophet
 from engine.text.clean import searchable
 from engine.types import Corpus, Filters, Headline, Prophecy
@@ -97,8 +97,8 @@ async def test_with_weight_zero_there_are_no_aliases(database: Database, corpus:
 
 async def test_without_groups_it_is_the_plain_search(database: Database) -> None:
     plain = await load_texts(database, "plain", TEXTS, "english")
-    terms = await Search(database).terms(plain, "Fed raises rates")
+    terms = await LexicalIndex(database).terms(plain, "Fed raises rates")
     assert await aliased(database).terms(plain, "Fed raises rates") == terms
-    assert await aliased(database).top(plain, terms, Filters(), 9) == await Search(database).top(
-        plain, terms, Filters(), 9
-    )
+    assert await aliased(database).top(plain, terms, Filters(), 9) == await LexicalIndex(
+        database
+    ).top(plain, terms, Filters(), 9)

@@ -2,7 +2,7 @@
 
 from db.pool import Database
 from db.search.described import Described
-from db.search.lexical import Search
+from db.search.lexical import LexicalIndex
 from engine.types import Filters
 from tests.db.loading import load_texts
 
@@ -16,7 +16,7 @@ TEXTS = [
 
 async def test_a_document_is_described_as_the_ranking_gives_it(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
-    search = Search(database)
+    search = LexicalIndex(database)
     terms = await search.terms(corpus, "rust rain snow")
     ranked = await search.top(corpus, terms, Filters(), 10)
     described = await Described(database).described(corpus, terms, [one.id for one in ranked])
@@ -30,7 +30,7 @@ async def test_a_document_is_described_as_the_ranking_gives_it(database: Databas
 
 async def test_a_document_without_a_word_in_common_is_described_too(database: Database) -> None:
     corpus = await load_texts(database, "c", TEXTS)
-    search = Search(database)
+    search = LexicalIndex(database)
     [nothing] = await search.top(corpus, await search.terms(corpus, "common"), Filters(), 1)
     for text in ("rust rain", "zebra", ""):
         terms = await search.terms(corpus, text)

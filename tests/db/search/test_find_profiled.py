@@ -13,7 +13,7 @@ from engine.query.find import Finder, FindSettings
 from engine.query.plan import units, wanted
 from engine.query.profiles import KindProfile
 from engine.query.read import parse_query
-from engine.query.types import Found, Retrieved
+from engine.query.types import Found, FoundDocuments
 from engine.text.clean import searchable
 from engine.types import Document, Kind
 from tests.bot.kinds import fill
@@ -36,7 +36,7 @@ def documents(number: int = 300) -> list[Document]:
     ]
 
 
-async def pool(database: Database, text: str, limit: int, *, profiled: bool) -> Retrieved:
+async def pool(database: Database, text: str, limit: int, *, profiled: bool) -> FoundDocuments:
     corpus, index, query = (
         await Corpora(database).get("c"),
         DialectIndex(database),

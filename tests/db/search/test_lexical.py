@@ -18,7 +18,7 @@ from db.connection import Connection
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search import lexical as search_module
-from db.search.lexical import MAX_LEXEMES, Search, weighted_lexemes
+from db.search.lexical import MAX_LEXEMES, LexicalIndex, weighted_lexemes
 from db.search.rank_statement import quoted, rank_statement
 from engine.ranking.bm25 import Bm25, expected_threshold
 from engine.types import Candidate, Corpus, Document, Filters, Flag, Term
@@ -77,7 +77,7 @@ async def large(large_url: str) -> AsyncIterator[Database]:
 class Checked:
     """Asks the index and the reference the same."""
 
-    search: Search
+    search: LexicalIndex
     bm25: Bm25
     corpus: Corpus
     stored: Sequence[Stored]
@@ -86,7 +86,7 @@ class Checked:
     async def of(cls, database: Database, name: str, bm25: Bm25 | None = None) -> Self:
         bm25 = bm25 or Bm25()
         corpus = await Corpora(database).get(name)
-        return cls(Search(database, bm25), bm25, corpus, await read_back(database, corpus))
+        return cls(LexicalIndex(database, bm25), bm25, corpus, await read_back(database, corpus))
 
     async def ask(self, text: str, filters: Filters = ANY, limit: int = 150) -> list[Candidate]:
         return await self.ask_terms(await self.search.terms(self.corpus, text), filters, limit)
@@ -184,13 +184,13 @@ class Needs:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asked: list[float] = []
-        above = Search._above
+        above = LexicalIndex._above
 
         async def noting(*arguments: Any) -> Any:
             self.asked.append(arguments[-1])
             return await above(*arguments)
 
-        monkeypatch.setattr(Search, "_above", noting)
+        monkeypatch.setattr(LexicalIndex, "_above", noting)
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.02, 0.3, 1.0, 1.7, 5.0, 1e6])
@@ -319,7 +319,7 @@ async def test_neighbours_are_looked_up_for_the_first_few_unknown_words_only(
     words = [f"earthquake{letter}" for letter in "abcdefghijklmnop"]
     corpus = await load_texts(database, "c", words)
     misspelt = [word.replace("quake", "quacke") for word in words]
-    terms = await Search(database).terms(corpus, " ".join(misspelt))
+    terms = await LexicalIndex(database).terms(corpus, " ".join(misspelt))
     assert [t.word for t in terms if t.neighbour_of is None] == misspelt
     assert {t.neighbour_of for t in terms} - {None} <= set(misspelt[:8])
     assert any(t.neighbour_of == misspelt[0] for t in terms)
@@ -330,7 +330,7 @@ async def test_a_short_word_or_one_with_digits_has_no_neighbours(
     database: Database, word: str
 ) -> None:
     corpus = await load_texts(database, "c", ["earth", "earthquake", "x-ray8", "eartquake8"])
-    terms = await Search(database).terms(corpus, word)
+    terms = await LexicalIndex(database).terms(corpus, word)
     assert terms
     assert not any(t.neighbour_of for t in terms)
 
@@ -446,7 +446,7 @@ async def test_odd_lexemes_are_found_and_ranked(database: Database) -> None:
 )
 async def test_text_without_a_telling_word_has_no_terms(database: Database, text: str) -> None:
     await load_texts(database, "c", ["storm", "rain & snow"], "english")
-    search, corpus = Search(database), await Corpora(database).get("c")
+    search, corpus = LexicalIndex(database), await Corpora(database).get("c")
     terms = await search.terms(corpus, text)
     assert not any(term.document_frequency for term in terms)
     assert await search.top(corpus, terms, ANY, 10) == []
@@ -504,7 +504,7 @@ async def test_corpora_know_nothing_of_each_other(database: Database) -> None:
 
 async def test_figures_read_before_a_load_do_no_harm(database: Database) -> None:
     empty = await load_texts(database, "c", [])
-    search = Search(database)
+    search = LexicalIndex(database)
     assert await search.top(empty, await search.terms(empty, "storm"), ANY, 10) == []
     small = await load_texts(database, "c", ["storm earthquake"])
     await load_texts(database, "c", ["storm earthquake"] * 9 + ["stormy"])
@@ -518,14 +518,14 @@ async def test_figures_read_before_a_load_do_no_harm(database: Database) -> None
 
 async def test_nothing_is_wanted(database: Database) -> None:
     corpus = await load_texts(database, "c", ["storm"])
-    search = Search(database)
+    search = LexicalIndex(database)
     assert await search.top(corpus, await search.terms(corpus, "storm"), ANY, 0) == []
 
 
 async def test_a_candidate_tells_what_is_known_of_it(database: Database) -> None:
     given = document("9007199254740993", "storm storm rain", day=2, lang="en", flags=Flag.QUOTE)
     corpus = await load(database, "c", [replace(given, url="https://x.example/1", author="ana")])
-    search = Search(database)
+    search = LexicalIndex(database)
     terms = await search.terms(corpus, "snow rain storm")
     [found] = await search.top(corpus, terms, ANY, 10)
     assert found.external_id == "9007199254740993"

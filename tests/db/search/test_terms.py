@@ -1,6 +1,6 @@
 """Readings of a headline's words become the terms of the query."""
 
-from db.search.terms import Reading, read_terms
+from db.search.terms import WordReading, read_terms
 
 
 def reading(
@@ -11,8 +11,8 @@ def reading(
     language: str = "english",
     position: int = 1,
     tf: int = 1,
-) -> Reading:
-    return Reading(
+) -> WordReading:
+    return WordReading(
         word=word,
         language=language,
         lexeme=lexeme,
@@ -22,7 +22,7 @@ def reading(
     )
 
 
-def spanish(word: int, lexeme: str, df: int = 1, tf: int = 1) -> Reading:
+def spanish(word: int, lexeme: str, df: int = 1, tf: int = 1) -> WordReading:
     return reading(word, lexeme, df, language="spanish", tf=tf)
 
 

@@ -1,7 +1,7 @@
 """How a corpus reads texts that are turned into vectors."""
 
 from db.pool import Database
-from db.search.vocabulary import Vocabulary
+from db.search.vocabulary import CorpusVocabulary
 from engine.embed.tfidf import TfidfEmbedder
 from tests.db.loading import load_texts
 from tests.db.vectors import cosine
@@ -11,7 +11,7 @@ async def test_words_come_with_how_often_they_are_said_here_and_in_the_corpus(
     database: Database,
 ) -> None:
     corpus = await load_texts(database, "c", ["storms and rain", "a storm", "sun"], "english")
-    first, second = await Vocabulary(database).lexemes(
+    first, second = await CorpusVocabulary(database).lexemes(
         corpus, ["Storm after storm, then #RainSnow", "https://t.co/x"]
     )
     assert first["storm"] == (2, 2)
@@ -23,7 +23,7 @@ async def test_words_come_with_how_often_they_are_said_here_and_in_the_corpus(
 async def test_tfidf_finds_the_text_that_shares_the_rare_word(database: Database) -> None:
     texts = [f"people talk of weather {n}" for n in range(30)] + ["people talk of volcanoes"]
     corpus = await load_texts(database, "c", texts, "english")
-    embedder = TfidfEmbedder(Vocabulary(database), corpus)
+    embedder = TfidfEmbedder(CorpusVocabulary(database), corpus)
     asked = await embedder.embed_query("A volcano, say people")
     weather, volcanoes = await embedder.embed_documents([texts[0], texts[-1]])
     assert cosine(asked, volcanoes) > 2 * cosine(asked, weather)

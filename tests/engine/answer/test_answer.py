@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from engine.answer.answer import Answerer, AnswerSettings
-from engine.answer.types import CitedAnswer, ModelAnswer, Outcome, Question
+from engine.answer.types import AnswerOutcome, CitedAnswer, ModelAnswer, Question
 from engine.budget import Budget
 from engine.llm.client import ChatClient, LlmSettings
 from engine.llm.prompts import ANSWER_VERSION
@@ -85,7 +85,7 @@ async def test_each_claim_ends_with_its_sources_numbered_in_the_order_of_their_u
     bench: Bench,
 ) -> None:
     got = await bench.ask(claims(("It was cheap.", [3]), ("It is dear.", [1, 3])))
-    assert got.outcome is Outcome.ANSWERED
+    assert got.outcome is AnswerOutcome.ANSWERED
     assert got.text == "It was cheap. [1] It is dear. [1][2]"
     assert [(s.number, s.passage.hit.candidate.id) for s in got.sources] == [(1, 3), (2, 1)]
     assert (got.model, got.prompt_version) == ("stand-in/model", ANSWER_VERSION)
@@ -112,7 +112,7 @@ async def test_a_sentence_without_a_source_is_marked_where_the_settings_say_so(
 
 async def test_that_the_sources_do_not_say_is_an_answer_and_is_paid_for_once(bench: Bench) -> None:
     got = await bench.ask(claims())
-    assert (got.outcome, got.text, got.sources, got.passages) == (Outcome.SILENT, "", (), 3)
+    assert (got.outcome, got.text, got.sources, got.passages) == (AnswerOutcome.SILENT, "", (), 3)
     assert got.notice is None
     assert (await bench.ask()).cached
     assert bench.server.calls == 1
@@ -122,7 +122,7 @@ async def test_an_answer_that_cites_nothing_gives_way_to_the_sources_own_words(
     bench: Bench,
 ) -> None:
     got = await bench.ask(claims(("Coffee is a conspiracy.", [])))
-    assert got.outcome is Outcome.EXTRACTED
+    assert got.outcome is AnswerOutcome.EXTRACTED
     assert got.text == EXTRACT
     assert got.notice == "Not answered by the model: what it wrote cites no source."
     assert got.usage
@@ -130,7 +130,7 @@ async def test_an_answer_that_cites_nothing_gives_way_to_the_sources_own_words(
 
 async def test_without_passages_nobody_is_asked(bench: Bench) -> None:
     got = await bench.answerer.answer(QUESTION, gathered(), now=NOW)
-    assert (got.outcome, bench.server.calls) == (Outcome.NOTHING, 0)
+    assert (got.outcome, bench.server.calls) == (AnswerOutcome.NOTHING, 0)
 
 
 async def test_no_model_is_asked_where_none_is_wanted_or_there_is_none(bench: Bench) -> None:
@@ -170,7 +170,7 @@ async def test_what_cannot_be_read_is_asked_for_once_more(bench: Bench) -> None:
 
 async def test_what_never_can_be_read_gives_way_to_the_sources(bench: Bench) -> None:
     got = await bench.ask(answer("{"))
-    assert (got.outcome, got.text, bench.server.calls) == (Outcome.EXTRACTED, EXTRACT, 2)
+    assert (got.outcome, got.text, bench.server.calls) == (AnswerOutcome.EXTRACTED, EXTRACT, 2)
     assert got.notice == "Not answered by the model: it answered nothing that can be read."
     assert bench.cache.stored == {}
 
@@ -185,14 +185,14 @@ async def test_a_cut_answer_counts_as_far_as_it_goes_but_is_not_kept(bench: Benc
 
 async def test_cut_before_the_first_claim_is_no_silence(bench: Bench) -> None:
     got = await bench.ask(answer('{"claims":[', finish_reason="length"))
-    assert got.outcome is Outcome.EXTRACTED
+    assert got.outcome is AnswerOutcome.EXTRACTED
 
 
 async def test_a_failing_model_is_a_notice_and_after_some_failures_left_alone(
     bench: Bench,
 ) -> None:
     first = await bench.ask(failure(503))
-    assert (first.outcome, first.text) == (Outcome.EXTRACTED, EXTRACT)
+    assert (first.outcome, first.text) == (AnswerOutcome.EXTRACTED, EXTRACT)
     assert (first.notice or "").startswith("Not answered by the model: ")
     await bench.ask()
     third = await bench.ask()
@@ -204,7 +204,7 @@ async def test_a_spent_budget_makes_no_call(bench: Bench) -> None:
     bench.seat(budget=Budget(tokens=0))
     got = await bench.ask(claims(("It is dear.", [1])))
     assert "budget" in (got.notice or "")
-    assert (got.outcome, bench.server.calls) == (Outcome.EXTRACTED, 0)
+    assert (got.outcome, bench.server.calls) == (AnswerOutcome.EXTRACTED, 0)
 
 
 async def test_what_the_search_had_to_say_comes_before(bench: Bench) -> None:
@@ -254,7 +254,7 @@ async def test_a_model_that_obeys_in_prose_adds_none_either(bench: Bench) -> Non
     bench.seat(AnswerSettings(uncited="mark"))
     got = await bench.ask(answer("\n".join(one for one in ORDERS.values() if "{" not in one)))
     assert_harmless(got)
-    assert got.outcome is Outcome.ANSWERED
+    assert got.outcome is AnswerOutcome.ANSWERED
 
 
 def assert_harmless(got: CitedAnswer) -> None:

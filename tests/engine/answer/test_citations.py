@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.answer.citations import bare, cited
+from engine.answer.citations import cited, without_brackets
 
 GIVEN = 5
 
@@ -49,7 +49,7 @@ def test_other_brackets_become_parentheses() -> None:
         "he (sic) said (in 2019 or so)",
         (),
     )
-    assert bare("see [1] 【2】") == "see (1) (2)"
+    assert without_brackets("see [1] 【2】") == "see (1) (2)"
 
 
 @given(st.text(alphabet="[]［］【】12, -a", max_size=60))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.answer.ask_model import AnswerRequest, build_request
+from engine.answer.ask_model import AnswerRequest, build_answer_request
 from engine.answer.types import Passage, Question
 from tests.engine.passages import passage
 
@@ -16,7 +16,7 @@ QUESTION = Question(text="What about coffee?")
 
 
 def request(*passages: Passage, question: Question = QUESTION, length: int = 200) -> AnswerRequest:
-    return build_request(question, passages, model="m", length=length)
+    return build_answer_request(question, passages, model="m", length=length)
 
 
 def lines(built: AnswerRequest) -> list[dict[str, Any]]:
@@ -79,7 +79,7 @@ def test_the_key_knows_everything_that_may_change_the_answer() -> None:
         request(passage("Coffee."), passage("Tea.")),
         request(passage("Coffee."), question=Question(text="Why?")),
         request(passage("Coffee."), question=replace(QUESTION, earlier=("Why?",))),
-        build_request(QUESTION, [passage("Coffee.")], model="other", length=200),
+        build_answer_request(QUESTION, [passage("Coffee.")], model="other", length=200),
     ]
     assert len({built.key for built in (one, *others)}) == 6
     assert request(passage("Coffee.")).key == one.key

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from engine.contracts.requests import PersonalSearch, PublishedSearch, Search, SocialSearch
+from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.query.filters import conditions
 from engine.types import Kind
 from tests.query_texts import query_texts
@@ -38,7 +38,7 @@ from tests.query_texts import query_texts
         ),
     ],
 )
-def test_a_search_is_a_query_of_the_dialect(search: Search, canonical: str) -> None:
+def test_a_search_is_a_query_of_the_dialect(search: SearchContract, canonical: str) -> None:
     assert str(search.parsed()) == canonical
 
 
@@ -93,7 +93,7 @@ def test_whatever_the_text_says_the_field_holds(text: str, platform: str) -> Non
     ],
 )
 def test_what_cannot_hold_is_refused(
-    kind: type[Search], values: dict[str, object], said: str
+    kind: type[SearchContract], values: dict[str, object], said: str
 ) -> None:
     with pytest.raises(ValidationError, match=said):
         kind.model_validate(values)

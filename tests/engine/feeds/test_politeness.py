@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.decide import retry_after, spread, wait_after_failure, wait_after_success
+from engine.feeds.decide import requested_pause, spread, wait_after_failure, wait_after_success
 from engine.feeds.types import DAY, HOUR, MINUTE, PollSettings
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -68,7 +68,7 @@ def test_the_longest_wait_that_anybody_asks_for_counts(
     ],
 )
 def test_retry_after_is_a_number_or_a_date(header: str | None, seconds: float) -> None:
-    assert retry_after(header, NOW) == seconds
+    assert requested_pause(header, NOW) == seconds
 
 
 @pytest.mark.parametrize(

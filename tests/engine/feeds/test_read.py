@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.errors import FeedUnreadable
 from engine.feeds.read import read_feed
-from engine.feeds.types import Entry, ParsedFeed
+from engine.feeds.types import FeedEntry, ParsedFeed
 from tests.engine.feeds.documents import URL, item, rss
 
 # A page that an address moved to, kept among the feeds; nothing in it is one.
@@ -28,7 +28,7 @@ def read(body: bytes, content_type: str | None = None) -> ParsedFeed:
     return read_feed(body, content_type, URL)
 
 
-def only(feed: ParsedFeed) -> Entry:
+def only(feed: ParsedFeed) -> FeedEntry:
     (entry,) = feed.entries
     return entry
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.stories import link_key, same_story, telling, words_of
+from engine.feeds.stories import link_key, same_story, telling_words, words_of
 from engine.prophecy.headline import read_headline
 
 
@@ -169,7 +169,7 @@ def test_an_index_of_telling_words_misses_no_story(
     one: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
     if same_story(one, other):
-        assert set(telling(one)) & set(other)
+        assert set(telling_words(one)) & set(other)
         assert same_story(other, one)
 
 
@@ -178,12 +178,12 @@ def test_a_story_is_itself_also_with_one_word_more(words: tuple[str, ...], extra
     if len(words) >= 4 and sum(map(len, words)) >= 12:
         assert same_story(words, words)
         assert same_story(words, (*words, extra))
-        assert set(telling((*words, extra))) & set(words)
+        assert set(telling_words((*words, extra))) & set(words)
 
 
 def test_few_words_are_looked_up() -> None:
     words = words_of("Central bank asks for time to cut interest rates after strong inflation")
-    assert telling(words) == ("inflation", "interest", "central")
+    assert telling_words(words) == ("inflation", "interest", "central")
 
 
 @given(st.text())

@@ -1,6 +1,6 @@
 """Which terms are worth asking about."""
 
-from engine.glossary.sample import frequent_terms, telling
+from engine.glossary.sample import frequent_terms, telling_terms
 from engine.query.plan import Reading
 
 WORDS = frozenset({"fed", "federal", "reserve", "the", "rates", "rise", "again", "of"})
@@ -48,4 +48,4 @@ def test_stop_words_and_other_forms_of_a_word_fall_out() -> None:
         )
 
     readings = [reading(0, "rate"), reading(2, "rate"), reading(3, "rise"), reading(4, "meet")]
-    assert telling(["rates", "the", "rate", "rise", "meet"], readings, 2) == ["rates", "rise"]
+    assert telling_terms(["rates", "the", "rate", "rise", "meet"], readings, 2) == ["rates", "rise"]

@@ -13,7 +13,7 @@ import pytest
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest import READERS, open_source
 from engine.ingest.files import ZipFiles
-from engine.ingest.streams import unreadable
+from engine.ingest.streams import refused_by_system
 from tests.engine.ingest.formats.test_trump_archive import (
     COLUMNS,
     NEW,
@@ -105,8 +105,8 @@ def test_a_path_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     ]:
         with pytest.raises(InputError, match=message):
             records(path)
-    assert "may not be read" in str(unreadable("f", PermissionError()))
-    assert "Input/output error" in str(unreadable("f", OSError(5, os.strerror(5))))
+    assert "may not be read" in str(refused_by_system("f", PermissionError()))
+    assert "Input/output error" in str(refused_by_system("f", OSError(5, os.strerror(5))))
 
 
 @pytest.mark.parametrize("form", ["auto", "jsonl"])

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.judge.answer import JudgeAnswer, read_answer
+from engine.judge.answer import JudgeAnswer, read_judgments
 
 ALL_ZERO = {1: 0, 2: 0, 3: 0}
 
 
 def read(content: str, *, sent: int = 3, finished: bool = True) -> JudgeAnswer:
-    return read_answer(content, sent=sent, finished=finished)
+    return read_judgments(content, sent=sent, finished=finished)
 
 
 @pytest.mark.parametrize(

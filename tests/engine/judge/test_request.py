@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.judge import request as judge_request
-from engine.judge.request import JudgeRequest, build_request, candidate_line, one_line
+from engine.judge.request import JudgeRequest, build_judge_request, candidate_line, one_line
 from engine.types import Candidate, Headline
 from tests.engine.candidates import candidate
 
@@ -21,7 +21,7 @@ def headline(text: str) -> Headline:
 
 
 def build(text: str, candidates: list[Candidate], model: str = "m") -> JudgeRequest:
-    return build_request(headline(text), candidates, model=model)
+    return build_judge_request(headline(text), candidates, model=model)
 
 
 def test_the_headline_comes_first_and_then_one_object_a_line() -> None:

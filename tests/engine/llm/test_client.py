@@ -13,7 +13,7 @@ import pytest
 import stamina
 from stamina.instrumentation import RetryDetails, set_on_retry_hooks
 
-from engine.budget import Budget, Source
+from engine.budget import Budget, BudgetSource
 from engine.errors import (
     BudgetExhausted,
     ModelAnswerCut,
@@ -24,7 +24,7 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from engine.llm.client import MAX_ANSWER_BYTES, ChatAnswer, ChatClient, LlmSettings, Message
+from engine.llm.client import MAX_ANSWER_BYTES, ChatAnswer, ChatClient, LlmSettings, PromptMessage
 from engine.llm.prompts import JUDGE_SCHEMA
 from engine.types import Usage
 from tests.fakes.model import (
@@ -42,7 +42,7 @@ from tests.fakes.ports import MemoryLedger
 
 NOW = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
 KEY = "sk-or-v1-0123456789abcdef"
-QUESTION = (Message("system", "Be brief."), Message("user", "Well?"))
+QUESTION = (PromptMessage("system", "Be brief."), PromptMessage("user", "Well?"))
 
 
 @pytest.fixture
@@ -546,7 +546,7 @@ async def test_a_call_that_fails_holds_its_place_no_longer(server: ModelServer) 
 
 
 async def test_each_call_is_recorded_for_whom_it_was_made(server: ModelServer) -> None:
-    ledger, asking = MemoryLedger(), iter([Source.WEB, Source.POSTS])
+    ledger, asking = MemoryLedger(), iter([BudgetSource.WEB, BudgetSource.POSTS])
     server.script = [answer("yes")]
     settings = LlmSettings(api_key=KEY, base_url=server.base_url)
     async with ChatClient(
@@ -554,7 +554,7 @@ async def test_each_call_is_recorded_for_whom_it_was_made(server: ModelServer) -
     ) as client:
         await ask(client)
         await ask(client)
-    assert ledger.sources == [Source.WEB, Source.POSTS]
+    assert ledger.sources == [BudgetSource.WEB, BudgetSource.POSTS]
 
 
 async def test_an_unknown_cost_counts_tokens_only(server: ModelServer) -> None:

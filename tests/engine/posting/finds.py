@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from engine.feeds.types import Story
-from engine.posting.types import Find, Posted
+from engine.posting.types import Posted, StoryFind
 from engine.types import Candidate, Flag, Headline, Hit, Prophecy, Term, Verdict
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -72,9 +72,9 @@ def prophecy(*hits: Hit, terms: tuple[Term, ...] = ()) -> Prophecy:
     )
 
 
-def find(number: int, *hits: Hit, of: Story | None = None) -> Find:
+def find(number: int, *hits: Hit, of: Story | None = None) -> StoryFind:
     """What the corpus answered to the story of that number."""
-    return Find(
+    return StoryFind(
         id=number,
         story=of or story(number),
         corpus="demo",

@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.posting.choose import AGAIN_AFTER, Reason, Rejected, Unwanted, choose
-from engine.posting.types import Chosen, Find, Posted, Subscription
+from engine.posting.types import Chosen, Posted, StoryFind, Subscription
 from tests.engine.posting.finds import NOW, find, hit, posted, story
 from tests.engine.posting.subscriptions import subscribed
 
 OPEN = subscribed(unjudged=True)
 
 
-def told(finds: list[Find], *past: Posted, chat: Subscription | None = None) -> list[str]:
+def told(finds: list[StoryFind], *past: Posted, chat: Subscription | None = None) -> list[str]:
     """The texts that are posted."""
     choice = choose(chat or subscribed(), finds, past, NOW)
     return [one.hit.candidate.text for one in choice.chosen]
 
 
-def reason(found: Find, *past: Posted, chat: Subscription | None = None) -> Reason:
+def reason(found: StoryFind, *past: Posted, chat: Subscription | None = None) -> Reason:
     """Why a find is not posted."""
     choice = choose(chat or subscribed(), [found], past, NOW)
     assert choice.chosen == ()
@@ -161,7 +161,7 @@ PAST = st.lists(
 
 @given(finds=FINDS, past=PAST, best=st.integers(1, 4), unjudged=st.booleans())
 def test_every_find_is_posted_or_has_a_reason(
-    finds: list[Find], past: list[Posted], best: int, unjudged: bool
+    finds: list[StoryFind], past: list[Posted], best: int, unjudged: bool
 ) -> None:
     chat = subscribed(best=best, unjudged=unjudged)
     choice = choose(chat, finds, past, NOW)

@@ -12,7 +12,7 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from db.search.lexical import Search
+from db.search.lexical import LexicalIndex
 from engine.evaluate.judged import read_headlines, read_qrels
 from engine.ingest import Defaults, open_source
 from engine.ingest.load import Loader
@@ -83,7 +83,7 @@ async def test_the_share_of_headlines_that_reach_the_model(
 ) -> None:
     about, url = archive
     database = await Database.open(url)
-    gate = Gate(Prophet(Search(database)), await Corpora(database).get("archive"))
+    gate = Gate(Prophet(LexicalIndex(database)), await Corpora(database).get("archive"))
     lines = (shared_data / "headlines" / f"{about.code}.jsonl").read_bytes().splitlines()
     rows = [orjson.loads(line) for line in random.Random(4).sample(lines, 500)]
     passed = [await gate.passes(row["title"]) for row in rows]

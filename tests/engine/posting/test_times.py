@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.posting.times import due, instant_allowed, is_quiet, next_planned, planned_at
-from engine.posting.types import Mode, Subscription
+from engine.posting.types import PostingMode, Subscription
 from tests.engine.posting.subscriptions import subscribed
 
 MADRID, NEW_YORK, APIA = "Europe/Madrid", "America/New_York", "Pacific/Apia"
@@ -295,8 +295,8 @@ def test_a_zone_that_changes_makes_no_second_post_of_a_date() -> None:
     assert due(subscribed("09:00", "Pacific/Honolulu"), now + 2 * DAY, decided) == date(2026, 6, 3)
 
 
-@pytest.mark.parametrize("mode", [Mode.INSTANT, Mode.OFF])
-def test_other_modes_have_no_daily_post(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [PostingMode.INSTANT, PostingMode.OFF])
+def test_other_modes_have_no_daily_post(mode: PostingMode) -> None:
     assert due(subscribed(mode=mode), utc("2026-06-01T09:00"), None) is None
 
 
@@ -313,12 +313,12 @@ def test_other_modes_have_no_daily_post(mode: Mode) -> None:
     ],
 )
 def test_finds_are_told_at_once_outside_quiet_hours_on_chosen_days(now: str, allowed: bool) -> None:
-    chat = subscribed(zone=MADRID, quiet="23:00-08:00", mode=Mode.INSTANT, weekdays=(0,))
+    chat = subscribed(zone=MADRID, quiet="23:00-08:00", mode=PostingMode.INSTANT, weekdays=(0,))
     assert instant_allowed(chat, utc(now)) is allowed
 
 
-@pytest.mark.parametrize("mode", [Mode.DAILY, Mode.OFF])
-def test_other_modes_are_told_nothing_at_once(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [PostingMode.DAILY, PostingMode.OFF])
+def test_other_modes_are_told_nothing_at_once(mode: PostingMode) -> None:
     assert not instant_allowed(subscribed(mode=mode), utc("2026-06-01T12:00"))
 
 
@@ -377,8 +377,8 @@ def _length(quiet: tuple[time, time]) -> timedelta:
         (subscribed("09:00", weekdays=(6,)), "2026-11-22 10:00", "2026-11-29 09:00"),
         (subscribed("23:30", quiet="23:00-08:00"), "2026-11-22 03:00", "2026-11-22 08:00"),
         (subscribed("02:30", MADRID), "2026-03-28 12:00", "2026-03-29 01:30"),
-        (subscribed(mode=Mode.INSTANT), "2026-11-22 09:00", None),
-        (subscribed(mode=Mode.OFF), "2026-11-22 09:00", None),
+        (subscribed(mode=PostingMode.INSTANT), "2026-11-22 09:00", None),
+        (subscribed(mode=PostingMode.OFF), "2026-11-22 09:00", None),
         (subscribed(weekdays=()), "2026-11-22 09:00", None),
     ],
 )

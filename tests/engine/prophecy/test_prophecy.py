@@ -9,7 +9,7 @@ import pytest
 
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import ProphecySettings, Prophet
-from engine.prophecy.score import Profile, Scorer
+from engine.prophecy.score import ProphecyProfile, Scorer
 from engine.ranking.bm25 import Bm25
 from engine.types import (
     Candidate,
@@ -337,7 +337,7 @@ async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() 
 
 
 async def test_meaning_joins_the_score_and_a_text_of_like_meaning_may_be_a_hit() -> None:
-    profile = Profile(minimum_semantic=0.5)
+    profile = ProphecyProfile(minimum_semantic=0.5)
 
     def hits(similarity: float | None) -> list[Hit]:
         scorer = Scorer(profile=profile, terms=[], documents=9, average_length=4, asked_at=NOW)

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.prophecy.score import Profile, Scorer, age, factors, level_hits, lexical, term_weights
+from engine.prophecy.score import (
+    ProphecyProfile,
+    Scorer,
+    age,
+    factors,
+    level_hits,
+    lexical_part,
+    term_weights,
+)
 from engine.ranking.fuse import combine
 from engine.types import Candidate, Flag, Hit, Term
 from tests.engine.candidates import candidate
@@ -52,14 +60,14 @@ def hits(
     *,
     terms: Sequence[Term] = TERMS,
     limit: int = 10,
-    profile: Profile | None = None,
+    profile: ProphecyProfile | None = None,
 ) -> list[Hit]:
     return scorer(profile, terms).hits(candidates, judgments or {}, limit)
 
 
-def scorer(profile: Profile | None = None, terms: Sequence[Term] = TERMS) -> Scorer:
+def scorer(profile: ProphecyProfile | None = None, terms: Sequence[Term] = TERMS) -> Scorer:
     return Scorer(
-        profile=profile or Profile(),
+        profile=profile or ProphecyProfile(),
         terms=terms,
         documents=DOCUMENTS,
         average_length=AVERAGE,
@@ -75,30 +83,32 @@ def ids(found_hits: Sequence[Hit]) -> list[int]:
 
 
 def test_all_words_once_in_a_text_of_average_length_is_the_whole() -> None:
-    assert lexical(found(1, {0: 1, 1: 1, 2: 1}), TERMS, DOCUMENTS, AVERAGE) == pytest.approx(1)
+    assert lexical_part(found(1, {0: 1, 1: 1, 2: 1}), TERMS, DOCUMENTS, AVERAGE) == pytest.approx(1)
 
 
 def test_no_word_is_nothing_and_no_term_is_nothing() -> None:
-    assert lexical(found(1, {}), TERMS, DOCUMENTS, AVERAGE) == 0
-    assert lexical(found(1, {}), (), DOCUMENTS, AVERAGE) == 0
+    assert lexical_part(found(1, {}), TERMS, DOCUMENTS, AVERAGE) == 0
+    assert lexical_part(found(1, {}), (), DOCUMENTS, AVERAGE) == 0
 
 
 def test_a_rare_word_covers_more_than_a_common_one() -> None:
     terms = (term("a", 5), term("b", 500))
-    rare, common = (lexical(found(1, {i: 1}), terms, DOCUMENTS, AVERAGE) for i in (0, 1))
+    rare, common = (lexical_part(found(1, {i: 1}), terms, DOCUMENTS, AVERAGE) for i in (0, 1))
     assert rare > 5 * common
 
 
 def test_a_word_that_the_corpus_has_never_seen_is_not_covered() -> None:
-    known = lexical(found(1, {0: 1}), TERMS[:1], DOCUMENTS, AVERAGE)
-    with_unknown = lexical(found(1, {0: 1}), (*TERMS[:1], term("xyzzy", 0)), DOCUMENTS, AVERAGE)
+    known = lexical_part(found(1, {0: 1}), TERMS[:1], DOCUMENTS, AVERAGE)
+    with_unknown = lexical_part(
+        found(1, {0: 1}), (*TERMS[:1], term("xyzzy", 0)), DOCUMENTS, AVERAGE
+    )
     assert known == pytest.approx(1)
     assert with_unknown < 0.5
 
 
 def test_a_neighbour_covers_a_part_of_the_unknown_word() -> None:
     terms = (term("earthquak", 0), term("earthquake", 10, weight=0.4, of="earthquak"))
-    assert 0 < lexical(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE) <= 0.4
+    assert 0 < lexical_part(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE) <= 0.4
 
 
 def test_the_first_word_weighs_half_as_much_again_as_the_last() -> None:
@@ -142,7 +152,7 @@ def test_the_first_year_counts_more_than_the_last() -> None:
 
 
 def test_every_flag_that_costs_is_named() -> None:
-    profile = Profile(
+    profile = ProphecyProfile(
         factors={Flag.REPOST: 0.5, Flag.QUOTE: 0.9, Flag.TRUNCATED: 1.0}, short=0.8, short_tokens=4
     )
     flags = Flag.REPOST | Flag.QUOTE | Flag.TRUNCATED | Flag.MEDIA
@@ -206,7 +216,11 @@ def test_what_was_judged_as_nothing_is_no_hit() -> None:
 def test_the_judgment_that_is_enough_is_set() -> None:
     candidates = [found(score, {0: 1}) for score in range(7)]
     judgments = {score: score for score in range(7)}
-    assert ids(hits(candidates, judgments, profile=Profile(minimum_judgment=4))) == [6, 5, 4]
+    assert ids(hits(candidates, judgments, profile=ProphecyProfile(minimum_judgment=4))) == [
+        6,
+        5,
+        4,
+    ]
 
 
 def test_what_was_judged_as_little_is_near_and_as_nothing_is_not() -> None:
@@ -222,7 +236,9 @@ def test_what_was_judged_as_little_is_near_and_as_nothing_is_not() -> None:
 def test_nothing_is_near_where_every_judgment_is_enough_or_none_was_made() -> None:
     candidates = [found(score, {0: 1}) for score in range(7)]
     judgments = {score: score for score in range(7)}
-    assert scorer(Profile(minimum_judgment=1)).hits_and_near(candidates, judgments, 9)[1] == []
+    assert (
+        scorer(ProphecyProfile(minimum_judgment=1)).hits_and_near(candidates, judgments, 9)[1] == []
+    )
     assert scorer().hits_and_near(candidates, {}, 9)[1] == []
 
 
@@ -230,7 +246,7 @@ def test_unjudged_it_takes_some_of_the_headlines_words() -> None:
     terms = (term("rare", 1), term("common", 900))
     candidates = [found(1, {1: 1}), found(2, {0: 1})]
     assert ids(hits(candidates, terms=terms)) == [2]
-    assert ids(hits(candidates, terms=terms, profile=Profile(minimum_lexical=0))) == [2, 1]
+    assert ids(hits(candidates, terms=terms, profile=ProphecyProfile(minimum_lexical=0))) == [2, 1]
 
 
 def test_a_text_without_a_vector_does_not_outrank_its_twin_with_one() -> None:
@@ -252,10 +268,10 @@ def test_an_answer_without_vectors_gains_nothing_beside_one_with_them() -> None:
     words = {0: 1, 1: 1, 2: 1}
     [without], [having] = hits([found(1, words)]), hits([found(2, words, similarity=0.4)])
     assert without.score > having.score
-    levelled = level_hits([without, having], Profile())
+    levelled = level_hits([without, having], ProphecyProfile())
     assert levelled[0].score < levelled[1].score
     assert levelled[1] == having
-    assert level_hits([without], Profile()) == [without]
+    assert level_hits([without], ProphecyProfile()) == [without]
 
 
 def test_an_older_text_goes_before_its_equal() -> None:

@@ -14,14 +14,14 @@ from engine.query.profiles import (
     PROFILES,
     PUBLISHED,
     SOCIAL,
+    FeatureContext,
     KindProfile,
-    Question,
     authority,
     engagement,
     focus,
     hashtags,
-    lexical,
-    own_words,
+    is_own_words,
+    lexical_share,
     ranked,
     recency,
 )
@@ -31,7 +31,7 @@ from engine.types import Kind
 from tests.bot.finds import make_find_hit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-ASKED = Question(query=parse_query("coffee prices"), reference=2.0, now=NOW)
+ASKED = FeatureContext(query=parse_query("coffee prices"), reference=2.0, now=NOW)
 
 
 def found(
@@ -41,20 +41,22 @@ def found(
     return replace(hit.document, **changes)  # type: ignore[arg-type]  # fields of FoundDocument
 
 
-def order(profile: KindProfile, *documents: FoundDocument, asked: Question = ASKED) -> list[int]:
+def order(
+    profile: KindProfile, *documents: FoundDocument, asked: FeatureContext = ASKED
+) -> list[int]:
     return [one.document.candidate.id for one in ranked(documents, asked, profile)]
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(1e-3, 1e6))
 def test_lexical_keeps_the_order_of_bm25_below_one(one: float, other: float, whole: float) -> None:
-    assert 0 <= lexical(one, whole) <= 1
+    assert 0 <= lexical_share(one, whole) <= 1
     if one < other:
-        assert lexical(one, whole) <= lexical(other, whole)
+        assert lexical_share(one, whole) <= lexical_share(other, whole)
 
 
 def test_lexical_is_a_half_for_a_text_that_says_each_part_once() -> None:
-    assert lexical(2.0, 2.0) == 0.5
-    assert (lexical(0, 2.0), lexical(2.0, 0)) == (0, 0)
+    assert lexical_share(2.0, 2.0) == 0.5
+    assert (lexical_share(0, 2.0), lexical_share(2.0, 0)) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +73,7 @@ def test_recency_is_the_exponential_of_the_age(days: float, expected: float) -> 
 def test_own_words_count_and_an_unknown_role_says_nothing(
     role: str | None, expected: float | None
 ) -> None:
-    assert own_words(role) == expected
+    assert is_own_words(role) == expected
 
 
 def test_focus_grows_with_the_candidates_of_a_thread() -> None:

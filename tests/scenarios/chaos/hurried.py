@@ -15,7 +15,7 @@ from bot.app import open_app
 from bot.logs import configure_logging
 from bot.serve import serve
 from bot.settings import load_settings
-from bot.signals import run
+from bot.signals import run_until_signal
 
 
 @dataclass(frozen=True)
@@ -50,4 +50,4 @@ async def _serve(clock: HurriedClock) -> None:
 
 
 if __name__ == "__main__":
-    run(_serve(HurriedClock(*map(float, sys.argv[1:]))))
+    run_until_signal(_serve(HurriedClock(*map(float, sys.argv[1:]))))

@@ -4,7 +4,7 @@ import time
 from typing import Literal
 
 from db.embedded.cluster import find_binaries
-from db.embedded.os_user import run, server_account
+from db.embedded.os_user import run_as, server_account
 from db.embedded.postmaster import State, observe, start
 from db.embedded.server import EmbeddedServer
 
@@ -24,7 +24,7 @@ def restart(server: EmbeddedServer, mode: StopMode) -> float:
     folder, binaries, begun = server.folder, find_binaries(), time.monotonic()
     account = server_account((folder, folder.parent))
     stop = binaries.command("pg_ctl", "-D", ".", "-m", mode, "-t", str(_SECONDS), "-w", "stop")
-    code, output = run(stop, account, folder=folder)
+    code, output = run_as(stop, account, folder=folder)
     assert code == 0 or observe(folder)[0] is State.ABSENT, output
     start(folder, binaries, account, progress=lambda _: None, seconds=_SECONDS)
     assert observe(folder)[0] is State.READY

@@ -17,7 +17,7 @@ from db.embedded.server import EmbeddedServer
 from db.pool import Database
 from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError
-from engine.posting.types import Mode, Subscription
+from engine.posting.types import PostingMode, Subscription
 from tests.db.loading import document, load
 from tests.fakes.model import ModelServer, scoring
 from tests.fakes.slack import SlackServer
@@ -114,7 +114,7 @@ class Chaos:
                 platform, external_id, private=False, title=f"Chat {number}"
             )
             follows = islice(cycle(self.categories), number // 2, number // 2 + 2)
-            mode = Mode.DAILY if number % 10 in (2, 3) else Mode.INSTANT
+            mode = PostingMode.DAILY if number % 10 in (2, 3) else PostingMode.INSTANT
             wish = Subscription(
                 chat=chat, mode=mode, at=daily, best=_BEST, categories=tuple(follows)
             )
@@ -245,7 +245,7 @@ class Chaos:
             "SELECT (SELECT count(*) FROM delivery WHERE state = 'owed'),"
             "       (SELECT count(*) FROM digest)"
         )
-        daily = sum(one.subscription.mode is Mode.DAILY for one in self.chats)
+        daily = sum(one.subscription.mode is PostingMode.DAILY for one in self.chats)
         return rows == [(0, daily)] and not self.missing()
 
     def shown(self, platform: str) -> Counter[Known]:
@@ -263,7 +263,7 @@ class Chaos:
         return {
             Known(told.external_id, (story.code,))
             for told in self.chats
-            if told.subscription.mode is Mode.INSTANT
+            if told.subscription.mode is PostingMode.INSTANT
             for story in self.stories[: self._published]
             if story.category in told.subscription.categories
         } - shown.keys()

@@ -1,0 +1,44 @@
+"""The house is as CONTRIBUTING.md draws it."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+from bench.house import circles, listing, modules, public_names
+
+ROOT = Path(__file__).resolve().parents[2]
+# The same thing on two platforms, the page of a value, or what a convention calls for.
+SHARED = {
+    "command",  # of each command line module
+    "main",
+    "escaped",
+    "mapped",
+    "said",
+    "Myself",
+    "ReadHeadline",
+    "Usage",
+    *(f"{name}Settings" for name in ("Answer", "Fetch", "Llm", "Slack", "Telegram")),
+}
+
+
+def test_the_listing_is_the_house() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert "\n".join(listing(ROOT)) in text, "write it anew: python -m bench.house --listing"
+
+
+def test_every_folder_and_loose_module_says_what_it_is_for() -> None:
+    assert [line for line in listing(ROOT) if len(line.split()) < 3] == []
+
+
+def test_subjects_form_no_circle() -> None:
+    assert circles(modules(ROOT), ROOT) == []
+
+
+def test_a_public_name_has_one_meaning() -> None:
+    homes: dict[str, set[str]] = defaultdict(set)
+    for paths in modules(ROOT).values():
+        for path in paths:
+            for name in public_names(ast.parse(path.read_text(encoding="utf-8"))):
+                homes[name].add(str(path.relative_to(ROOT)))
+    twice = {name: homes[name] for name in homes if len(homes[name]) > 1}
+    assert {name: places for name, places in twice.items() if name not in SHARED} == {}
