@@ -308,3 +308,15 @@ async def test_only_what_allows_to_send_waits_for_the_disk(
         event = ("test", "1" if name == "take" else "other")
         await connection.execute(statements("conversation")[name], *event, 1, *values)
         assert await connection.fetchval("SHOW synchronous_commit") == setting
+
+
+async def test_an_event_that_comes_again_while_presence_is_lost_is_not_taken_again(
+    database: Database, turns: Turns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else proves that this process lives, but it knows that it is at work on it."""
+    monkeypatch.setattr(turns_module, "_RETRY_SECONDS", 600)
+    assert await turns.take(*EVENT, now=NOW)
+    await cut_presence(database)
+    await eventually(lambda: _nobody_present(database))
+    assert not await turns.take(*EVENT, now=NOW)
+    assert await turns.answering(*EVENT)

@@ -159,7 +159,7 @@ async def test_similarity_is_calibrated_whoever_proposed_it() -> None:
     found = await retrieved(Mode.HYBRID)
     similarity = {one.id: one.similarity for one in found.candidates}
     assert similarity[2] == 1.0
-    assert similarity[1] == pytest.approx(0.25)  # (0.75 - 0.7) / 0.2, asked for by its id
+    assert similarity[1] == pytest.approx(0.25)  # (0.75 - 0.7) / 0.2
     assert similarity[7] == pytest.approx(0.75)
     assert similarity[4] is None
 
@@ -229,3 +229,11 @@ async def test_a_model_that_changed_its_vectors_is_told() -> None:
 async def test_a_headline_that_says_nothing_to_the_model_is_searched_by_words() -> None:
     found = await retrieved(Mode.HYBRID, model=Model(vector=(0.0, 0.0)))
     assert (ids(found), found.mode, found.notice) == ([1, 2, 3, 4], Mode.LEXICAL, None)
+
+
+async def test_what_words_alone_propose_gets_its_cosine_all_the_same() -> None:
+    """Of three by meaning, 2, 7 and 3, the first by words is none."""
+    found = await retrieved(Mode.HYBRID, limit=3)
+    [first] = [one for one in found.candidates if one.id == 1]
+    assert first.ranks == {"lexical": 1}
+    assert first.similarity == pytest.approx(0.25)
