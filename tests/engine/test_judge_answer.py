@@ -148,3 +148,17 @@ def test_any_text_gives_scores_in_range_for_known_numbers(content: str) -> None:
     assert got.scores.keys() <= {1, 2, 3}
     assert all(0 <= score <= 6 for score in got.scores.values())
     assert got.scores or got.damage
+
+
+def test_of_a_cut_answer_only_what_follows_the_last_scores_is_saved() -> None:
+    got = read('The scores look like [[2, 6], [3, 6]]: {"n": 3, "scores": [[1, 5], [2, 3')
+    assert dict(got.scores) == {1: 5}
+    assert got.damage["truncated"] == 1
+
+
+@pytest.mark.parametrize("number", ["i", "id", "index", "number"])
+@pytest.mark.parametrize("score", ["s", "score", "judgment", "rating"])
+def test_every_name_that_models_give_the_two_numbers_is_read(number: str, score: str) -> None:
+    whole = f'{{"n": 3, "scores": [{{"{number}": 1, "{score}": 5}}]}}'
+    assert dict(read(whole).scores) == {1: 5, 2: 0, 3: 0}
+    assert dict(read(whole[:-2]).scores) == {1: 5}

@@ -237,3 +237,15 @@ async def test_what_words_alone_propose_gets_its_cosine_all_the_same() -> None:
     [first] = [one for one in found.candidates if one.id == 1]
     assert first.ranks == {"lexical": 1}
     assert first.similarity == pytest.approx(0.25)
+
+
+async def test_of_what_both_lists_put_equally_high_words_come_first() -> None:
+    assert ids(await retrieved(Mode.HYBRID, limit=1)) == [1, 2]
+
+
+async def test_a_long_text_is_embedded_by_its_beginning() -> None:
+    model, words = Model(), Words()
+    meaning = Meaning(embedder=lambda _: model, vectors=Vectors(), descriptions=words)
+    text = "snow " * 1000
+    await Retriever(words, meaning, limit=4).retrieve(CORPUS, text, Filters(), Mode.HYBRID)
+    assert model.asked == [text[:1000]]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.bm25 import idf
 from engine.score import Profile, Scorer, age, combine, factors, lexical, term_weights
 from engine.types import Candidate, Flag, Hit, Term
 from tests.engine.candidates import candidate
@@ -272,3 +273,21 @@ def test_a_better_judgment_never_lowers_the_score(judgment: int, words: int) -> 
     one = found(1, dict.fromkeys(range(words), 1))
     [worse], [better] = hits([one], {1: judgment}), hits([one], {1: judgment + 1})
     assert better.score > worse.score
+
+
+def test_a_neighbour_adds_nothing_to_what_there_is_to_cover() -> None:
+    terms = (term("earthquak", 0), term("earthquake", 10, weight=0.4, of="earthquak"))
+    share = lexical(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE)
+    assert share == pytest.approx(0.4 * idf(DOCUMENTS, 10) / idf(DOCUMENTS, 0))
+
+
+def test_what_differs_by_rounding_is_a_tie_and_the_older_comes_first() -> None:
+    older = replace(found(2, {0: 1}, days=5000), similarity=0.5)
+    younger = replace(found(1, {0: 1}, days=4000), similarity=0.5 + 1e-12)
+    assert ids(hits([younger, older])) == [2, 1]
+
+
+def test_length_counts_for_less_in_the_score_than_in_retrieval() -> None:
+    """Twice the average: 2.2 / (1 + 1.2 (0.7 + 0.3 * 2)), where retrieval takes b = 0.75."""
+    share = lexical(found(1, {0: 1}, length=20), TERMS[:1], DOCUMENTS, AVERAGE)
+    assert share == pytest.approx(2.2 / 2.56)
