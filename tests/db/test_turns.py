@@ -18,7 +18,7 @@ from db.server import EmbeddedServer
 from db.statements import statements
 from db.turns import Turns
 from engine.errors import StorageError, StorageUnreachable
-from tests.database import CARELESS
+from tests.database import CARELESS, Clones
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -320,3 +320,18 @@ async def test_an_event_that_comes_again_while_presence_is_lost_is_not_taken_aga
     await eventually(lambda: _nobody_present(database))
     assert not await turns.take(*EVENT, now=NOW)
     assert await turns.answering(*EVENT)
+
+
+async def test_a_process_of_another_database_proves_nothing(
+    database: Database, _clones: Clones
+) -> None:
+    """Processes are numbered in each database: the same number there is somebody else."""
+    with _clones.clone() as url:
+        elsewhere = await Database.open(url)
+        async with Turns(elsewhere):
+            async with Turns(database) as leaving:
+                assert await leaving.take(*EVENT, now=NOW)
+            await eventually(lambda: _nobody_present(database))
+            async with Turns(database) as other:
+                assert await other.take(*EVENT, now=NOW)
+        await elsewhere.close()

@@ -162,3 +162,8 @@ def test_every_name_that_models_give_the_two_numbers_is_read(number: str, score:
     whole = f'{{"n": 3, "scores": [{{"{number}": 1, "{score}": 5}}]}}'
     assert dict(read(whole).scores) == {1: 5, 2: 0, 3: 0}
     assert dict(read(whole[:-2]).scores) == {1: 5}
+
+
+def test_an_answer_is_found_behind_much_that_looks_like_one() -> None:
+    remarks = " ".join(f"[{number}] is {{not}} it;" for number in range(25))
+    assert dict(read(f'{remarks} {{"n": 3, "scores": [[1, 5]]}}').scores) == {1: 5, 2: 0, 3: 0}
