@@ -566,3 +566,14 @@ async def test_what_was_sent_is_kept_for_its_time(
     assert await outbox.sent(await lease_one(outbox), "1", now=NOW)
     await outbox.forget(now=NOW + days * DAY)
     assert await decided(database) == left
+
+
+async def test_what_arrived_at_last_has_no_error_any_more(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    await owe(outbox, subscription, "a")
+    assert await outbox.retry(await lease_one(outbox), at=NOW, error="busy", not_shown=True)
+    assert [one.error for one in await outbox.history(subscription.chat, 1)] == ["busy"]
+    assert await outbox.sent(await lease_one(outbox), "1", now=NOW)
+    assert [one.error for one in await outbox.history(subscription.chat, 1)] == [None]

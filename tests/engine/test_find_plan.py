@@ -161,3 +161,9 @@ def test_every_part_is_read_once() -> None:
 def test_what_a_query_asks_is_each_group_s_rarest_alternative(text: str, expected: float) -> None:
     found = plan(text, ("english",))
     assert reference(parse_query(text), found, CORPUS) == pytest.approx(expected)
+
+
+def test_an_alias_asks_for_less_than_its_word_would() -> None:
+    query = parse_query("wall").expanded(lambda _: [(Word("casas"), 0.5)])
+    found = plan("wall", ("english",), aliases="casas")
+    assert reference(query, found, CORPUS) == pytest.approx(0.5 * idf(35, 4))

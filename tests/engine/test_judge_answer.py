@@ -167,3 +167,13 @@ def test_every_name_that_models_give_the_two_numbers_is_read(number: str, score:
 def test_an_answer_is_found_behind_much_that_looks_like_one() -> None:
     remarks = " ".join(f"[{number}] is {{not}} it;" for number in range(25))
     assert dict(read(f'{remarks} {{"n": 3, "scores": [[1, 5]]}}').scores) == {1: 5, 2: 0, 3: 0}
+
+
+def test_a_long_answer_is_read_to_its_end() -> None:
+    entries = [
+        {"id": number, "score": number % 7, "reason": "It tells the same thing, years before."}
+        for number in range(1, 241)
+    ]
+    content = json.dumps({"n": 240, "scores": entries}, indent=2)
+    assert len(content) > 20_000
+    assert read(content, sent=240).scores == {number: number % 7 for number in range(1, 241)}

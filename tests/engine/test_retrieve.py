@@ -249,3 +249,18 @@ async def test_a_long_text_is_embedded_by_its_beginning() -> None:
     text = "snow " * 1000
     await Retriever(words, meaning, limit=4).retrieve(CORPUS, text, Filters(), Mode.HYBRID)
     assert model.asked == [text[:1000]]
+
+
+async def test_words_are_looked_up_as_texts_are_stored() -> None:
+    words = Words()
+    retriever = Retriever(words, None, limit=4)
+    found = await retriever.retrieve(CORPUS, "U.S. snow & #Ice", Filters(), None)
+    assert [term.word for term in found.terms] == ["US snow Ice"]
+
+
+async def test_of_equal_places_in_a_re_ranking_words_decide() -> None:
+    class Two(Words):
+        async def top(self, *_: object, **__: object) -> list[Candidate]:
+            return [candidate(1), candidate(2)]
+
+    assert ids(await retrieved(Mode.RERANK, words=Two())) == [1, 2]  # 2 means more
