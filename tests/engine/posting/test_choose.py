@@ -193,3 +193,9 @@ def test_one_post_shows_a_document_once_though_its_text_was_corrected_between_tw
     same = replace(later.candidate, external_id=first.candidate.external_id)
     later = replace(later, candidate=same)
     assert told([find(1, first), find(2, later)]) == [first.candidate.text]
+
+
+def test_a_find_is_as_good_as_its_best_judged_hit() -> None:
+    first = find(1, hit("older, thus higher", judgment=5, score=0.9), hit("six", judgment=6))
+    second = find(2, hit("five", judgment=5, score=0.95))
+    assert told([second, first]) == ["older, thus higher", "five"]
