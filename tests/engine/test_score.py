@@ -303,7 +303,7 @@ def test_what_just_reaches_a_minimum_is_a_hit() -> None:
 def test_what_means_the_same_counts_in_the_score() -> None:
     far, near = (replace(found(1, {0: 1}, days=5000), similarity=one) for one in (0.0, 1.0))
     [[low], [high]] = hits([far], {1: 3}), hits([near], {1: 3})
-    assert low.parts | {"semantic": 1.0} == high.parts
+    assert dict(low.parts) | {"semantic": 1.0} == high.parts
     assert high.score - low.score == pytest.approx(0.10 / 1.10)
 
 
