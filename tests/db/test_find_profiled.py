@@ -1,9 +1,7 @@
 """What a profile ranks: the best by words, the newest, the most liked; within the filters."""
 
-import math
 import random
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -19,7 +17,7 @@ from engine.query_reader import parse_query
 from engine.text import searchable
 from engine.types import Document, Kind
 from tests.bot.kinds import fill
-from tests.db.corpus import START, document, load
+from tests.db.corpus import document, load
 
 WORDS = ["coffee", "tea", "milk", "sugar", "water", "bread"]
 
@@ -210,14 +208,15 @@ async def test_who_says_one_of_two_alternatives_has_said_that_part_of_the_query(
 
 
 async def test_what_is_recent_depends_on_when_it_is_asked(database: Database) -> None:
-    rows = [document("old", "coffee again", day=1), document("new", "coffee once more", day=90)]
+    rows = [document("old", "coffee again", day=0), document("new", "coffee once more", day=30)]
+    decay_days_later = rows[1].created_at + (rows[1].created_at - rows[0].created_at)
     await fill(database, "c", Kind.SOCIAL, rows)
     corpus = await Corpora(database).get("c")
     profile = KindProfile(weights={"lexical": 0.1, "recency": 0.9}, decay_days=30)
     finder = Finder(DialectIndex(database), FindSettings(profiles={Kind.SOCIAL: profile}))
     asked = parse_query("coffee")
-    known = await finder.find(corpus, asked, now=START + timedelta(days=120))
+    known = await finder.find(corpus, asked, now=decay_days_later)
     assert ids(known) == ["new", "old"]
-    assert known.hits[0].parts["recency"] == pytest.approx(math.exp(-1))
+    assert known.hits[0].parts["recency"] == pytest.approx(0.3679, abs=1e-4)
     unknown = await finder.find(corpus, asked)
     assert unknown.hits[0].parts["recency"] is None
