@@ -389,3 +389,17 @@ async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_per
     assert await why(chosen, event("Coffee", place=inline)) == "over quota"
     async with storage.connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM chat") == 0
+
+
+async def test_what_is_not_listened_to_is_settled_by_who_took_it(
+    storage: Database, turns: Turns
+) -> None:
+    """Else the event would stay open, and be taken over when this process has ended."""
+    await set_up(storage, listening=Listening.COMMANDS)
+    stopped = await gates(storage, turns).admit(overheard(), crowded=False)
+    assert stopped == Stop("not listening", taken=True)
+
+
+@pytest.mark.parametrize("text", ["/save https://example.org/news", f"/Poll {HEADLINE}"])
+def test_a_command_that_was_meant_for_another_bot_is_no_headline(text: str) -> None:
+    assert not_meant(overheard(text)) == "overheard, no headline"

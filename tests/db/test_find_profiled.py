@@ -162,3 +162,61 @@ async def test_without_a_word_the_newest_come_first_and_no_profile_ranks(
     moments = [hit.created_at for hit in found.hits]
     assert moments == sorted(moments, reverse=True)
     assert (found.counts.candidates, found.hits[0].score, found.hits[0].parts) == (None, None, {})
+
+
+async def test_the_pool_grows_where_the_same_text_is_the_best_the_newest_and_the_most_liked(
+    database: Database,
+) -> None:
+    same = [
+        replace(document(f"s{n}", "coffee with milk", day=100 + n), engagement=5)
+        for n in range(150)
+    ]
+    other = [document(f"o{n}", f"coffee {f'word{n} ' * 9}", day=200 + n / 99) for n in range(6)]
+    await fill(database, "c", Kind.SOCIAL, [*same, *other])
+    found = await find(database, KindProfile(weights={"lexical": 1.0}), "coffee", pool=5)
+    assert ids(found) == ["s0", *(f"o{n}" for n in range(6))]
+    assert found.hits[0].alike == 149
+
+
+async def test_without_a_word_more_are_looked_at_where_the_newest_say_the_same(
+    database: Database,
+) -> None:
+    same = [document(f"s{n}", "coffee with milk", day=100 + n) for n in range(150)]
+    other = [document(f"o{n}", f"word{n} " * 9, day=n) for n in range(6)]
+    await load(database, "c", [*same, *other])
+    found = await find(database, LIKED, "after:2009")
+    assert ids(found) == ["s149", *(f"o{n}" for n in reversed(range(6)))]
+
+
+async def test_who_says_one_of_two_alternatives_has_said_that_part_of_the_query(
+    database: Database,
+) -> None:
+    texts = ["coffee", "tea", *["milk"] * 6]
+    rows = [document(f"{n}", text, day=n) for n, text in enumerate(texts)]
+    await fill(database, "c", Kind.SOCIAL, rows)
+    profile = KindProfile(weights={"lexical": 1.0})
+    alone = {
+        hit.document.candidate.external_id: hit.score
+        for hit in (await find(database, profile, "coffee")).hits
+    }
+    either = {
+        hit.document.candidate.external_id: hit.score
+        for hit in (await find(database, profile, "coffee OR tea")).hits
+    }
+    assert set(either) == {"0", "1"}
+    assert either["0"] == alone["0"] == pytest.approx(0.5)
+
+
+async def test_what_is_recent_depends_on_when_it_is_asked(database: Database) -> None:
+    rows = [document("old", "coffee again", day=0), document("new", "coffee once more", day=30)]
+    decay_days_later = rows[1].created_at + (rows[1].created_at - rows[0].created_at)
+    await fill(database, "c", Kind.SOCIAL, rows)
+    corpus = await Corpora(database).get("c")
+    profile = KindProfile(weights={"lexical": 0.1, "recency": 0.9}, decay_days=30)
+    finder = Finder(DialectIndex(database), FindSettings(profiles={Kind.SOCIAL: profile}))
+    asked = parse_query("coffee")
+    known = await finder.find(corpus, asked, now=decay_days_later)
+    assert ids(known) == ["new", "old"]
+    assert known.hits[0].parts["recency"] == pytest.approx(0.3679, abs=1e-4)
+    unknown = await finder.find(corpus, asked)
+    assert unknown.hits[0].parts["recency"] is None

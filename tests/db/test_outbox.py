@@ -544,3 +544,36 @@ async def test_unsubscribing_gives_up_what_is_owed_and_not_being_sent(
     assert not await lease(outbox, now=NOW + DAY)
     told = await outbox.history(subscription.chat, 9)
     assert [(one.key, one.error) for one in told] == [("b", "the chat unsubscribed"), ("a", None)]
+
+
+@pytest.mark.parametrize(
+    ("days", "left"),
+    [
+        (29, {"digest": 1, "delivery": 1, "posted": 1, "answer": 1}),
+        (32, {"digest": 0, "delivery": 1, "posted": 1, "answer": 1}),
+        (89, {"digest": 0, "delivery": 1, "posted": 1, "answer": 1}),
+        (91, {"digest": 0, "delivery": 0, "posted": 1, "answer": 1}),
+        (729, {"digest": 0, "delivery": 0, "posted": 1, "answer": 1}),
+        (731, {"digest": 0, "delivery": 0, "posted": 0, "answer": 1}),
+    ],
+)
+async def test_what_was_sent_is_kept_for_its_time(
+    database: Database, outbox: Outbox, days: int, left: dict[str, int]
+) -> None:
+    """Dates a month, deliveries a quarter, what a chat was told two years."""
+    subscription, chosen = await subscribed(database), await some_chosen(database, 1)
+    assert await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+    assert await outbox.sent(await lease_one(outbox), "1", now=NOW)
+    await outbox.forget(now=NOW + days * DAY)
+    assert await decided(database) == left
+
+
+async def test_what_arrived_at_last_has_no_error_any_more(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    await owe(outbox, subscription, "a")
+    assert await outbox.retry(await lease_one(outbox), at=NOW, error="busy", not_shown=True)
+    assert [one.error for one in await outbox.history(subscription.chat, 1)] == ["busy"]
+    assert await outbox.sent(await lease_one(outbox), "1", now=NOW)
+    assert [one.error for one in await outbox.history(subscription.chat, 1)] == [None]

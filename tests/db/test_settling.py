@@ -347,3 +347,18 @@ async def test_what_a_feed_still_holds_is_not_forgotten(database: Database) -> N
     later += 101 * DAY
     _, stories = await brought(database, replace(unchanged), make_headline(STORM), now=later)
     assert stories == []
+
+
+# The window
+
+
+@pytest.mark.parametrize(("hours", "same"), [(48, True), (-48, True), (49, False), (-49, False)])
+async def test_a_story_is_recognised_by_its_words_for_two_days(
+    database: Database, hours: int, same: bool
+) -> None:
+    """A poll that brings this one headline looks as far back, and ahead of its date, as that."""
+    one, two = await configured(database, URL, OTHER_URL)
+    await brought(database, one, make_headline(STORM))
+    later = make_headline(STORM_AGAIN, published=NOW + hours * HOUR)
+    _, new = await brought(database, two, later, now=NOW + 50 * HOUR)
+    assert len(new) == (0 if same else 1)

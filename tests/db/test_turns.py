@@ -18,7 +18,7 @@ from db.server import EmbeddedServer
 from db.statements import statements
 from db.turns import Turns
 from engine.errors import StorageError, StorageUnreachable
-from tests.database import CARELESS
+from tests.database import CARELESS, Clones
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -308,3 +308,75 @@ async def test_only_what_allows_to_send_waits_for_the_disk(
         event = ("test", "1" if name == "take" else "other")
         await connection.execute(statements("conversation")[name], *event, 1, *values)
         assert await connection.fetchval("SHOW synchronous_commit") == setting
+
+
+async def test_an_event_that_comes_again_while_presence_is_lost_is_not_taken_again(
+    database: Database, turns: Turns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else proves that this process lives, but it knows that it is at work on it."""
+    monkeypatch.setattr(turns_module, "_RETRY_SECONDS", 600)
+    assert await turns.take(*EVENT, now=NOW)
+    await cut_presence(database)
+    await eventually(lambda: _nobody_present(database))
+    assert not await turns.take(*EVENT, now=NOW)
+    assert await turns.answering(*EVENT)
+
+
+async def test_a_process_of_another_database_proves_nothing(
+    database: Database, _clones: Clones
+) -> None:
+    """Processes are numbered in each database: the same number there is somebody else."""
+    with _clones.clone() as url:
+        elsewhere = await Database.open(url)
+        async with Turns(elsewhere):
+            async with Turns(database) as leaving:
+                assert await leaving.take(*EVENT, now=NOW)
+            await eventually(lambda: _nobody_present(database))
+            async with Turns(database) as other:
+                assert await other.take(*EVENT, now=NOW)
+        await elsewhere.close()
+
+
+async def test_a_lock_of_another_kind_proves_nothing(database: Database, other: Turns) -> None:
+    async with Turns(database) as leaving:
+        assert await leaving.take(*EVENT, now=NOW)
+    async with database.connection() as connection:
+        number = await connection.fetchval("SELECT process FROM turn")
+    await eventually(lambda: _nobody_but_one_present(database))
+    async with database.transaction() as connection:
+        await connection.execute("SELECT pg_advisory_xact_lock(1, $1)", number)
+        assert await other.take(*EVENT, now=NOW)
+
+
+async def _nobody_but_one_present(database: Database) -> bool:
+    return await processes_present(database) == 1
+
+
+async def test_what_was_taken_over_is_as_young_as_its_taking_over(
+    database: Database, turns: Turns, other: Turns
+) -> None:
+    async with Turns(database) as leaving:
+        assert await leaving.take(*EVENT, now=NOW - timedelta(days=8))
+    await eventually(lambda: turns.take(*EVENT, now=NOW))
+    assert await turns.answering(*EVENT)
+    await turns.forget(now=NOW)
+    assert not await other.take(*EVENT, now=NOW)
+
+
+async def test_a_holder_that_is_cancelled_twice_gives_back(turns: Turns, other: Turns) -> None:
+    assert await turns.take(*EVENT, now=NOW)
+    holding = asyncio.Event()
+
+    async def hold() -> None:
+        async with turns.held(*EVENT):
+            holding.set()
+            await asyncio.sleep(600)
+
+    task = asyncio.create_task(hold())
+    await holding.wait()
+    task.cancel()
+    await asyncio.sleep(0)  # it has begun to give the event back
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await eventually(lambda: other.take(*EVENT, now=NOW))

@@ -148,3 +148,11 @@ def test_each_text_is_left_once_by_its_senior(found: list[Candidate]) -> None:
 def test_moving_everything_in_time_changes_nothing(found: list[Candidate], days: int) -> None:
     moved = [replace(c, created_at=c.created_at + timedelta(days=days)) for c in found]
     assert [c.id for c in distinct(moved)] == [c.id for c in distinct(found)]
+
+
+@pytest.mark.parametrize(("shared", "left"), [(4_400, 2), (4_600, 1), (5_000, 1)])
+def test_of_long_texts_the_first_5000_characters_tell_them_apart(shared: int, left: int) -> None:
+    """They say nine tenths of those alike, or not; what follows does not count."""
+    start, rest = "ab" * (shared // 2), 20_000 - shared
+    one, other = posted(1, start + "cd" * (rest // 2)), posted(2, start + "ef" * (rest // 2))
+    assert len(distinct([one, other])) == left

@@ -2,9 +2,12 @@
 
 import pytest
 
+from engine.bm25 import idf
+from engine.find import reference
 from engine.find_plan import Plan, Reading, Wanted, units, wanted
 from engine.query import Phrase, Unit, Word
 from engine.query_reader import parse_query
+from engine.types import Corpus, Kind
 
 # What two languages make of a few words; "the" is a stop word in English, "de" in Spanish.
 LEXEMES = {
@@ -21,6 +24,17 @@ LEXEMES = {
 }
 FREQUENCIES = {"wall": 30, "walls": 2, "casa": 4, "cas": 6, "the": 1}
 LANGUAGES = ("english", "spanish")
+CORPUS = Corpus(
+    id=1,
+    name="demo",
+    kind=Kind.SOCIAL,
+    language="english",
+    author=None,
+    url_template=None,
+    documents=35,
+    tokens=350,
+    languages=("english",),
+)
 
 
 def plan(text: str, languages: tuple[str, ...] = LANGUAGES, aliases: str = "") -> Wanted:
@@ -131,3 +145,25 @@ def test_what_was_written_is_scored_before_any_alias() -> None:
 def test_every_part_is_read_once() -> None:
     query = parse_query('wall OR "a b" -wall -"a b" -x')
     assert units(query) == (Word("wall"), Phrase("a b"), Word("x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("wall", idf(35, 30)),
+        ("wall OR casas", idf(35, 4)),  # who says the rarer one has said all that is asked
+        ("casas OR wall", idf(35, 4)),
+        ("wall casas", idf(35, 30) + idf(35, 4)),
+        ("and/or OR wall", 2 * idf(35, 0)),  # what is two words has to be said whole
+        ("", 0),
+    ],
+)
+def test_what_a_query_asks_is_each_group_s_rarest_alternative(text: str, expected: float) -> None:
+    found = plan(text, ("english",))
+    assert reference(parse_query(text), found, CORPUS) == pytest.approx(expected)
+
+
+def test_an_alias_asks_for_less_than_its_word_would() -> None:
+    query = parse_query("wall").expanded(lambda _: [(Word("casas"), 0.5)])
+    found = plan("wall", ("english",), aliases="casas")
+    assert reference(query, found, CORPUS) == pytest.approx(0.5 * idf(35, 4))

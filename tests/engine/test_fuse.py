@@ -48,3 +48,16 @@ def test_ranks_say_which_list_holds_what_and_where() -> None:
         "a": {"lexical": 1},
         "b": {"lexical": 2, "semantic": 1},
     }
+
+
+def test_the_constant_is_that_of_the_paper() -> None:
+    """Which of two items leads depends on the constant: these two pairs turn around it.
+
+    (1, 13) gives 1/61 + 1/73 = 0.030092, (5, 8) gives 1/65 + 1/68 = 0.030090: less, up to 60.
+    (2, 14) gives 1/62 + 1/74 = 0.029642, (6, 9) gives 1/66 + 1/69 = 0.029644: more, from 60 on.
+    """
+    one, other = [f"a{n}" for n in range(1, 15)], [f"b{n}" for n in range(1, 15)]
+    places = {"first": (1, 13), "second": (5, 8), "third": (6, 9), "fourth": (2, 14)}
+    for item, (here, there) in places.items():
+        one[here - 1] = other[there - 1] = item
+    assert fused([one, other])[:4] == list(places)

@@ -148,3 +148,32 @@ def test_any_text_gives_scores_in_range_for_known_numbers(content: str) -> None:
     assert got.scores.keys() <= {1, 2, 3}
     assert all(0 <= score <= 6 for score in got.scores.values())
     assert got.scores or got.damage
+
+
+def test_of_a_cut_answer_only_what_follows_the_last_scores_is_saved() -> None:
+    got = read('The scores look like [[2, 6], [3, 6]]: {"n": 3, "scores": [[1, 5], [2, 3')
+    assert dict(got.scores) == {1: 5}
+    assert got.damage["truncated"] == 1
+
+
+@pytest.mark.parametrize("number", ["i", "id", "index", "number"])
+@pytest.mark.parametrize("score", ["s", "score", "judgment", "rating"])
+def test_every_name_that_models_give_the_two_numbers_is_read(number: str, score: str) -> None:
+    whole = f'{{"n": 3, "scores": [{{"{number}": 1, "{score}": 5}}]}}'
+    assert dict(read(whole).scores) == {1: 5, 2: 0, 3: 0}
+    assert dict(read(whole[:-2]).scores) == {1: 5}
+
+
+def test_an_answer_is_found_behind_much_that_looks_like_one() -> None:
+    remarks = " ".join(f"[{number}] is {{not}} it;" for number in range(25))
+    assert dict(read(f'{remarks} {{"n": 3, "scores": [[1, 5]]}}').scores) == {1: 5, 2: 0, 3: 0}
+
+
+def test_a_long_answer_is_read_to_its_end() -> None:
+    entries = [
+        {"id": number, "score": number % 7, "reason": "It tells the same thing, years before."}
+        for number in range(1, 241)
+    ]
+    content = json.dumps({"n": 240, "scores": entries}, indent=2)
+    assert len(content) > 20_000
+    assert read(content, sent=240).scores == {number: number % 7 for number in range(1, 241)}

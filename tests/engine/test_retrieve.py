@@ -160,9 +160,44 @@ async def test_similarity_is_calibrated_whoever_proposed_it() -> None:
     found = await retrieved(Mode.HYBRID)
     similarity = {one.id: one.similarity for one in found.candidates}
     assert similarity[2] == 1.0
-    assert similarity[1] == pytest.approx(0.25)  # (0.75 - 0.7) / 0.2, asked for by its id
+    assert similarity[1] == pytest.approx(0.25)  # (0.75 - 0.7) / 0.2
     assert similarity[7] == pytest.approx(0.75)
     assert similarity[4] is None
+
+
+async def test_what_words_alone_propose_gets_its_cosine_all_the_same() -> None:
+    """Of three by meaning, 2, 7 and 3, the first by words is none."""
+    found = await retrieved(Mode.HYBRID, limit=3)
+    [first] = [one for one in found.candidates if one.id == 1]
+    assert first.ranks == {"lexical": 1}
+    assert first.similarity == pytest.approx(0.25)
+
+
+async def test_of_what_both_lists_put_equally_high_words_come_first() -> None:
+    assert ids(await retrieved(Mode.HYBRID, limit=1)) == [1, 2]
+
+
+async def test_a_long_text_is_embedded_by_its_beginning() -> None:
+    model, words = Model(), Words()
+    meaning = Meaning(embedder=lambda _: model, vectors=Vectors(), descriptions=words)
+    text = "snow " * 1000
+    await Retriever(words, meaning, limit=4).retrieve(CORPUS, text, Filters(), Mode.HYBRID)
+    assert model.asked == [text[:1000]]
+
+
+async def test_words_are_looked_up_as_texts_are_stored() -> None:
+    words = Words()
+    retriever = Retriever(words, None, limit=4)
+    found = await retriever.retrieve(CORPUS, "U.S. snow & #Ice", Filters(), None)
+    assert [term.word for term in found.terms] == ["US snow Ice"]
+
+
+async def test_of_equal_places_in_a_re_ranking_words_decide() -> None:
+    class Two(Words):
+        async def top(self, *_: object, **__: object) -> list[Candidate]:
+            return [candidate(1), candidate(2)]
+
+    assert ids(await retrieved(Mode.RERANK, words=Two())) == [1, 2]  # 2 means more
 
 
 async def test_without_a_scale_no_similarity_is_claimed() -> None:

@@ -327,3 +327,42 @@ def test_a_better_judgment_never_lowers_the_score(judgment: int, words: int) -> 
     one = found(1, dict.fromkeys(range(words), 1))
     [worse], [better] = hits([one], {1: judgment}), hits([one], {1: judgment + 1})
     assert better.score > worse.score
+
+
+def test_a_neighbour_adds_nothing_to_what_there_is_to_cover() -> None:
+    terms = (term("earthquak", 0), term("earthquake", 10, weight=0.4, of="earthquak"))
+    share = lexical(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE)
+    [unseen], [rare] = (term_weights([term("a", df)], DOCUMENTS) for df in (0, 10))
+    assert share == pytest.approx(0.4 * rare / unseen)
+
+
+def test_what_differs_by_rounding_is_a_tie_and_the_older_comes_first() -> None:
+    older = replace(found(2, {0: 1}, days=5000), similarity=0.5)
+    younger = replace(found(1, {0: 1}, days=4000), similarity=0.5 + 1e-12)
+    assert ids(hits([younger, older])) == [2, 1]
+
+
+def test_length_counts_for_less_in_the_score_than_in_retrieval() -> None:
+    """Twice the average: 2.2 / (1 + 1.2 (0.7 + 0.3 * 2)), where retrieval takes b = 0.75."""
+    share = lexical(found(1, {0: 1}, length=20), TERMS[:1], DOCUMENTS, AVERAGE)
+    assert share == pytest.approx(2.2 / 2.56)
+
+
+def test_what_just_reaches_a_minimum_is_a_hit() -> None:
+    """Unjudged, by words or by meaning; either is enough."""
+    same_meaning = replace(found(1, {}), similarity=0.5)
+    assert ids(hits([same_meaning, found(2, {})], profile=Profile(minimum_semantic=0.5))) == [1]
+    assert ids(hits([found(3, {})], profile=Profile(minimum_lexical=0))) == [3]
+
+
+def test_what_means_the_same_counts_in_the_score() -> None:
+    far, near = (replace(found(1, {0: 1}, days=5000), similarity=one) for one in (0.0, 1.0))
+    [[low], [high]] = hits([far], {1: 3}), hits([near], {1: 3})
+    assert dict(low.parts) | {"semantic": 1.0} == high.parts
+    assert high.score - low.score == pytest.approx(0.10 / 1.10)
+
+
+def test_a_receipt_names_an_alias_with_what_it_stands_for() -> None:
+    alias = replace(term("espresso", weight=0.8, of="coffee"), alias=True)
+    [hit] = hits([found(1, {0: 1, 1: 1})], terms=(term("coffee"), alias))
+    assert hit.matched == ("coffee", "coffee → espresso")

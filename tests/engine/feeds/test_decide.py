@@ -265,3 +265,24 @@ def test_only_410_stops_polling(first: Feed, course: list[Polled]) -> None:
     for decision, outcome in zip(polls(first, course), course, strict=True):
         error = outcome.error if isinstance(outcome, Failed) else None
         assert decision.feed.gone == (isinstance(error, FetchStatus) and error.status == 410)
+
+
+@pytest.mark.parametrize(
+    ("failures", "hours", "told"),
+    [(4, 24, True), (3, 24, False), (4, 23.9, False), (4, 25, True)],
+)
+def test_failing_is_told_from_the_fifth_time_and_a_whole_day_on(
+    failures: int, hours: float, told: bool
+) -> None:
+    settings = replace(SETTINGS, tell_failures=5, tell_after=DAY)
+    failing = replace(KNOWN, failures=failures, failing_since=NOW - timedelta(hours=hours))
+    decision = decide(failing, failed(), now=NOW, settings=settings, jitter=0)
+    assert bool(decision.notices) is told
+    assert decision.feed.told_failing is told
+
+
+def test_a_redirect_that_comes_back_is_no_move_and_ends_the_count() -> None:
+    """Cookie walls send a reader around and back to where it began."""
+    moving = replace(KNOWN, moved_to="https://e.org/new", moved_times=1)
+    feed = after(moving, read(ENTRY, moved=KNOWN.url)).feed
+    assert (feed.url, feed.moved_to, feed.moved_times) == (KNOWN.url, None, 0)

@@ -193,3 +193,26 @@ def test_any_text_has_words_and_any_link_a_key_or_none(text: str) -> None:
     link_key(f"https://{text}")
     key = link_key(f"https://e.org/{text}")
     assert key is None or key.startswith("e.org")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "Earthquake of magnitude 6.1 shakes the coast of northern Chile near the port Iquique",
+            "Earthquake of magnitude 5.2 shakes the coast of northern Chile near the port Iquique",
+        ),
+        (
+            "Sismo de magnitud 6,1 sacude la costa norte de Chile cerca del puerto Iquique",
+            "Sismo de magnitud 5,2 sacude la costa norte de Chile cerca del puerto Iquique",
+        ),
+        (
+            "Storm leaves 12 dead in the old harbour town of Lima and closes the road",
+            "Storm leaves dead in the old harbour town of Lima and closes the road",
+        ),
+    ],
+)
+def test_another_number_is_another_story_however_much_else_is_the_same(
+    one: str, other: str
+) -> None:
+    assert not same(one, other) and not same(other, one)

@@ -182,3 +182,27 @@ def _allowed(chosen: Chosen, past: list[Posted]) -> bool:
     judgment = chosen.hit.parts["judgment"]
     good = (chosen.hit.parts["lexical"] or 0) >= 0.6 if judgment is None else judgment >= 5 / 6
     return good and chosen.hit.candidate.text not in recent and chosen.find.story.id not in stories
+
+
+def test_a_good_hit_that_was_read_is_the_reason_even_behind_a_weak_one() -> None:
+    found = find(1, hit("weak", judgment=2), hit("read", judgment=5))
+    assert reason(found, posted("read")) is Rejected.TEXT_POSTED
+
+
+def test_one_post_says_a_text_once_though_two_documents_hold_it() -> None:
+    twin = hit(f"{TEXT} Sad!")
+    twin = replace(twin, candidate=replace(twin.candidate, external_id="another"))
+    assert told([find(1, hit(TEXT)), find(2, twin)]) == [TEXT]
+
+
+def test_one_post_shows_a_document_once_though_its_text_was_corrected_between_two_finds() -> None:
+    first, later = hit("As it was ingested at first."), hit("What stands there now, and more.")
+    same = replace(later.candidate, external_id=first.candidate.external_id)
+    later = replace(later, candidate=same)
+    assert told([find(1, first), find(2, later)]) == [first.candidate.text]
+
+
+def test_a_find_is_as_good_as_its_best_judged_hit() -> None:
+    first = find(1, hit("older, thus higher", judgment=5, score=0.9), hit("six", judgment=6))
+    second = find(2, hit("five", judgment=5, score=0.95))
+    assert told([second, first]) == ["older, thus higher", "five"]
