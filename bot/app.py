@@ -173,10 +173,7 @@ async def open_database(
 
     `progress` is told in a sentence what takes time. Raises storage errors.
     """
-    async with AsyncExitStack() as stack:
-        url = settings.database.url.get_secret_value()
-        if not url:
-            url = await stack.enter_async_context(_embedded(settings.data_dir, progress))
+    async with open_url(settings, progress=progress) as url:
         database = await Database.open(
             url,
             PoolSettings(
@@ -186,8 +183,22 @@ async def open_database(
                 statement_timeout=settings.database.statement_timeout,
             ),
         )
-        stack.push_async_callback(database.close)
-        yield database
+        try:
+            yield database
+        finally:
+            await database.close()
+
+
+@asynccontextmanager
+async def open_url(settings: Settings, *, progress: Callable[[str], None]) -> AsyncIterator[str]:
+    """Lend the address of the database: the configured one, else of the embedded one, started if
+    need be. Raises storage errors.
+    """
+    if url := settings.database.url.get_secret_value():
+        yield url
+        return
+    async with _embedded(settings.data_dir, progress) as url:
+        yield url
 
 
 @asynccontextmanager
