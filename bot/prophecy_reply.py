@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from bot.age import age_between
+from bot.card import can_draw
 from bot.cut import cut
 from bot.engine_sentences import in_language
 from bot.reply import Action, Button, HitView, Reply
@@ -83,7 +84,7 @@ def answer_buttons(
     rest = (
         *([button(words.say("More"), "more", answer.last)] if more else []),
         button(words.say("Why?"), "why", answer.first),
-        button(words.say("Picture"), "picture", answer.first),
+        *([button(words.say("Picture"), "picture", answer.first)] if can_draw() else []),
     )
     return (*votes, rest)
 
