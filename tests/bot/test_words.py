@@ -110,7 +110,7 @@ class TestEachTranslation:
             if isinstance(entry.id, str):
                 said = [compiled.gettext(entry.id)]
             else:
-                said = [compiled.ngettext(*entry.id, number) for number in (1, 2)]
+                said = [compiled.ngettext(entry.id[0], entry.id[1], number) for number in (1, 2)]
             assert said == list(entry.forms), "run: make setup"
 
     def test_has_every_plural_form(self, language: str) -> None:
