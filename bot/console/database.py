@@ -84,33 +84,43 @@ def run_program(settings: Settings, command: Sequence[str], *, output: Output) -
 
 def _outcome(command: Sequence[str], within: dict[str, str]) -> int:
     """Return how a program ended, with this process' input and output."""
-    with ExitStack() as stack:
-        # Before it starts, or a signal could come between; a handler is not handed down to it.
-        started: list[subprocess.Popen[bytes]] = []
-        stack.enter_context(_heard(started))
-        # The program is found in the PATH that it will have, which psql and pg_dump are first in.
-        path = shutil.which(command[0], path=within["PATH"])
-        if path is None:
-            raise FileNotFoundError(command[0])
+    # It is found in the PATH that it will have, in which PostgreSQL's programs come first.
+    path = shutil.which(command[0], path=within["PATH"])
+    if path is None:
+        raise FileNotFoundError(command[0])
+    with _heard() as heard:
         process = subprocess.Popen([path, *command[1:]], env=within)  # noqa: S603 - what it is for
-        started.append(process)
+        heard.hand_on_to(process)
         return process.wait()
 
 
+class _Heard:
+    """Signals for a program, kept until it has started."""
+
+    def __init__(self) -> None:
+        self._early: list[int] = []
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def hear(self, number: int, _: FrameType | None) -> None:
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._process.send_signal(number)
+
+    def hand_on_to(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+        for number in self._early:
+            process.send_signal(number)
+
+
 @contextmanager
-def _heard(started: Sequence["subprocess.Popen[bytes]"]) -> Iterator[None]:
-    """Leave it to the program that was started what a signal means.
+def _heard() -> Iterator[_Heard]:
+    """Leave it to the program what a signal means; handlers are not handed down to it.
 
     A terminal sends Ctrl-C to both, and psql goes on after it; any other is passed on.
     """
-
-    def pass_on(number: int, _: FrameType | None) -> None:
-        for process in started:
-            process.send_signal(number)
-        if not started:
-            raise SystemExit(_SIGNALLED + number)
-
-    handlers = {"SIGINT": _nothing, "SIGTERM": pass_on, "SIGHUP": pass_on}
+    heard = _Heard()
+    handlers = {"SIGINT": _nothing, "SIGTERM": heard.hear, "SIGHUP": heard.hear}
     before = {
         number: signal.signal(number, handler)
         for name, handler in handlers.items()
@@ -118,7 +128,7 @@ def _heard(started: Sequence["subprocess.Popen[bytes]"]) -> Iterator[None]:
         and signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
-        yield
+        yield heard
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -2,11 +2,13 @@
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from bot.console.database import _Heard
 from bot.settings import load_settings
 from db.postmaster import State, observe
 from tests.bot.command_line import ask, finish, presagio, start, write_tweets
@@ -108,6 +110,13 @@ class TestRun:
             running.send_signal(number)  # Ctrl-C at a terminal reaches the program by itself
             done = finish(running)
         assert (done.code, done.out) == (7 if said else 8, said)
+
+    def test_a_signal_that_comes_too_early_is_not_lost(self) -> None:
+        heard = _Heard()
+        heard.hear(signal.SIGTERM, None)
+        process = subprocess.Popen(["sleep", "60"])
+        heard.hand_on_to(process)
+        assert process.wait() == -signal.SIGTERM
 
     def test_the_embedded_server_runs_as_long(
         self, server_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
