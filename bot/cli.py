@@ -9,6 +9,7 @@ import typer
 from bot.app import DEMO_CORPUS, App, open_database
 from bot.cli_ask import ask
 from bot.cli_corpora import corpora
+from bot.cli_database import backup, database, restore
 from bot.cli_embed import embed
 from bot.cli_feeds import feeds
 from bot.cli_glossary import glossary
@@ -178,6 +179,9 @@ app.command("run-once")(run_once)
 app.command()(log)
 app.command("eval")(evaluate)
 app.add_typer(slack, name="slack")
+app.command()(backup)
+app.command()(restore)
+app.add_typer(database, name="database")
 
 
 @app.command()

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from bot.age import age_between
+from bot.card import can_draw
 from bot.cut import cut
 from bot.engine_sentences import in_language
 from bot.reply import Action, Button, HitView, Reply
@@ -97,7 +98,7 @@ def answer_buttons(
     rest = (
         *([button(label, "more", answer.last)] if following.page else []),
         *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
-        *([button(words.say("Picture"), "picture", answer.first)] if votes else []),
+        *([button(words.say("Picture"), "picture", answer.first)] if votes and can_draw() else []),
     )
     return (*votes, rest) if rest else ()
 

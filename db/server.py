@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode
 
 from db import sockets
 from db.account import Account, server_account
-from db.binaries import find_binaries
+from db.binaries import Binaries, find_binaries, within_reach
 from db.cluster import (
     DATABASE,
     SUPERUSER,
@@ -217,11 +217,12 @@ class EmbeddedServer:
 
     def _start(self, share: _Share) -> None:
         refuse_copy(self.folder)
-        binaries = find_binaries()
         account = self._account()
         if account:
-            account.admit_tree(binaries.folder.parent)
-            account.admit(self._data_dir, ours=True)
+            account.require_way(self._data_dir)
+            account.admit(self._data_dir)
+        binaries = self._binaries(account)
+        if account:
             for lock in (share.gate, share.users):
                 lock.path.touch()
                 account.own(lock.path)
@@ -243,8 +244,13 @@ class EmbeddedServer:
         state, postmaster = observe(self.folder)
         if state is State.ABSENT or postmaster is None:
             return
-        stop(self.folder, find_binaries(), self._account(), seconds=STOP_SECONDS)
+        account = self._account()
+        stop(self.folder, self._binaries(account), account, seconds=STOP_SECONDS)
         sockets.forget(self.folder, postmaster.socket_folder)
+
+    def _binaries(self, account: Account | None) -> Binaries:
+        found = find_binaries()
+        return within_reach(found, account, self._data_dir / "programs") if account else found
 
     def _account(self) -> Account | None:
         return server_account((self.folder, self._data_dir))

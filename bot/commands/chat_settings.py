@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import time
 
+from bot.card import require_pictures
 from bot.cut import cut
 from bot.words import LANGUAGES, Words
 from engine.chat import Chat, Listening
@@ -57,7 +58,10 @@ def _quiet(chat: Chat, value: str, words: Words) -> Chat:
 
 
 def _picture(chat: Chat, value: str, words: Words) -> Chat:
-    return replace(chat, picture=_one_of(value, (_ON, _OFF), "picture", words) == _ON)
+    wanted = _one_of(value, (_ON, _OFF), "picture", words) == _ON
+    if wanted:
+        require_pictures()
+    return replace(chat, picture=wanted)
 
 
 SETTINGS_BY_NAME: Mapping[str, Setting] = {

@@ -7,6 +7,7 @@ from datetime import datetime
 from pydantic import SecretStr
 
 from bot.app import open_database
+from bot.card import can_draw
 from bot.console.check import Check
 from bot.console.news_checks import news_checks
 from bot.console.output import Output
@@ -34,6 +35,7 @@ async def doctor(settings: Settings, *, json: bool, output: Output, now: datetim
     report(Check(check="settings", ok=True, detail=source))
     await _check_database(settings, report, output, now)
     report(await _model_check(settings))
+    report(_picture_check())
     for check in await _face_checks(settings):
         report(check)
     return not faults
@@ -123,6 +125,13 @@ async def _model_check(settings: Settings) -> Check:
         return Check(check="model", ok=True, detail=await check_endpoint(chosen))
     except PresagioError as error:
         return Check(check="model", ok=False, detail=error.message, fix=error.fix)
+
+
+def _picture_check() -> Check:
+    if can_draw():
+        return Check(check="pictures", ok=True, detail="can be drawn")
+    fix = "Run: pip install 'presagio[pictures]'"
+    return Check(check="pictures", ok=None, detail="cannot be drawn", fix=fix)
 
 
 async def _face_checks(settings: Settings) -> list[Check]:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from bot.card import draw_card
+from bot.card import can_draw, draw_card, require_pictures
 from bot.commands.picture import hit_card
 from bot.engine_sentences import in_language
 from bot.prophecy_reply import notice_of, prophecy_reply
@@ -93,6 +93,7 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
         asked=asked,
         corpora=corpora,
         date_text=words.date(asked.date),
+        pictures=can_draw(),
         cards=[
             card_view(
                 hit,
@@ -115,6 +116,7 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
 
 @router.get("/picture.png", dependencies=_DEAR)
 async def _picture(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
+    require_pictures()
     asked = read_asked(request.query_params)
     prophecy = await answered(desk, asked)
     if not prophecy.hits:
