@@ -10,7 +10,8 @@ JOBS   ?= 2
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+# The install compiles the catalogues.
+$(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard bot/i18n/locale/*.po)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)

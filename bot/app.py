@@ -180,11 +180,7 @@ async def open_database(
 async def _open(
     settings: Settings, progress: Callable[[str], None]
 ) -> AsyncIterator[tuple[Database, EmbeddedServer | None]]:
-    async with AsyncExitStack() as stack:
-        url, server = settings.database.url.get_secret_value(), None
-        if not url:
-            server = await stack.enter_async_context(_embedded(settings.data_dir, progress))
-            url = server.url()
+    async with _address(settings, progress) as (url, server):
         database = await Database.open(
             url,
             PoolSettings(
@@ -194,8 +190,30 @@ async def _open(
                 statement_timeout=settings.database.statement_timeout,
             ),
         )
-        stack.push_async_callback(database.close)
-        yield database, server
+        try:
+            yield database, server
+        finally:
+            await database.close()
+
+
+@asynccontextmanager
+async def open_url(settings: Settings, *, progress: Callable[[str], None]) -> AsyncIterator[str]:
+    """Lend the address of the database: the configured one, else of the embedded one, started if
+    need be. Raises storage errors.
+    """
+    async with _address(settings, progress) as (url, _):
+        yield url
+
+
+@asynccontextmanager
+async def _address(
+    settings: Settings, progress: Callable[[str], None]
+) -> AsyncIterator[tuple[str, EmbeddedServer | None]]:
+    if url := settings.database.url.get_secret_value():
+        yield url, None
+        return
+    async with _embedded(settings.data_dir, progress) as server:
+        yield server.url(), server
 
 
 @asynccontextmanager

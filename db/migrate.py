@@ -9,7 +9,7 @@ from db.errors import mapped_storage_errors
 from engine.errors import StorageOutdated
 
 # Any constant will do, as long as every process uses the same one.
-_LOCK = 7_426_190_512
+LOCK = 7_426_190_512
 
 # Seconds that one migration, or waiting for another process', may take: an index build takes
 # longer than any query may.
@@ -73,7 +73,7 @@ async def migrate(connection: Connection) -> list[str]:
     nothing left to do. Raises StorageOutdated, StorageRights and the other storage errors.
     """
     with mapped_storage_errors():
-        await connection.execute("SELECT pg_advisory_lock($1)", _LOCK, timeout=_PATIENCE)
+        await connection.execute("SELECT pg_advisory_lock($1)", LOCK, timeout=_PATIENCE)
         try:
             await connection.execute(_TABLE)
             todo = pending(available(), await _applied(connection))
@@ -81,7 +81,7 @@ async def migrate(connection: Connection) -> list[str]:
                 await _apply(connection, migration)
         finally:
             if not connection.is_closed():
-                await connection.execute("SELECT pg_advisory_unlock($1)", _LOCK)
+                await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)
     return [f"{migration.version:04} {migration.name}" for migration in todo]
 
 

@@ -7,6 +7,7 @@
     │   ├── UnknownFormat
     │   ├── NothingUsable
     │   └── RecordError          one record of a file, while the rest goes in
+    ├── ExtraMissing             an optional part of the program is not installed
     ├── CorpusNotFound
     ├── CorpusConflict
     ├── StorageError             the database
@@ -76,6 +77,14 @@ class NothingUsable(InputError):
 
 class RecordError(InputError):
     """One record of a file cannot be used; the message is the reason alone."""
+
+
+class ExtraMissing(PresagioError):
+    """An optional part of the program, which `extra` installs, is asked for and is not there."""
+
+    def __init__(self, message: str, *, extra: str) -> None:
+        fix = f"Whoever runs me can install them: pip install 'presagio[{extra}]'"
+        super().__init__(message, fix=fix)
 
 
 class CorpusNotFound(PresagioError):

@@ -3,14 +3,29 @@
 What is drawn where is decided by `layout`, in pure values; `canvas` turns them into pixels.
 """
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from bot.card.content import Card
+from engine.errors import ExtraMissing
 
 if TYPE_CHECKING:
     from bot.card.fonts import FontLibrary
 
-__all__ = ["Card", "draw_card"]
+__all__ = ["Card", "can_draw", "draw_card", "require_pictures"]
+
+_LIBRARIES = ("PIL", "uharfbuzz")  # the fonts may be those of the system
+
+
+def can_draw() -> bool:
+    """Tell whether the libraries that draw are installed; they are not loaded."""
+    return all(find_spec(name) for name in _LIBRARIES)
+
+
+def require_pictures() -> None:
+    """Raise ExtraMissing where no picture can be drawn."""
+    if not can_draw():
+        raise ExtraMissing("Pictures cannot be drawn here.", extra="pictures")
 
 
 def draw_card(card: Card, fonts: "FontLibrary | None" = None) -> bytes:
@@ -18,7 +33,9 @@ def draw_card(card: Card, fonts: "FontLibrary | None" = None) -> bytes:
 
     Takes milliseconds of pure computation, however long the texts are, and may run in any thread.
     `fonts` defaults to those shipped with the program and, for what they lack, the system's.
+    Raises ExtraMissing, and SettingsError where there is no font at all.
     """
+    require_pictures()
     # Pillow and HarfBuzz load with the first picture: most commands never draw one.
     from bot.card.canvas import paint  # noqa: PLC0415
     from bot.card.fonts import default_library  # noqa: PLC0415

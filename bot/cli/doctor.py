@@ -9,6 +9,7 @@ import typer
 from pydantic import SecretStr
 
 from bot.app import open_database
+from bot.card import can_draw
 from bot.cli.news_checks import Check, news_checks
 from bot.cli.shared import Json, now, settings_of
 from bot.console.output import Output
@@ -37,6 +38,7 @@ async def examine(settings: Settings, *, json: bool, output: Output, now: dateti
     report(Check(check="settings", ok=True, detail=source))
     await _check_database(settings, report, output, now)
     report(await _model_check(settings))
+    report(_picture_check())
     for check in await _face_checks(settings):
         report(check)
     return not faults
@@ -126,6 +128,13 @@ async def _model_check(settings: Settings) -> Check:
         return Check(check="model", ok=True, detail=await check_endpoint(chosen))
     except PresagioError as error:
         return Check(check="model", ok=False, detail=error.message, fix=error.fix)
+
+
+def _picture_check() -> Check:
+    if can_draw():
+        return Check(check="pictures", ok=True, detail="can be drawn")
+    fix = "Run: pip install 'presagio[pictures]'"
+    return Check(check="pictures", ok=None, detail="cannot be drawn", fix=fix)
 
 
 async def _face_checks(settings: Settings) -> list[Check]:

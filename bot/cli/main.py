@@ -71,6 +71,21 @@ COMMANDS = (
         "Show the last searches, newest first; with --json one object a line.",
     ),
     CommandEntry("eval", "bot.cli.evaluate", "Measure answers against judged headlines."),
+    CommandEntry(
+        "backup",
+        "bot.cli.backup",
+        "Write the whole database to a file, while others work in it.",
+    ),
+    CommandEntry(
+        "restore",
+        "bot.cli.restore",
+        "Load a backup: into an empty database, or with --replace in place of what is there.",
+    ),
+    CommandEntry(
+        "database",
+        "bot.cli.database",
+        "Work in the database with PostgreSQL's programs.",
+    ),
     CommandEntry("slack", "bot.cli.slack", "Set up Slack."),
     CommandEntry(
         "doctor",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import time
 
+from bot.card import require_pictures
 from bot.commands.registry import Command, Services
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.face.reply import Action, Button, Reply, aside
@@ -62,7 +63,10 @@ def _quiet(chat: Chat, value: str, words: Words) -> Chat:
 
 
 def _picture(chat: Chat, value: str, words: Words) -> Chat:
-    return replace(chat, picture=_one_of(value, (_ON, _OFF), "picture", words) == _ON)
+    wanted = _one_of(value, (_ON, _OFF), "picture", words) == _ON
+    if wanted:
+        require_pictures()
+    return replace(chat, picture=wanted)
 
 
 SETTINGS_BY_NAME: Mapping[str, Setting] = {

@@ -1,17 +1,25 @@
 """The bot's words in a reader's language."""
 
 import gettext
+import logging
 from datetime import datetime, tzinfo
 from functools import cache
 from importlib.resources import files
-from io import BytesIO
 
 LANGUAGES = ("en", "es")
 DEFAULT = "en"
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
+logger = logging.getLogger("presagio.words")
+
+_MONTHS = {
+    "en": (
+        *("January", "February", "March", "April", "May", "June"),
+        *("July", "August", "September", "October", "November", "December"),
+    ),
+    "es": (
+        *("enero", "febrero", "marzo", "abril", "mayo", "junio"),
+        *("julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre"),
+    ),
+}
 
 
 def marked(message: str) -> str:
@@ -53,11 +61,10 @@ class Words:
     def date(self, moment: datetime, zone: tzinfo | None = None) -> str:
         """Return a day as people write it: "March 14, 2012", "14 de marzo de 2012"."""
         local = moment.astimezone(zone) if zone else moment
+        month = _MONTHS[self.language][local.month - 1]
         if self.language == DEFAULT:
-            return f"{_MONTHS[local.month - 1]} {local.day}, {local.year}"
-        from babel.dates import format_date  # noqa: PLC0415 - English needs none of it
-
-        return format_date(local.date(), format="long", locale=self.language)
+            return f"{month} {local.day}, {local.year}"
+        return f"{local.day} de {month} de {local.year}"
 
 
 def words_for(language: str | None) -> Words:
@@ -72,12 +79,10 @@ def _words(code: str) -> Words:
 
 
 def _catalogue(code: str) -> gettext.NullTranslations:
-    # Catalogues are kept as people edit them and compiled in memory: nothing to build or forget.
-    from babel.messages.mofile import write_mo  # noqa: PLC0415 - English needs none of it
-    from babel.messages.pofile import read_po  # noqa: PLC0415
-
-    source = (files("bot.i18n") / "locale" / f"{code}.po").read_bytes()
-    compiled = BytesIO()
-    write_mo(compiled, read_po(BytesIO(source), locale=code))
-    compiled.seek(0)
-    return gettext.GNUTranslations(compiled)
+    compiled = files("bot.i18n") / "locale" / f"{code}.mo"  # which the build makes: hatch_build.py
+    try:
+        with compiled.open("rb") as file:
+            return gettext.GNUTranslations(file)
+    except FileNotFoundError:
+        logger.warning("The catalogue %s is missing: install presagio again", compiled)
+        return gettext.NullTranslations()

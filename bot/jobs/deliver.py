@@ -17,7 +17,7 @@ from bot.jobs.saying import reply_of
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
-from engine.errors import StorageError
+from engine.errors import ExtraMissing, SettingsError, StorageError
 from engine.posting.times import pause_before
 from engine.posting.types import Delivery, Leased
 
@@ -135,6 +135,10 @@ async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None
         return None
     try:
         reply = await reply_of(delivery, work.answers)
+    except (ExtraMissing, SettingsError) as error:  # a picture
+        logger.warning("%s cannot be drawn: %s", delivery.key, error)
+        await work.outbox.fail(leased, str(error), now=now)
+        return None
     except (ValueError, OSError) as error:  # content of another version, a font that is gone
         logger.error("%s cannot be put into words: %s", delivery.key, reason(error))  # noqa: TRY400 - a traceback may quote a message
         reply = None

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 
+from bot.card import can_draw
 from bot.face.reply import Action, Button, ItemView, Reply
 from bot.i18n.words import Words
 from bot.replies.prophecy import hit_view
@@ -78,5 +79,5 @@ def _row(
         button(f"{number}. 👍 {tally.up}", "up", vote),
         button(f"{number}. 👎 {tally.down}", "down", vote),
         button(words.say("Why?"), "why", page),
-        button(words.say("Picture"), "picture", page),
+        *([button(words.say("Picture"), "picture", page)] if can_draw() else []),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from bot.card import can_draw
 from bot.face.reply import Action, Button, HitView, Reply
 from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, marked
@@ -97,7 +98,7 @@ def answer_buttons(
     rest = (
         *([button(label, "more", answer.last)] if following.page else []),
         *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
-        *([button(words.say("Picture"), "picture", answer.first)] if votes else []),
+        *([button(words.say("Picture"), "picture", answer.first)] if votes and can_draw() else []),
     )
     return (*votes, rest) if rest else ()
 

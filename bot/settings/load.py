@@ -1,6 +1,7 @@
 """Merge the sources and judge the result. A mistake becomes one line with the place and the fix."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -32,6 +33,7 @@ _WANTED = {
     "string_type": 'must be text in "quotes"',
     "tuple_type": "must be a list in [brackets]",
 }
+SYSTEM_DATA_DIR = Path("/var/lib/presagio")
 _NO_FIELD = FieldInfo()
 
 
@@ -74,7 +76,11 @@ def _data_dir(environ: Mapping[str, str]) -> Path:
         return Path(named).expanduser().absolute()
     from platformdirs import user_data_path  # noqa: PLC0415 - 5 ms that the variable saves
 
-    return user_data_path("presagio")
+    own = user_data_path("presagio")
+    # The account that serves root's database may not enter root's home.
+    of_root = sys.platform.startswith("linux") and os.geteuid() == 0
+    chosen = "XDG_DATA_HOME" in os.environ or (own / "postgres").exists()
+    return SYSTEM_DATA_DIR if of_root and not chosen else own
 
 
 def _explained(

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from bot.incident import reason
 from engine.errors import (
     CorpusNotFound,
+    ExtraMissing,
     FetchError,
     InputError,
     ModelError,
@@ -32,6 +33,7 @@ _STATUS: tuple[tuple[type[PresagioError], HTTPStatus], ...] = (
     (UsageError, HTTPStatus.BAD_REQUEST),
     (InputError, HTTPStatus.BAD_REQUEST),
     (FetchError, HTTPStatus.BAD_REQUEST),
+    (ExtraMissing, HTTPStatus.NOT_IMPLEMENTED),
     (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
     (ModelError, HTTPStatus.SERVICE_UNAVAILABLE),
 )

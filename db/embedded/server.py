@@ -21,11 +21,13 @@ from db.embedded import settings as sockets
 from db.embedded.cluster import (
     DATABASE,
     SUPERUSER,
+    Binaries,
     check_version,
     create,
     find_binaries,
     password_file,
     remove_unfinished,
+    within_reach,
 )
 from db.embedded.data_folder import check_rights, refuse_copy
 from db.embedded.errors import GATE_LOCK, foreign_errors
@@ -216,11 +218,12 @@ class EmbeddedServer:
 
     def _start(self, share: _Share) -> None:
         refuse_copy(self.folder)
-        binaries = find_binaries()
         account = self._account()
         if account:
-            account.admit_tree(binaries.folder.parent)
-            account.admit(self._data_dir, ours=True)
+            account.require_way(self._data_dir)
+            account.admit(self._data_dir)
+        binaries = self._binaries(account)
+        if account:
             for lock in (share.gate, share.users):
                 lock.path.touch()
                 account.own(lock.path)
@@ -242,8 +245,13 @@ class EmbeddedServer:
         state, postmaster = observe(self.folder)
         if state is State.ABSENT or postmaster is None:
             return
-        stop(self.folder, find_binaries(), self._account(), seconds=STOP_SECONDS)
+        account = self._account()
+        stop(self.folder, self._binaries(account), account, seconds=STOP_SECONDS)
         sockets.forget(self.folder, postmaster.socket_folder)
+
+    def _binaries(self, account: OsUser | None) -> Binaries:
+        found = find_binaries()
+        return within_reach(found, account, self._data_dir / "programs") if account else found
 
     def _account(self) -> OsUser | None:
         return server_account((self.folder, self._data_dir))

@@ -61,7 +61,7 @@ def _private_folder(folder: Path, account: OsUser | None) -> Path:
             fix="Remove it, or choose a data folder with a shorter path.",
         )
     if account:
-        account.admit(place.parent)
+        account.require_way(place)
         account.own(place)
     return place
 

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from functools import cache
 
+from engine.errors import ExtraMissing
+
 # Names of the lists, and the text-search languages that they are for.
 _LISTS = {
     "basque": "eu", "dutch": "nl", "english": "en", "french": "fr", "german": "de",
@@ -18,12 +20,16 @@ class WordLists:
         self._lists = tuple(sorted({"en", "es", *named}))
 
     def __call__(self, word: str) -> bool:
-        """Tell whether a word in small letters is in one of the lists."""
+        """Tell whether a word in small letters is in one of the lists. Raises ExtraMissing."""
         return any(word in _words(name) for name in self._lists)
 
 
 @cache
 def _words(name: str) -> frozenset[str]:
-    from spellchecker import SpellChecker  # noqa: PLC0415 - few commands pay a tenth of a second
+    try:
+        from spellchecker import SpellChecker  # noqa: PLC0415 - it takes a tenth of a second
+    except ImportError as error:
+        said = "The word lists of the glossary are not installed."
+        raise ExtraMissing(said, extra="glossary") from error
 
     return frozenset(SpellChecker(language=name).word_frequency.words())

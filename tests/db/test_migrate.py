@@ -97,7 +97,7 @@ async def test_of_four_processes_one_migrates_and_all_find_the_tables(empty_url:
 
 async def test_it_waits_for_another_longer_than_a_query_may_take(empty_url: str) -> None:
     holder = await asyncpg.connect(empty_url)
-    await holder.execute("SELECT pg_advisory_lock($1)", module._LOCK)
+    await holder.execute("SELECT pg_advisory_lock($1)", module.LOCK)
     database = await Database.open(
         empty_url, PoolSettings(command_timeout=0.2, statement_timeout=0.2)
     )

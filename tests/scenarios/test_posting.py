@@ -184,6 +184,25 @@ async def test_the_picture_follows_its_post(database_url: str) -> None:
         assert (post.files, len(picture.files)) == ([], 1)
 
 
+async def test_a_picture_that_cannot_be_drawn_is_given_up_with_the_reason(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.card.find_spec", lambda _: None)
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        await room.subscribe(process, "telegram")
+        chat = await room.chat(process, "telegram")
+        await Chats(process.app.database).change(replace(chat, picture=True))
+        await room.news(process)
+        assert await process.works.digest() == 1
+        await room.deliver(process)
+        (post,) = room.said("telegram")
+        assert post.photo is None
+        async with process.app.database.connection() as connection:
+            why = await connection.fetchval("SELECT error FROM delivery WHERE state = 'failed'")
+        assert "pip install 'presagio[pictures]'" in why
+
+
 async def test_two_processes_decide_and_send_once(database_url: str) -> None:
     async with newsroom(database_url) as room:
         one, other = await room.process(), await room.process()

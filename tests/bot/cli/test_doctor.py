@@ -29,11 +29,17 @@ class TestHealthy:
         found = checks(invoke, 0)
         assert [*found] == [
             "settings", "database", "extensions", "migrations", "corpus demo",
-            "feeds", "jobs", "outbox", "model",
+            "feeds", "jobs", "outbox", "model", "pictures",
         ]  # fmt: skip
-        assert [row["ok"] for row in found.values()] == [True] * 5 + [None, None, True, None]
+        assert [row["ok"] for row in found.values()] == [True] * 5 + [None, None, True, None, True]
         assert found["corpus demo"]["detail"] == "416 documents, statistics exact"
         assert found["model"]["fix"].startswith("Set OPENROUTER_API_KEY")
+
+    @pytest.mark.usefixtures("no_pictures")
+    def test_pictures_are_no_fault(self, invoke: Invoke, demo: str) -> None:
+        found = checks(invoke, 0)["pictures"]
+        assert found["ok"] is None
+        assert found["fix"] == "Run: pip install 'presagio[pictures]'"
 
     def test_in_words(self, invoke: Invoke, demo: str) -> None:
         done = invoke("doctor")
@@ -49,7 +55,7 @@ class TestFaulty:
     @pytest.mark.usefixtures("unreachable")
     def test_database(self, invoke: Invoke) -> None:
         found = checks(invoke, 1)
-        assert [*found] == ["settings", "database", "model"]
+        assert [*found] == ["settings", "database", "model", "pictures"]
         assert found["database"]["ok"] is False
         assert "Check DATABASE_URL" in found["database"]["fix"]
         done = invoke("doctor")

@@ -1,5 +1,6 @@
 """/glossary: who may decide what words mean the same, and what they see."""
 
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from bot.face.reply import Reply
 from bot.face.request import Person
 from db.corpus.glossary import Groups
 from db.pool import Database
+from engine.glossary import dictionary
 from engine.glossary.groups import GroupStatus
 from engine.types import Corpus
 from tests.bot.conversing import GROUP, Bot, bot_on
@@ -126,6 +128,17 @@ async def test_what_is_decided_holds_in_the_corpus_of_the_chat(
 )
 async def test_what_cannot_be_done_is_said(bot: Bot, corpus: Corpus, text: str, said: str) -> None:
     assert ((await ask(bot, text)).text or "").startswith(said)
+
+
+async def test_without_word_lists_it_says_what_to_install(
+    bot: Bot, corpus: Corpus, groups: Groups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "spellchecker", None)
+    dictionary._words.cache_clear()
+    said = (await ask(bot, "/glossary add Fed = Federal Reserve")).text or ""
+    assert said.startswith("The word lists of the glossary are not installed.")
+    assert said.endswith("pip install 'presagio[glossary]'")
+    assert await groups.groups() == []
 
 
 async def test_it_speaks_spanish(bot: Bot, corpus: Corpus) -> None:

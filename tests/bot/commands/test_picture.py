@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bot.face.request import Person
 from bot.i18n.words import words_for
 from bot.replies.picture import card_of
 from engine.chat import Answer
@@ -44,6 +45,25 @@ async def test_a_picture_comes_with_its_link(bot: Bot) -> None:
     for drawn in (await bot.say("/picture"), await bot.press(reply, "picture")):
         assert (drawn.picture or b"").startswith(PNG)
         assert drawn.text == "https://x.com/ana/status/9007199254740993"
+
+
+@pytest.mark.usefixtures("no_pictures")
+async def test_without_the_libraries_it_says_what_to_install(bot: Bot) -> None:
+    reply = await bot.say("Coffee prices soar")
+    names = [button.action.name for row in reply.buttons for button in row if button.action]
+    assert "why" in names
+    assert "picture" not in names
+    refused = await bot.say("/picture")
+    fix = "pip install 'presagio[pictures]'"
+    assert refused.picture is None
+    assert refused.text == (
+        f"Pictures cannot be drawn here. Whoever runs me can install them: {fix}"
+    )
+    spanish = Person(id="ana", language="es")
+    assert (await bot.say("/settings picture on", person=spanish)).text == (
+        f"Aquí no se pueden dibujar imágenes. Quien me administra puede instalarlas: {fix}"
+    )
+    assert not (await bot.chat()).picture
 
 
 async def test_the_button_draws_the_page_it_stands_on(bot: Bot) -> None:

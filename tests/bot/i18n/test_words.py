@@ -1,6 +1,7 @@
 """The catalogues are current and complete, and say dates and numbers as people do."""
 
 import ast
+import gettext
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from babel.messages import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
+from bot.i18n import words as module
 from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.dates import age_between
 
@@ -100,6 +102,16 @@ class TestEachTranslation:
         for entry in entries(catalog):
             assert all(entry.forms), f"not translated: {entry.id}"
             assert not entry.fuzzy, entry.id
+
+    def test_is_compiled(self, language: str) -> None:
+        with (LOCALE / f"{language}.mo").open("rb") as file:
+            compiled = gettext.GNUTranslations(file)
+        for entry in entries(translations(language)):
+            if isinstance(entry.id, str):
+                said = [compiled.gettext(entry.id)]
+            else:
+                said = [compiled.ngettext(entry.id[0], entry.id[1], number) for number in (1, 2)]
+            assert said == list(entry.forms), "run: make setup"
 
     def test_has_every_plural_form(self, language: str) -> None:
         catalog = translations(language)
@@ -192,6 +204,14 @@ def test_an_age_is_said_in_the_language(language: str, years: int, expected: str
 
 def test_thousands_are_set_apart() -> None:
     assert [words_for(code).number(56573) for code in ("en", "es")] == ["56,573", "56.573"]
+
+
+def test_a_catalogue_that_is_missing_is_told_of_and_english_serves(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "files", lambda _: tmp_path)
+    assert module._catalogue("es").gettext("More") == "More"
+    assert "es.mo is missing: install presagio again" in caplog.text
 
 
 def test_nothing_is_said_as_nothing_and_the_unknown_as_it_is() -> None:

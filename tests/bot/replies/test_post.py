@@ -56,6 +56,12 @@ def test_each_story_has_its_row_of_buttons() -> None:
     assert [row[0].label for row in rows] == ["1. 👍 0", "2. 👍 0"]
 
 
+@pytest.mark.usefixtures("no_pictures")
+def test_no_picture_is_offered_where_none_can_be_drawn() -> None:
+    (row,) = post_reply([item(1)], WORDS).buttons
+    assert [str(button.action) for button in row] == ["up:71:2.en", "down:71:2.en", "why:71:1"]
+
+
 def test_votes_stand_on_the_row_of_their_story() -> None:
     answers = [item(1).answer, item(2).answer]
     rows = post_buttons(answers, {72: {2: Tally(up=3, down=1), 1: Tally(up=9)}}, WORDS)

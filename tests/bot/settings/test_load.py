@@ -1,5 +1,6 @@
 """Settings come from the right place, and every mistake is one line that tells place and fix."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -137,6 +138,21 @@ def test_database_url_goes_before_everything_else(write: Write) -> None:
 def test_the_data_folder_is_absolute(tmp_path: Path) -> None:
     assert load(PRESAGIO_DATA_DIR="here").data_dir == tmp_path / "work" / "here"
     assert load().data_dir == tmp_path / "home" / "data" / "presagio"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/var/lib is Linux's")
+def test_the_data_of_root_lies_where_another_account_may_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME")
+    own = tmp_path / ".local" / "share" / "presagio"
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert load().data_dir == own
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert load().data_dir == Path("/var/lib/presagio")
+    (own / "postgres").mkdir(parents=True)  # of an older version
+    assert load().data_dir == own
 
 
 def test_secrets_come_from_the_environment_without_the_newline_of_a_file() -> None:

@@ -107,6 +107,15 @@ class TestProphecy:
         assert answered.headers["content-type"] == "image/png"
         assert answered.content.startswith(b"\x89PNG")
 
+    @pytest.mark.usefixtures("no_pictures")
+    async def test_without_the_libraries_no_picture_is_named(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
+        assert page.css("meta[property='og:title']")
+        assert not page.css("meta[property='og:image']")
+        refused = await coffee_web.get("/picture.png", **HEADLINE_AND_DATE)
+        assert refused.status_code == 501
+        assert "pip install" in refused.text
+
 
 class TestEscaping:
     HOSTILE = '<script>alert(1)</script> & "coffee" \'><img src=x onerror=alert(1)> \x02coffee'

@@ -1,6 +1,8 @@
 """The account that runs the server for root."""
 
 import os
+import pwd
+import shlex
 import stat
 from pathlib import Path
 
@@ -17,35 +19,42 @@ def mode(path: Path) -> str:
     return oct(stat.S_IMODE(path.stat().st_mode))
 
 
+NOBODY = OsUser(_NOBODY, _NOBODY, frozenset({_NOBODY}))
+
+
 @pytest.mark.parametrize(
     ("before", "after"), [(0o700, "0o701"), (0o740, "0o741"), (0o755, "0o755"), (0o711, "0o711")]
 )
 def test_only_the_missing_right_to_pass_is_given(
     server_folder: Path, before: int, after: str
 ) -> None:
-    server_folder.chmod(before)
-    (server_folder / "inner").mkdir()
-    OsUser(_NOBODY, _NOBODY, frozenset({_NOBODY})).admit(server_folder / "inner")
-    assert mode(server_folder) == after
+    own = server_folder / "own"
+    own.mkdir()
+    own.chmod(before)
+    NOBODY.admit(own)
+    assert mode(own) == after
 
 
 def test_a_member_of_the_group_passes_as_such(server_folder: Path) -> None:
     server_folder.chmod(0o700)
-    OsUser(_NOBODY, _NOBODY, frozenset({server_folder.stat().st_gid})).admit(server_folder)
+    member = OsUser(_NOBODY, _NOBODY, frozenset({server_folder.stat().st_gid}))
+    assert member.barrier(server_folder / "x") == server_folder
+    member.admit(server_folder)
     assert mode(server_folder) == "0o710"
+    assert member.barrier(server_folder / "x") is None
 
 
-def test_programs_installed_under_a_strict_umask_become_readable(server_folder: Path) -> None:
-    tree = server_folder / "programs"
-    (tree / "bin").mkdir(parents=True)
-    for path, bits in ((tree / "bin" / "postgres", 0o700), (tree / "share", 0o600)):
-        path.touch()
-        path.chmod(bits)
-    for folder in (tree / "bin", tree):
-        folder.chmod(0o700)
-    OsUser(_NOBODY, _NOBODY, frozenset()).admit_tree(tree)
-    assert [mode(each) for each in (tree, tree / "bin", tree / "bin" / "postgres")] == ["0o705"] * 3
-    assert mode(tree / "share") == "0o604"
+def test_folders_above_are_asked_for_and_left_as_they_are(server_folder: Path) -> None:
+    closed = server_folder / "it's closed"
+    (closed / "data").mkdir(parents=True)
+    closed.chmod(0o700)
+    with pytest.raises(StorageRights) as caught:
+        NOBODY.require_way(closed / "data")
+    assert f"may not pass through {closed}." in str(caught.value)
+    assert str(caught.value).endswith(f"chmod o+x {shlex.quote(str(closed))}")
+    assert mode(closed) == "0o700"
+    closed.chmod(0o711)
+    NOBODY.require_way(closed / "data")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may not run the server")
@@ -67,9 +76,16 @@ def test_a_machine_without_any_account_is_told_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(account_module, "_NAMES", ("no-such-account",))
-    monkeypatch.setattr(account_module, "_CREATE", (("false",), ("no-such-program",)))
     with pytest.raises(StorageRights, match="Run as an ordinary user"):
         server_account([tmp_path])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_an_account_that_is_there_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(account_module, "_NAMES", ("no-such-account", "nobody"))
+    found = server_account([tmp_path])
+    assert found
+    assert found.uid == pwd.getpwnam("nobody").pw_uid
 
 
 def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:

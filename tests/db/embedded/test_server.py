@@ -19,6 +19,7 @@ import asyncpg
 import pytest
 
 from db.embedded import server as server_module
+from db.embedded.cluster import Binaries, find_binaries
 from db.embedded.filelock import FileLock
 from db.embedded.os_user import server_account
 from db.embedded.postmaster import PID_FILE, State, observe
@@ -644,15 +645,35 @@ class TestPlaces:
             subprocess.run(["umount", str(server_folder)], check=True)
 
     @root_only
-    def test_root_opens_parents_no_further_than_needed(self, server_folder: Path) -> None:
+    def test_root_leaves_the_folders_above_as_they_are(self, server_folder: Path) -> None:
         closed, listed = server_folder / "closed", server_folder / "closed" / "listed"
         listed.mkdir(parents=True)
         closed.chmod(0o700)
+        with pytest.raises(StorageRights, match=f"chmod o\\+x {closed}$"):
+            careless(listed / "d").acquire()
+        assert stat.S_IMODE(closed.stat().st_mode) == 0o700
+        assert not (listed / "d" / "postgres").exists()
+        closed.chmod(0o701)
         listed.chmod(0o751)
         with careless(listed / "d"):
-            assert stat.S_IMODE(closed.stat().st_mode) == 0o701
             assert stat.S_IMODE(listed.stat().st_mode) == 0o751
             assert (listed / "d" / "postgres").stat().st_uid != 0
+
+    @root_only
+    async def test_root_runs_programs_that_lie_in_its_home(
+        self, server_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        home = server_folder / "home"
+        home.mkdir(mode=0o700)
+        package = find_binaries().folder.parents[2]
+        for tree in package.parent.glob(f"{package.name}*"):
+            (home / tree.name).symlink_to(tree)
+        closed = Binaries(home / package.name / "pginstall" / "bin")
+        monkeypatch.setattr("db.embedded.server.find_binaries", lambda: closed)
+        with careless(server_folder / "d") as server:
+            assert await ask(server.url(), "SELECT count(*) FROM pg_extension") == 1
+        assert stat.S_IMODE(home.stat().st_mode) == 0o700
+        assert len(list((server_folder / "d" / "programs").iterdir())) == 1
 
     @root_only
     async def test_root_serves_a_folder_for_its_owner(self, server_folder: Path) -> None:

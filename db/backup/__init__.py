@@ -1,0 +1,1 @@
+"""Backups, taken and brought back, by PostgreSQL's own programs."""

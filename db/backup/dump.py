@@ -1,0 +1,52 @@
+"""A backup: the whole database in one file of pg_dump."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from db.backup.programs import environment, running
+from engine.errors import InputError
+
+_SIGN_SECONDS = 0.2  # between two looks at how far it is
+
+
+async def dump(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
+    """Write the database of `url` to `file` and return its size in bytes.
+
+    The file gets its name when it is whole, and only its owner may read it. It shows the database
+    as it is at one moment, whoever works in it. `progress` is told how many bytes are written.
+    Raises storage errors, InputError where the file cannot be written.
+    """
+    try:
+        return await _dump(url, file, progress)
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}.") from error
+
+
+async def _dump(url: str, file: Path, progress: Callable[[int], None]) -> int:
+    with _unfinished(file) as part:
+        arguments = ("--format=custom", "--no-password", f"--file={part}")
+        async with running("pg_dump", *arguments, within=environment(url)) as program:
+            ended = asyncio.create_task(program.end())
+            while not (await asyncio.wait({ended}, timeout=_SIGN_SECONDS))[0]:
+                progress(part.stat().st_size)
+            await ended
+        with part.open("rb") as whole:
+            os.fsync(whole.fileno())
+        size = part.stat().st_size
+        part.replace(file)
+    return size
+
+
+@contextmanager
+def _unfinished(file: Path) -> Iterator[Path]:
+    """Lend an empty file beside `file` that is removed unless the block gave it another name."""
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -1,0 +1,119 @@
+"""A backup goes back into a database: whole, or not at all."""
+
+import re
+from asyncio import StreamReader, StreamWriter
+from asyncio.subprocess import PIPE
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from db.backup.programs import environment, running
+from db.migrate import LOCK, available, pending
+from db.pool import Database
+from db.statements import statements
+from engine.errors import InputError, StorageError
+
+_MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION) (\w+)", re.MULTILINE)
+_APPLIED = re.compile(r"^(\d+)\t[^\t]*\t([0-9a-f]{64})\t", re.MULTILINE)
+_CHUNK = 1 << 18
+_PSQL = ("--no-psqlrc", "--quiet", "--no-password", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
+_RESTORE = ("--no-owner", "--no-privileges", "--no-comments", "--file=-")
+# Servers before 17 do not know it, and 0 is what they all begin with.
+_UNKNOWN_TO_OLD = b"SET transaction_timeout = 0;\n"
+
+
+async def holds_something(database: Database) -> bool:
+    """Tell whether the database holds a corpus or a chat."""
+    async with database.connection() as connection:
+        sql = statements("restore")
+        if not await connection.fetchval(sql["set_up"]):
+            return False
+        return bool(await connection.fetchval(sql["holds"]))
+
+
+async def is_set_up(database: Database) -> bool:
+    """Tell whether there are tables to back up, of whatever version."""
+    async with database.connection() as connection:
+        return bool(await connection.fetchval(statements("restore")["set_up"]))
+
+
+async def others_work(database: Database) -> bool:
+    """Tell whether presagio is connected more often than by the one connection of `database`."""
+    async with database.connection() as connection:
+        return bool(await connection.fetchval(statements("restore")["others"]))
+
+
+async def check_backup(file: Path, url: str) -> None:
+    """Raise InputError unless `file` is a backup of presagio, StorageOutdated if it is too new.
+
+    `url` is that of any database.
+    """
+    arguments = ("--data-only", "--table=migration", "--file=-", str(file))
+    async with running("pg_restore", *arguments, within=environment(url), stdout=PIPE) as program:
+        try:
+            written = (await _output(program.process.stdout).read()).decode()
+            await program.end()
+        except StorageError as error:
+            raise InputError(
+                f"{file} is no backup that can be read: {error.message}",
+                fix="Give a file that presagio backup, or pg_dump -Fc, has written.",
+            ) from error
+    applied = {int(number): checksum for number, checksum in _APPLIED.findall(written)}
+    if not applied:
+        raise InputError(f"{file} is a backup of something else: it holds no tables of presagio.")
+    pending(available(), applied)
+
+
+async def restore(url: str, file: Path, *, progress: Callable[[int], None]) -> None:
+    """Put the backup in place of what the database of `url` holds, in one transaction.
+
+    Only tables of presagio are replaced. `progress` is told how many bytes were sent to the
+    server. Raises storage errors, after which the database is as it was.
+    """
+    within = environment(url)
+    async with (
+        running("pg_restore", *_RESTORE, str(file), within=within, stdout=PIPE) as source,
+        running("psql", *_PSQL, within=_quiet(within), stdin=PIPE) as target,
+    ):
+        into = target.process.stdin
+        assert into  # noqa: S101 - a pipe was asked for
+        with suppress(BrokenPipeError, ConnectionResetError):  # psql tells why it ended
+            into.write(f"BEGIN;\n{_clearing()}\n".encode())
+            await _send(_output(source.process.stdout), into, progress)
+            await source.end()  # what is cut off must not be committed
+            into.write(b"COMMIT;\nANALYZE;\n")
+            await into.drain()
+        with suppress(BrokenPipeError, ConnectionResetError):
+            into.close()
+            await into.wait_closed()
+        await target.end()
+
+
+async def _send(script: StreamReader, into: StreamWriter, progress: Callable[[int], None]) -> None:
+    while line := await script.readline():
+        if line != _UNKNOWN_TO_OLD:
+            into.write(line)
+        if line.startswith(b"SET client_encoding"):
+            break
+    sent = 0
+    while chunk := await script.read(_CHUNK):
+        into.write(chunk)
+        await into.drain()
+        sent += len(chunk)
+        progress(sent)
+
+
+def _clearing() -> str:
+    made = [name for migration in available() for name in _MADE.findall(migration.sql)]
+    names = ", ".join(f"'{name}'" for name in ("migration", *made))
+    clear = statements("restore")["clear"]
+    return clear.replace("{names}", f"ARRAY[{names}]").replace("{lock}", str(LOCK))
+
+
+def _quiet(within: Mapping[str, str]) -> dict[str, str]:
+    return {**within, "PGAPPNAME": "presagio restore"}
+
+
+def _output(stream: StreamReader | None) -> StreamReader:
+    assert stream  # noqa: S101 - a pipe was asked for
+    return stream

@@ -1,0 +1,130 @@
+"""Backups and programs beside the database, as commands."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.cli.database_actions import _Heard
+from bot.settings import load_settings
+from db.embedded.postmaster import State, observe
+from tests.bot.command_line import ask, finish, presagio, start, write_tweets
+from tests.bot.conftest import Invoke
+from tests.database import execute, wait_for
+
+CORPORA = "SELECT string_agg(name, ',' ORDER BY name) FROM corpus"
+
+
+@pytest.fixture
+def backup(database: str, tmp_path: Path, invoke: Invoke) -> Path:
+    """A backup of this test's database, which then holds another corpus too."""
+    tweets = str(write_tweets(tmp_path / "tweets.jsonl", range(30)))
+    assert invoke("ingest", tweets, "--corpus", "kept").code == 0
+    file = tmp_path / "presagio.dump"
+    done = invoke("backup", str(file), "--json")
+    assert done.json == {"file": str(file), "bytes": file.stat().st_size}
+    assert invoke("ingest", tweets, "--corpus", "new").code == 0
+    return file
+
+
+def test_a_backup_comes_back(database: str, backup: Path, invoke: Invoke) -> None:
+    refused = invoke("restore", str(backup))
+    assert "holds corpora or chats" in refused.complaint(2)
+    assert ask(database, CORPORA) == "kept,new"
+    done = invoke("restore", str(backup), "--replace")
+    assert done.out == f"Restored 1 corpora with 30 documents from {backup}.\n"
+    assert ask(database, CORPORA) == "kept"
+    found = invoke("search", "Rust and rain", "--corpus", "kept", "--no-llm", "--json")
+    assert [hit["id"] for hit in found.json["hits"]] == ["0"]
+
+
+def test_a_restore_waits_for_nobody(database: str, backup: Path, invoke: Invoke) -> None:
+    with start("database", "run", "psql", stdin=-1) as idle:
+        assert idle.stdin
+        idle.stdin.write(b"SET application_name = 'presagio 1';\n\\! echo ready\n")
+        idle.stdin.flush()
+        assert idle.stdout
+        while b"ready" not in idle.stdout.readline():
+            pass
+        refused = invoke("restore", str(backup), "--replace")
+        assert "Other processes" in refused.complaint()
+        idle.stdin.close()
+    assert ask(database, CORPORA) == "kept,new"
+
+
+def test_a_backup_of_older_tables_is_brought_up_to_date(
+    database: str, tmp_path: Path, invoke: Invoke
+) -> None:
+    last = "DELETE FROM migration WHERE version = 12"
+    drop = "DROP TABLE model_call_under_way, voting_key"
+    wait_for(execute(database, last, drop, "ALTER TABLE model_call DROP COLUMN source"))
+    file = str(tmp_path / "old.dump")
+    assert invoke("backup", file).code == 0
+    assert invoke("restore", file).code == 0
+    assert ask(database, "SELECT count(*) FROM migration WHERE version = 12") == 1
+
+
+def test_what_cannot_be_restored_is_one_line(database: str, tmp_path: Path, invoke: Invoke) -> None:
+    file = tmp_path / "file"
+    assert invoke("restore", str(file)).code == 2
+    file.write_text("no dump")
+    assert "no backup that can be read" in invoke("restore", str(file)).complaint()
+    nowhere = tmp_path / "no" / "file"
+    written = f"{nowhere} cannot be written: No such file or directory."
+    assert invoke("backup", str(nowhere)).complaint() == written
+
+
+def test_a_failure_of_a_program_is_one_line(database: str, tmp_path: Path, backup: Path) -> None:
+    wait_for(execute(database, "CREATE VIEW theirs AS SELECT name FROM corpus"))
+    failed = presagio("restore", str(backup), "--replace", env=dict(os.environ))
+    assert "view theirs" in failed.complaint()
+
+
+class TestRun:
+    def test_programs_find_the_database(self, database: str, tmp_path: Path) -> None:
+        (tmp_path / "db.py").write_text("raise SystemExit('not that db')")
+        done = presagio("database", "run", "psql", "-Atc", "SELECT 6 * 7", cwd=tmp_path)
+        assert (done.code, done.out, done.err) == (0, "42\n", "")
+        script = "import os; print(os.environ['DATABASE_URL'])"
+        done = presagio("database", "run", "--", sys.executable, "-c", script)
+        assert done.out == f"{database}\n"
+
+    def test_the_exit_code_is_the_program_s(self, database: str) -> None:
+        def code(*command: str) -> int:
+            return presagio("database", "run", *command).code
+
+        assert code("sh", "-c", "exit 5") == 5
+        assert code("sh", "-c", "kill -9 $$") == 128 + 9
+        assert code("no-such-program") == 127
+        assert code() == 2
+
+    @pytest.mark.parametrize(("number", "said"), [(signal.SIGINT, ""), (signal.SIGTERM, "ended\n")])
+    def test_signals_are_the_program_s(self, database: str, number: int, said: str) -> None:
+        trap = "trap 'echo ended; exit 7' TERM; echo started; read line; exit 8"
+        with start("database", "run", "sh", "-c", trap, stdin=-1) as running:
+            assert running.stdout
+            assert running.stdout.readline() == b"started\n"
+            running.send_signal(number)  # Ctrl-C at a terminal reaches the program by itself
+            done = finish(running)
+        assert (done.code, done.out) == (7 if said else 8, said)
+
+    def test_a_signal_that_comes_too_early_is_not_lost(self) -> None:
+        heard = _Heard()
+        heard.hear(signal.SIGTERM, None)
+        process = subprocess.Popen(["sleep", "60"])
+        heard.hand_on_to(process)
+        assert process.wait() == -signal.SIGTERM
+
+    def test_the_embedded_server_runs_as_long(
+        self, server_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("PRESAGIO_DATA_DIR", str(server_folder))
+        assert load_settings().data_dir == server_folder
+        empty = presagio("backup", str(tmp_path / "x.dump"))
+        assert "nothing to back up" in empty.complaint()
+        done = presagio("database", "run", "psql", "-Atc", "SHOW data_directory")
+        assert done.out == f"{server_folder / 'postgres'}\n"
+        assert observe(server_folder / "postgres")[0] is State.ABSENT

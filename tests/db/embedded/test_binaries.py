@@ -1,0 +1,52 @@
+"""Where the account of the server finds PostgreSQL's programs."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from db.embedded.cluster import Binaries, within_reach
+from db.embedded.os_user import OsUser, run_as
+
+NOBODY = OsUser(65534, 65534, frozenset({65534}))
+
+
+@pytest.fixture
+def closed(server_folder: Path) -> Binaries:
+    """Programs in a folder that is its owner's alone, installed under a strict umask."""
+    place = server_folder / "home" / "package" / "pginstall" / "bin"
+    place.mkdir(parents=True)
+    program = place / "postgres"
+    program.write_text("#!/bin/sh\necho 'postgres (PostgreSQL) 18.6'\n")
+    for each in (program, place, place.parent, place.parent.parent):
+        each.chmod(0o700)
+    (server_folder / "home").chmod(0o700)
+    return Binaries(place)
+
+
+def test_programs_that_can_be_read_stay_where_they_are(server_folder: Path) -> None:
+    place = server_folder / "package" / "pginstall" / "bin"
+    place.mkdir(parents=True)
+    assert within_reach(Binaries(place), NOBODY, server_folder / "programs").folder == place
+    assert not (server_folder / "programs").exists()
+
+
+def test_others_are_copied_once(closed: Binaries, server_folder: Path) -> None:
+    programs = server_folder / "programs"
+    (programs / "postgres-1.0").mkdir(parents=True)
+    found = within_reach(closed, NOBODY, programs)
+    assert found.folder.is_relative_to(programs)
+    assert [path.name for path in programs.iterdir()] == [found.folder.parents[3].name]
+    assert stat.S_IMODE((server_folder / "home").stat().st_mode) == 0o700
+    (found.folder / "mark").touch()
+    assert within_reach(closed, NOBODY, programs) == found
+    assert (found.folder / "mark").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_account_runs_the_copy(closed: Binaries, server_folder: Path) -> None:
+    found = within_reach(closed, NOBODY, server_folder / "programs")
+    assert found.major(NOBODY) == "18"
+    with pytest.raises(PermissionError):
+        run_as(closed.command("postgres"), NOBODY, folder=Path("/"))
