@@ -8,6 +8,7 @@
     │   ├── NothingUsable
     │   └── RecordError          one record of a file, while the rest goes in
     ├── CorpusNotFound
+    │   └── SeveralCorpora       none was named, and more than one fits
     ├── CorpusConflict
     ├── StorageError             the database
     │   ├── StorageUnreachable
@@ -80,6 +81,10 @@ class RecordError(InputError):
 
 class CorpusNotFound(PresagioError):
     """A corpus that was asked for does not exist."""
+
+
+class SeveralCorpora(CorpusNotFound):
+    """No corpus was named, and more than one fits."""
 
 
 class CorpusConflict(PresagioError):
