@@ -25,7 +25,7 @@ _RETRY_SECONDS = 1.0
 _RELEASE_SECONDS = 2.0
 
 
-class Claim:
+class EventClaim:
     """An event that this process alone answers."""
 
     def __init__(self, mark: Callable[[], Awaitable[bool]]) -> None:
@@ -77,7 +77,7 @@ class EventClaims:
     @asynccontextmanager
     async def claim(
         self, platform: str, event_id: str, *, now: datetime
-    ) -> AsyncIterator["Claim | None"]:
+    ) -> AsyncIterator["EventClaim | None"]:
         """Take an event for the block; None when a living process has it, or it was answered.
 
         When the block ends the event needs nothing more. A block that is cancelled before
@@ -87,7 +87,7 @@ class EventClaims:
         if not await self._changed("take", platform, event_id, now, _LOCK_CLASS):
             yield None
             return
-        claim = Claim(partial(self._changed, "answering", platform, event_id))
+        claim = EventClaim(partial(self._changed, "answering", platform, event_id))
         try:
             yield claim
         except asyncio.CancelledError:

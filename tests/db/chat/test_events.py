@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from db.chat import events as events_module
-from db.chat.events import Claim, EventClaims
+from db.chat.events import EventClaim, EventClaims
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
 from db.statements import statements
@@ -70,7 +70,7 @@ async def other(database: Database) -> AsyncIterator[EventClaims]:
         yield entered
 
 
-async def held(claims: EventClaims, *event: str, now: datetime = NOW) -> Claim | None:
+async def held(claims: EventClaims, *event: str, now: datetime = NOW) -> EventClaim | None:
     """Claim an event like a process that never comes to an end with it."""
     return await claims.claim(*(event or EVENT), now=now).__aenter__()
 
