@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from bot.settings import Settings
@@ -28,11 +28,7 @@ async def open_with_server(
     settings: Settings, progress: Callable[[str], None]
 ) -> AsyncIterator[tuple[Database, EmbeddedServer | None]]:
     """Lend the same with the embedded server, or None beside another's. Raises storage errors."""
-    async with AsyncExitStack() as stack:
-        url, server = settings.database.url.get_secret_value(), None
-        if not url:
-            server = await stack.enter_async_context(_embedded(settings.data_dir, progress))
-            url = server.url()
+    async with _address(settings, progress) as (url, server):
         database = await Database.open(
             url,
             PoolSettings(
@@ -42,8 +38,30 @@ async def open_with_server(
                 statement_timeout=settings.database.statement_timeout,
             ),
         )
-        stack.push_async_callback(database.close)
-        yield database, server
+        try:
+            yield database, server
+        finally:
+            await database.close()
+
+
+@asynccontextmanager
+async def open_url(settings: Settings, *, progress: Callable[[str], None]) -> AsyncIterator[str]:
+    """Lend the address of the database: the configured one, else of the embedded one, started if
+    need be. Raises storage errors.
+    """
+    async with _address(settings, progress) as (url, _):
+        yield url
+
+
+@asynccontextmanager
+async def _address(
+    settings: Settings, progress: Callable[[str], None]
+) -> AsyncIterator[tuple[str, EmbeddedServer | None]]:
+    if url := settings.database.url.get_secret_value():
+        yield url, None
+        return
+    async with _embedded(settings.data_dir, progress) as server:
+        yield server.url(), server
 
 
 @asynccontextmanager

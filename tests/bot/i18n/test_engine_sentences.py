@@ -25,7 +25,7 @@ def said_by_the_engine() -> set[str]:
     """All texts in the engine's sources, and the application's, with {} for each value."""
     paths = [*(ROOT / "engine").rglob("*.py"), *(ROOT / "db").glob("*.py")]
     paths.append(ROOT / "bot/queries/find.py")
-    for folder in ("commands", "jobs", "slack", "telegram", "web"):
+    for folder in ("card", "commands", "jobs", "slack", "telegram", "web"):
         paths += (ROOT / "bot" / folder).glob("*.py")
     found = set()
     for path in paths:

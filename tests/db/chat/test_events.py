@@ -18,7 +18,7 @@ from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
 from db.statements import statements
 from engine.errors import StorageError, StorageUnreachable
-from tests.database import CARELESS
+from tests.database import CARELESS, Clones
 
 ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -407,3 +407,87 @@ async def test_only_what_allows_to_send_waits_for_the_disk(
         event = ("test", "1" if name == "take" else "other")
         await connection.execute(statements("conversation")[name], *event, 1, *values)
         assert await connection.fetchval("SHOW synchronous_commit") == setting
+
+
+async def test_an_event_that_comes_again_while_presence_is_lost_is_not_taken_again(
+    database: Database, claims: EventClaims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else proves that this process lives, but it knows that it is at work on it."""
+    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 600)
+    claim = await held(claims)
+    assert claim
+    await cut_presence(database)
+    await eventually(lambda: _nobody_present(database))
+    assert not await taken(claims)
+    assert await claim.answering()
+
+
+async def test_a_process_of_another_database_proves_nothing(
+    database: Database, _clones: Clones
+) -> None:
+    """Processes are numbered in each database: the same number there is somebody else."""
+    with _clones.clone() as url:
+        elsewhere = await Database.open(url)
+        async with EventClaims(elsewhere):
+            async with EventClaims(database) as leaving:
+                assert await taken(leaving)
+            await eventually(lambda: _nobody_present(database))
+            async with EventClaims(database) as other:
+                assert await taken(other)
+        await elsewhere.close()
+
+
+async def test_a_lock_of_another_kind_proves_nothing(
+    database: Database, other: EventClaims
+) -> None:
+    async with EventClaims(database) as leaving:
+        assert await taken(leaving)
+    async with database.connection() as connection:
+        number = await connection.fetchval("SELECT process FROM turn")
+    await eventually(lambda: _nobody_but_one_present(database))
+    async with database.transaction() as connection:
+        await connection.execute("SELECT pg_advisory_xact_lock(1, $1)", number)
+        assert await taken(other)
+
+
+async def _nobody_but_one_present(database: Database) -> bool:
+    return await processes_present(database) == 1
+
+
+async def test_what_was_taken_over_is_as_young_as_its_taking_over(
+    database: Database, claims: EventClaims, other: EventClaims
+) -> None:
+    async with EventClaims(database) as leaving:
+        assert await taken(leaving, now=NOW - timedelta(days=8))
+    claim = None
+
+    async def taken_over() -> bool:
+        nonlocal claim
+        claim = await held(claims)
+        return claim is not None
+
+    await eventually(taken_over)
+    assert claim
+    assert await claim.answering()
+    await claims.forget(now=NOW)
+    assert not await taken(other)
+
+
+async def test_what_is_cancelled_twice_is_given_back(
+    claims: EventClaims, other: EventClaims
+) -> None:
+    there = asyncio.Event()
+
+    async def work() -> None:
+        async with claims.claim(*EVENT, now=NOW):
+            there.set()
+            await asyncio.sleep(600)
+
+    task = asyncio.create_task(work())
+    await there.wait()
+    task.cancel()
+    await asyncio.sleep(0)  # it has begun to give the event back
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await eventually(lambda: taken(other))
