@@ -1,15 +1,14 @@
 """The composition root: opens what a command needs, wires it, and closes it in order."""
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from bot.database import open_with_server
 from bot.embedders import Embedders, no_embedder, open_embedders
 from bot.engine_settings import (
     answer_settings,
@@ -26,14 +25,14 @@ from db.corpus.documents import Documents
 from db.corpus.glossary import Groups
 from db.embedded.server import EmbeddedServer
 from db.model.judgments import Judgments, Ledger
-from db.pool import Database, PoolSettings
+from db.pool import Database
 from db.search.aliased import AliasedSearch, Glossaries
 from db.search.described import Described
 from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from engine.answer.answer import Answerer
 from engine.chat import Chat
-from engine.errors import CorpusNotFound, StorageError
+from engine.corpora import resolve_corpus
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
 from engine.prophecy.headline import read_headline
@@ -43,18 +42,9 @@ from engine.ranking.bm25 import Bm25
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Filters, Headline, Kind, Mode, Prophecy
 
-# The corpus that `presagio demo` makes, which nobody asks for by chance.
-DEMO_CORPUS = "demo"
-# What the feeds bring; it is searched only by its name.
-NEWS_CORPUS = "news"
-# Who names no corpus means tweets where there are some, and chats and notes last.
-_PREFERRED = (Kind.TWEETS, Kind.SOCIAL, Kind.PUBLISHED, Kind.LIBRARY, Kind.PERSONAL)
-
 if TYPE_CHECKING:
     from bot.glossary_desk import GlossaryService
     from engine.llm.client import ChatClient
-
-_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,33 +76,19 @@ class App:
         trusted = f"{chat.platform}:{chat.external_id}" in self.settings.chat.private
         return self if trusted else self.public
 
-    async def corpus(self, name: str, *, without: Collection[str] = ()) -> Corpus:
-        """Return the corpus called `name`; "" means the configured one, else the only one.
+    async def corpus(
+        self, name: str = "", *, kinds: Sequence[Kind] = (), without: Collection[str] = ()
+    ) -> Corpus:
+        """Return the corpus that `engine.corpora.resolve_corpus` chooses of those one may see.
 
-        Of several kinds the first of `_PREFERRED` counts. The demo corpus does not count
-        beside another; that of the news never does, nor do those in `without`. Raises
-        CorpusNotFound.
+        Raises CorpusNotFound, SeveralCorpora, UsageError, StorageError.
         """
-        name = name or self.settings.search.corpus
-        if name in without:
-            raise CorpusNotFound(f"Corpus {name} is left out by the query itself.")
-        if name:
-            return await self.corpora.get(name)
-        hidden = {NEWS_CORPUS, *without}
-        found = [one for one in await self.corpora.list() if one.name not in hidden]
-        own = [corpus for corpus in found if corpus.name != DEMO_CORPUS] or found
-        if not found:
-            raise CorpusNotFound(
-                "There is no corpus yet.", fix="Load one with: presagio ingest FILE"
-            )
-        meant = min((corpus.kind for corpus in own), key=_PREFERRED.index)
-        own = [corpus for corpus in own if corpus.kind is meant]
-        if len(own) == 1:
-            return own[0]
-        names = ", ".join(corpus.name for corpus in own)
-        raise CorpusNotFound(
-            f"There are several corpora: {names}.",
-            fix="Name one with --corpus, or set search.corpus.",
+        return resolve_corpus(
+            await self.corpora.list(),
+            name,
+            configured=self.settings.search.corpus,
+            kinds=kinds,
+            without=without,
         )
 
     async def prophesy(
@@ -165,85 +141,6 @@ class App:
 
 
 @asynccontextmanager
-async def open_database(
-    settings: Settings, *, progress: Callable[[str], None]
-) -> AsyncIterator[Database]:
-    """Lend the database: the configured one, else the embedded one, started if need be.
-
-    `progress` is told in a sentence what takes time. Raises storage errors.
-    """
-    async with _open(settings, progress) as (database, _):
-        yield database
-
-
-@asynccontextmanager
-async def _open(
-    settings: Settings, progress: Callable[[str], None]
-) -> AsyncIterator[tuple[Database, EmbeddedServer | None]]:
-    async with _address(settings, progress) as (url, server):
-        database = await Database.open(
-            url,
-            PoolSettings(
-                size=settings.database.pool_size,
-                connect_timeout=settings.database.connect_timeout,
-                command_timeout=settings.database.command_timeout,
-                statement_timeout=settings.database.statement_timeout,
-            ),
-        )
-        try:
-            yield database, server
-        finally:
-            await database.close()
-
-
-@asynccontextmanager
-async def open_url(settings: Settings, *, progress: Callable[[str], None]) -> AsyncIterator[str]:
-    """Lend the address of the database: the configured one, else of the embedded one, started if
-    need be. Raises storage errors.
-    """
-    async with _address(settings, progress) as (url, _):
-        yield url
-
-
-@asynccontextmanager
-async def _address(
-    settings: Settings, progress: Callable[[str], None]
-) -> AsyncIterator[tuple[str, EmbeddedServer | None]]:
-    if url := settings.database.url.get_secret_value():
-        yield url, None
-        return
-    async with _embedded(settings.data_dir, progress) as server:
-        yield server.url(), server
-
-
-@asynccontextmanager
-async def _embedded(
-    data_dir: Path, progress: Callable[[str], None]
-) -> AsyncIterator[EmbeddedServer]:
-    """Lend the embedded server. An error of the block goes before one of the end."""
-    server = EmbeddedServer(data_dir, progress=progress)
-    try:
-        await _to_its_end(server.acquire)
-        yield server
-    except BaseException:
-        with suppress(StorageError):
-            await _to_its_end(server.release)
-        raise
-    await _to_its_end(server.release)
-
-
-async def _to_its_end(work: Callable[[], None]) -> None:
-    """Run blocking work in a thread and return when it has ended, even where this is cancelled:
-    a server that was started on the way must be known to whoever stops it."""
-    thread = asyncio.ensure_future(asyncio.to_thread(work))
-    try:
-        await asyncio.shield(thread)
-    except asyncio.CancelledError:
-        await asyncio.gather(thread, return_exceptions=True)
-        raise
-
-
-@asynccontextmanager
 async def open_app(
     settings: Settings, *, progress: Callable[[str], None], set_up: bool = False
 ) -> AsyncIterator[App]:
@@ -252,7 +149,10 @@ async def open_app(
 
     Raises storage errors, SettingsError.
     """
-    async with _open(settings, progress) as (database, server), AsyncExitStack() as stack:
+    async with (
+        open_with_server(settings, progress) as (database, server),
+        AsyncExitStack() as stack,
+    ):
         if set_up or not settings.database.url.get_secret_value():
             await database.migrate()
         else:

@@ -8,23 +8,19 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Never
 
-from bot.app import App, glossary_desk
-from bot.commands import Services, standard_commands
-from bot.commands.news_services import NewsServices
+from bot.app import App
+from bot.commands import standard_commands
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import AccessLimits, Gates
 from bot.conversation.pasted_links import read_pasted
+from bot.conversation.wiring import conversation_of
 from bot.engine_settings import fetch_settings
 from bot.face.face import FaceFailed, Poster
-from bot.face.reply import MOST_HITS
 from bot.garbage_collection import leave_out_what_stays
 from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.wiring import open_jobs
 from bot.news_wiring import open_news_services
 from bot.platforms import FaceDependencies, Service, platforms_of, posters_of, services_of
-from bot.queries.ask import ask_one
-from bot.queries.find import find
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
@@ -66,13 +62,22 @@ async def serve(
     async with AsyncExitStack() as stack:
         page = _web(app) if web or app.settings.web.enabled else None
         app = page.app if page else app
-        turns = await stack.enter_async_context(EventClaims(app.database))
+        claims = await stack.enter_async_context(EventClaims(app.database))
         fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
         news = await stack.enter_async_context(
             open_news_services(app, fetcher, delivers=platforms_of(app.settings))
         )
-        hall = _hall(app, turns, fetcher, news, now)
-        services = services_of(app.settings, hall)
+        commands = standard_commands()
+        faces = FaceDependencies(
+            conversation=conversation_of(
+                app, claims=claims, commands=commands, fetcher=fetcher, news=news
+            ),
+            commands=commands,
+            chats=Chats(app.database),
+            database=app.database,
+            now=now,
+        )
+        services = services_of(app.settings, faces)
         if page:
             services["web"] = page.service(
                 now=now,
@@ -86,7 +91,7 @@ async def serve(
                 fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN, or pass --web.",
             )
         leader = await stack.enter_async_context(Leader(app.database))
-        posters = posters_of(app.settings, hall.chats)
+        posters = posters_of(app.settings, faces.chats)
         # Of their own: slow feeds keep nobody's link waiting.
         feeds = await stack.enter_async_context(
             Fetcher(fetch_settings(app.settings), at_once=app.settings.polling.at_once)
@@ -100,7 +105,7 @@ async def serve(
         aside = [
             asyncio.create_task(jobs.run()),
             asyncio.create_task(jobs.watch()),
-            asyncio.create_task(_tidy(app, turns, now)),
+            asyncio.create_task(_tidy(app, claims, now)),
             asyncio.create_task(tell_status(services)),
             asyncio.create_task(leave_out_what_stays()),
         ]
@@ -113,7 +118,7 @@ async def serve(
             await _until_deaf(listening, watching)
         finally:
             everybody: list[Service | Poster] = [*services.values(), *posters]
-            await _stop([*aside, *watching, *listening], everybody, hall.conversation, jobs, said)
+            await _stop([*aside, *watching, *listening], everybody, faces.conversation, jobs, said)
         raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
 
 
@@ -179,11 +184,11 @@ async def _closed(one: Service | Poster) -> None:
         await (one.close() if isinstance(one, Poster) else one.stop(_CLOSE_SECONDS))
 
 
-async def _tidy(app: App, turns: EventClaims, now: Callable[[], datetime]) -> None:
+async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> None:
     """Forget, every hour, what is no longer needed."""
     database = app.database
     tables = (
-        turns,
+        claims,
         Quotas(database),
         Answers(database),
         Questions(database),
@@ -196,62 +201,6 @@ async def _tidy(app: App, turns: EventClaims, now: Callable[[], datetime]) -> No
         except PresagioError as error:
             logger.warning("tidying up failed: %s", error)
         await asyncio.sleep(_TIDY_SECONDS)
-
-
-def _hall(
-    app: App, turns: EventClaims, fetcher: Fetcher, news: NewsServices, now: Callable[[], datetime]
-) -> FaceDependencies:
-    settings, chats = app.settings.chat, Chats(app.database)
-    commands = standard_commands()
-    gates = Gates(
-        turns=turns,
-        chats=chats,
-        quotas=Quotas(app.database),
-        limits=AccessLimits(
-            allow=settings.allow,
-            block=settings.block,
-            user_daily=settings.user_daily,
-            chat_daily=settings.chat_daily,
-            buttons_per_minute=settings.buttons_per_minute,
-        ),
-        counts=commands.counts,
-    )
-    conversation = Conversation(
-        gates=gates,
-        turns=turns,
-        chats=chats,
-        commands=commands,
-        services=_chat_services(app.public, fetcher, news),
-        trusted=dict.fromkeys(settings.private, _chat_services(app, fetcher, news)),
-        most=settings.queue,
-        most_in_chat=settings.queue_per_chat,
-    )
-    return FaceDependencies(
-        conversation=conversation,
-        commands=commands,
-        chats=chats,
-        database=app.database,
-        now=now,
-    )
-
-
-def _chat_services(app: App, fetcher: Fetcher, news: NewsServices) -> Services:
-    return Services(
-        prophesy=app.answer,
-        find=partial(find, app),
-        ask=partial(ask_one, app),
-        read_headline=partial(read_pasted, fetcher),
-        corpora=app.corpora.list,
-        chats=Chats(app.database),
-        answers=Answers(app.database),
-        questions=Questions(app.database),
-        news=news,
-        glossary=glossary_desk(app),
-        corpus=app.settings.search.corpus,
-        limit=min(app.settings.search.limit, MOST_HITS),  # /more shows the others
-        unjudged_coverage=app.settings.chat.unjudged_coverage,
-        admins=frozenset(app.settings.chat.admins),
-    )
 
 
 def _web(app: App) -> "WebFace":

@@ -9,6 +9,7 @@
     │   └── RecordError          one record of a file, while the rest goes in
     ├── ExtraMissing             an optional part of the program is not installed
     ├── CorpusNotFound
+    │   └── SeveralCorpora       none was named, and more than one fits
     ├── CorpusConflict
     ├── StorageError             the database
     │   ├── StorageUnreachable
@@ -89,6 +90,10 @@ class ExtraMissing(PresagioError):
 
 class CorpusNotFound(PresagioError):
     """A corpus that was asked for does not exist."""
+
+
+class SeveralCorpora(CorpusNotFound):
+    """No corpus was named, and more than one fits."""
 
 
 class CorpusConflict(PresagioError):

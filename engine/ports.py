@@ -9,41 +9,8 @@ from datetime import date, datetime
 from typing import Protocol
 
 from engine.budget import BudgetSource, Planned
-from engine.types import Candidate, Corpus, Document, Filters, Kind, Term, Usage, Verdict
+from engine.types import Candidate, Corpus, Document, Filters, Term, Usage, Verdict
 from engine.vectors import Vector, VectorSpace
-
-
-class CorpusStore(Protocol):
-    """The named corpora."""
-
-    async def get(self, name: str) -> Corpus:
-        """Return the corpus called `name`. Raises CorpusNotFound."""
-
-    async def list(self) -> Sequence[Corpus]:
-        """Return all corpora, by name."""
-
-    async def ensure(
-        self,
-        name: str,
-        *,
-        kind: Kind,
-        language: str,
-        author: str | None,
-        url_template: str | None,
-    ) -> Corpus:
-        """Return the corpus, creating it if it is new.
-
-        Raises CorpusConflict when it exists with another kind or language,
-        UsageError when the language or the name is unusable.
-        """
-
-    async def change(
-        self, name: str, *, author: str | None = None, url_template: str | None = None
-    ) -> Corpus:
-        """Change what may be changed later. Raises CorpusNotFound."""
-
-    async def drop(self, name: str) -> int:
-        """Remove the corpus and return how many documents went with it. Raises CorpusNotFound."""
 
 
 class DocumentStore(Protocol):

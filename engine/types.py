@@ -19,6 +19,14 @@ class Kind(StrEnum):
     LIBRARY = "library"
 
 
+class CorpusRole(StrEnum):
+    """What a corpus is there for; decides when a request that names none means it."""
+
+    ARCHIVE = "archive"  # what somebody loaded
+    DEMONSTRATION = "demonstration"  # bundled; does not count beside an archive
+    NEWS = "news"  # what the feeds bring; counts when asked for
+
+
 class Mode(StrEnum):
     """How candidates are found."""
 
@@ -94,6 +102,7 @@ class Corpus:
     documents: int
     tokens: int  # total length of all documents, in lexemes counted with repetition
     languages: tuple[str, ...]  # every text-search language its documents use
+    role: CorpusRole = CorpusRole.ARCHIVE
     glossary: int = 0  # version of the groups of aliases; 0 = there never was one
 
     @property

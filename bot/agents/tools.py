@@ -20,7 +20,7 @@ from bot.query_log import asked_by
 from engine.budget import BudgetSource
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.contracts.results import PersonalResult, PublishedResult, SocialResult
-from engine.errors import CorpusNotFound
+from engine.errors import CorpusNotFound, UsageError
 from engine.search_log import Asker, Origin
 
 _Search = TypeVar("_Search", bound=SearchContract)
@@ -62,7 +62,7 @@ async def _answered(
     with asked_by(Asker(origin=Origin.AGENT, task=task, source=BudgetSource.CONSOLE)):
         try:
             return await work(app, search)
-        except CorpusNotFound as error:
+        except (CorpusNotFound, UsageError) as error:
             raise ModelRetry(str(error)) from error
 
 

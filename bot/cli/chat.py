@@ -7,28 +7,23 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 
 import typer
 
-from bot.app import App, glossary_desk
+from bot.app import App
 from bot.cli.shared import CorpusName, settings_of, with_app
-from bot.commands import Services, standard_commands
+from bot.commands import standard_commands
 from bot.console.chat import Terminal
 from bot.console.chat import run_terminal as talk
 from bot.console.face import PLATFORM, read_lines
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates
-from bot.conversation.pasted_links import read_pasted
+from bot.conversation.wiring import chat_services
 from bot.engine_settings import fetch_settings
 from bot.news_wiring import open_news_services
-from bot.queries.ask import ask_one
-from bot.queries.find import find
-from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
-from db.chat.questions import Questions
 from db.chat.quotas import Quotas
 from engine.budget import BudgetSource
 from engine.fetch.client import Fetcher
@@ -47,35 +42,26 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         known = await chats.meet(PLATFORM, chat_id, private=True, title=None)
         await chats.change(replace(known, corpus=corpus))
     async with AsyncExitStack() as stack:
-        turns = await stack.enter_async_context(EventClaims(app.database))
+        claims = await stack.enter_async_context(EventClaims(app.database))
         fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
         commands = standard_commands()
         gates = Gates(
-            turns=turns,
             chats=chats,
             quotas=Quotas(app.database),
             limits=_LIMITS,
             counts=commands.counts,
         )
         news = await stack.enter_async_context(open_news_services(app, fetcher))
-        services = Services(
-            prophesy=app.answer,
-            find=partial(find, app),
-            ask=partial(ask_one, app),
-            read_headline=partial(read_pasted, fetcher),
-            corpora=app.corpora.list,
-            chats=chats,
-            answers=Answers(app.database),
-            questions=Questions(app.database),
-            news=news,
-            glossary=glossary_desk(app),
-            corpus=app.settings.search.corpus,
+        services = chat_services(
+            app,
+            fetcher,
+            news,
             limit=app.settings.search.limit,
-            admins=frozenset({f"{PLATFORM}:{chat_id}"}),
+            admins=[f"{PLATFORM}:{chat_id}"],
         )
         conversation = Conversation(
             gates=gates,
-            turns=turns,
+            claims=claims,
             chats=chats,
             commands=commands,
             services=services,

@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
-from bot.app import open_database, open_url
 from bot.console.output import Output
 from bot.console.progress import progress_bar
+from bot.database import open_database, open_url
 from bot.settings import Settings
 from db.backup.dump import dump
 from db.backup.programs import environment

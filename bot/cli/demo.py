@@ -9,7 +9,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from bot.app import DEMO_CORPUS, App
+from bot.app import App
 from bot.cli.chat import converse
 from bot.cli.ingest_actions import IngestOptions, ingest_files, open_sources
 from bot.cli.shared import now, settings_of, with_app
@@ -17,6 +17,7 @@ from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
 from bot.replies.prophecy import whole_reply
+from engine.corpora import DEMO_CORPUS
 
 _LANGUAGE = "english"  # of what names no language; every bundled tweet names its own
 

@@ -8,11 +8,11 @@ from datetime import datetime
 import typer
 from pydantic import SecretStr
 
-from bot.app import open_database
 from bot.card import can_draw
 from bot.cli.news_checks import Check, news_checks
 from bot.cli.shared import Json, now, settings_of
 from bot.console.output import Output
+from bot.database import open_database
 from bot.engine_settings import has_model, llm_settings
 from bot.settings import Settings, masked_url
 from bot.signals import run_until_signal

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.cli.feed_rows import feed_cells, feed_row
 from bot.console.output import Output
 from bot.engine_settings import fetch_settings
 from bot.jobs.wiring import configured_feeds
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _STDIN = "-"
 _SHOWN = 5
-_LONGEST = 60
 _LONGEST_FILE = 10_000_000  # bytes
 
 
@@ -45,12 +45,12 @@ class FeedDesk:
 
 async def list_feeds(desk: FeedDesk) -> None:
     """Write a row a feed."""
-    rows = [_row(one, _shown_url(desk, one.feed)) for one in await _healths(desk)]
+    rows = [feed_row(one, _shown_url(desk, one.feed)) for one in await _healths(desk)]
     if desk.json:
         for row in rows:
             desk.output.json(row)
     elif rows:
-        desk.output.table([_cells(row) for row in rows])
+        desk.output.table([feed_cells(row) for row in rows])
     else:
         desk.output.line("There is no feed yet. Add one with: presagio feeds add URL")
 
@@ -209,50 +209,3 @@ def _bytes_of(file: str) -> bytes:
 def _shown_url(desk: FeedDesk, feed: Feed) -> str:
     """Return the address of a feed, without its secrets where chats alone know them."""
     return feed.url if feed.configured or desk.chat else public_address(feed.url)
-
-
-def _row(health: FeedHealth, url: str) -> dict[str, object]:
-    feed = health.feed
-    return {
-        "id": feed.id,
-        "url": url,
-        "title": feed.title,
-        "category": feed.category,
-        "everybody": feed.configured,
-        "chats": health.chats,
-        "state": _state(feed),
-        "last_success": feed.succeeded_at,
-        "next_poll": None if feed.gone else feed.next_poll_at,
-        "failures": feed.failures,
-        "failing_since": feed.failing_since,
-        "headlines_a_day": round(health.headlines_a_day, 2),
-        "error": feed.error,
-    }
-
-
-def _state(feed: Feed) -> str:
-    if feed.gone:
-        return "gone"
-    if feed.failing_since is not None:
-        return "failing"
-    return "ok" if feed.primed else "new"
-
-
-def _cells(row: dict[str, object]) -> dict[str, object]:
-    """Return a row as a person reads it, times in UTC."""
-    name = str(row["title"] or row["url"])
-    return {
-        "feed": name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…",
-        "category": row["category"],
-        "for": "everybody" if row["everybody"] else f"{row['chats']} chats",
-        "state": row["state"],
-        "last success": _moment(row["last_success"]),
-        "next poll": _moment(row["next_poll"]),
-        "failures": row["failures"],
-        "a day": str(row["headlines_a_day"]),
-        "error": row["error"],
-    }
-
-
-def _moment(value: object) -> str:
-    return f"{value:%Y-%m-%d %H:%M}Z" if isinstance(value, datetime) else "-"

@@ -26,7 +26,7 @@ def command(context: typer.Context) -> None:
 
 async def migrate_tables(settings: "Settings", *, output: Output) -> list[str]:
     """Bring the tables up to date, make room for a remote model's vectors, and name what ran."""
-    from bot.app import open_database
+    from bot.database import open_database
 
     async with open_database(settings, progress=output.remark) as database:
         applied = await database.migrate()

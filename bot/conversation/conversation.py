@@ -43,7 +43,7 @@ class Conversation:
         self,
         *,
         gates: Gates,
-        turns: EventClaims,
+        claims: EventClaims,
         chats: Chats,
         commands: Registry,
         services: Services,
@@ -53,7 +53,7 @@ class Conversation:
         source: BudgetSource = BudgetSource.CHATS,
     ) -> None:
         self._gates = gates
-        self._turns = turns
+        self._claims = claims
         self._chats = chats
         self._commands = commands
         self._services = services
@@ -105,26 +105,35 @@ class Conversation:
             return
         with self._crowd.joined(chat):
             if room is Room.CROWDED:
-                await self._turn(request, face, crowded=True)
+                await self._claimed(request, face, crowded=True)
                 return
             async with self._order.setdefault(chat, asyncio.Lock()):
-                await self._turn(request, face, crowded=False)
+                await self._claimed(request, face, crowded=False)
 
-    async def _turn(self, request: Request, face: Face, *, crowded: bool) -> None:
+    async def _claimed(self, request: Request, face: Face, *, crowded: bool) -> None:
+        """Answer an event that nobody else answers, at most once."""
         if request.event in self._apologised:
             return
         try:
-            admitted = await self._gates.admit(request, crowded=crowded)
-            if not isinstance(admitted, Stop):
-                async with self._turns.held(*request.event):
-                    reply = await self._reply(admitted, face)
-                await self._settle(admitted, reply, face)
-                return
-            logger.debug("%s %s: %s", *request.event, admitted.why)
-            if admitted.taken:
-                await self._settle(request, admitted.reply, face)
+            async with self._claims.claim(*request.event, now=request.now) as claim:
+                if claim is None:
+                    logger.debug("%s %s: duplicate", *request.event)
+                    return
+                admitted, reply = await self._considered(request, face, crowded=crowded)
+                if reply is not None and await claim.answering():
+                    await self._deliver(admitted, reply, face)
         except Exception as error:
             await self._apologise(request, face, error)
+
+    async def _considered(
+        self, request: Request, face: Face, *, crowded: bool
+    ) -> tuple[Request, Reply | None]:
+        """Return the request with its chat, and what is said to it; None is silence."""
+        admitted = await self._gates.admit(request, crowded=crowded)
+        if isinstance(admitted, Stop):
+            logger.debug("%s %s: %s", *request.event, admitted.why)
+            return request, admitted.reply
+        return admitted, await self._reply(admitted, face)
 
     async def _reply(self, request: Request, face: Face) -> Reply | None:
         """Return the answer. None is silence, the normal answer to what was only overheard."""
@@ -143,17 +152,6 @@ class Conversation:
         except Exception as error:
             apology = _apology(request, error)
             return apology if asked else None
-
-    async def _settle(self, request: Request, reply: Reply | None, face: Face) -> None:
-        """Deliver at most once: the event is marked before anything is sent."""
-        if reply is not None:
-            if not await self._turns.answering(*request.event):
-                return
-            await self._deliver(request, reply, face)
-        try:
-            await self._turns.done(*request.event)
-        except StorageError as error:
-            logger.warning("%s %s was not settled: %s", *request.event, reason(error))
 
     async def _deliver(self, request: Request, reply: Reply, face: Face) -> None:
         """Send the reply; whatever comes of it, it is not sent again."""

@@ -12,7 +12,6 @@ from bot.face.request import Place, Request, Trigger
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
 from db.chat.chats import Chats
-from db.chat.events import EventClaims
 from db.chat.quotas import Quotas
 from engine.chat import Chat
 from engine.text.zones import zone_named
@@ -24,7 +23,6 @@ class Stop:
 
     why: str
     reply: Reply | None = None
-    taken: bool = False  # this process holds the event and has to settle it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +41,7 @@ class AccessLimits:
 
 
 class Gates:
-    """Duplicate, allowed chat, pace, listening, quota, busy: in this order, behind `not_meant`.
+    """Allowed chat, pace, listening, quota, busy: in this order, behind `not_meant`.
 
     `counts` tells whether a request is of those that quotas limit; `clock` returns monotonic
     seconds.
@@ -52,14 +50,12 @@ class Gates:
     def __init__(
         self,
         *,
-        turns: EventClaims,
         chats: Chats,
         quotas: Quotas,
         limits: AccessLimits,
         counts: Callable[[Request], bool],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        self._turns = turns
         self._chats = chats
         self._quotas = quotas
         self._limits = limits
@@ -73,10 +69,18 @@ class Gates:
 
         `crowded` says that too many others are being answered. Raises StorageError.
         """
-        if not await self._turns.take(*request.event, now=request.now):
-            return Stop("duplicate")
-        async with self._turns.held(*request.event):
-            return await self._examined(request, crowded=crowded)
+        if not self.allows(request):
+            return Stop("chat not allowed")
+        if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
+            return Stop("too many buttons", self._slower(request))
+        admitted = await self._with_chat(request)
+        if not listens(admitted):
+            return Stop("not listening")
+        if await self._over_quota(admitted):
+            return Stop("over quota", _aloud(admitted, _enough(admitted)))
+        if crowded:
+            return Stop("busy", self._busy(admitted))
+        return admitted
 
     def allows(self, request: Request) -> bool:
         """Tell whether the lists let in the chat, or where there is none, the person."""
@@ -91,20 +95,6 @@ class Gates:
         if not self.allows(request):
             return None
         return self._busy(replace(request, words=words_for(request.person.language)))
-
-    async def _examined(self, request: Request, *, crowded: bool) -> Request | Stop:
-        if not self.allows(request):
-            return Stop("chat not allowed", taken=True)
-        if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
-            return Stop("too many buttons", self._slower(request), taken=True)
-        admitted = await self._with_chat(request)
-        if not listens(admitted):
-            return Stop("not listening", taken=True)
-        if await self._over_quota(admitted):
-            return Stop("over quota", _aloud(admitted, _enough(admitted)), taken=True)
-        if crowded:
-            return Stop("busy", self._busy(admitted), taken=True)
-        return admitted
 
     def _busy(self, request: Request) -> Reply | None:
         """Ask for patience, each person once a minute in a chat: others may not see it."""

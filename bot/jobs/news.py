@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
-from bot.app import NEWS_CORPUS
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
+from engine.corpora import NEWS_CORPUS
 from engine.feeds.types import Feed, NewHeadline
 from engine.text.clean import searchable
 from engine.types import Corpus, Document, Kind

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from bot.app import DEMO_CORPUS, App
+from bot.app import App
 from bot.engine_settings import prophecy_settings
 from engine.answer.passages import gather
 from engine.answer.types import CitedAnswer, Question
-from engine.errors import CorpusNotFound, UsageError
+from engine.corpora import corpora_of_kind
+from engine.errors import UsageError
 from engine.prophecy.prophecy import Prophet
 from engine.types import Corpus, Filters, Kind, Mode
 
@@ -78,20 +79,9 @@ def searcher(app: App) -> Prophet:
 async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) -> list[Corpus]:
     """Return the corpora that were named, each once; else all of the kind, else the usual one.
 
-    The demo corpus does not count beside another of its kind.
-
     Raises CorpusNotFound, UsageError when a corpus is not of the kind.
     """
-    if names:
-        named = [await app.corpora.get(name) for name in dict.fromkeys(names)]
-        if other := next((one for one in named if kind not in (None, one.kind)), None):
-            raise UsageError(
-                f"Corpus {other.name} holds {other.kind.value}.", fix=f"Leave --kind {kind} out."
-            )
-        return named
-    if kind is None:
-        return [await app.corpus("")]
-    found = [one for one in await app.corpora.list() if one.kind is kind]
-    if not found:
-        raise CorpusNotFound(f"There is no corpus of the kind {kind.value}.")
-    return [one for one in found if one.name != DEMO_CORPUS] or found
+    if kind and not names:
+        return corpora_of_kind(await app.corpora.list(), kind)
+    kinds = (kind,) if kind else ()
+    return [await app.corpus(name, kinds=kinds) for name in dict.fromkeys(names or [""])]

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from bot.app import DEMO_CORPUS, NEWS_CORPUS, App
+from bot.app import App
 from bot.queries.find import answer_query
 from bot.query_log import log_of, logged
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
@@ -17,7 +17,7 @@ from engine.contracts.results import (
     SocialSnippet,
     result_of,
 )
-from engine.errors import CorpusNotFound
+from engine.errors import SeveralCorpora
 from engine.query.query import Query
 from engine.query.types import Found
 from engine.search_log import SearchJob, find_logged
@@ -27,17 +27,17 @@ _S = TypeVar("_S", bound=Snippet)
 
 
 async def personal_search(app: App, search: PersonalSearch) -> PersonalResult:
-    """Search messages and notes. Raises CorpusNotFound and storage errors."""
+    """Search messages and notes. Raises CorpusNotFound, UsageError, storage errors."""
     return await _searched(app, search, PersonalSnippet, limit=search.limit)
 
 
 async def social_search(app: App, search: SocialSearch) -> SocialResult:
-    """Search posts. Raises CorpusNotFound and storage errors."""
+    """Search posts. Raises CorpusNotFound, UsageError, storage errors."""
     return await _searched(app, search, SocialSnippet, limit=search.limit, comments=search.comments)
 
 
 async def published_search(app: App, search: PublishedSearch) -> PublishedResult:
-    """Search articles. Raises CorpusNotFound and storage errors."""
+    """Search articles. Raises CorpusNotFound, UsageError, storage errors."""
     return await _searched(app, search, PublishedSnippet, limit=search.limit)
 
 
@@ -65,36 +65,14 @@ async def _found(
 
 
 async def _corpus(app: App, search: SearchContract, query: Query) -> Corpus:
-    """Return the corpus that is named, else the configured one, else the only one of the kind.
+    """Return the corpus that is named, else the usual one of the kinds that the search is for.
 
-    Of several kinds that the search is for, the first counts. Raises CorpusNotFound.
+    Raises CorpusNotFound, UsageError.
     """
     meant = [one for one in query.filters if one.name == "in"]
     unwanted = {one.value for one in meant if one.negated}
     named = search.corpus or next((one.value for one in meant if not one.negated), "")
-    if named:
-        return _of_kind(await app.corpora.get(named), search)
-    usable = [
-        one
-        for one in await app.corpora.list()
-        if one.kind in search.kinds and one.name not in {NEWS_CORPUS, *unwanted}
-    ]
-    own = [one for one in usable if one.name != DEMO_CORPUS] or usable
-    configured = [one for one in own if one.name == app.settings.search.corpus]
-    if configured:
-        return configured[0]
-    if not own:
-        raise CorpusNotFound(f"There is no corpus of kind {search.kinds[0]}.")
-    first = min((one.kind for one in own), key=search.kinds.index)
-    chosen = [one for one in own if one.kind is first]
-    if len(chosen) > 1:
-        names = ", ".join(one.name for one in chosen)
-        raise CorpusNotFound(f"There are several corpora: {names}.", fix="Name one as corpus.")
-    return chosen[0]
-
-
-def _of_kind(corpus: Corpus, search: SearchContract) -> Corpus:
-    if corpus.kind not in search.kinds:
-        wanted = " or ".join(search.kinds)
-        raise CorpusNotFound(f"Corpus {corpus.name} is of kind {corpus.kind}, not {wanted}.")
-    return corpus
+    try:
+        return await app.corpus(named, kinds=search.kinds, without=unwanted)
+    except SeveralCorpora as error:
+        raise SeveralCorpora(error.message, fix="Name one as corpus.") from None

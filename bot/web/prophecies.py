@@ -2,30 +2,28 @@
 
 from datetime import UTC
 
-from bot.app import DEMO_CORPUS, NEWS_CORPUS
 from bot.web.shared_state import SharedState
 from bot.web.views import day_of
 from bot.web.visitor import Asked, Visitor
+from engine.corpora import meant_corpora
 from engine.prophecy.headline import read_headline
-from engine.types import Corpus, Prophecy
+from engine.types import Corpus, CorpusRole, Prophecy
 
 
 async def corpora_to_choose(desk: SharedState, asked: str) -> tuple[list[Corpus], str]:
-    """Return what may be chosen, and what is: of several corpora, the largest of one's own.
+    """Return what may be chosen, and what is: of several that are meant alike, the largest.
 
     Raises CorpusNotFound.
     """
     shown = [
-        one for one in await desk.app.corpora.list() if one.name != NEWS_CORPUS or asked == one.name
+        one
+        for one in await desk.app.corpora.list()
+        if one.role is not CorpusRole.NEWS or asked == one.name
     ]
     if asked or len(shown) < 2:
         return shown, (await desk.corpus(asked)).name
-    configured = desk.settings.search.corpus
-    best = max(
-        shown,
-        key=lambda one: (one.name == configured, one.name != DEMO_CORPUS, one.documents, one.name),
-    )
-    return shown, best.name
+    meant = meant_corpora(shown, configured=desk.settings.search.corpus)
+    return shown, max(meant, key=lambda one: (one.documents, one.name)).name
 
 
 async def lasting_link(desk: SharedState, visitor: Visitor, asked: Asked, corpus: str) -> str:

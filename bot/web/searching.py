@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
-from bot.app import NEWS_CORPUS
 from bot.queries.ask import ask, searcher
 from bot.replies.answer import answer_json
 from bot.replies.prophecy_json import prophecy_json
 from bot.web.parameters import AskParameters, Narrowed, SearchParameters
 from bot.web.shared_state import SharedState
 from db.search.shown import Shown
+from engine.corpora import news_corpus
 from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
@@ -83,8 +83,10 @@ class Scope:
     @classmethod
     async def of(cls, desk: SharedState, asked: Narrowed) -> Self:
         """Read what was asked for. Raises CorpusNotFound, UsageError, StorageError."""
-        news = NEWS_CORPUS if asked.category and asked.kind is None else ""
-        corpus = await desk.corpus(asked.corpus or news, asked.kind)
+        if asked.category and not asked.corpus and asked.kind is None:
+            corpus = news_corpus(await desk.app.corpora.list())
+        else:
+            corpus = await desk.corpus(asked.corpus or "", asked.kind)
         tag = asked.category.casefold() if asked.category else None
         return cls(desk=desk, corpus=corpus, tag=tag)
 

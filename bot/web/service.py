@@ -13,6 +13,7 @@ import uvicorn
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bot.app import App
+from bot.commands.registry import ReadHeadline
 from bot.engine_settings import prophecy_settings
 from bot.face.face import FaceFailed, FaceStatus
 from bot.listening.connections import ACCEPTED_AT_ONCE, WAITING, Connections, most_of_port
@@ -21,7 +22,7 @@ from bot.web.application import create_application
 from bot.web.metrics import MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics
 from bot.web.opening import open_doors
 from bot.web.protocol import PatientProtocol
-from bot.web.shared_state import ReadHeadline, SharedState
+from bot.web.shared_state import SharedState
 
 _FINISH_SECONDS = 2  # for what is under way when it stops
 _CLOSE_SECONDS = 3.0

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Protocol
 
 from bot.app import App
+from bot.commands.registry import ReadHeadline
 from bot.face.face import FaceStatus
 from bot.pace import RateLimit
 from bot.query_log import log_of, logged
@@ -15,7 +15,8 @@ from bot.web.access import Keys
 from bot.web.metrics import Metrics
 from db.corpus.corpora import Corpora
 from db.pool import Database
-from engine.errors import CorpusNotFound, UsageError
+from engine.corpora import corpus_named
+from engine.errors import SeveralCorpora, UsageError
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Headline, Kind, Mode, Prophecy
 
@@ -33,24 +34,10 @@ class ShownCorpora(Corpora):
 
     async def get(self, name: str) -> Corpus:
         """Return the corpus called `name`. Raises CorpusNotFound."""
-        shown = await self.list()
-        for one in shown:
-            if one.name == name:
-                return one
-        names = ", ".join(one.name for one in shown)
-        raise CorpusNotFound(
-            f"There is no corpus {name!r}.", fix=f"There are: {names}." if names else None
-        )
+        return corpus_named(await self.list(), name)
 
     def _may_be_seen(self, corpus: Corpus) -> bool:
         return corpus.name in self._names if self._names else not corpus.private
-
-
-class ReadHeadline(Protocol):
-    """What a person pasted becomes a headline; a link alone is fetched."""
-
-    async def __call__(self, text: str, *, now: datetime) -> Headline:
-        """Return the headline. Raises PresagioError when a page cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,23 +82,14 @@ class SharedState:
         )
 
     async def corpus(self, name: str = "", kind: Kind | None = None) -> Corpus:
-        """Return the corpus called `name`, else the usual one, else the only one of a kind.
+        """Return the corpus called `name`, else the usual one, of a kind where one is asked for.
 
         Raises CorpusNotFound, UsageError when several fit or it is of another kind, StorageError.
         """
-        if name or kind is None:
-            found = await self._usual(name)
-            if kind not in (None, found.kind):
-                raise UsageError(
-                    f"Corpus {name} holds {found.kind.value}.", fix=f"Leave kind={kind} out."
-                )
-            return found
-        fitting = [one for one in await self.app.corpora.list() if one.kind is kind]
-        if not fitting:
-            raise CorpusNotFound(f"There is no corpus of the kind {kind.value}.")
-        if len(fitting) > 1:
-            raise _several(", ".join(one.name for one in fitting))
-        return fitting[0]
+        try:
+            return await self.app.corpus(name, kinds=(kind,) if kind else ())
+        except SeveralCorpora as error:
+            raise UsageError(error.message, fix="Name one with corpus=NAME.") from None
 
     async def prophesy(
         self, corpus: Corpus, headline: Headline, *, limit: int, mode: Mode | None = None
@@ -126,16 +104,3 @@ class SharedState:
             settings=self.settings,
             corpus=corpus.name,
         )
-
-    async def _usual(self, name: str) -> Corpus:
-        try:
-            return await self.app.corpus(name)
-        except CorpusNotFound:
-            known = await self.app.corpora.list()
-            if name or self.settings.search.corpus or len(known) < 2:
-                raise
-            raise _several(", ".join(one.name for one in known)) from None
-
-
-def _several(names: str) -> UsageError:
-    return UsageError(f"There are several corpora: {names}.", fix="Name one with corpus=NAME.")

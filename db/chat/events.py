@@ -3,9 +3,10 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from db.pool import Database
 from db.statements import statements
 from engine.errors import StorageError
 
-logger = logging.getLogger("presagio.turns")
+logger = logging.getLogger("presagio.event_claims")
 
 # Any constant will do, as long as every process uses the same one.
 _LOCK_CLASS = 7426
@@ -24,8 +25,25 @@ _RETRY_SECONDS = 1.0
 _RELEASE_SECONDS = 2.0
 
 
+class EventClaim:
+    """An event that this process alone answers."""
+
+    def __init__(self, mark: Callable[[], Awaitable[bool]]) -> None:
+        self._mark = mark
+        self.sending = False  # the answer may have reached somebody
+
+    async def answering(self) -> bool:
+        """Note that the answer is about to be sent; False when another process took the event.
+
+        Raises StorageError, and then nothing may be sent.
+        """
+        marked = await self._mark()
+        self.sending = self.sending or marked
+        return marked
+
+
 class EventClaims:
-    """Takes events for this process. Holds a connection, which proves that the process lives."""
+    """Claims events for this process. Holds a connection, which proves that the process lives."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -56,45 +74,49 @@ class EventClaims:
             self._presence.cancel()
             await asyncio.gather(self._presence, return_exceptions=True)
 
-    async def take(self, platform: str, event_id: str, *, now: datetime) -> bool:
-        """Take an event; False when it is or was answered, here or by a living process."""
+    @asynccontextmanager
+    async def claim(
+        self, platform: str, event_id: str, *, now: datetime
+    ) -> AsyncIterator["EventClaim | None"]:
+        """Take an event for the block; None when a living process has it, or it was answered.
+
+        When the block ends the event needs nothing more. A block that is cancelled before
+        `answering` gives it back: a repeated delivery may be claimed again. After an error it stays
+        with this process. Raises StorageError when it cannot be taken.
+        """
+        if not await self._changed("take", platform, event_id, now, _LOCK_CLASS):
+            yield None
+            return
+        claim = EventClaim(partial(self._changed, "answering", platform, event_id))
+        try:
+            yield claim
+        except asyncio.CancelledError:
+            if not claim.sending:
+                await self._give_back(platform, event_id)
+            raise
+        await self._settle(platform, event_id)
+
+    async def _changed(self, statement: str, platform: str, event_id: str, *more: object) -> bool:
         async with self._database.connection() as connection:
             return bool(
                 await connection.fetchval(
-                    self._sql["take"], platform, event_id, self._process, now, _LOCK_CLASS
+                    self._sql[statement], platform, event_id, self._process, *more
                 )
             )
 
-    async def answering(self, platform: str, event_id: str) -> bool:
-        """Note that the answer is about to be sent; False when another process took the event."""
-        async with self._database.connection() as connection:
-            return bool(
-                await connection.fetchval(self._sql["answering"], platform, event_id, self._process)
-            )
-
-    async def done(self, platform: str, event_id: str) -> None:
-        """Note that the event needs nothing more."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["done"], platform, event_id, self._process)
-
-    async def release(self, platform: str, event_id: str) -> None:
-        """Give an event back that was not answered: a repeated delivery may be taken again."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["release"], platform, event_id, self._process)
-
-    @asynccontextmanager
-    async def held(self, platform: str, event_id: str) -> AsyncIterator[None]:
-        """Give an event that was taken back when the block is cancelled."""
+    async def _settle(self, platform: str, event_id: str) -> None:
         try:
-            yield
-        except asyncio.CancelledError:
-            try:
-                giving_back = asyncio.wait_for(self.release(platform, event_id), _RELEASE_SECONDS)
-                await asyncio.shield(giving_back)
-            except (StorageError, TimeoutError) as error:
-                # Another process may take it when this one has ended.
-                logger.warning("%s %s was not given back: %s", platform, event_id, error)
-            raise
+            await self._changed("done", platform, event_id)
+        except StorageError as error:
+            logger.warning("%s %s was not settled: %s", platform, event_id, error)
+
+    async def _give_back(self, platform: str, event_id: str) -> None:
+        giving_back = self._changed("release", platform, event_id)
+        try:
+            await asyncio.shield(asyncio.wait_for(giving_back, _RELEASE_SECONDS))
+        except (StorageError, TimeoutError) as error:
+            # Another process may take it when this one has ended.
+            logger.warning("%s %s was not given back: %s", platform, event_id, error)
 
     async def forget(self, *, now: datetime) -> None:
         """Remove what no platform delivers again."""

@@ -1,4 +1,4 @@
-"""The named corpora; implements engine.ports.CorpusStore."""
+"""The named corpora."""
 
 import re
 from collections.abc import Collection
@@ -10,8 +10,9 @@ from db.connection import Connection
 from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
+from engine.corpora import corpus_named, role_of_new
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
-from engine.types import Corpus, Kind
+from engine.types import Corpus, CorpusRole, Kind
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
@@ -30,11 +31,7 @@ class Corpora:
 
     async def get(self, name: str) -> Corpus:
         """Return the corpus called `name`. Raises CorpusNotFound."""
-        async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["select"], name)
-        if row is not None and (found := _corpus(row)).kind in self._kinds:
-            return found
-        raise _not_found(name, [known.name for known in await self.list()])
+        return corpus_named(await self.list(), name)
 
     async def list(self) -> list[Corpus]:
         """Return all corpora, by name."""
@@ -64,15 +61,12 @@ class Corpora:
                     f"There is no text-search language {language!r}.",
                     fix=f"Use one of: {', '.join(known)}.",
                 )
-            created = await connection.fetchval(
-                self._sql["insert"], name, kind.value, language, author, url_template
-            )
+            values = (name, kind.value, language, author, url_template, role_of_new(name).value)
+            created = await connection.fetchval(self._sql["insert"], *values)
             if created is not None:
                 await _create_partition(connection, created)
-            row = await connection.fetchrow(self._sql["select"], name)
-        if row is None:
-            raise _not_found(name, [])
-        return _agreeing(_corpus(row), kind=kind, language=language)
+            rows = await connection.fetch(self._sql["select"], name)
+        return _agreeing(corpus_named([*map(_corpus, rows)], name), kind=kind, language=language)
 
     async def change(
         self, name: str, *, author: str | None = None, url_template: str | None = None
@@ -88,7 +82,7 @@ class Corpora:
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(self._sql["lock"], name)
             if row is None:
-                raise _not_found(name, [])
+                raise CorpusNotFound(f"There is no corpus {name!r}.")
             await connection.execute(f"DROP TABLE {partition(row['id'])}")
             await connection.execute(self._sql["delete"], row["id"])
         return int(row["documents"])
@@ -113,6 +107,7 @@ async def _create_partition(connection: Connection, corpus_id: int) -> None:
 def _corpus(row: asyncpg.Record) -> Corpus:
     columns = dict(row)
     columns["kind"] = Kind(columns["kind"])
+    columns["role"] = CorpusRole(columns["role"])
     columns["languages"] = tuple(columns["languages"])
     return Corpus(**columns)
 
@@ -124,8 +119,3 @@ def _agreeing(corpus: Corpus, *, kind: Kind, language: str) -> Corpus:
         f"Corpus {corpus.name!r} already holds {corpus.kind.value} in {corpus.language}.",
         fix="Choose another --corpus name, or drop that one first.",
     )
-
-
-def _not_found(name: str, known: list[str]) -> CorpusNotFound:
-    fix = f"There are: {', '.join(known)}." if known else "Load one with: presagio ingest FILE"
-    return CorpusNotFound(f"There is no corpus {name!r}.", fix=fix)

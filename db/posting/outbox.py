@@ -25,7 +25,6 @@ from engine.posting.types import (
     DeliveryState,
     Leased,
     OutboxHealth,
-    OwedNotice,
     PastDelivery,
     Subscription,
 )
@@ -129,14 +128,6 @@ class Outbox:
         except Undecided:
             return False
         return True
-
-    async def owe_notice(self, notice: OwedNotice, *, now: datetime) -> bool:
-        """Owe a chat a notice; False when one of its key was owed before."""
-        async with self._database.connection() as connection:
-            owed = await connection.fetchval(
-                self._sql["owe"], notice.key, notice.chat.id, notice.thread, notice.content, now
-            )
-        return owed is not None
 
     async def lease(
         self, platforms: Sequence[str], *, now: datetime, limit: int, lease: timedelta

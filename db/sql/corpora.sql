@@ -1,5 +1,5 @@
 -- name: select
-SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.documents, c.tokens,
+SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.documents, c.tokens,
        coalesce((SELECT array_agg(l.language ORDER BY l.documents DESC, l.language)
                    FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages,
        (SELECT version FROM glossary_version) AS glossary
@@ -8,8 +8,8 @@ SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.documents, 
  ORDER BY c.name
 
 -- name: insert
-INSERT INTO corpus (name, kind, language, author, url_template)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO corpus (name, kind, language, author, url_template, role)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (name) DO NOTHING
 RETURNING id
 

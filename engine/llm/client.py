@@ -15,16 +15,10 @@ from engine.budget import Budget, BudgetSource, Planned
 from engine.errors import ModelRefused
 from engine.llm.breaker import Breaker
 from engine.llm.consent import Consent
-from engine.llm.faults import (
-    Fault,
-    bad_address,
-    model_unreachable,
-    status_fault,
-    too_slow,
-    unreadable_answer,
-)
+from engine.llm.faults import Fault, status_fault, too_slow
 from engine.llm.settings import LlmSettings
 from engine.llm.spending import within_budget
+from engine.llm.transport import Transport
 from engine.llm.wire import (
     ChatAnswer,
     PromptMessage,
@@ -34,7 +28,6 @@ from engine.llm.wire import (
     read_completion,
     read_usage,
     request_body,
-    request_headers,
     said_by,
 )
 from engine.ports import UsageLedger
@@ -44,7 +37,6 @@ __all__ = ["ChatAnswer", "ChatClient", "LlmSettings", "PromptMessage"]
 
 logger = logging.getLogger("presagio.llm")
 
-MAX_ANSWER_BYTES = 1 << 20
 # What a call may come to is guessed before it is made: characters a token, and what a process takes
 # to write down what it was.
 _CHARACTERS_A_TOKEN = 4
@@ -92,12 +84,7 @@ class ChatClient:
             failures=settings.breaker_failures, pause=settings.breaker_pause, clock=clock
         )
         self._schema_refused = False
-        # trust_env off: a proxy or .netrc of the machine must not see or replace the key.
-        self._http = httpx.AsyncClient(
-            trust_env=False,
-            headers=request_headers(settings),
-            timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout),
-        )
+        self._transport = Transport(settings)
 
     @property
     def model(self) -> str:
@@ -126,7 +113,7 @@ class ChatClient:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self._transport.aclose()
 
     async def complete(
         self,
@@ -234,7 +221,7 @@ class ChatClient:
 
     async def _exchange(self, call: _Call, schema: Mapping[str, object] | None) -> ChatAnswer:
         body = request_body(self._settings, call.messages, schema)
-        status, headers, content = await self._post(body)
+        status, headers, content = await self._transport.post(body)
         now = call.asked_at + timedelta(seconds=self._clock() - call.started)
         if status != httpx.codes.OK:
             raise status_fault(status, said_by(content), self._settings, headers=headers, now=now)
@@ -245,24 +232,6 @@ class ChatClient:
         if error := error_in_payload(payload):
             raise status_fault(*error, self._settings, headers=headers, now=now)
         return read_choice(payload, self._settings)
-
-    async def _post(self, body: Mapping[str, object]) -> tuple[int, httpx.Headers, bytes]:
-        """The only place where httpx is called and its errors are mapped."""
-        settings = self._settings
-        url = f"{settings.base_url.rstrip('/')}/chat/completions"
-        try:
-            async with self._http.stream("POST", url, json=body) as response:
-                content = await _read_capped(response, settings)
-                return response.status_code, response.headers, content
-        except httpx.ReadTimeout as exc:
-            raise Fault(too_slow(settings.read_timeout, "read_timeout")) from exc
-        except httpx.ConnectError as exc:
-            raise Fault(model_unreachable(f"No connection to {settings.host}.")) from exc
-        except httpx.InvalidURL as exc:
-            raise Fault(bad_address()) from exc
-        except httpx.HTTPError as exc:
-            reason = f"The connection to {settings.host} broke ({type(exc).__name__})."
-            raise Fault(model_unreachable(reason)) from exc
 
     def _log(self, call: _Call, answer: ChatAnswer) -> None:
         usage = answer.usage
@@ -275,12 +244,3 @@ class ChatClient:
             usage.cost_usd,
             self._clock() - call.started,
         )
-
-
-async def _read_capped(response: httpx.Response, settings: LlmSettings) -> bytes:
-    content = bytearray()
-    async for chunk in response.aiter_bytes():
-        content += chunk
-        if len(content) > MAX_ANSWER_BYTES:
-            raise Fault(unreadable_answer(f"passes {MAX_ANSWER_BYTES} bytes", settings))
-    return bytes(content)

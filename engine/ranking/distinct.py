@@ -14,19 +14,11 @@ _NOT_WORD = re.compile(r"\W+")
 _COMPARED = 5_000
 
 
-def distinct(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[Candidate]:
-    """Return one candidate of each group of near-identical texts, in the order of the groups.
-
-    The texts of a group say the same, so their relevance is equal, and the one that stands for
-    them is the oldest; what somebody else wrote stands only where the account's own is missing.
-    `similarity` is rapidfuzz's ratio, 0..100, over the bare words. Group order is that of
-    each group's first member.
-    """
-    return [eldest(group) for group in alike(candidates, similarity=similarity)]
-
-
 def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[list[Candidate]]:
-    """Return the groups of near-identical texts; groups and members keep their order."""
+    """Return the groups of near-identical texts; groups and members keep their order.
+
+    `similarity` is rapidfuzz's ratio, 0..100, over the bare words.
+    """
     keys: list[str] = []
     groups: list[list[Candidate]] = []
     for candidate in candidates:
@@ -43,7 +35,10 @@ def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[li
 
 
 def eldest(group: Sequence[Candidate]) -> Candidate:
-    """Return the one that stands for near-identical texts."""
+    """Return the one that stands for near-identical texts, whose relevance is equal: the oldest.
+
+    What somebody else wrote stands only where the account's own is missing.
+    """
     return min(group, key=_seniority)
 
 

@@ -15,7 +15,6 @@ SHARED = {
     "mapped",
     "said",
     "Myself",
-    "ReadHeadline",
     "Usage",
     *(f"{name}Settings" for name in ("Answer", "Fetch", "Llm", "Slack", "Telegram")),
 }

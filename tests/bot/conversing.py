@@ -113,7 +113,7 @@ class Bot:
     services: Services
     engine: StandInEngine
     face: MemoryFace
-    turns: EventClaims
+    claims: EventClaims
     corpora: list[Corpus]
 
     async def hear(self, request: Request) -> Reply | None:
@@ -244,10 +244,9 @@ async def bot_on(
         "limit": 3,
     }
     chosen = Services(**{**wired, **services})  # type: ignore[arg-type]  # the table above has the types
-    async with EventClaims(database) as turns:
+    async with EventClaims(database) as claims:
         registry = commands or standard_commands()
         gates = Gates(
-            turns=turns,
             chats=chats,
             quotas=Quotas(database),
             limits=limits or AccessLimits(),
@@ -255,7 +254,7 @@ async def bot_on(
         )
         conversation = Conversation(
             gates=gates,
-            turns=turns,
+            claims=claims,
             chats=chats,
             commands=registry,
             services=chosen,
@@ -266,4 +265,4 @@ async def bot_on(
             most=most,
             most_in_chat=most_in_chat,
         )
-        yield Bot(conversation, chosen, engine, MemoryFace(), turns, known)
+        yield Bot(conversation, chosen, engine, MemoryFace(), claims, known)

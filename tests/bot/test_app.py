@@ -5,8 +5,9 @@ import threading
 
 import pytest
 
-from bot import app as app_module
-from bot.app import open_app, open_database
+from bot import database as database_module
+from bot.app import open_app
+from bot.database import open_database
 from bot.settings import Settings, load_settings
 from engine.errors import CorpusNotFound, StorageOutdated, StorageUnreachable
 from engine.types import Kind
@@ -40,7 +41,7 @@ class SlowServer:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> SlowServer:
     server = SlowServer()
-    monkeypatch.setattr(app_module, "EmbeddedServer", server)
+    monkeypatch.setattr(database_module, "EmbeddedServer", server)
     return server
 
 

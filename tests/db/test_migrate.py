@@ -265,16 +265,20 @@ async def test_what_chats_added_for_themselves_leaves_the_news_of_everybody(
     monkeypatch.setattr(module, "available", lambda: until)
     await empty.migrate()
     monkeypatch.undo()
-    news = await Corpora(empty).ensure(
-        "news", kind=Kind.PUBLISHED, language="simple", author=None, url_template=None
-    )
     shown = ("https://b.test/1?token=b", "https://a.test/1", "urn:3", "urn:4", "urn:of-no-feed")
     async with empty.connection() as connection:
+        news = await connection.fetchval(
+            "INSERT INTO corpus (name, kind, language) VALUES ('news', 'published', 'simple')"
+            " RETURNING id"
+        )
+        await connection.execute(
+            f"CREATE TABLE document_{news} PARTITION OF document FOR VALUES IN ({news})"
+        )
         await connection.execute(_PRIVATE_AND_SHARED)
         await connection.executemany(
             "INSERT INTO document (corpus_id, created_at, digest, external_id, language, text,"
             " search_text) VALUES ($1, now(), 1, $2, 'simple', 'storm', 'storm')",
-            [(news.id, name) for name in shown],
+            [(news, name) for name in shown],
         )
     await empty.migrate()
     async with empty.connection() as connection:
@@ -287,3 +291,20 @@ async def test_what_chats_added_for_themselves_leaves_the_news_of_everybody(
     assert [tuple(row) for row in told] == [(2, 1), (1, None), (1, 2), (2, None)]
     assert [row["etag"] for row in tags] == [None, "1"]
     await assert_exact(empty, await Corpora(empty).get("news"))
+
+
+async def test_corpora_that_the_program_made_get_their_roles(
+    empty: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until = [migration for migration in available() if migration.version < 15]
+    monkeypatch.setattr(module, "available", lambda: until)
+    await empty.migrate()
+    monkeypatch.undo()
+    async with empty.connection() as connection:
+        await connection.executemany(
+            "INSERT INTO corpus (name, kind, language) VALUES ($1, $2, 'simple')",
+            [("demo", "tweets"), ("mine", "tweets"), ("news", "published")],
+        )
+    await empty.migrate()
+    roles = {one.name: one.role.value for one in await Corpora(empty).list()}
+    assert roles == {"demo": "demonstration", "mine": "archive", "news": "news"}

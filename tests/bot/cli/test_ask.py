@@ -79,7 +79,10 @@ def test_nothing_found_is_an_answer(invoke: Invoke, demo: str) -> None:
     [
         ((" ",), "There is no question. Write what you want to know."),
         (("x", "--after", "soon"), "'soon' is not a date."),
-        (("x", "--corpus", "demo", "--kind", "library"), "Corpus demo holds tweets."),
+        (
+            ("x", "--corpus", "demo", "--kind", "library"),
+            "Corpus demo is of kind tweets,",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_wrong_usage(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.app import DEMO_CORPUS, open_app
+from bot.app import open_app
 from bot.cli.demo import load_demo
 from bot.commands import standard_commands
 from bot.console.output import Output
@@ -14,6 +14,7 @@ from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.prophecy import EXAMPLE
 from bot.settings import load_settings
 from engine.chat import Listening
+from engine.corpora import DEMO_CORPUS
 from tests.bot.conversing import GROUP, Bot
 from tests.bot.prophecies import NOW
 

@@ -178,7 +178,7 @@ async def test_a_page_gives_headline_and_date(bot: Bot) -> None:
             text="Coffee prices soar", original=text, date=datetime(2016, 5, 1, tzinfo=UTC)
         )
 
-    async with bot_on(bot.turns._database, read_headline=fetched) as reader:
+    async with bot_on(bot.claims._database, read_headline=fetched) as reader:
         reply = await reader.say("https://news.example/a")
         assert (reply.headline, reply.hits[0].age) == ("Coffee prices soar", "2 years before")
 
@@ -207,7 +207,7 @@ async def test_a_page_knows_better_than_the_message_when_it_was_written(bot: Bot
     async def fetched(text: str, *, now: datetime) -> Headline:
         return Headline(text="Coffee prices soar", original=text, date=date)
 
-    async with bot_on(bot.turns._database, read_headline=fetched) as reader:
+    async with bot_on(bot.claims._database, read_headline=fetched) as reader:
         await reader.say("https://news.example/a", written_at=NOW - timedelta(days=9))
         assert reader.engine.dates == [date]
 
@@ -216,7 +216,7 @@ async def test_a_page_that_cannot_be_had_is_said(bot: Bot) -> None:
     async def refuse(text: str, *, now: datetime) -> Headline:
         raise FetchRefused("No.", fix="Paste the headline instead.")
 
-    async with bot_on(bot.turns._database, read_headline=refuse) as reader:
+    async with bot_on(bot.claims._database, read_headline=refuse) as reader:
         reply = await reader.say("http://127.0.0.1")
         assert (reply.text, reply.ephemeral) == ("No. Paste the headline instead.", True)
 

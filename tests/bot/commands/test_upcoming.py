@@ -11,6 +11,7 @@ from bot.jobs.content import NothingFound, content_to_json
 from bot.jobs.digest import digest
 from bot.jobs.saying import reply_of
 from db.pool import Database
+from db.posting.feed_updates import owe_notices
 from engine.posting.types import Leased, OwedNotice, Subscription
 from tests.bot.commands.news import News, news_on
 from tests.bot.conversing import GROUP, event
@@ -130,7 +131,8 @@ class TestHistory:
             ("b", '{"kind": "?"}'),
         ):
             notice = OwedNotice(chat=sent.delivery.chat, thread=None, key=key, content=content)
-            await outbox.owe_notice(notice, now=NOW)
+            async with outbox._database.connection() as connection:
+                await owe_notices(connection, [notice], now=NOW)
         (refused,) = await leased(news)
         await outbox.fail(refused, "It could not be sent for a day.", now=NOW)
         assert ((await news.bot.say("/history")).text or "").splitlines() == [

@@ -10,6 +10,7 @@ import pytest
 
 from bot.commands.registry import Command, Registry
 from bot.commands.rights import LOOKS
+from bot.conversation.gates import AccessLimits
 from bot.face.face import ChatGone, DeliveryError
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
@@ -75,6 +76,22 @@ class TestOnce:
         async with bot_on(storage) as second:
             assert await second.hear(request) is None
             assert second.engine.calls == []
+
+    async def test_a_duplicate_costs_nobody_his_quota(self, bot: Bot, storage: Database) -> None:
+        request = event("Coffee prices soar")
+        assert await bot.hear(request)
+        for _ in range(2):
+            assert await bot.hear(request) is None
+        async with storage.connection() as connection:
+            rows = await connection.fetch("SELECT used FROM quota")
+        assert [row["used"] for row in rows] == [1, 1]  # of the person, of the chat
+
+    async def test_what_a_gate_stops_is_settled_too(self, storage: Database) -> None:
+        """Else the event would stay open, and be taken over when this process has ended."""
+        async with bot_on(storage, limits=AccessLimits(allow=("test:nobody",))) as bot:
+            request = event("Coffee prices soar")
+            assert await bot.hear(request) is None
+        assert await states(storage) == {request.event_id: "done"}
 
     async def test_a_cancelled_event_is_answered_when_it_comes_again(
         self, bot: Bot, storage: Database

@@ -1,6 +1,5 @@
 """Each gate stops what it is for, before those that come after it."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 
@@ -10,7 +9,6 @@ from bot.commands import standard_commands
 from bot.conversation.gates import AccessLimits, Gates, Stop, not_meant
 from bot.face.request import Person, Place, Request, Trigger
 from db.chat.chats import Chats
-from db.chat.events import EventClaims
 from db.chat.quotas import Quotas
 from db.pool import Database
 from engine.chat import Listening
@@ -20,16 +18,9 @@ from tests.bot.prophecies import NOW
 HEADLINE = "Senate Passes The Budget After A Long Night"
 
 
-@pytest.fixture
-async def turns(storage: Database) -> AsyncIterator[EventClaims]:
-    async with EventClaims(storage) as entered:
-        yield entered
-
-
-def gates(storage: Database, turns: EventClaims, **limits: object) -> Gates:
+def gates(storage: Database, **limits: object) -> Gates:
     chosen = AccessLimits(**limits)  # type: ignore[arg-type]  # the fields of Limits
     return Gates(
-        turns=turns,
         chats=Chats(storage),
         quotas=Quotas(storage),
         limits=chosen,
@@ -47,11 +38,6 @@ async def used(storage: Database) -> dict[str, int]:
     async with storage.connection() as connection:
         rows = await connection.fetch("SELECT scope, used FROM quota")
     return {row["scope"].partition(":")[0]: row["used"] for row in rows}
-
-
-async def taken(storage: Database) -> int:
-    async with storage.connection() as connection:
-        return int(await connection.fetchval("SELECT count(*) FROM turn"))
 
 
 async def set_up(storage: Database, **changes: object) -> None:
@@ -84,23 +70,6 @@ class TestNotMeant:
         assert not_meant(overheard()) is None
 
 
-class TestDuplicates:
-    async def test_an_event_passes_once(self, storage: Database, turns: EventClaims) -> None:
-        request = event("Coffee")
-        assert await why(gates(storage, turns), request) == ""
-        assert await why(gates(storage, turns), request) == "duplicate"
-        async with EventClaims(storage) as others:
-            assert await why(gates(storage, others), request) == "duplicate"
-
-    async def test_a_duplicate_costs_nobody_his_quota(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
-        request = event("Coffee")
-        for _ in range(3):
-            await why(gates(storage, turns), request)
-        assert await used(storage) == {"user": 1, "chat": 1}
-
-
 class TestAllowedChats:
     @pytest.mark.parametrize(
         ("allow", "block", "expected"),
@@ -116,12 +85,11 @@ class TestAllowedChats:
     async def test_lists_let_in_and_keep_out(
         self,
         storage: Database,
-        turns: EventClaims,
         allow: tuple[str, ...],
         block: tuple[str, ...],
         expected: str,
     ) -> None:
-        chosen = gates(storage, turns, allow=allow, block=block)
+        chosen = gates(storage, allow=allow, block=block)
         assert await why(chosen, event("Coffee"), crowded=False) == expected
 
     @pytest.mark.parametrize(
@@ -137,27 +105,24 @@ class TestAllowedChats:
     async def test_where_there_is_no_chat_the_person_is_looked_up(
         self,
         storage: Database,
-        turns: EventClaims,
         allow: tuple[str, ...],
         block: tuple[str, ...],
         expected: str,
     ) -> None:
         inline = Place(platform="test", chat_id="inline:ana", private=True, kept=False)
-        chosen = gates(storage, turns, allow=allow, block=block)
+        chosen = gates(storage, allow=allow, block=block)
         assert await why(chosen, event("Coffee", place=inline)) == expected
 
-    async def test_who_is_allowed_is_so_in_no_other_chat(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
-        chosen = gates(storage, turns, allow=("test:ana",))
+    async def test_who_is_allowed_is_so_in_no_other_chat(self, storage: Database) -> None:
+        chosen = gates(storage, allow=("test:ana",))
         assert await why(chosen, event("Coffee", place=GROUP)) == "chat not allowed"
 
     async def test_who_is_kept_out_is_told_nothing_and_not_remembered(
-        self, storage: Database, turns: EventClaims
+        self, storage: Database
     ) -> None:
-        chosen = gates(storage, turns, block=("test:p",), user_daily=0)
+        chosen = gates(storage, block=("test:p",), user_daily=0)
         stopped = await chosen.admit(event("Coffee"), crowded=True)
-        assert stopped == Stop("chat not allowed", taken=True)
+        assert stopped == Stop("chat not allowed")
         assert await used(storage) == {}
         async with storage.connection() as connection:
             assert await connection.fetchval("SELECT count(*) FROM chat") == 0
@@ -175,14 +140,13 @@ class TestListening:
     async def test_the_setting_of_a_group_decides(
         self,
         storage: Database,
-        turns: EventClaims,
         listening: Listening,
         overheard_: str,
         mention: str,
         command: str,
     ) -> None:
         await set_up(storage, listening=listening)
-        chosen = gates(storage, turns)
+        chosen = gates(storage)
         assert await why(chosen, overheard()) == overheard_
         assert await why(chosen, event("Coffee", place=GROUP)) == mention
         assert await why(chosen, event("/help", place=GROUP)) == command
@@ -191,34 +155,26 @@ class TestListening:
         pressed = event("up:1:1", place=GROUP, trigger=Trigger.BUTTON)
         assert await why(chosen, pressed) == ""
 
-    async def test_in_private_everything_is_heard(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
+    async def test_in_private_everything_is_heard(self, storage: Database) -> None:
         chats = Chats(storage)
         chat = await chats.meet("test", PRIVATE.chat_id, private=True, title=None)
         await chats.change(replace(chat, listening=Listening.COMMANDS))
-        assert await why(gates(storage, turns), event("Coffee")) == ""
+        assert await why(gates(storage), event("Coffee")) == ""
 
-    async def test_quiet_hours_are_for_what_nobody_asked(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
+    async def test_quiet_hours_are_for_what_nobody_asked(self, storage: Database) -> None:
         await set_up(storage, listening=Listening.ALL, quiet_from=time(11), quiet_to=time(13))
-        chosen = gates(storage, turns)
+        chosen = gates(storage)
         assert await why(chosen, overheard()) == "not listening"
         assert await why(chosen, event("Coffee", place=GROUP)) == ""
 
-    async def test_what_is_not_heard_costs_nothing(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
-        await why(gates(storage, turns), overheard())
+    async def test_what_is_not_heard_costs_nothing(self, storage: Database) -> None:
+        await why(gates(storage), overheard())
         assert await used(storage) == {}
 
 
 class TestQuotas:
-    async def test_a_person_is_told_when_it_ends(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
-        chosen = gates(storage, turns, user_daily=2)
+    async def test_a_person_is_told_when_it_ends(self, storage: Database) -> None:
+        chosen = gates(storage, user_daily=2)
         now = datetime(2024, 6, 1, 21, 29, 30, tzinfo=UTC)
         for _ in range(2):
             assert await why(chosen, event("Coffee", now=now)) == ""
@@ -233,32 +189,28 @@ class TestQuotas:
         # Whoever waits that long is answered.
         assert await why(chosen, event("Coffee", now=now + timedelta(hours=2, minutes=31))) == ""
 
-    async def test_it_is_told_in_the_chat_s_language(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
+    async def test_it_is_told_in_the_chat_s_language(self, storage: Database) -> None:
         request = event("Coffee", person=Person(id="ana", language="es-AR"))
-        stopped = await gates(storage, turns, user_daily=0).admit(request, crowded=False)
+        stopped = await gates(storage, user_daily=0).admit(request, crowded=False)
         assert isinstance(stopped, Stop)
         assert stopped.reply
         assert (stopped.reply.text or "").startswith("Por hoy es suficiente.")
 
-    async def test_persons_have_their_own(self, storage: Database, turns: EventClaims) -> None:
-        chosen = gates(storage, turns, user_daily=1)
+    async def test_persons_have_their_own(self, storage: Database) -> None:
+        chosen = gates(storage, user_daily=1)
         assert await why(chosen, event("Coffee")) == ""
         assert await why(chosen, event("Coffee", place=GROUP)) == "over quota"
         assert await why(chosen, event("Coffee", person=Person(id="ben"))) == ""
 
-    async def test_chats_have_their_own(self, storage: Database, turns: EventClaims) -> None:
-        chosen = gates(storage, turns, chat_daily=2)
+    async def test_chats_have_their_own(self, storage: Database) -> None:
+        chosen = gates(storage, chat_daily=2)
         for name, expected in (("ana", ""), ("ben", ""), ("cleo", "over quota")):
             request = event("Coffee", place=GROUP, person=Person(id=name))
             assert await why(chosen, request) == expected
         assert await why(chosen, event("Coffee")) == ""
 
-    async def test_below_zero_there_is_no_limit(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
-        chosen = gates(storage, turns, user_daily=-1, chat_daily=-1)
+    async def test_below_zero_there_is_no_limit(self, storage: Database) -> None:
+        chosen = gates(storage, user_daily=-1, chat_daily=-1)
         assert [await why(chosen, event("Coffee")) for _ in range(5)] == [""] * 5
         assert await used(storage) == {}
 
@@ -271,32 +223,28 @@ class TestQuotas:
         ],
     )
     async def test_who_has_spent_it_can_still_do_what_costs_nothing(
-        self, storage: Database, turns: EventClaims, text: str
+        self, storage: Database, text: str
     ) -> None:
-        chosen = gates(storage, turns, user_daily=0, chat_daily=0)
+        chosen = gates(storage, user_daily=0, chat_daily=0)
         assert await why(chosen, event(text, trigger=Trigger.COMMAND)) == ""
         assert await used(storage) == {}
 
     @pytest.mark.parametrize(
         "text", ["Coffee", "/p Coffee", "/Prophecy\nCoffee", "/find x", "/ask x", "/feeds add x"]
     )
-    async def test_what_costs_is_limited(
-        self, storage: Database, turns: EventClaims, text: str
-    ) -> None:
-        chosen = gates(storage, turns, user_daily=0, chat_daily=0)
+    async def test_what_costs_is_limited(self, storage: Database, text: str) -> None:
+        chosen = gates(storage, user_daily=0, chat_daily=0)
         assert await why(chosen, event(text)) == "over quota"
 
     @pytest.mark.parametrize("text", ["up:1:1", "more:1:3", "why:1:", "set::threshold=5", "x"])
     async def test_buttons_that_cost_nothing_are_not_counted(
-        self, storage: Database, turns: EventClaims, text: str
+        self, storage: Database, text: str
     ) -> None:
-        chosen = gates(storage, turns, user_daily=0, chat_daily=0)
+        chosen = gates(storage, user_daily=0, chat_daily=0)
         assert await why(chosen, event(text, trigger=Trigger.BUTTON)) == ""
 
-    async def test_a_button_counts_as_what_it_does(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
-        chosen = gates(storage, turns, user_daily=0)
+    async def test_a_button_counts_as_what_it_does(self, storage: Database) -> None:
+        chosen = gates(storage, user_daily=0)
         stopped = await chosen.admit(event("picture:1:", trigger=Trigger.BUTTON), crowded=False)
         assert isinstance(stopped, Stop)
         assert stopped.why == "over quota"
@@ -304,50 +252,43 @@ class TestQuotas:
         assert (stopped.reply.toast or "").startswith("That was enough for today.")
 
     async def test_what_is_overheard_counts_for_the_chat_and_is_stopped_in_silence(
-        self, storage: Database, turns: EventClaims
+        self, storage: Database
     ) -> None:
         await set_up(storage, listening=Listening.ALL)
-        chosen = gates(storage, turns, chat_daily=1, user_daily=1)
+        chosen = gates(storage, chat_daily=1, user_daily=1)
         assert await why(chosen, overheard()) == ""
         assert await used(storage) == {"chat": 1}
-        assert await chosen.admit(overheard(), crowded=False) == Stop("over quota", taken=True)
+        assert await chosen.admit(overheard(), crowded=False) == Stop("over quota")
 
 
 class TestBusy:
-    async def test_who_asks_is_told(self, storage: Database, turns: EventClaims) -> None:
-        stopped = await gates(storage, turns).admit(event("Coffee"), crowded=True)
+    async def test_who_asks_is_told(self, storage: Database) -> None:
+        stopped = await gates(storage).admit(event("Coffee"), crowded=True)
         assert isinstance(stopped, Stop)
         assert stopped.reply
-        assert (stopped.why, stopped.taken, stopped.reply.ephemeral) == ("busy", True, True)
+        assert (stopped.why, stopped.reply.ephemeral) == ("busy", True)
         assert stopped.reply.text == "I have too much to do just now. Try again in a minute."
 
-    async def test_a_button_gets_a_word_that_passes(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
+    async def test_a_button_gets_a_word_that_passes(self, storage: Database) -> None:
         request = event("up:1:1", trigger=Trigger.BUTTON)
-        stopped = await gates(storage, turns).admit(request, crowded=True)
+        stopped = await gates(storage).admit(request, crowded=True)
         assert isinstance(stopped, Stop)
         assert stopped.reply
         assert stopped.reply.text is None
         assert stopped.reply.toast == "I have too much to do just now. Try again in a minute."
 
-    async def test_what_is_overheard_is_dropped_in_silence(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
+    async def test_what_is_overheard_is_dropped_in_silence(self, storage: Database) -> None:
         await set_up(storage, listening=Listening.ALL)
-        stopped = await gates(storage, turns).admit(overheard(), crowded=True)
-        assert stopped == Stop("busy", taken=True)
+        stopped = await gates(storage).admit(overheard(), crowded=True)
+        assert stopped == Stop("busy")
 
-    async def test_everybody_is_told_once_a_minute(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
-        chosen = gates(storage, turns)
+    async def test_everybody_is_told_once_a_minute(self, storage: Database) -> None:
+        chosen = gates(storage)
 
         async def told(seconds: float, **changes: object) -> bool:
             request = event("Coffee", now=NOW + timedelta(seconds=seconds), **changes)
             stopped = await chosen.admit(request, crowded=True)
             assert isinstance(stopped, Stop)
-            assert stopped.taken
             return stopped.reply is not None
 
         assert await told(0)
@@ -357,10 +298,8 @@ class TestBusy:
         assert await told(60)
         assert not await told(119)
 
-    def test_who_finds_no_room_at_all_is_told_in_his_language(
-        self, storage: Database, turns: EventClaims
-    ) -> None:
-        chosen = gates(storage, turns, block=("test:g",))
+    def test_who_finds_no_room_at_all_is_told_in_his_language(self, storage: Database) -> None:
+        chosen = gates(storage, block=("test:g",))
         spanish = Person(id="ana", language="es")
         reply = chosen.turned_away(event("Coffee", person=spanish))
         assert reply
@@ -370,40 +309,34 @@ class TestBusy:
         assert chosen.turned_away(event(HEADLINE, trigger=Trigger.OVERHEARD)) is None
 
 
-async def test_who_is_let_in_has_a_chat_and_a_language(
-    storage: Database, turns: EventClaims
-) -> None:
+async def test_who_is_let_in_has_a_chat_and_a_language(storage: Database) -> None:
     person = replace(ANA, language="es-AR", time_zone="america/argentina/buenos_aires")
-    admitted = await gates(storage, turns).admit(event("Coffee", person=person), crowded=False)
+    admitted = await gates(storage).admit(event("Coffee", person=person), crowded=False)
     assert isinstance(admitted, Request)
     assert admitted.known_chat.time_zone == "America/Argentina/Buenos_Aires"
     assert admitted.words.language == "es"
 
 
-async def test_a_zone_that_is_none_does_not_end_a_chat(
-    storage: Database, turns: EventClaims
-) -> None:
+async def test_a_zone_that_is_none_does_not_end_a_chat(storage: Database) -> None:
     person = replace(ANA, time_zone="../../etc/passwd")
-    admitted = await gates(storage, turns).admit(event("Coffee", person=person), crowded=False)
+    admitted = await gates(storage).admit(event("Coffee", person=person), crowded=False)
     assert isinstance(admitted, Request)
     assert admitted.known_chat.time_zone == "UTC"
 
 
-async def test_the_language_of_a_chat_goes_before_that_of_the_person(
-    storage: Database, turns: EventClaims
-) -> None:
+async def test_the_language_of_a_chat_goes_before_that_of_the_person(storage: Database) -> None:
     await set_up(storage, language="en")
     request = event("Coffee", place=GROUP, person=Person(id="ana", language="es"))
-    admitted = await gates(storage, turns).admit(request, crowded=False)
+    admitted = await gates(storage).admit(request, crowded=False)
     assert isinstance(admitted, Request)
     assert admitted.words.language == "en"
 
 
 async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_person(
-    storage: Database, turns: EventClaims
+    storage: Database,
 ) -> None:
     inline = Place(platform="test", chat_id="inline:ana", private=True, kept=False)
-    chosen = gates(storage, turns, user_daily=1, chat_daily=0)
+    chosen = gates(storage, user_daily=1, chat_daily=0)
     admitted = await chosen.admit(event("Coffee", place=inline), crowded=False)
     assert isinstance(admitted, Request)
     assert admitted.known_chat.external_id == "inline:ana"
@@ -411,15 +344,6 @@ async def test_a_place_that_is_not_kept_leaves_no_trace_but_the_quota_of_the_per
     assert await why(chosen, event("Coffee", place=inline)) == "over quota"
     async with storage.connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM chat") == 0
-
-
-async def test_what_is_not_listened_to_is_settled_by_who_took_it(
-    storage: Database, turns: EventClaims
-) -> None:
-    """Else the event would stay open, and be taken over when this process has ended."""
-    await set_up(storage, listening=Listening.COMMANDS)
-    stopped = await gates(storage, turns).admit(overheard(), crowded=False)
-    assert stopped == Stop("not listening", taken=True)
 
 
 @pytest.mark.parametrize("text", ["/save https://example.org/news", f"/Poll {HEADLINE}"])

@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bot.app import NEWS_CORPUS, open_app
+from bot.app import open_app
 from bot.jobs.news import News, document_of
 from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from db.pool import Database
+from engine.corpora import NEWS_CORPUS
 from engine.errors import CorpusNotFound
 from engine.feeds.types import Feed, NewHeadline
 from engine.types import Kind

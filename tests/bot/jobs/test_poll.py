@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from bot.app import NEWS_CORPUS, App, open_app
+from bot.app import App, open_app
 from bot.engine_settings import fetch_settings
 from bot.jobs.news import documents_of
 from bot.jobs.poll import Polling, poll
 from bot.jobs.wiring import open_jobs
 from bot.settings import load_settings
 from db.posting.feeds import Feeds
+from engine.corpora import NEWS_CORPUS
 from engine.errors import CorpusConflict
 from engine.feeds.decide import decide
 from engine.feeds.parsing import FeedParser

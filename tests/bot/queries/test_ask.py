@@ -97,7 +97,7 @@ async def test_nobody_is_told_that_nothing_was_judged(app: App) -> None:
 async def test_a_kind_means_all_its_corpora(app: App) -> None:
     assert [one.name for one in await corpora_for(app, [], Kind.TWEETS)] == ["harbour", "inland"]
     assert [one.name for one in await corpora_for(app, ["inland", "inland"])] == ["inland"]
-    with pytest.raises(UsageError, match="holds personal"):
+    with pytest.raises(UsageError, match="of kind personal, not tweets"):
         await corpora_for(app, ["diary"], Kind.TWEETS)
     with pytest.raises(CorpusNotFound, match="kind library"):
         await corpora_for(app, [], Kind.LIBRARY)

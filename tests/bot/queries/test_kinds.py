@@ -8,7 +8,7 @@ from bot.app import App, open_app
 from bot.queries.kinds import personal_search, published_search, social_search
 from bot.settings import load_settings
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SocialSearch
-from engine.errors import CorpusNotFound
+from engine.errors import CorpusNotFound, UsageError
 from engine.types import Kind
 from tests.bot.kinds import LONG, POSTS, fill, fill_all, text_of
 
@@ -172,5 +172,5 @@ async def test_posts_are_sought_in_tweets_where_there_are_no_others(app: App) ->
 
 
 async def test_a_corpus_of_another_kind_is_never_searched(app: App) -> None:
-    with pytest.raises(CorpusNotFound, match="of kind social, not personal"):
+    with pytest.raises(UsageError, match="of kind social, not personal"):
         await personal(app, corpus="posts")

@@ -106,7 +106,10 @@ class TestSearch:
             said = await stage.problem(
                 "/api/search", 400, q="coffee", kind="library", corpus="news"
             )
-            assert said == "Corpus news holds published. Leave kind=library out."
+            assert said == (
+                "Corpus news is of kind published, not library."
+                " Name another corpus, or another kind."
+            )
 
     async def test_every_mode_answers_and_says_how(self, coffee_web: WebStage) -> None:
         lexical = await coffee_web.json("/api/search", q="coffee", mode="lexical")

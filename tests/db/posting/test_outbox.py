@@ -15,6 +15,7 @@ import pytest
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.pool import Database, PoolSettings
+from db.posting.feed_updates import owe_notices
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError
@@ -71,9 +72,12 @@ def outbox(database: Database) -> Outbox:
     return Outbox(database)
 
 
-async def owe(outbox: Outbox, subscription: Subscription, key: str, *, now: datetime = NOW) -> None:
+async def owe(
+    database: Database, subscription: Subscription, key: str, *, now: datetime = NOW
+) -> None:
     notice = OwedNotice(chat=subscription.chat, thread="7", key=key, content='{"say": "\\u0000"}')
-    assert await outbox.owe_notice(notice, now=now)
+    async with database.connection() as connection:
+        await owe_notices(connection, [notice], now=now)
 
 
 async def lease(outbox: Outbox, *, now: datetime = NOW, limit: int = 100) -> list[Leased]:
@@ -282,9 +286,8 @@ async def test_nothing_is_decided_for_who_went_or_changed_meanwhile(
 
 async def test_a_notice_is_owed_once(database: Database, outbox: Outbox) -> None:
     subscription = await subscribed(database)
-    notice = OwedNotice(chat=subscription.chat, thread=None, key="notice", content="{}")
-    owed = await asyncio.gather(*(outbox.owe_notice(notice, now=NOW) for _ in range(8)))
-    assert sorted(owed) == [False] * 7 + [True]
+    await asyncio.gather(*(owe(database, subscription, "notice") for _ in range(8)))
+    await lease_one(outbox)
 
 
 # Leasing
@@ -293,7 +296,7 @@ async def test_a_notice_is_owed_once(database: Database, outbox: Outbox) -> None
 async def test_no_two_processes_lease_the_same(database: Database, database_url: str) -> None:
     for number in range(60):
         subscription = await subscribed(database, str(number))
-        await owe(Outbox(database), subscription, f"k{number}")
+        await owe(database, subscription, f"k{number}")
     processes = [await Database.open(database_url, PoolSettings(size=1)) for _ in range(6)]
 
     async def drain(process: Database) -> list[str]:
@@ -314,7 +317,7 @@ async def test_no_two_processes_lease_the_same(database: Database, database_url:
 async def test_a_lease_that_ran_out_is_taken_over_and_its_holder_settles_nothing(
     database: Database, outbox: Outbox
 ) -> None:
-    await owe(outbox, await subscribed(database), "a")
+    await owe(database, await subscribed(database), "a")
     old = await lease_one(outbox)
     assert not await lease(outbox, now=NOW + MINUTE - SECOND)
     assert not await outbox.begin(old, now=NOW + MINUTE)
@@ -333,7 +336,7 @@ async def test_a_lease_that_ran_out_is_taken_over_and_its_holder_settles_nothing
 async def test_who_holds_a_lease_that_nobody_took_over_may_still_settle(
     database: Database, outbox: Outbox
 ) -> None:
-    await owe(outbox, await subscribed(database), "a")
+    await owe(database, await subscribed(database), "a")
     leased = await lease_one(outbox)
     assert await outbox.begin(leased, now=NOW)
     assert await outbox.sent(leased, "1", now=NOW + HOUR)
@@ -343,7 +346,7 @@ async def test_who_holds_a_lease_that_nobody_took_over_may_still_settle(
 async def test_what_was_begun_is_known_as_such_to_the_next(
     database: Database, outbox: Outbox
 ) -> None:
-    await owe(outbox, await subscribed(database), "a")
+    await owe(database, await subscribed(database), "a")
     first = await lease_one(outbox)
     assert await outbox.begin(first, now=NOW)
     second = await lease_one(outbox, now=NOW + MINUTE)
@@ -362,7 +365,7 @@ async def test_what_was_begun_is_known_as_such_to_the_next(
 async def test_a_killed_process_leaves_what_it_had_begun(
     database: Database, database_url: str, outbox: Outbox
 ) -> None:
-    await owe(outbox, await subscribed(database), "a")
+    await owe(database, await subscribed(database), "a")
     process = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and is read in a thread
         [sys.executable, "-c", OTHER_PROCESS, database_url, NOW.isoformat()],
         stdout=subprocess.PIPE,
@@ -383,7 +386,7 @@ async def test_a_killed_process_leaves_what_it_had_begun(
 async def test_what_is_given_back_untouched_may_be_leased_at_once(
     database: Database, outbox: Outbox
 ) -> None:
-    await owe(outbox, await subscribed(database), "a")
+    await owe(database, await subscribed(database), "a")
     first = await lease_one(outbox)
     assert await outbox.release(first)
     second = await lease_one(outbox)
@@ -396,8 +399,8 @@ async def test_a_chat_gets_one_at_a_time_in_order_and_one_a_second(
 ) -> None:
     one, two = await subscribed(database, "1"), await subscribed(database, "2")
     for key in ("a", "b", "c"):
-        await owe(outbox, one, key)
-    await owe(outbox, two, "d")
+        await owe(database, one, key)
+    await owe(database, two, "d")
     first, other = await lease(outbox)
     assert [first.delivery.key, other.delivery.key] == ["a", "d"]
     assert not await lease(outbox)
@@ -429,7 +432,7 @@ async def test_an_earlier_one_that_was_owed_late_waits_for_what_is_being_sent(
             subscription.chat.id,
             NOW,
         )
-        await owe(outbox, subscription, "late")
+        await owe(database, subscription, "late")
         assert (await lease_one(outbox)).delivery.key == "late"
     assert not await lease(outbox)
 
@@ -437,7 +440,7 @@ async def test_an_earlier_one_that_was_owed_late_waits_for_what_is_being_sent(
 async def test_gone_chats_and_other_platforms_are_left_out(
     database: Database, outbox: Outbox
 ) -> None:
-    await owe(outbox, await subscribed(database), "a")
+    await owe(database, await subscribed(database), "a")
     assert not await outbox.lease(["other"], now=NOW, limit=9, lease=MINUTE)
     await Chats(database).set_active("test", "1", active=False)
     assert not await lease(outbox)
@@ -467,8 +470,8 @@ async def test_a_chat_that_moves_keeps_all_that_is_owed(database: Database, outb
 
 async def test_what_was_owed_under_the_new_id_moves_too(database: Database, outbox: Outbox) -> None:
     old, new = await subscribed(database, "1"), await subscribed(database, "2")
-    await owe(outbox, old, "a")
-    await owe(outbox, new, "b")
+    await owe(database, old, "a")
+    await owe(database, new, "b")
     await Chats(database).move("test", "1", "2")
     first = await lease_one(outbox)
     assert await outbox.sent(first, "1", now=NOW)
@@ -482,14 +485,14 @@ async def test_what_was_owed_under_the_new_id_moves_too(database: Database, outb
 
 async def test_history_tells_what_became_of_each(database: Database, outbox: Outbox) -> None:
     subscription, other = await subscribed(database, "1"), await subscribed(database, "2")
-    await owe(outbox, other, "z")
+    await owe(database, other, "z")
     for key in ("a", "b"):
-        await owe(outbox, subscription, key)
+        await owe(database, subscription, key)
     first = next(one for one in await lease(outbox) if one.delivery.key == "a")
     assert await outbox.sent(first, "1", now=NOW)
     second = next(one for one in await lease(outbox) if one.delivery.key == "b")
     assert await outbox.fail(second, "refused", now=NOW)
-    await owe(outbox, subscription, "c")
+    await owe(database, subscription, "c")
     told = await outbox.history(subscription.chat, 9)
     assert [(one.key, one.state, one.error) for one in told] == [
         ("c", DeliveryState.OWED, None),
@@ -504,7 +507,7 @@ async def test_health_counts_what_is_owed_and_given_up(database: Database, outbo
     empty = await outbox.health(NOW - DAY)
     assert (empty.owed, empty.oldest_owed_at, empty.last_error) == (0, None, None)
     for number in range(3):
-        await owe(outbox, await subscribed(database, str(number)), f"k{number}", now=NOW - HOUR)
+        await owe(database, await subscribed(database, str(number)), f"k{number}", now=NOW - HOUR)
     leased = await lease(outbox)
     assert await outbox.fail(leased[0], "refused", now=NOW)
     assert await outbox.retry(leased[1], at=NOW + HOUR, error="busy", not_shown=True)
@@ -522,8 +525,8 @@ async def test_what_is_old_is_forgotten_and_nothing_that_is_owed(
     assert await outbox.decide_daily(here, TODAY, content="{}", chosen=chosen, now=NOW)
     sent = await lease_one(outbox)
     assert await outbox.sent(sent, "1", now=NOW)
-    await owe(outbox, here, "owed")
-    await owe(outbox, gone, "gone")
+    await owe(database, here, "owed")
+    await owe(database, gone, "gone")
     await Chats(database).set_active("test", "1", active=False)
     await outbox.forget(now=NOW + 2 * HOUR)
     assert (await decided(database)) == {"digest": 1, "delivery": 3, "posted": 1, "answer": 1}
@@ -542,8 +545,8 @@ async def test_unsubscribing_gives_up_what_is_owed_and_not_being_sent(
     database: Database, outbox: Outbox
 ) -> None:
     subscription = await subscribed(database)
-    await owe(outbox, subscription, "a")
-    await owe(outbox, subscription, "b")
+    await owe(database, subscription, "a")
+    await owe(database, subscription, "b")
     sending = await lease_one(outbox)
     off = replace(subscription, mode=PostingMode.OFF)
     await Subscriptions(database).set(off, now=NOW)
@@ -579,7 +582,7 @@ async def test_what_arrived_at_last_has_no_error_any_more(
     database: Database, outbox: Outbox
 ) -> None:
     subscription = await subscribed(database)
-    await owe(outbox, subscription, "a")
+    await owe(database, subscription, "a")
     assert await outbox.retry(await lease_one(outbox), at=NOW, error="busy", not_shown=True)
     assert [one.error for one in await outbox.history(subscription.chat, 1)] == ["busy"]
     assert await outbox.sent(await lease_one(outbox), "1", now=NOW)

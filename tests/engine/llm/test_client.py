@@ -24,8 +24,9 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from engine.llm.client import MAX_ANSWER_BYTES, ChatAnswer, ChatClient, LlmSettings, PromptMessage
+from engine.llm.client import ChatAnswer, ChatClient, LlmSettings, PromptMessage
 from engine.llm.prompts import JUDGE_SCHEMA
+from engine.llm.transport import MAX_ANSWER_BYTES
 from engine.types import Usage
 from tests.fakes.model import (
     ModelServer,

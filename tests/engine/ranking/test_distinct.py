@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.ranking.distinct import bare, distinct
+from engine.ranking.distinct import alike, bare, eldest
 from engine.types import Candidate, Flag
 from tests.engine.candidates import candidate
 
@@ -19,6 +19,11 @@ OTHER = "The coffee at this hotel is a disgrace, and everybody here knows it."
 def posted(identity: int, text: str, *, year: int = 2015, flags: Flag = Flag.NONE) -> Candidate:
     made = candidate(identity, text, created_at=datetime(year, 1, 1, tzinfo=UTC))
     return replace(made, flags=flags)
+
+
+def distinct(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[Candidate]:
+    """Return what stands for each group, as finds and prophecies put it together."""
+    return [eldest(group) for group in alike(candidates, similarity=similarity)]
 
 
 def ids(candidates: Sequence[Candidate]) -> list[int]:

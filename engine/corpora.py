@@ -1,0 +1,119 @@
+"""Which corpus a request means, and what is said where there is none or more than one."""
+
+from collections.abc import Collection, Sequence
+
+from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
+from engine.types import Corpus, CorpusRole, Kind
+
+# The program makes these itself; a corpus of any other name is somebody's archive.
+DEMO_CORPUS = "demo"
+NEWS_CORPUS = "news"
+_ROLES = {DEMO_CORPUS: CorpusRole.DEMONSTRATION, NEWS_CORPUS: CorpusRole.NEWS}
+# Who names no corpus means an archive, and the demonstration only where there is none.
+_PREFERRED_ROLES = (CorpusRole.ARCHIVE, CorpusRole.DEMONSTRATION, CorpusRole.NEWS)
+# Who names no kind means tweets where there are some, and chats and notes last.
+_PREFERRED_KINDS = (Kind.TWEETS, Kind.SOCIAL, Kind.PUBLISHED, Kind.LIBRARY, Kind.PERSONAL)
+
+
+def role_of_new(name: str) -> CorpusRole:
+    """Return the role of a corpus that is made under this name."""
+    return _ROLES.get(name, CorpusRole.ARCHIVE)
+
+
+def resolve_corpus(
+    corpora: Sequence[Corpus],
+    name: str = "",
+    *,
+    configured: str = "",
+    kinds: Sequence[Kind] = (),
+    without: Collection[str] = (),
+) -> Corpus:
+    """Return the one corpus that a request means.
+
+    `corpora` are those that may be seen; `name` is the one asked for. Without a name it is the
+    `configured` one, which must exist unless the request is for `kinds`; else the only one that
+    `meant_corpora` returns. Raises CorpusNotFound, SeveralCorpora, and UsageError where the
+    named corpus is of another kind.
+    """
+    name = name or ("" if kinds else configured)
+    if name in without:
+        raise CorpusNotFound(f"Corpus {name} is left out by the query itself.")
+    if name:
+        return _of_kind(corpus_named(corpora, name), kinds)
+    found = meant_corpora(corpora, configured=configured, kinds=kinds, without=without)
+    if len(found) > 1:
+        names = ", ".join(one.name for one in found)
+        raise SeveralCorpora(
+            f"There are several corpora: {names}.",
+            fix="Name one with --corpus, or set search.corpus.",
+        )
+    return found[0]
+
+
+def meant_corpora(
+    corpora: Sequence[Corpus],
+    *,
+    configured: str = "",
+    kinds: Sequence[Kind] = (),
+    without: Collection[str] = (),
+) -> list[Corpus]:
+    """Return all that a request without a name may mean equally well; at least one.
+
+    The configured one goes first, then archives. The demonstration counts where there is no
+    archive; the news only where `kinds` are asked for and nothing else is of them. Of several
+    kinds the first counts that has a corpus. Raises CorpusNotFound.
+    """
+    usable = [
+        one for one in corpora if one.name not in without and (not kinds or one.kind in kinds)
+    ]
+    if preset := [one for one in usable if one.name == configured]:
+        return preset
+    if not kinds:
+        usable = [one for one in usable if one.role is not CorpusRole.NEWS]
+    if not usable:
+        raise _none_of(kinds)
+    role = min((one.role for one in usable), key=_PREFERRED_ROLES.index)
+    usable = [one for one in usable if one.role is role]
+    kind = min((one.kind for one in usable), key=(kinds or _PREFERRED_KINDS).index)
+    return [one for one in usable if one.kind is kind]
+
+
+def corpora_of_kind(corpora: Sequence[Corpus], kind: Kind) -> list[Corpus]:
+    """Return all of a kind, without the demonstration beside others. Raises CorpusNotFound."""
+    found = [one for one in corpora if one.kind is kind]
+    if not found:
+        raise _none_of([kind])
+    return [one for one in found if one.role is not CorpusRole.DEMONSTRATION] or found
+
+
+def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
+    """Return the corpus called `name`. Raises CorpusNotFound, which lists those there are."""
+    for one in corpora:
+        if one.name == name:
+            return one
+    known = ", ".join(one.name for one in corpora)
+    fix = f"There are: {known}." if known else "Load one with: presagio ingest FILE"
+    raise CorpusNotFound(f"There is no corpus {name!r}.", fix=fix)
+
+
+def news_corpus(corpora: Sequence[Corpus]) -> Corpus:
+    """Return the corpus that feeds fill. Raises CorpusNotFound where they brought nothing yet."""
+    for one in corpora:
+        if one.role is CorpusRole.NEWS:
+            return one
+    raise CorpusNotFound("There is no corpus of news yet.", fix="Feeds fill it: presagio feeds")
+
+
+def _of_kind(corpus: Corpus, kinds: Sequence[Kind]) -> Corpus:
+    if kinds and corpus.kind not in kinds:
+        raise UsageError(
+            f"Corpus {corpus.name} is of kind {corpus.kind}, not {' or '.join(kinds)}.",
+            fix="Name another corpus, or another kind.",
+        )
+    return corpus
+
+
+def _none_of(kinds: Sequence[Kind]) -> CorpusNotFound:
+    if kinds:
+        return CorpusNotFound(f"There is no corpus of the kind {' or '.join(kinds)}.")
+    return CorpusNotFound("There is no corpus yet.", fix="Load one with: presagio ingest FILE")

@@ -1,0 +1,493 @@
+"""Events are taken once, by processes that live, die, freeze and lose their connection."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from db.chat import events as events_module
+from db.chat.events import EventClaim, EventClaims
+from db.embedded.server import EmbeddedServer
+from db.pool import Database, PoolSettings
+from db.statements import statements
+from engine.errors import StorageError, StorageUnreachable
+from tests.database import CARELESS, Clones
+
+ROOT = Path(__file__).resolve().parents[3]
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+EVENT = ("test", "1")
+# Other tests of the run hold locks on the same server.
+HERE = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+LOCKS = (
+    "SELECT count(*) FROM pg_locks"
+    f" WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND {HERE}"
+)
+SECONDS = 20.0
+
+# Takes three events, brings two of them further, and waits to be killed.
+OTHER_PROCESS = textwrap.dedent(
+    """
+    import asyncio, sys
+    from datetime import UTC, datetime
+    from db.pool import Database
+    from db.chat.events import EventClaims
+
+    async def main():
+        now = datetime(2024, 6, 1, tzinfo=UTC)
+        async with EventClaims(await Database.open(sys.argv[1])) as claims:
+            async with claims.claim("test", "done", now=now) as claim:
+                assert await claim.answering()
+            async with (
+                claims.claim("test", "answering", now=now) as claim,
+                claims.claim("test", "taken", now=now),
+            ):
+                assert await claim.answering()
+                print("ready", flush=True)
+                await asyncio.sleep(600)
+
+    asyncio.run(main())
+    """
+)
+
+
+@pytest.fixture
+async def claims(database: Database) -> AsyncIterator[EventClaims]:
+    async with EventClaims(database) as entered:
+        yield entered
+
+
+@pytest.fixture
+async def other(database: Database) -> AsyncIterator[EventClaims]:
+    """Another process, as far as the database can tell."""
+    async with EventClaims(database) as entered:
+        yield entered
+
+
+async def held(claims: EventClaims, *event: str, now: datetime = NOW) -> EventClaim | None:
+    """Claim an event like a process that never comes to an end with it."""
+    return await claims.claim(*(event or EVENT), now=now).__aenter__()
+
+
+async def taken(claims: EventClaims, *event: str, now: datetime = NOW) -> bool:
+    return await held(claims, *event, now=now) is not None
+
+
+async def answered(claims: EventClaims, *event: str) -> None:
+    async with claims.claim(*event, now=NOW) as claim:
+        assert claim
+        assert await claim.answering()
+
+
+async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(SECONDS):
+        while not await holds():  # noqa: ASYNC110 - the server makes it true
+            await asyncio.sleep(0.02)
+
+
+async def processes_present(database: Database) -> int:
+    async with database.connection() as connection:
+        return int(await connection.fetchval(LOCKS))
+
+
+async def cut_presence(database: Database) -> None:
+    """End every session that holds a presence lock."""
+    async with database.connection() as connection:
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks"
+            f" WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND {HERE}"
+        )
+
+
+async def test_one_of_many_concurrent_deliveries_is_taken(
+    claims: EventClaims, other: EventClaims
+) -> None:
+    won = await asyncio.gather(*(taken(t) for t in (claims, other) * 8))
+    assert sorted(won) == [False] * 15 + [True]
+
+
+async def test_events_of_platforms_are_apart(claims: EventClaims) -> None:
+    assert await taken(claims, "a", "1")
+    assert await taken(claims, "b", "1")
+    assert await taken(claims, "a", "2")
+    assert not await taken(claims, "b", "1")
+
+
+async def test_an_event_that_came_to_its_end_is_taken_no_more(
+    database: Database, claims: EventClaims, other: EventClaims
+) -> None:
+    async with claims.claim(*EVENT, now=NOW) as claim:
+        assert claim
+        assert await state(database) == "taken"
+        assert await claim.answering()
+        assert await state(database) == "answering"
+    async with claims.claim("test", "silence", now=NOW) as claim:
+        assert claim
+    assert await state(database) == await state(database, "silence") == "done"
+    async with other.claim(*EVENT, now=NOW) as again:
+        assert again is None
+    assert not await taken(other, "test", "silence")
+
+
+async def test_an_answer_is_begun_once(claims: EventClaims) -> None:
+    async with claims.claim(*EVENT, now=NOW) as claim:
+        assert claim
+        assert await claim.answering()
+        assert not await claim.answering()
+        assert claim.sending
+
+
+async def test_what_is_cancelled_before_it_is_sent_is_given_back(
+    claims: EventClaims, other: EventClaims
+) -> None:
+    await cancelled(claims)
+    assert await taken(other)
+
+
+async def test_what_is_cancelled_while_it_is_sent_is_not(
+    database: Database, claims: EventClaims, other: EventClaims
+) -> None:
+    await cancelled(claims, sending=True)
+    assert await state(database) == "answering"
+    assert not await taken(other)
+
+
+async def test_a_duplicate_that_is_cancelled_gives_nothing_back(
+    database: Database, claims: EventClaims, other: EventClaims
+) -> None:
+    assert await taken(claims)
+    for one in (claims, other):
+        await cancelled(one)
+        assert await state(database) == "taken"
+
+
+async def test_what_fails_stays_with_its_process(
+    database: Database, claims: EventClaims, other: EventClaims
+) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with claims.claim(*EVENT, now=NOW):
+            raise ZeroDivisionError
+    assert await state(database) == "taken"
+    assert not await taken(other)
+
+
+async def test_an_event_that_cannot_be_settled_was_answered_all_the_same(
+    database: Database, claims: EventClaims, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with claims.claim(*EVENT, now=NOW) as claim:
+        assert claim
+        assert await claim.answering()
+        async with database.connection() as connection:
+            await connection.execute("ALTER TABLE turn RENAME TO elsewhere")
+    assert "test 1 was not settled" in caplog.text
+
+
+async def cancelled(claims: EventClaims, *, sending: bool = False) -> None:
+    """Claim the event, begin to send if asked to, and be cut off there."""
+    there = asyncio.Event()
+
+    async def work() -> None:
+        async with claims.claim(*EVENT, now=NOW) as claim:
+            if claim and sending:
+                assert await claim.answering()
+            there.set()
+            await asyncio.sleep(600)
+
+    task = asyncio.create_task(work())
+    async with asyncio.timeout(SECONDS):
+        await there.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def state(database: Database, event_id: str = "1") -> str | None:
+    async with database.connection() as connection:
+        row = await connection.fetchval("SELECT state FROM turn WHERE event_id = $1", event_id)
+    return None if row is None else str(row)
+
+
+async def test_of_a_process_that_left_only_the_unanswered_is_taken_over(
+    database: Database, other: EventClaims
+) -> None:
+    async with EventClaims(database) as leaving:
+        assert await taken(leaving, "test", "taken")
+        claim = await held(leaving, "test", "answering")
+        assert claim
+        assert await claim.answering()
+        await answered(leaving, "test", "done")
+        assert not await taken(other, "test", "taken")
+    await eventually(lambda: taken(other, "test", "taken"))
+    assert not await taken(other, "test", "answering")
+    assert not await taken(other, "test", "done")
+
+
+async def test_what_a_dead_process_left_is_taken_over_by_one(database: Database) -> None:
+    async with EventClaims(database) as leaving:
+        assert await taken(leaving)
+    await eventually(lambda: _nobody_present(database))
+    async with EventClaims(database) as one, EventClaims(database) as two:
+        won = await asyncio.gather(*(taken(t) for t in (one, two) * 8))
+    assert sorted(won) == [False] * 15 + [True]
+
+
+async def _nobody_present(database: Database) -> bool:
+    return await processes_present(database) == 0
+
+
+async def test_a_killed_process_loses_what_it_had_not_answered(
+    database: Database, database_url: str, claims: EventClaims
+) -> None:
+    process = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and is read in a thread
+        [sys.executable, "-c", OTHER_PROCESS, database_url],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    try:
+        assert await asyncio.to_thread(process.stdout.readline) == b"ready\n"
+        assert not await taken(claims, "test", "taken")
+
+        process.send_signal(signal.SIGSTOP)  # hangs, and may go on
+        assert not await taken(claims, "test", "taken")
+
+        process.kill()
+        await eventually(lambda: taken(claims, "test", "taken"))
+        assert not await taken(claims, "test", "answering")
+        assert not await taken(claims, "test", "done")
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+async def test_a_process_that_lost_its_connection_proves_itself_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(events_module, "_PROOF_SECONDS", 600)  # it is told, and need not ask
+
+    async def both_present() -> bool:
+        return await processes_present(database) == 2
+
+    async with EventClaims(database) as claims, EventClaims(database) as other:
+        claim = await held(claims)
+        assert claim
+        await cut_presence(database)
+        await eventually(both_present)
+        assert not await taken(other)
+        assert await claim.answering()
+
+
+async def test_what_was_taken_over_meanwhile_is_answered_by_the_other_alone(
+    database: Database, claims: EventClaims, other: EventClaims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 600)
+    mine = None
+    async with claims.claim(*EVENT, now=NOW) as claim:
+        assert claim
+        await cut_presence(database)  # and it is not noticed again in this test
+
+        async def taken_over() -> bool:
+            nonlocal mine
+            mine = await held(other)
+            return mine is not None
+
+        await eventually(taken_over)
+        assert not await claim.answering()
+    assert await state(database) == "taken", "its end is the other's"
+    assert mine
+    assert await mine.answering()
+
+
+async def test_what_was_taken_over_is_not_given_back_by_who_lost_it(
+    database: Database, claims: EventClaims, other: EventClaims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 600)
+    there = asyncio.Event()
+
+    async def work() -> None:
+        async with claims.claim(*EVENT, now=NOW):
+            there.set()
+            await asyncio.sleep(600)
+
+    task = asyncio.create_task(work())
+    async with asyncio.timeout(SECONDS):
+        await there.wait()
+    await cut_presence(database)
+    await eventually(lambda: taken(other))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await state(database) == "taken"
+
+
+async def test_it_survives_a_restart_of_the_server(
+    server_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 0.05)
+    server = EmbeddedServer(server_folder, extra=CARELESS)
+    await asyncio.to_thread(server.acquire)
+    try:
+        database = await Database.open(server.url("postgres"))
+        await database.migrate()
+        async with EventClaims(database) as claims:
+            claim = await held(claims)
+            assert claim
+            await asyncio.to_thread(server.release)  # stops it
+            with pytest.raises(StorageError):
+                await taken(claims, "test", "2")
+            await asyncio.to_thread(server.acquire)
+
+            async def present() -> bool:
+                try:
+                    return await processes_present(database) == 1
+                except StorageError:
+                    return False
+
+            await eventually(present)
+            async with EventClaims(database) as other:
+                assert not await taken(other)
+            assert await claim.answering()
+            assert await taken(claims, "test", "2")
+        await database.close()
+    finally:
+        await asyncio.to_thread(server.release)
+
+
+async def test_without_a_database_nothing_begins(server_folder: Path) -> None:
+    server = EmbeddedServer(server_folder, extra=CARELESS)
+    await asyncio.to_thread(server.acquire)
+    database = await Database.open(server.url("postgres"))
+    await asyncio.to_thread(server.release)
+    before = asyncio.all_tasks()
+    with pytest.raises(StorageUnreachable):
+        await EventClaims(database).__aenter__()
+    assert asyncio.all_tasks() == before
+    await database.close()
+
+
+async def test_presence_takes_no_connection_from_the_pool(database_url: str) -> None:
+    database = await Database.open(database_url, PoolSettings(size=1))
+    async with asyncio.timeout(SECONDS), EventClaims(database) as one, EventClaims(database) as two:
+        assert await taken(one)
+        assert not await taken(two)
+    await database.close()
+
+
+async def test_events_are_forgotten_after_a_week(claims: EventClaims) -> None:
+    assert await taken(claims, "test", "old", now=NOW - timedelta(days=8))
+    assert await taken(claims, "test", "new", now=NOW - timedelta(days=6))
+    await claims.forget(now=NOW)
+    assert await taken(claims, "test", "old")
+    assert not await taken(claims, "test", "new")
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [("take", "off"), ("answering", "on"), ("done", "off"), ("release", "on")],
+)
+async def test_only_what_allows_to_send_waits_for_the_disk(
+    database: Database, name: str, setting: str
+) -> None:
+    """`answering` must outlive a crash of the server, and takes all before it along."""
+    values = {"take": (NOW, 0)}.get(name, ())
+    async with database.transaction() as connection:
+        await connection.execute(
+            "INSERT INTO turn (platform, event_id, process, taken_at)"
+            " VALUES ('test', 'other', 1, now())"
+        )
+        await connection.execute("SET LOCAL synchronous_commit = on")
+        event = ("test", "1" if name == "take" else "other")
+        await connection.execute(statements("conversation")[name], *event, 1, *values)
+        assert await connection.fetchval("SHOW synchronous_commit") == setting
+
+
+async def test_an_event_that_comes_again_while_presence_is_lost_is_not_taken_again(
+    database: Database, claims: EventClaims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else proves that this process lives, but it knows that it is at work on it."""
+    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 600)
+    claim = await held(claims)
+    assert claim
+    await cut_presence(database)
+    await eventually(lambda: _nobody_present(database))
+    assert not await taken(claims)
+    assert await claim.answering()
+
+
+async def test_a_process_of_another_database_proves_nothing(
+    database: Database, _clones: Clones
+) -> None:
+    """Processes are numbered in each database: the same number there is somebody else."""
+    with _clones.clone() as url:
+        elsewhere = await Database.open(url)
+        async with EventClaims(elsewhere):
+            async with EventClaims(database) as leaving:
+                assert await taken(leaving)
+            await eventually(lambda: _nobody_present(database))
+            async with EventClaims(database) as other:
+                assert await taken(other)
+        await elsewhere.close()
+
+
+async def test_a_lock_of_another_kind_proves_nothing(
+    database: Database, other: EventClaims
+) -> None:
+    async with EventClaims(database) as leaving:
+        assert await taken(leaving)
+    async with database.connection() as connection:
+        number = await connection.fetchval("SELECT process FROM turn")
+    await eventually(lambda: _nobody_but_one_present(database))
+    async with database.transaction() as connection:
+        await connection.execute("SELECT pg_advisory_xact_lock(1, $1)", number)
+        assert await taken(other)
+
+
+async def _nobody_but_one_present(database: Database) -> bool:
+    return await processes_present(database) == 1
+
+
+async def test_what_was_taken_over_is_as_young_as_its_taking_over(
+    database: Database, claims: EventClaims, other: EventClaims
+) -> None:
+    async with EventClaims(database) as leaving:
+        assert await taken(leaving, now=NOW - timedelta(days=8))
+    claim = None
+
+    async def taken_over() -> bool:
+        nonlocal claim
+        claim = await held(claims)
+        return claim is not None
+
+    await eventually(taken_over)
+    assert claim
+    assert await claim.answering()
+    await claims.forget(now=NOW)
+    assert not await taken(other)
+
+
+async def test_what_is_cancelled_twice_is_given_back(
+    claims: EventClaims, other: EventClaims
+) -> None:
+    there = asyncio.Event()
+
+    async def work() -> None:
+        async with claims.claim(*EVENT, now=NOW):
+            there.set()
+            await asyncio.sleep(600)
+
+    task = asyncio.create_task(work())
+    await there.wait()
+    task.cancel()
+    await asyncio.sleep(0)  # it has begun to give the event back
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await eventually(lambda: taken(other))
