@@ -4,14 +4,17 @@ A run keeps its server and its home folders in a folder of its own. pytest's `tm
 do for a server: every run that starts closes their common parent to the account of the server.
 """
 
+import functools
 import itertools
 import os
 import re
 import shutil
 import signal
+import ssl
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import hypothesis
 import pytest
@@ -105,8 +108,8 @@ def _clones(server_url: str, run_folder: Path, worker_id: str) -> Iterator[Clone
 
 @pytest.fixture
 def database_url(_clones: Clones) -> Iterator[str]:
-    """URL of a fresh database with all tables, for one test."""
-    with _clones.clone() as url:
+    """URL of a database with all tables and nothing in them, for one test."""
+    with _clones.lend() as url:
         yield url
 
 
@@ -137,6 +140,13 @@ def _own_environment(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PRESAGIO_DATA_DIR", str(home / "presagio"))
     yield
     shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _authorities() -> Iterator[None]:
+    """Read the certificates of the world's authorities once, not for each client of each test."""
+    with patch.object(ssl, "create_default_context", functools.cache(ssl.create_default_context)):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,4 +1,4 @@
-"""The databases of a test run: one server, one template a run, one clone a test.
+"""The databases of a test run: one server, one template a run, few clones of it a worker.
 
 Every name carries the second the run began, so that a later run can tell, on a server that
 outlives the runs, which databases a dead run left behind.
@@ -19,6 +19,7 @@ import asyncpg
 
 from db.embedded.filelock import FileLock
 from db.migrate import migrate
+from tests.emptied import Pristine
 
 T = TypeVar("T")
 
@@ -56,24 +57,54 @@ async def execute(url: str, *statements: str) -> None:
 
 
 class Clones:
-    """Hands out fresh copies of a template database."""
+    """Hands out copies of a template database: new ones, or ones that are as good as new."""
 
     def __init__(self, server_url: str, template: str, worker: str) -> None:
         self._server_url = server_url
         self._template = template
         self._worker = worker
         self._numbers = itertools.count(1)
+        self._idle: list[str] = []
+        self._pristine = wait_for(Pristine.of(with_database(server_url, template)))
 
     @contextmanager
     def clone(self) -> Iterator[str]:
-        """Lend the URL of a copy; it is dropped afterwards, whoever is still connected."""
+        """Lend the URL of a new copy; it is dropped afterwards, whoever is still connected."""
+        url = self._create()
+        try:
+            yield url
+        finally:
+            self._drop(url)
+
+    @contextmanager
+    def lend(self) -> Iterator[str]:
+        """Lend the URL of a copy that may have served before; whoever is connected is thrown out.
+
+        What cannot be made as good as new is dropped.
+        """
+        url = self._idle.pop() if self._idle else self._create()
+        try:
+            yield url
+        finally:
+            if wait_for(self._pristine.restore(url)):
+                self._idle.append(url)
+            else:
+                self._drop(url)
+
+    def close(self) -> None:
+        """Drop the copies that wait for another use."""
+        while self._idle:
+            self._drop(self._idle.pop())
+
+    def _create(self) -> str:
         name = f"{self._template.removesuffix('_template')}_{self._worker}_{next(self._numbers)}"
         create = f'CREATE DATABASE "{name}" TEMPLATE "{self._template}"'
         wait_for(execute(self._server_url, create))
-        try:
-            yield with_database(self._server_url, name)
-        finally:
-            wait_for(execute(self._server_url, f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'))
+        return with_database(self._server_url, name)
+
+    def _drop(self, url: str) -> None:
+        name = urlsplit(url).path.removeprefix("/")
+        wait_for(execute(self._server_url, f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'))
 
 
 @contextmanager
@@ -91,9 +122,11 @@ def clones(server_url: str, folder: Path, worker: str) -> Iterator[Clones]:
             note.write_text(wait_for(_create_template(server_url)))
         template = note.read_text()
         assert users.acquire(shared=True, timeout=_LOCK_SECONDS)
+    ready = Clones(server_url, template, worker)
     try:
-        yield Clones(server_url, template, worker)
+        yield ready
     finally:
+        ready.close()
         with _held(gate):
             users.release()
             if users.acquire():

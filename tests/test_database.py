@@ -5,8 +5,10 @@ import time
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from tests.database import Clones, drop_stale, execute, with_database
+from tests.scenarios.stage import load_tweets
 
 
 async def names(url: str) -> set[str]:
@@ -28,6 +30,70 @@ async def test_every_test_gets_a_database_of_its_own_with_all_tables(
             assert await connection.fetchval("SELECT count(*) FROM migration") > 0
         finally:
             await connection.close()
+
+
+async def test_a_database_is_handed_on_as_good_as_new(server_url: str, _clones: Clones) -> None:
+    async def seen(url: str) -> list[list[tuple[object, ...]]]:
+        connection = await asyncpg.connect(url)
+        try:
+            return [
+                [tuple(row) for row in await connection.fetch(query)]
+                for query in (
+                    "SELECT * FROM migration ORDER BY version",
+                    "SELECT * FROM glossary_version",
+                    "SELECT * FROM search_log_key",
+                    "SELECT external_id FROM document UNION SELECT name FROM corpus",
+                    "SELECT relname::text FROM pg_class WHERE relname LIKE 'document%'",
+                    "SELECT pid FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+                    "SELECT sequencename::text FROM pg_sequences WHERE last_value IS NOT NULL",
+                )
+            ]
+        finally:
+            await connection.close()
+
+    with _clones.clone() as new:
+        fresh = await seen(new)
+    with _clones.lend() as first:
+        await load_tweets(first, ("Rain tomorrow.",))
+        await execute(
+            first,
+            "UPDATE glossary_version SET version = 7",
+            "DELETE FROM search_log_key",
+            "CREATE TABLE extra AS SELECT 1 AS one",
+        )
+        stays = await asyncpg.connect(first)
+    with _clones.lend() as second:
+        assert second == first
+        assert await seen(second) == fresh
+    stays.terminate()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE chat RENAME TO gone",
+        "ALTER TABLE chat ADD COLUMN mine int",
+        "ALTER TABLE chat DISABLE TRIGGER ALL",
+        "DROP TABLE vote",
+        "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+        "CREATE OR REPLACE FUNCTION document_index() RETURNS trigger LANGUAGE plpgsql"
+        " AS 'BEGIN END'",
+        "CREATE SCHEMA mine",
+        "ALTER DATABASE \"{name}\" SET statement_timeout = '1s'",
+        'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false',
+        "GRANT SELECT ON chat TO PUBLIC",
+        "ANALYZE migration",
+    ],
+)
+async def test_a_database_that_is_not_as_good_as_new_is_not_handed_on(
+    change: str, server_url: str, _clones: Clones
+) -> None:
+    with _clones.lend() as changed:
+        name = changed.partition("?")[0].rpartition("/")[2]
+        url = server_url if change.startswith("ALTER DATABASE") else changed
+        await execute(url, change.format(name=name))
+    assert name not in await names(server_url)
 
 
 async def test_a_clone_goes_even_while_somebody_is_connected(

@@ -23,21 +23,10 @@ def database(database_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return database_url
 
 
-@pytest.fixture(scope="session")
-def _conversation_url(_clones: Clones) -> Iterator[str]:
-    with _clones.clone() as url:
-        yield url
-
-
 @pytest.fixture
-async def storage(_conversation_url: str) -> AsyncIterator[Database]:
-    """An open pool on a database whose conversation tables are empty: faster than a new one."""
-    opened = await Database.open(_conversation_url)
-    async with opened.connection() as connection:
-        await connection.execute(
-            "TRUNCATE chat, turn, quota, inbox, feed, story, shared_feed, job_outcome"
-            " RESTART IDENTITY CASCADE"
-        )
+async def storage(database_url: str) -> AsyncIterator[Database]:
+    """An open pool on a database of the test's own."""
+    opened = await Database.open(database_url)
     yield opened
     await opened.close()
 
@@ -56,12 +45,6 @@ def _demo_url(_clones: Clones, run_folder: Path, worker_id: str) -> Iterator[str
         environment = {"DATABASE_URL": url, "HOME": str(home), "PRESAGIO_DATA_DIR": str(home)}
         subprocess.run([PROGRAM, "demo"], env=environment, check=True, capture_output=True)
         yield url
-
-
-@pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The libraries that draw are not installed."""
-    monkeypatch.setattr("bot.card.find_spec", lambda _: None)
 
 
 @pytest.fixture
