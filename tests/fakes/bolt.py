@@ -17,7 +17,7 @@ def web_client(slack: SlackServer, token: str | None = None) -> AsyncWebClient:
 
 def bolt_app(slack: SlackServer) -> AsyncApp:
     """An app that checks its token at the first event, as Bolt does by default."""
-    return AsyncApp(client=web_client(slack), signing_secret=slack.signing_secret)
+    return AsyncApp(name="bolt", client=web_client(slack), signing_secret=slack.signing_secret)
 
 
 @asynccontextmanager
