@@ -6,12 +6,11 @@ READY  := $(VENV)/.ready
 # Two cores are the smallest machine this is meant for.
 JOBS   ?= 2
 
-.PHONY: demo test test-slow check format words bench setup clean
+.PHONY: demo test test-slow coverage check format words bench setup clean
 
 setup: $(READY)
 
-# The install compiles the catalogues.
-$(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard bot/i18n/locale/*.po)
+$(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
@@ -20,11 +19,16 @@ demo: $(READY)
 	$(BIN)/presagio demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
 
-# The properties on other examples each time, and more of them; a failure says how to repeat it.
+# What takes long by nature: crowds, chaos, whole archives; and the properties on other examples each
+# time, and more of them, where a failure says how to repeat it.
 test-slow: $(READY)
-	PRESAGIO_TEST_PROPERTIES=random $(BIN)/python -m pytest -n $(JOBS) -m hypothesis
+	PRESAGIO_TEST_PROPERTIES=random $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "slow or hypothesis"
+
+# All tests on the same examples, watched line by line, which costs half as much again.
+coverage: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov --cov-report=term:skip-covered
 
 check: $(READY)
 	$(BIN)/ruff format --check .

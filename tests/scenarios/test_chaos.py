@@ -6,8 +6,12 @@
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from engine.posting.types import PostingMode
 from tests.scenarios.chaos.stage import KILLED, Size, chaos
+
+pytestmark = pytest.mark.slow
 
 SMALL = Size(
     stories=60,

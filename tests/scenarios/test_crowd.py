@@ -18,6 +18,8 @@ from tests.scenarios.stage import (
     until,
 )
 
+pytestmark = pytest.mark.slow
+
 PEOPLE = 50
 EACH = 4
 SECONDS = 60.0  # after which something hangs, on a busy machine too

@@ -13,6 +13,8 @@ from tests.fakes.slack import App, SlackServer
 from tests.scenarios.slack.stage import SlackStage, slack_staged
 from tests.scenarios.stage import HEADLINE, TWEETS, Stage, Surroundings
 
+pytestmark = pytest.mark.slow
+
 TALKATIVE = {"PRESAGIO_LOGGING__LEVEL": "debug"}
 KEY = "sk-or-v1-a-key-that-nobody-may-read"
 

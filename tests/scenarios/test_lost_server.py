@@ -25,6 +25,8 @@ from engine.errors import StorageUnreachable
 from tests.bot.command_line import PROGRAM, SECONDS
 from tests.database import CARELESS
 
+pytestmark = pytest.mark.slow
+
 Alive = Callable[[], bool]
 
 

@@ -8,7 +8,11 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.scenarios.chaos.stage import Chaos, Size, chaos
+
+pytestmark = pytest.mark.slow
 
 SIZE = Size(
     stories=30,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from bot.app import open_app
 from bot.settings import load_settings
@@ -25,6 +26,8 @@ from engine.types import Document, Kind
 from tests.fakes.model import scoring
 from tests.fakes.web import reply
 from tests.scenarios.newsroom import HOUR, Newsroom, newsroom
+
+pytestmark = pytest.mark.slow
 
 GOOD = 5  # the judgment from which a chat is told by default
 OTHERS = 80  # headlines that nobody has judged

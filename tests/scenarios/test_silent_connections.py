@@ -19,6 +19,8 @@ from tests.scenarios.slack.test_http import free_port
 from tests.scenarios.stage import HEADLINE, Stage, Surroundings
 from tests.scenarios.test_telegram_webhook import HEADER, SECRET
 
+pytestmark = pytest.mark.slow
+
 _FILES = 256
 _SILENT = 400
 

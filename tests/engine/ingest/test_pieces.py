@@ -151,6 +151,7 @@ def test_a_line_at_the_limit_is_kept() -> None:
     assert cut(lines, data + b"\n" + data) == [(1, data, None), (2, data, None)]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_array() -> None:
     record = orjson.dumps({"id": "1", "text": "x" * 100})
 

@@ -22,6 +22,8 @@ from engine.prophecy.prophecy import Prophet
 from engine.types import Corpus, Kind
 from tests.database import Clones, wait_for
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _GOOD = 5  # judgment from which a chat is told by default
 
