@@ -154,6 +154,7 @@ def test_two_at_once_into_one_corpus_both_succeed(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs wait4")
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(database: str, tmp_path: Path) -> None:
     # A file of 300,000 records in which 3,000 come back: reading is the same, storing is short.
     content = write_tweets(tmp_path / "a", range(3_000)).read_bytes()
@@ -245,7 +246,10 @@ class TestEmbeddedServer:
             subprocess.run(["cp", "-a", embedded, small / "d"], check=True)
             monkeypatch.setenv("PRESAGIO_DATA_DIR", str(small / "d"))
             file = write_tweets(tmp_path / "a.jsonl", range(30_000))
-            assert "No space left on device" in invoke("ingest", str(file)).complaint()
+            # A server that cannot write its log either goes down before it can say why.
+            told = ("No space left on device", "The connection to the database was lost")
+            complaint = invoke("ingest", str(file)).complaint()
+            assert any(said in complaint for said in told), complaint
             assert not (small / "d" / "postgres" / PID_FILE).exists()
             more = ["mount", "-o", "remount,size=400m", str(small)]
             subprocess.run(more, check=True)

@@ -11,6 +11,7 @@ from bot.face.face import FaceStatus
 from bot.face.reply import MOST_HITS
 from bot.serve import tell_status
 from tests.fakes.slack import SlackServer
+from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import slack_staged
 
 
@@ -39,7 +40,7 @@ async def test_what_a_face_begins_and_ceases_to_hear_is_logged_once(
     telling = asyncio.create_task(tell_status(faces))
 
     async def logged(lines: int) -> list[tuple[str, str]]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while len(caplog.records) < lines:  # noqa: ASYNC110 - a log tells nobody
                 await asyncio.sleep(0.001)
         await asyncio.sleep(0.01)

@@ -16,6 +16,7 @@ from db.pool import Database, PoolSettings
 from engine.errors import StorageError, StorageInterrupted, StorageUnreachable
 from tests.database import CARELESS, execute, with_database
 from tests.db.loading import load_texts
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -124,7 +125,7 @@ async def sleep_on_the_server(database: Database) -> None:
 
 async def is_sleeping(database: Database) -> None:
     query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-    async with asyncio.timeout(10), database.connection() as connection:
+    async with asyncio.timeout(PATIENCE), database.connection() as connection:
         while not await connection.fetchval(query):  # noqa: ASYNC110 - the server makes it true
             await asyncio.sleep(0.01)
 
@@ -139,7 +140,7 @@ async def test_connections_that_died_while_idle_are_replaced(
         server_url,
         f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{name}'",
     )
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 async with database.connection() as connection:
@@ -183,7 +184,7 @@ async def test_closing_does_not_wait_for_ever(
     database = await Database.open(database_url)
     running = asyncio.create_task(sleep_on_the_server(database))
     await is_sleeping(database)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await database.close()
         with pytest.raises(StorageInterrupted):
             await running

@@ -18,6 +18,8 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from tests.patience import PATIENCE
+
 USAGE: Mapping[str, object] = {"prompt_tokens": 7000, "completion_tokens": 120, "cost": 0.002}
 
 # What each kind of server knows; anything else is a 400 there.
@@ -71,8 +73,8 @@ class ModelServer:
         return len(self.requests)
 
     async def until_asked(self, times: int) -> None:
-        """Return when that many requests have arrived; TimeoutError after two seconds."""
-        async with asyncio.timeout(2), self._arrival:
+        """Return when that many requests have arrived."""
+        async with asyncio.timeout(PATIENCE), self._arrival:
             await self._arrival.wait_for(lambda: self.calls >= times)
 
     async def __aenter__(self) -> Self:

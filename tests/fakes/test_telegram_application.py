@@ -20,6 +20,7 @@ from telegram.ext import (
 )
 
 from tests.fakes.telegram import TelegramServer
+from tests.patience import PATIENCE
 
 App = Application[Any, Any, Any, Any, Any, Any]
 
@@ -125,7 +126,7 @@ async def test_a_malformed_update_blocks_python_telegram_bot(
     async with polling(application(telegram)):
         broken = telegram.malformed_update("message", {"date": "yesterday"})
         asked = await alice.says(chat, "x")
-        await telegram.world.signal.until(lambda: broken.deliveries > 3, 5)
+        await telegram.world.signal.until(lambda: broken.deliveries > 3, PATIENCE)
         assert asked.answers == []
         telegram.world.updates.settle(broken)
         await asked.answer()
@@ -154,7 +155,7 @@ async def test_a_webhook_of_our_own_feeds_the_application(telegram: TelegramServ
         await app.start()
         await app.bot.set_webhook(url, secret_token="wrong")
         asked = await alice.says(telegram.private_chat(alice), "x")
-        await telegram.world.signal.until(lambda: telegram.world.webhook.failures, 5)
+        await telegram.world.signal.until(lambda: telegram.world.webhook.failures, PATIENCE)
         assert asked.answers == []
         await app.bot.set_webhook(url, secret_token="s3cret")
         assert (await asked.answer()).text == "x"

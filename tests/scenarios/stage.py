@@ -147,7 +147,7 @@ class Stage(Surroundings):
         listening = "setWebhook" if "PRESAGIO_TELEGRAM__WEBHOOK_URL" in self.environ else None
         method = listening or "getUpdates"
         known = len(self.telegram.called(method))
-        await self.telegram.until_called(method, known + 1, timeout=10)
+        await self.telegram.until_called(method, known + 1)
 
 
 @asynccontextmanager

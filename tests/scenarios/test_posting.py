@@ -23,6 +23,7 @@ from tests.fakes.model import failure
 from tests.fakes.slack import Fault
 from tests.fakes.telegram import Message
 from tests.fakes.web import Asked, reply
+from tests.patience import PATIENCE
 from tests.scenarios.newsroom import FEED, HOUR, MINUTE, Newsroom, Process, newsroom
 from tests.scenarios.stage import HEADLINE, TWEETS
 
@@ -392,7 +393,7 @@ async def test_a_platform_that_does_not_answer_delays_no_other(database_url: str
         await room.slack.until(lambda: room.slack.calls_of("chat.postMessage"))
         await room.subscribe(process, "telegram")
         assert await process.works.digest() == 1
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while [state for state, _ in await states(process)] != ["owed", "sent"]:  # noqa: ASYNC110 - the database tells nobody
                 await asyncio.sleep(0.02)
         assert not delivering.done()
@@ -490,16 +491,16 @@ async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
 
         serving = asyncio.create_task(run())
         try:
-            message = await room.group.until(lambda one: one.from_bot, timeout=20)
+            message = await room.group.until(lambda one: one.from_bot)
             reader = room.telegram.user("Carol")
             room.group.members[reader.id] = "member"
             assert _labels(message) == ["1. 👍 0", "1. 👎 0", "2. 👍 0", "2. 👎 0"]
             await reader.presses(message, "2. 👍 0")
-            await room.telegram.until_called("editMessageReplyMarkup", timeout=20)
+            await room.telegram.until_called("editMessageReplyMarkup")
             assert _labels(message) == ["1. 👍 0", "1. 👎 0", "2. 👍 1", "2. 👎 0"]
             known = len(room.group.bot_messages)
             await reader.presses(message, "Why?")
-            await room.group.until(lambda one: one.from_bot and one is not message, timeout=20)
+            await room.group.until(lambda one: one.from_bot and one is not message)
             assert len(room.group.bot_messages) == known + 1
         finally:
             clock = asyncio.get_running_loop().time

@@ -6,6 +6,7 @@ import pytest
 
 from engine.errors import SettingsError
 from tests.fakes.slack import SlackServer
+from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage
 
 
@@ -17,7 +18,7 @@ async def test_a_refused_face_says_so_and_the_other_one_answers(stage: Stage) ->
             "PRESAGIO_SLACK__API_BASE": slack.base_url,
         }
         async with stage.serving():
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 while not any(said.startswith("slack: ") for said in stage.said):  # noqa: ASYNC110 - a list tells nobody
                     await asyncio.sleep(0.05)
             alice = stage.telegram.user("Alice")

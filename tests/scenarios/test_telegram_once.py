@@ -2,10 +2,12 @@
 
 import asyncio
 
+import pytest
 from aiohttp import web
 
 from tests.fakes.model import Asked, scoring, slow
 from tests.fakes.telegram import Message
+from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage, judged_by_words, until
 
 
@@ -72,13 +74,14 @@ async def test_a_process_that_is_told_to_end_finishes_its_answer(stage: Stage) -
     chat = stage.telegram.private_chat(alice)
     with stage.process() as serving:
         await alice.says(chat, HEADLINE)
-        await until(lambda: stage.model.calls, within=20)
+        await until(lambda: stage.model.calls, within=PATIENCE)
         serving.terminate()
-        assert await asyncio.to_thread(serving.wait, 10) == 128 + 15
+        assert await asyncio.to_thread(serving.wait, PATIENCE) == 128 + 15
     assert len(chat.bot_messages) == 1
     assert stage.telegram.pending == 0
 
 
+@pytest.mark.slow
 async def test_after_a_kill_the_unanswered_are_answered_and_the_answered_left_alone(
     stage: Stage,
 ) -> None:
@@ -87,19 +90,19 @@ async def test_after_a_kill_the_unanswered_are_answered_and_the_answered_left_al
     chats = [stage.telegram.private_chat(person) for person in people]
     with stage.process() as first:
         done = await people[0].says(chats[0], HEADLINE)
-        await done.answer(timeout=20)
+        await done.answer()
         stage.model.script = [slow(60.0, scoring(judged_by_words))]
         asked: list[Message] = []
         for person, chat in zip(people[1:], chats[1:], strict=True):
             asked.append(await person.says(chat, f"{HEADLINE} in {person.first_name}"))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await stage.model.until_asked(4)
         first.kill()
     assert stage.telegram.pending >= 3
     stage.model.script = [scoring(judged_by_words)]
     with stage.process():
         for one in asked:
-            await one.answer(timeout=20)
+            await one.answer()
         await stage.telegram.until_acknowledged()
     assert [len(chat.bot_messages) for chat in chats] == [1, 1, 1, 1]
 
@@ -157,6 +160,7 @@ def _message(chat_id: int) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 async def test_a_chat_with_more_than_telegram_hands_out_holds_up_nobody(stage: Stage) -> None:
     """The updates of one chat fill what Telegram hands out at once; another one is behind them."""
     stage.model.script = [slow(60.0, scoring(judged_by_words)), scoring(judged_by_words)]
@@ -167,7 +171,7 @@ async def test_a_chat_with_more_than_telegram_hands_out_holds_up_nobody(stage: S
         for number in range(130):
             await alice.says(busy, f"{HEADLINE} in {number}")
         await stage.model.until_asked(1)
-        await (await bob.says(other, HEADLINE)).answer(timeout=10)
+        await (await bob.says(other, HEADLINE)).answer()
         assert busy.bot_messages == []
         assert await stage.rows("SELECT count(*) >= 100 FROM inbox") == [(True,)]
     # They were confirmed, yet the next process has them.

@@ -29,7 +29,7 @@ async def test_telegrams_own_limits_lose_no_answer(database_url: str) -> None:
         chat = stage.telegram.private_chat(alice)
         for number in range(5):
             await alice.says(chat, f"{HEADLINE} in {number}")
-        await chat.until(lambda one: one.from_bot and "in 4" in one.text, timeout=15)
+        await chat.until(lambda one: one.from_bot and "in 4" in one.text)
         assert [f"in {n}" in one.text for n, one in enumerate(chat.bot_messages)] == [True] * 5
 
 
@@ -53,8 +53,8 @@ async def test_polling_goes_on_after_trouble(bot: Stage, error: int | str) -> No
     bot.telegram.fail("getUpdates", error=error, times=2)  # type: ignore[arg-type]  # as above
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
-    await (await alice.says(chat, HEADLINE)).answer(timeout=10)
-    await (await alice.says(chat, f"{HEADLINE} in Oslo")).answer(timeout=10)
+    await (await alice.says(chat, HEADLINE)).answer()
+    await (await alice.says(chat, f"{HEADLINE} in Oslo")).answer()
 
 
 async def test_a_telegram_that_is_away_is_waited_for(stage: Stage) -> None:
@@ -65,7 +65,7 @@ async def test_a_telegram_that_is_away_is_waited_for(stage: Stage) -> None:
         await stage.telegram.stop()
         await asyncio.sleep(0.5)
         await stage.telegram.start()
-        await (await alice.says(chat, HEADLINE)).answer(timeout=15)
+        await (await alice.says(chat, HEADLINE)).answer()
 
 
 async def test_a_refused_token_ends_serving_within_seconds(stage: Stage) -> None:

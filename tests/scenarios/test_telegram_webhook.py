@@ -9,6 +9,7 @@ import pytest
 
 from bot.face.face import FaceFailed
 from bot.listening import port as port_module
+from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage
 
 SECRET = "a-secret_of-the_webhook"
@@ -167,6 +168,6 @@ async def test_half_a_head_is_not_waited_for_for_ever(
         for said in (b"", b"POST /hook HTT"):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(said)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 assert await reader.read() == b""
             writer.close()

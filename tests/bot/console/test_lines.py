@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from bot.console.face import read_lines
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ async def lines_of(pipe: tuple[int, int], *chunks: bytes) -> list[str]:
         os.close(writing)
 
     threading.Thread(target=write).start()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         return [line async for line in read_lines(reading)]
 
 

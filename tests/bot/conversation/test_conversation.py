@@ -28,6 +28,7 @@ from tests.bot.conversing import (
     event,
     until,
 )
+from tests.patience import PATIENCE
 
 HEADLINE = "Senate Passes The Budget After A Long Night"
 SECRET = "what-somebody-wrote"
@@ -254,7 +255,7 @@ class TestQueue:
             under_way = asyncio.create_task(bot.hear(event("Coffee", place=GROUP)))
             await until(lambda: bot.engine.calls)
             talk = event("see you all tomorrow", place=GROUP, trigger=Trigger.OVERHEARD)
-            async with asyncio.timeout(1):
+            async with asyncio.timeout(PATIENCE):
                 await bot.conversation.answer(talk, bot.face)
             bot.engine.gate.set()
             assert await under_way

@@ -14,6 +14,7 @@ from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from db.posting.leader import Leader
 from engine.errors import StorageInterrupted
 from tests.bot.conversing import until
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -54,7 +55,7 @@ async def counted(database: Database) -> dict[RunOutcome, int]:
 
 async def until_counted(database: Database, outcome: RunOutcome, times: int = 1) -> None:
     """Return when so many runs have ended so."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while (await counted(database)).get(outcome, 0) < times:  # noqa: ASYNC110 - another process may count
             await asyncio.sleep(0.02)
 

@@ -16,6 +16,7 @@ from engine.chat import Listening
 from tests.bot.conversing import Bot, bot_on
 from tests.bot.prophecies import NOW
 from tests.fakes.slack import Fault, SlackServer, Timing, User
+from tests.patience import PATIENCE
 
 WATCH = 0.05
 
@@ -138,7 +139,7 @@ async def test_a_frozen_line_is_replaced(slack: SlackServer, alice: User, bot: B
 async def test_a_service_that_cannot_start_says_so_within_seconds(
     slack: SlackServer, bot: Bot, settings: dict[str, object], said: str
 ) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         with pytest.raises(FaceFailed, match=said) as failed:
             await service(slack, bot, **settings).run()
     assert "xoxb" not in str(failed.value)
@@ -223,6 +224,6 @@ async def test_a_message_shortcut_is_answered_where_only_commands_are_listened_t
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110 - the service has no event to wait for
             await asyncio.sleep(0.01)

@@ -15,6 +15,7 @@ from db.pool import Database
 from tests.bot.conversing import Bot, bot_on
 from tests.bot.prophecies import NOW
 from tests.fakes.telegram import Chat, TelegramServer, User
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ async def running(service: TelegramService) -> AsyncIterator[None]:
 
 
 async def until(holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110 - there is no event to wait for
             await asyncio.sleep(0.01)
 

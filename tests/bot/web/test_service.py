@@ -14,9 +14,10 @@ from bot.web import protocol
 from bot.web.service import WebService
 from tests.bot.web.stage import web_stage
 from tests.fakes.model import ModelServer, scoring, slow
+from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
 
-_SECONDS = 20
+_SECONDS = PATIENCE
 
 
 @dataclass
@@ -83,7 +84,7 @@ async def test_a_port_that_is_taken_is_said(coffee_url: str) -> None:
 async def test_what_is_under_way_is_answered_when_it_ends(coffee_url: str) -> None:
     async with ModelServer([slow(1.0, scoring(judged_by_words))]) as model:
         environ = judging(coffee_url, model)
-        async with served(environ) as one, httpx.AsyncClient() as client:
+        async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
             asking = asyncio.create_task(
                 client.get(f"{one.service.address}api/prophecy", params={"headline": HEADLINE})
             )
@@ -106,7 +107,7 @@ async def test_what_hangs_is_cut_off(coffee_url: str) -> None:
             one.running.cancel()
             await asyncio.gather(one.running, return_exceptions=True)
             assert asyncio.get_running_loop().time() - started < 8
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(_SECONDS):
                 with suppress(httpx.HTTPError):
                     assert (await asking).status_code >= 500
 
@@ -200,9 +201,9 @@ async def test_each_byte_does_not_bring_more_time(
 async def test_an_answer_that_takes_longer_than_a_request_may_is_given(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.3)
-    async with ModelServer([slow(1.0, scoring(judged_by_words))]) as model:
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 1.0)
+    async with ModelServer([slow(1.5, scoring(judged_by_words))]) as model:
+        environ = judging(coffee_url, model)
         async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
             answered = await client.get(
                 f"{one.service.address}api/prophecy", params={"headline": HEADLINE}
@@ -214,7 +215,7 @@ async def test_a_visitor_who_leaves_is_no_error(
     coffee_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with ModelServer([slow(0.3, scoring(judged_by_words))]) as model:
-        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+        environ = judging(coffee_url, model)
         async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
             for request in (
                 b"POST /vote HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\na",

@@ -16,6 +16,7 @@ from engine.feeds import parsing
 from engine.feeds.parsing import FeedParser
 from engine.feeds.read import read_feed
 from tests.engine.feeds.documents import URL, item, rss
+from tests.patience import PATIENCE
 
 GOOD = rss(item("The port is closed", link="https://e.org/1", more="<category>Sea</category>"))
 # Nested beyond a lenient parser's patience, behind something that a strict one stops at.
@@ -213,7 +214,7 @@ async def test_an_answer_that_nobody_takes_blocks_nothing(parser: FeedParser) ->
         await asyncio.sleep(usual * (0.6 + number / 20))
         task.cancel()
         await asyncio.wait([task])
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             assert await titles(parser) == ["The port is closed"]
 
 

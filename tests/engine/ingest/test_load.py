@@ -17,6 +17,7 @@ from engine.errors import InputError, StorageError, StorageInterrupted
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.records import Defaults, Reject, SourceRecord, fingerprint
 from engine.types import Corpus, Document, Kind
+from tests.patience import PATIENCE
 
 Record = SourceRecord | Reject
 _NUMBERS = itertools.count()
@@ -111,7 +112,7 @@ async def stored(shelf: Shelf, corpus: Corpus) -> dict[str, str]:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110 - a thread makes it true
             await asyncio.sleep(0.005)
 
@@ -244,7 +245,7 @@ class TestCancelling:
             loading = asyncio.create_task(Run(shelf, corpus).load(silent()))
             await until(reading.is_set)
             loading.cancel()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 with pytest.raises(asyncio.CancelledError):
                     await loading
         finally:

@@ -7,6 +7,7 @@ from typing import Literal
 from tests.fakes.slack.block_kit import interactive_elements
 from tests.fakes.slack.mrkdwn import Link, Seen, read, read_blocks, together
 from tests.fakes.slack.wire import Changes, Json, Refusal
+from tests.patience import PATIENCE
 
 ChannelKind = Literal["channel", "group", "im", "mpim"]
 
@@ -102,7 +103,7 @@ class Channel:
     is_archived: bool = False
 
     async def until(
-        self, predicate: Callable[[Message], bool] = lambda _: True, within: float = 5
+        self, predicate: Callable[[Message], bool] = lambda _: True, within: float = PATIENCE
     ) -> Message:
         """The first message, ephemeral ones included, for which the predicate holds."""
 

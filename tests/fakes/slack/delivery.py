@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tests.fakes.slack.wire import Changes, Json
+from tests.patience import PATIENCE
 
 Kind = Literal["events_api", "slash_commands", "interactive"]
 
@@ -60,10 +61,10 @@ class Envelope:
         """The type of the event inside; empty for commands and interactions."""
         return str(self.payload.get("event", {}).get("type", ""))
 
-    async def until_acked(self, within: float = 5) -> Ack:
+    async def until_acked(self, within: float = PATIENCE) -> Ack:
         return (await self._answers.until(lambda: self.acks, within))[0]
 
-    async def until_settled(self, within: float = 5) -> None:
+    async def until_settled(self, within: float = PATIENCE) -> None:
         """Return when it was acknowledged or given up."""
         await self.changes.until(lambda: self.settled, within)
 

@@ -26,6 +26,7 @@ from tests.fakes.slack.views import Views
 from tests.fakes.slack.web_api import Call, Method, WebApi
 from tests.fakes.slack.wire import Changes, Json
 from tests.fakes.slack.workspace import Workspace
+from tests.patience import PATIENCE
 
 
 class SlackServer:
@@ -196,7 +197,7 @@ class SlackServer:
         """Return when the first attempt of every envelope is under way, so that order is kept."""
         await self.until(lambda: self.telling.deliveries.begun == len(self.envelopes))
 
-    async def quiet(self, within: float = 5) -> None:
+    async def quiet(self, within: float = PATIENCE) -> None:
         """Return when every envelope was acknowledged or given up."""
         await self.until(lambda: all(one.settled for one in self.envelopes), within)
 
@@ -244,9 +245,9 @@ class SlackServer:
         said = [one for channel in channels for one in channel.messages + channel.ephemerals]
         return [message for message in said if message.author is self.bot]
 
-    async def until(self, condition: Callable[[], object], within: float = 5) -> None:
+    async def until(self, condition: Callable[[], object], within: float = PATIENCE) -> None:
         """Return when the condition holds; it is tried again whenever anything has happened."""
         await self.changes.until(condition, within)
 
-    async def until_connected(self, connections: int = 1, within: float = 5) -> None:
+    async def until_connected(self, connections: int = 1, within: float = PATIENCE) -> None:
         await self.until(lambda: len(self.connections) == connections, within)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from tests.fakes.telegram.messages import Message
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from tests.fakes.telegram.people import User
@@ -60,7 +61,7 @@ class Chat:
         """A message that is still there."""
         return next((one for one in self.messages if one.id == message_id), None)
 
-    async def until(self, seen: Callable[[Message], object], timeout: float = 5) -> Message:
+    async def until(self, seen: Callable[[Message], object], timeout: float = PATIENCE) -> Message:
         """The first message for which `seen` holds, now or later; AssertionError shows the chat."""
 
         def found() -> Message | None:

@@ -8,6 +8,7 @@ from tests.fakes.telegram import keyboards
 from tests.fakes.telegram.files import Photo
 from tests.fakes.telegram.keyboards import Button, Keyboard
 from tests.fakes.telegram.text import Entity, Formatted
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from tests.fakes.telegram.chats import Chat
@@ -94,7 +95,7 @@ class Message:
         """The bot's messages that belong to this one (see `World.attribute`)."""
         return self.update.answers if self.update else []
 
-    async def answer(self, timeout: float = 5) -> "Message":
+    async def answer(self, timeout: float = PATIENCE) -> "Message":
         """The bot's first answer to this message."""
         try:
             return (await self.chat.world.signal.until(lambda: self.answers, timeout))[0]

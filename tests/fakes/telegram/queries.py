@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tests.fakes.telegram.keyboards import Keyboard
 from tests.fakes.telegram.messages import Message
 from tests.fakes.telegram.text import Formatted
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from tests.fakes.telegram.people import User
@@ -32,7 +33,7 @@ class Press:
     update: "Update | None" = None
     answers: list[PressAnswer] = field(default_factory=list)
 
-    async def answered(self, timeout: float = 5) -> PressAnswer:
+    async def answered(self, timeout: float = PATIENCE) -> PressAnswer:
         """The first answer; AssertionError when the spinner goes on."""
         try:
             return (await self.user.world.signal.until(lambda: self.answers, timeout))[0]
@@ -84,7 +85,7 @@ class InlineQuery:
     from_cache: bool = False
     answers: list[InlineAnswer] = field(default_factory=list)
 
-    async def answered(self, timeout: float = 5) -> InlineAnswer:
+    async def answered(self, timeout: float = PATIENCE) -> InlineAnswer:
         """The list that appears above the keyboard."""
         try:
             return (await self.user.world.signal.until(lambda: self.answers, timeout))[0]

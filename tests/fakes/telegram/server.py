@@ -17,6 +17,7 @@ from tests.fakes.telegram.limits import RateLimits
 from tests.fakes.telegram.people import ANONYMOUS_ADMIN, CHANNEL_BOT, User
 from tests.fakes.telegram.updates import Update
 from tests.fakes.telegram.world import World
+from tests.patience import PATIENCE
 
 TOKEN = "123456789:AAstand-in_token_of_35_characters_x"
 
@@ -220,14 +221,16 @@ class TelegramServer:
         """The calls of one method so far."""
         return [call for call in self.calls if call.method == method]
 
-    async def until_called(self, method: str, times: int = 1, timeout: float = 5) -> list[Call]:
+    async def until_called(
+        self, method: str, times: int = 1, timeout: float = PATIENCE
+    ) -> list[Call]:
         """The calls of a method once there are that many."""
         await self._until(
             lambda: len(self.called(method)) >= times, timeout, f"not {times} calls of {method}"
         )
         return self.called(method)
 
-    async def until_acknowledged(self, timeout: float = 5) -> None:
+    async def until_acknowledged(self, timeout: float = PATIENCE) -> None:
         """Return when the bot has taken and confirmed every update."""
         await self._until(lambda: not self.pending, timeout, "updates are still pending")
 

@@ -38,7 +38,7 @@ class SlackStage(Surroundings):
         """Bots that listen, until the block ends. By then nothing may have been said that
         `replies` did not count."""
         ready = listening or (lambda: len(self.slack.connections) == processes)
-        async with self.running(self.slack.until(ready, within=10), processes=processes):
+        async with self.running(self.slack.until(ready), processes=processes):
             yield
         if self.counted is not None:  # what was under way has been finished
             assert len(self.slack.bot_messages) == self.counted
@@ -50,7 +50,7 @@ class SlackStage(Surroundings):
     async def replies(self, number: int) -> list[Message]:
         """All that the bot has said, which must be so many messages, now and at the end."""
         self.counted = number
-        await self.slack.until(lambda: len(self.slack.bot_messages) >= number, within=10)
+        await self.slack.until(lambda: len(self.slack.bot_messages) >= number)
         await self.slack.quiet()
         said = self.slack.bot_messages
         assert len(said) == number, [message.text for message in said]

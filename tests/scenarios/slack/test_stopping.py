@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from tests.fakes.model import scoring, slow
 from tests.fakes.slack import Message
 from tests.scenarios.slack.stage import SlackStage
@@ -34,6 +36,7 @@ async def test_what_nobody_heard_is_answered_after_the_restart(slack_stage: Slac
     assert len(slack.bot_messages) == 1
 
 
+@pytest.mark.slow
 async def test_many_questions_are_answered_once_and_in_the_order_of_their_channel(
     slack_stage: SlackStage,
 ) -> None:
@@ -49,7 +52,7 @@ async def test_many_questions_are_answered_once_and_in_the_order_of_their_channe
             for channel in channels
         }
         async with asyncio.timeout(30):
-            await slack.until(lambda: len(slack.bot_messages) >= 40, within=30)
+            await slack.until(lambda: len(slack.bot_messages) >= 40)
         await slack.quiet()
     for channel in channels:
         said = [one.thread_ts for one in channel.messages if one.author is slack.bot]
