@@ -102,6 +102,11 @@ class Corpus:
         return self.kind is Kind.PERSONAL
 
     @property
+    def read_in(self) -> tuple[str, ...]:
+        """The languages in which words are read for it: those of its documents, else its own."""
+        return self.languages or (self.language,)
+
+    @property
     def average_length(self) -> float:
         """Mean document length in tokens; 1.0 for an empty corpus."""
         return self.tokens / self.documents if self.documents and self.tokens else 1.0

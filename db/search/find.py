@@ -10,7 +10,6 @@ import asyncpg
 
 from db.corpus.languages import names_of
 from db.corpus.partitions import partition
-from db.pool import Database
 from db.search.find_statement import (
     ALLOWED,
     MATCHING,
@@ -22,11 +21,11 @@ from db.search.find_statement import (
 )
 from db.search.lexical import weighted_lexemes
 from db.search.rank_statement import WeightedLexeme, quoted
+from db.search.readings import Readings
 from db.statements import statements
 from engine.query.filters import Conditions
-from engine.query.plan import Chain, LanguageQuery, Plan, Reading
+from engine.query.plan import Chain, LanguageQuery, Plan
 from engine.query.types import FoundDocument, FoundDocuments
-from engine.ranking.bm25 import Bm25
 from engine.types import Candidate, Corpus, Flag, Term
 
 _CANDIDATE = (
@@ -38,19 +37,8 @@ _LISTS = (
 )  # fmt: skip
 
 
-class DialectIndex:
+class DialectIndex(Readings):
     """Reads queries into lexemes and finds exactly the documents that meet them."""
-
-    def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
-        self._database = database
-        self._bm25 = bm25 or Bm25()
-
-    async def read(self, corpus: Corpus, texts: Sequence[str]) -> list[Reading]:
-        """Return the lexemes of normalised texts in the corpus' languages."""
-        languages = list(corpus.languages) or [corpus.language]
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(statements("find")["read"], corpus.id, texts, languages)
-        return [Reading(**row) for row in rows]
 
     async def ranked(
         self,

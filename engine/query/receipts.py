@@ -63,7 +63,7 @@ def _match(
 ) -> Match:
     """Return what a term adds to a document; `part` gives the share of a frequency."""
     term, alias_of = sought.term, sought.alternative.alias_of
-    said = {name: tf for name in term.lexemes if (tf := found.frequencies.get(name, 0))}
+    said = {name: tf for name in sorted(term.lexemes) if (tf := found.frequencies.get(name, 0))}
     own = sum(found.in_text.get(name, 0) for name in said)
     count = sum(said.values())
     weight = term.weight * idf(documents, term.document_frequency)
