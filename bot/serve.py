@@ -237,7 +237,7 @@ def _hall(
 
 def _chat_services(app: App, fetcher: Fetcher, news: NewsServices) -> Services:
     return Services(
-        prophesy=app.answer,
+        prophesy=app.prophesy,
         find=partial(find, app),
         ask=partial(ask_one, app),
         read_headline=partial(read_pasted, fetcher),

@@ -153,6 +153,21 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """What is to be found for a headline, whatever the corpus.
+
+    With `judged` false no model is asked. `mode` None leaves it to the settings.
+    """
+
+    headline: Headline
+    limit: int  # of hits, and of what is only near
+    now: datetime
+    filters: Filters = Filters()
+    judged: bool = True
+    mode: Mode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A document that retrieval proposes."""
 

@@ -59,7 +59,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         )
         news = await stack.enter_async_context(open_news_services(app, fetcher))
         services = Services(
-            prophesy=app.answer,
+            prophesy=app.prophesy,
             find=partial(find, app),
             ask=partial(ask_one, app),
             read_headline=partial(read_pasted, fetcher),

@@ -17,7 +17,7 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from engine.errors import CorpusNotFound, UsageError
 from engine.search_log import SearchJob, search_logged
-from engine.types import Corpus, Headline, Kind, Mode, Prophecy
+from engine.types import Corpus, Headline, Kind, Prophecy, SearchRequest
 
 
 class ShownCorpora(Corpora):
@@ -113,14 +113,12 @@ class SharedState:
             raise _several(", ".join(one.name for one in fitting))
         return fitting[0]
 
-    async def prophesy(
-        self, corpus: Corpus, headline: Headline, *, limit: int, mode: Mode | None = None
-    ) -> Prophecy:
+    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         """Answer a headline, and log that as a chat's: by its hash. Raises StorageError."""
         return await logged(
             SearchJob.SEARCH,
-            headline.text,
-            self.app.prophet.prophesy(corpus, headline, limit=limit, now=self.now(), mode=mode),
+            request.headline.text,
+            self.app.prophet.prophesy(corpus, request),
             search_logged,
             log=log_of(self.app.database, self.settings),
             settings=self.settings,
