@@ -8,15 +8,15 @@ import orjson
 
 from db.connection import Connection
 from db.corpus.partitions import about_corpus, partition
-from db.search.rank_statement import CLASSES, WeightedLexeme, quoted, rank_statement, reaching
+from db.search.rank_statement import CLASSES, rank_statement, reaching
 from db.search.readings import Readings
+from db.search.rows import ranked_candidate
+from db.search.scoring import WeightedLexeme, constants, operand_values, places, weighted_lexemes
 from db.statements import statements
-from engine.ranking.bm25 import expected_threshold, idf
+from engine.ranking.bm25 import expected_threshold
 from engine.text.terms import Reading, headline_terms, misspelt, without_repeats
 from engine.types import Candidate, Corpus, Filters, Flag, Term
 
-# A headline has some ten telling words; of a pasted article the rarest are asked for.
-MAX_LEXEMES = 64
 # With so few postings a plain OR is read as fast as anything narrower.
 _FEW_POSTINGS = 1500
 # A threshold lets this many documents through for each that is wanted, more or less.
@@ -69,7 +69,7 @@ class LexicalIndex(Readings):
         async with self._database.connection() as connection:
             rows = await self._rank(connection, _Request(corpus, lexemes, filters, limit))
         where = places(terms, lexemes)
-        return [candidate(row, where) for row in rows]
+        return [ranked_candidate(row, where) for row in rows]
 
     async def _terms(
         self, corpus: Corpus, words: Sequence[str], readings: Sequence[Reading]
@@ -129,24 +129,20 @@ class LexicalIndex(Readings):
             reaching([(x.lexeme, c.bound(x, self._bm25, average)) for x in request.lexemes], need)
             for c in CLASSES
         ]
-        operands = [part for x in request.lexemes for part in (quoted(x.lexeme), x.weight)]
-        constant = self._bm25.norm(0, average)
         return await connection.fetch(
             rank_statement(
                 partition(request.corpus.id),
                 len(request.lexemes),
                 dates_first=request.dates_first,
             ),
-            self._bm25.k1,
-            constant,
-            self._bm25.norm(1, average) - constant,
+            *constants(self._bm25, average),
             request.limit,
             request.filters.before,
             request.filters.after,
             int(request.filters.require),
             int(request.filters.exclude),
             *queries,
-            *operands,
+            *operand_values(request.lexemes),
         )
 
     async def _weighed(self, connection: Connection, request: _Request) -> tuple[_Request, float]:
@@ -185,42 +181,3 @@ def _passing_flags(filters: Filters) -> list[int] | None:
         for flags in range(2 * max(Flag))
         if flags & filters.require == filters.require and not flags & filters.exclude
     ]
-
-
-def weighted_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexeme]:
-    """Return the lexemes to ask for, heaviest first, at most MAX_LEXEMES."""
-    found = [
-        WeightedLexeme(
-            lexeme,
-            idf(documents, term.document_frequency) * term.weight,
-            term.max_tf,
-            term.document_frequency / max(documents, 1),
-        )
-        for term in terms
-        if term.document_frequency
-        for lexeme in term.lexemes
-    ]
-    return sorted(found, key=lambda x: (-x.weight, x.lexeme))[:MAX_LEXEMES]
-
-
-def places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tuple[int, int]]:
-    """Return (term, place of a lexeme of it among those asked for), in the order of the terms."""
-    asked = {lexeme.lexeme: place for place, lexeme in enumerate(lexemes)}
-    return [
-        (index, asked[name])
-        for index, term in enumerate(terms)
-        for name in term.lexemes
-        if name in asked
-    ]
-
-
-def candidate(row: asyncpg.Record, where: Sequence[tuple[int, int]]) -> Candidate:
-    """Return a row of `rank_statement` as a candidate; `where` is what `places` gives."""
-    values = dict(row)
-    frequencies = values.pop("frequencies")
-    matched: dict[int, int] = {}
-    for term, place in where:
-        if frequencies[place]:
-            matched[term] = matched.get(term, 0) + frequencies[place]
-    values["flags"] = Flag(values["flags"])
-    return Candidate(**values, matched=matched)
