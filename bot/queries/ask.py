@@ -61,7 +61,7 @@ async def ask_one(
 def searcher(app: App) -> Prophet:
     """Return who finds passages: a text is no better for being old, and no worse for being new."""
     chosen = prophecy_settings(app.settings)
-    profile = replace(chosen.profile, age=0.0)
+    profile = replace(chosen.profile, weights={**chosen.profile.weights, "age": 0.0})
     chosen = replace(chosen, profile=profile, exclude_recent_months=0)
     return Prophet(app.index, None, chosen, app.meaning)
 

@@ -5,18 +5,15 @@ constants and counted placeholders only; every value is bound.
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import lru_cache
 
 from db.search.rank_statement import CLASSES
 from db.search.scoring import operands, score
 from db.statements import statements
+from engine.query.filters import Conditions
 
-_FILTERS = (
-    "before", "after", "not_during", "require", "exclude", "least", "below",
-    "authors", "languages", "platforms", "roles", "domains", "threads", "tags", "mentions",
-    "not_authors", "not_languages", "not_platforms", "not_roles", "not_domains", "not_threads",
-    "not_tags", "not_mentions",
-)  # fmt: skip
+_FILTERS = tuple(field.name for field in fields(Conditions))
 # In the order of their placeholders: first what db.search.scoring has first. Behind those of
 # `ranked` come, for each scored lexeme, its tsquery and its weight.
 SCORING = ("k1", "norm", "norm_per_token")

@@ -14,8 +14,8 @@ from engine.query.filters import Conditions, conditions
 from engine.query.plan import LanguageQuery, Plan, Wanted, units, wanted
 from engine.query.profiles import PROFILES, FeatureContext, KindProfile, ranked
 from engine.query.query import Alternative, Query
-from engine.query.receipts import Receipts, Scored
-from engine.query.types import Counts, Found, FoundDocuments
+from engine.query.receipts import Receipts
+from engine.query.types import Counts, Found, FoundDocuments, Scored
 from engine.ranking.bm25 import Bm25, idf
 from engine.ranking.distinct import alike
 from engine.text.clean import searchable
@@ -194,10 +194,7 @@ class Finder:
             retrieved = await self._index.ranked(
                 corpus, plan.by_language, plan.terms, required, pool, profiled=True
             )
-            order = [
-                Scored(one.document, one.score, one.parts)
-                for one in ranked(retrieved.documents, asked, profile)
-            ]
+            order = ranked(retrieved.documents, asked, profile)
             wide = _wide(limit)
             # To compare all candidates with each other would take longer than to find them.
             while len(kept := self._distinct(order[:wide])) < limit and wide < len(order):
