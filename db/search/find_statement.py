@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from functools import lru_cache
 
+from db.search.passing import passes
 from db.search.rank_statement import CLASSES
 from db.search.scoring import operands, score
 from db.statements import statements
 from engine.query.filters import Conditions
+from engine.types import Filters
 
+_SHARED = tuple(field.name for field in fields(Filters))  # with headlines
 _FILTERS = tuple(field.name for field in fields(Conditions))
 # In the order of their placeholders: first what db.search.scoring has first. Behind those of
 # `ranked` come, for each scored lexeme, its tsquery and its weight.
@@ -65,7 +68,8 @@ def months_statement(table: str, *, words: bool) -> str:
 
 
 def _places(parameters: tuple[str, ...]) -> dict[str, str]:
-    return {name: f"${place}" for place, name in enumerate(parameters, start=1)}
+    names = {name: f"${place}" for place, name in enumerate(parameters, start=1)}
+    return names | {"filters": passes(**{name: names[name] for name in _SHARED})}
 
 
 def _whole(name: str, names: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ import orjson
 
 from db.connection import Connection
 from db.corpus.partitions import about_corpus, partition
+from db.search.passing import passing_flags
 from db.search.rank_statement import CLASSES, rank_statement, reaching
 from db.search.readings import Readings
 from db.search.rows import ranked_candidate
@@ -15,7 +16,7 @@ from db.search.scoring import WeightedLexeme, constants, operand_values, places,
 from db.statements import statements
 from engine.ranking.bm25 import expected_threshold
 from engine.text.terms import Reading, headline_terms, misspelt, without_repeats
-from engine.types import Candidate, Corpus, Filters, Flag, Term
+from engine.types import Candidate, Corpus, Filters, Term
 
 # With so few postings a plain OR is read as fast as anything narrower.
 _FEW_POSTINGS = 1500
@@ -166,18 +167,7 @@ class LexicalIndex(Readings):
             request.corpus.id,
             filters.before,
             filters.after,
-            _passing_flags(filters),
+            passing_flags(filters),
         )
         rows = float(orjson.loads(plan)[0]["Plan"]["Plan Rows"])
         return min(1.0, max(rows, 1.0) / request.corpus.documents)
-
-
-def _passing_flags(filters: Filters) -> list[int] | None:
-    """Return every combination of flags that passes, for the planner knows nothing of bits."""
-    if not filters.require and not filters.exclude:
-        return None
-    return [
-        flags
-        for flags in range(2 * max(Flag))
-        if flags & filters.require == filters.require and not flags & filters.exclude
-    ]

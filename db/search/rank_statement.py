@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
+from db.search.passing import passes
 from db.search.scoring import Operand, WeightedLexeme, frequencies, operands, quoted, score
 from engine.ranking.bm25 import Bm25
 
@@ -78,14 +79,12 @@ _FIRST_CLASS = 9
 _FIRST_LEXEME = _FIRST_CLASS + len(CLASSES)
 
 _COLUMNS = "id, external_id, text, context, created_at, author, url, lang, flags, length"
-_FLAGS = "flags & $7::integer = $7 AND flags & $8::integer = 0"
 # No index serves the first form. Of the second the planner, who sees no values, expects few rows.
-_MANY_DATES = (
-    "($5::timestamptz IS NULL OR created_at < $5) AND ($6::timestamptz IS NULL OR created_at >= $6)"
-)
+_FILTERS = ("$5", "$6", "$7", "$8")
 _FEW_DATES = (
     "created_at < coalesce($5::timestamptz, 'infinity')"
     " AND created_at >= coalesce($6::timestamptz, '-infinity')"
+    " AND flags & $7::integer = $7 AND flags & $8::integer = 0"
 )
 # The classes add up the same score in different order: what differs by rounding alone is a tie.
 _TIES = "1e9::float8"
@@ -112,7 +111,7 @@ def rank_statement(table: str, lexemes: int, *, dates_first: bool = False) -> st
 def _by_class(table: str, asked: Sequence[Operand]) -> str:
     return " UNION ALL ".join(
         f"SELECT {_COLUMNS}, tsv, {score(asked, repeats=one.max_tf != 1)} AS bm25 FROM {table}"
-        f" WHERE {one.condition} AND tsv @@ ${place} AND {_MANY_DATES} AND {_FLAGS}"
+        f" WHERE {one.condition} AND tsv @@ ${place} AND {passes(*_FILTERS)}"
         for place, one in enumerate(CLASSES, start=_FIRST_CLASS)
     )
 
@@ -124,5 +123,5 @@ def _between_dates(table: str, asked: Sequence[Operand]) -> str:
     )
     return (
         f"SELECT {_COLUMNS}, tsv, {score(asked, repeats=True)} AS bm25 FROM {table}"
-        f" WHERE {_FEW_DATES} AND {_FLAGS} AND ({classes})"
+        f" WHERE {_FEW_DATES} AND ({classes})"
     )

@@ -2,10 +2,8 @@
 -- db/search/find_statement.py. Every value is bound.
 
 -- name: passes
-({before}::timestamptz IS NULL OR created_at < {before})
-AND ({after}::timestamptz IS NULL OR created_at >= {after})
+{filters}
 AND ({not_during}::tstzrange[] IS NULL OR NOT created_at <@ ANY ({not_during}))
-AND flags & {require}::integer = {require} AND flags & {exclude}::integer = 0
 AND ({least}::integer IS NULL OR engagement >= {least})
 AND ({below}::integer IS NULL OR engagement < {below})
 AND ({authors}::text[] IS NULL OR lower(author) = ANY ({authors}))

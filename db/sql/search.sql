@@ -1,3 +1,10 @@
+-- Braces name parameters, or the table of a corpus.
+
+-- name: passes
+({before}::timestamptz IS NULL OR created_at < {before})
+AND ({after}::timestamptz IS NULL OR created_at >= {after})
+AND flags & {require}::integer = {require} AND flags & {exclude}::integer = 0
+
 -- name: read
 SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,
        coalesce(k.document_frequency, 0) AS document_frequency, coalesce(k.max_tf, 1) AS max_tf
