@@ -79,8 +79,8 @@ _FIRST_CLASS = 9
 _FIRST_LEXEME = _FIRST_CLASS + len(CLASSES)
 
 _COLUMNS = "id, external_id, text, context, created_at, author, url, lang, flags, length"
-# No index serves the first form. Of the second the planner, who sees no values, expects few rows.
 _FILTERS = ("$5", "$6", "$7", "$8")
+# No index serves the dates of `passes`. Of these the planner, who sees no values, expects few rows.
 _FEW_DATES = (
     "created_at < coalesce($5::timestamptz, 'infinity')"
     " AND created_at >= coalesce($6::timestamptz, '-infinity')"

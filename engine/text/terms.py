@@ -7,7 +7,7 @@ lexemes, so that its rarity is that of the word and not that of one language's s
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.types import Term
 
@@ -38,15 +38,20 @@ class Slot:
     fresh: Mapping[str, Reading]  # lexemes that no slot before has brought
     lexemes: Mapping[str, Reading]
 
+    @property
+    def known(self) -> "Slot":
+        """The same with the fresh lexemes that some document holds, where there are any."""
+        known = {name: r for name, r in self.fresh.items() if r.document_frequency}
+        return replace(self, fresh=known or self.fresh)
+
     def term(self, word: str, documents: int, *, weight: float = 1.0) -> Term:
-        """Return the term of the fresh lexemes; all of them tell how rare it is."""
-        known = {name: r for name, r in self.fresh.items() if r.document_frequency} or self.fresh
+        """Return the term of the fresh lexemes; all lexemes tell how rare it is."""
         frequency = sum(r.document_frequency for r in self.lexemes.values())
         return Term(
             word=word,
-            lexemes=tuple(known),
+            lexemes=tuple(self.fresh),
             document_frequency=min(documents, frequency),
-            max_tf=max(r.max_tf for r in known.values()),
+            max_tf=max(r.max_tf for r in self.fresh.values()),
             weight=weight,
         )
 
@@ -70,11 +75,11 @@ def headline_terms(
 
     Words that the headline's own language drops as stop words are dropped in all.
     """
-    kept = _without_stop_words(len(words), languages, list(readings))
+    kept = _without_stop_words(len(words), languages, _first_places(readings))
     # A lexeme that an earlier word brought already may leave one that only this word brings:
     # "nación nacional" is one stem in English and two in Spanish.
     return [
-        slot.term(_EDGES.sub("", words[slot.place]) or words[slot.place], documents)
+        slot.known.term(_EDGES.sub("", words[slot.place]) or words[slot.place], documents)
         for slot in slots(kept, range(len(words)))
         if len(slot.fresh) == len(slot.lexemes)
         or any(one.document_frequency for one in slot.fresh.values())
@@ -100,6 +105,14 @@ def without_repeats(terms: Sequence[Term]) -> list[Term]:
 def _may_be_misspelt(term: Term) -> bool:
     unknown = not term.document_frequency
     return unknown and len(term.word) >= _SHORTEST_MISSPELT and term.word.isalpha()
+
+
+def _first_places(readings: Iterable[Reading]) -> list[Reading]:
+    """Leave out a lexeme where its word has said it before: "bye-bye"."""
+    first: dict[tuple[int, str, str], Reading] = {}
+    for one in sorted(readings, key=lambda one: one.position):
+        first.setdefault((one.unit, one.language, one.lexeme), one)
+    return list(first.values())
 
 
 def _without_stop_words(
