@@ -25,7 +25,7 @@ test: $(READY)
 
 # What takes long by nature: crowds, chaos, whole archives; and the properties on other examples each
 # time, and more of them, where a failure says how to repeat it.
-# CI says PROPERTIES=fixed: nobody's change fails there by luck.
+# CI says PROPERTIES=project: nobody's change fails there by luck.
 test-slow: $(READY)
 	PRESAGIO_TEST_PROPERTIES=$(PROPERTIES) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 	  -m "$(if $(filter random,$(PROPERTIES)),slow or hypothesis,slow)"

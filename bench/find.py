@@ -33,7 +33,7 @@ from engine.query.query import Query
 from engine.query.read import parse_query
 from engine.ranking.bm25 import Bm25
 from engine.text.clean import searchable
-from engine.types import Corpus
+from engine.types import Corpus, SearchRequest
 from tests.query_texts import random_query
 
 _QUICK = 5_000
@@ -208,7 +208,8 @@ async def timed(output: Output, database: Database, corpus: Corpus, titles: Sequ
 
     async def search(number: int) -> None:
         headline = read_headline(titles[number])
-        await prophet.prophesy(corpus, headline, limit=3, now=_NOW, judged=False)
+        request = SearchRequest(headline=headline, limit=3, now=_NOW, judged=False)
+        await prophet.prophesy(corpus, request)
 
     systems: dict[str, Callable[[int], Awaitable[None]]] = {
         "find": find,

@@ -1,11 +1,9 @@
 """The composition root: opens what a command needs, wires it, and closes it in order."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.database import open_with_server
@@ -35,12 +33,11 @@ from engine.chat import Chat
 from engine.corpora import resolve_corpus
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
-from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.retrieve import Meaning
 from engine.ranking.bm25 import Bm25
 from engine.search_log import SearchJob, search_logged
-from engine.types import Corpus, Filters, Headline, Kind, Mode, Prophecy
+from engine.types import Corpus, Kind, Prophecy, SearchRequest
 
 if TYPE_CHECKING:
     from bot.glossary_desk import GlossaryService
@@ -91,47 +88,18 @@ class App:
             without=without,
         )
 
-    async def prophesy(
-        self,
-        headline: str,
-        *,
-        corpus: str,
-        limit: int,
-        now: datetime,
-        date: datetime | None = None,
-        filters: Filters | None = None,
-        judged: bool = True,
-        mode: Mode | None = None,
-    ) -> Prophecy:
-        """Answer what a person wrote. Raises CorpusNotFound and storage errors."""
-        asked = read_headline(headline, date=date)
-        prophesy = partial(
-            self.prophet.prophesy,
-            headline=asked,
-            limit=limit,
-            now=now,
-            filters=filters,
-            judged=judged,
-            mode=mode,
-        )
-        return await self._logged(asked, corpus, prophesy)
+    async def prophesy(self, request: SearchRequest, *, corpus: str) -> Prophecy:
+        """Answer a headline from the corpus called so; "" is the usual one.
 
-    async def answer(
-        self, headline: Headline, *, corpus: str, limit: int, now: datetime
-    ) -> Prophecy:
-        """Answer a headline that was read already. Raises CorpusNotFound and storage errors."""
-        prophesy = partial(self.prophet.prophesy, headline=headline, limit=limit, now=now)
-        return await self._logged(headline, corpus, prophesy)
+        Raises CorpusNotFound and storage errors.
+        """
 
-    async def _logged(
-        self, headline: Headline, corpus: str, prophesy: Callable[[Corpus], Awaitable[Prophecy]]
-    ) -> Prophecy:
         async def answered() -> Prophecy:
-            return await prophesy(await self.corpus(corpus))
+            return await self.prophet.prophesy(await self.corpus(corpus), request)
 
         return await logged(
             SearchJob.SEARCH,
-            headline.text,
+            request.headline.text,
             answered(),
             search_logged,
             log=log_of(self.database, self.settings),

@@ -29,10 +29,12 @@ def prophecy_settings(settings: Settings) -> ProphecySettings:
         duplicate_similarity=score.duplicate_similarity,
         exclude_recent_months=settings.search.exclude_recent_months,
         profile=ProphecyProfile(
-            judgment=score.judgment,
-            lexical=score.lexical,
-            age=score.age,
-            semantic=score.semantic,
+            weights={
+                "judgment": score.judgment,
+                "lexical": score.lexical,
+                "age": score.age,
+                "semantic": score.semantic,
+            },
             age_full_years=score.age_full_years,
             factors={
                 Flag.REPOST: score.repost,

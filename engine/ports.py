@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Protocol
 
 from engine.budget import BudgetSource, Planned
+from engine.text.terms import Reading
 from engine.types import Candidate, Corpus, Document, Filters, Term, Usage, Verdict
 from engine.vectors import Vector, VectorSpace
 
@@ -27,6 +28,13 @@ class DocumentStore(Protocol):
 
         Returns how many documents changed. Safe to repeat.
         """
+
+
+class Reads(Protocol):
+    """Who knows the words of a corpus."""
+
+    async def read(self, corpus: Corpus, texts: Sequence[str]) -> Sequence[Reading]:
+        """Return the lexemes of normalised texts in the corpus' languages."""
 
 
 class SearchIndex(Protocol):

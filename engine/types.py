@@ -111,6 +111,11 @@ class Corpus:
         return self.kind is Kind.PERSONAL
 
     @property
+    def read_in(self) -> tuple[str, ...]:
+        """The languages in which words are read for it: those of its documents, else its own."""
+        return self.languages or (self.language,)
+
+    @property
     def average_length(self) -> float:
         """Mean document length in tokens; 1.0 for an empty corpus."""
         return self.tokens / self.documents if self.documents and self.tokens else 1.0
@@ -154,6 +159,21 @@ class Headline:
     text: str
     original: str
     date: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """What is to be found for a headline, whatever the corpus.
+
+    With `judged` false no model is asked. `mode` None leaves it to the settings.
+    """
+
+    headline: Headline
+    limit: int  # of hits, and of what is only near
+    now: datetime
+    filters: Filters = Filters()
+    judged: bool = True
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

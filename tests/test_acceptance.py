@@ -19,7 +19,7 @@ from engine.ingest import Defaults, open_source
 from engine.ingest.load import Loader
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.types import Kind, Prophecy
+from engine.types import Kind, Prophecy, SearchRequest
 from tests.database import Clones, wait_for
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -58,9 +58,9 @@ async def demo(demo_url: str) -> AsyncIterator[Database]:
 
 
 async def ask(database: Database, message: str, *, limit: int = 3) -> Prophecy:
-    return await Prophet(LexicalIndex(database)).prophesy(
-        await Corpora(database).get("demo"), read_headline(message), limit=limit, now=NOW
-    )
+    request = SearchRequest(headline=read_headline(message), limit=limit, now=NOW)
+    corpus = await Corpora(database).get("demo")
+    return await Prophet(LexicalIndex(database)).prophesy(corpus, request)
 
 
 def ids(prophecy: Prophecy) -> list[str]:
@@ -142,8 +142,9 @@ async def test_nothing_is_newer_than_the_headline(demo: Database) -> None:
     prophet = Prophet(LexicalIndex(demo))
     corpus = await Corpora(demo).get("demo")
     for case in CASES:
+        headline = read_headline(case["headline"], date=date)
         prophecy = await prophet.prophesy(
-            corpus, read_headline(case["headline"], date=date), limit=150, now=NOW
+            corpus, SearchRequest(headline=headline, limit=150, now=NOW)
         )
         assert all(hit.candidate.created_at < date for hit in prophecy.hits)
 

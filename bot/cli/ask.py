@@ -14,7 +14,8 @@ from bot.queries.ask import ask as answered
 from bot.queries.ask import corpora_for
 from bot.replies.answer import answer_json, answer_reply
 from bot.replies.dates import Period, read_date
-from engine.types import Filters, Kind, Mode
+from engine.prophecy.headline import read_headline
+from engine.types import Filters, Kind, Mode, SearchRequest
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -45,16 +46,15 @@ async def write_answer(
 ) -> None:
     """Write the answer to a question."""
     started = time.perf_counter()
-    answer = await answered(
-        app,
-        question,
-        await corpora_for(app, options.corpora, options.kind),
+    request = SearchRequest(
+        headline=read_headline(question),
         limit=options.limit or app.settings.answer.limit,
         now=now,
         filters=options.filters(now),
         mode=options.mode,
-        model=options.model,
     )
+    corpora = await corpora_for(app, options.corpora, options.kind)
+    answer = await answered(app, request, corpora, model=options.model)
     elapsed_ms = (time.perf_counter() - started) * 1000
     if options.json:
         shown = answer_json(answer, elapsed_ms=elapsed_ms)

@@ -18,6 +18,8 @@ from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
 from bot.replies.prophecy import whole_reply
 from engine.corpora import DEMO_CORPUS
+from engine.prophecy.headline import read_headline
+from engine.types import SearchRequest
 
 _LANGUAGE = "english"  # of what names no language; every bundled tweet names its own
 
@@ -46,13 +48,12 @@ async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
     output.line()
     words = words_for(DEFAULT)
     for row in _headlines():
-        prophecy = await app.prophesy(
-            row["headline"],
-            corpus=DEMO_CORPUS,
+        request = SearchRequest(
+            headline=read_headline(row["headline"], date=read_date(row["date"])),
             limit=app.settings.search.limit,
             now=now,
-            date=read_date(row["date"]),
         )
+        prophecy = await app.prophesy(request, corpus=DEMO_CORPUS)
         output.show(whole_reply(prophecy, now=now, words=words))
     output.remark("Next: presagio demo --chat, or your own archive: presagio ingest FILE")
 

@@ -15,7 +15,8 @@ from bot.console.progress import progress_bar
 from engine.errors import InputError
 from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
 from engine.evaluate.measures import Report, Run, evaluate
-from engine.types import Mode
+from engine.prophecy.headline import read_headline
+from engine.types import Mode, SearchRequest
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -55,15 +56,14 @@ async def evaluation(
 async def _run(
     app: "App", headline: JudgedHeadline, options: EvaluationOptions, now: datetime
 ) -> Run:
-    prophecy = await app.prophesy(
-        headline.headline,
-        corpus=options.corpus,
+    request = SearchRequest(
+        headline=read_headline(headline.headline, date=headline.date),
         limit=_DEPTH,
         now=now,
-        date=headline.date,
         judged=options.judged,
         mode=options.mode,
     )
+    prophecy = await app.prophesy(request, corpus=options.corpus)
     return Run(
         ids=tuple(hit.candidate.external_id for hit in prophecy.hits),
         candidates=prophecy.candidates,

@@ -13,7 +13,8 @@ from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
 from bot.replies.prophecy import whole_reply
 from bot.replies.prophecy_json import prophecy_json
-from engine.types import Filters, Mode
+from engine.prophecy.headline import read_headline
+from engine.types import Filters, Mode, SearchRequest
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -38,16 +39,15 @@ async def write_prophecy(
 ) -> None:
     """Write the answer to a headline."""
     started = time.perf_counter()
-    prophecy = await app.prophesy(
-        headline,
-        corpus=options.corpus,
+    request = SearchRequest(
+        headline=read_headline(headline, date=options.date),
         limit=options.limit or app.settings.search.limit,
         now=now,
-        date=options.date,
         filters=Filters(before=options.before, after=options.after),
         judged=options.judged,
         mode=options.mode,
     )
+    prophecy = await app.prophesy(request, corpus=options.corpus)
     elapsed_ms = (time.perf_counter() - started) * 1000
     if options.json:
         output.json(prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms))

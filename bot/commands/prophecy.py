@@ -11,7 +11,7 @@ from bot.i18n.words import marked
 from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
 from engine.chat import Answer
 from engine.errors import CorpusNotFound
-from engine.types import Headline, Prophecy
+from engine.types import Headline, Prophecy, SearchRequest
 
 _PAGES = 4  # answers' worth of hits asked for at once: /more costs no second search
 
@@ -38,10 +38,8 @@ async def _look(request: Request, services: Services) -> Prophecy:
     headline = _dated(await services.read_headline(request.text, now=request.now), request)
     try:
         return await services.prophesy(
-            headline,
+            SearchRequest(headline=headline, limit=services.limit * _PAGES, now=request.now),
             corpus=request.known_chat.corpus or services.corpus,
-            limit=services.limit * _PAGES,
-            now=request.now,
         )
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=marked("See /corpus.")) from error

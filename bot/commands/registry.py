@@ -18,7 +18,7 @@ from db.chat.chats import Chats
 from db.chat.questions import Questions
 from engine.answer.types import CitedAnswer
 from engine.query.types import Found
-from engine.types import Corpus, Headline, Prophecy
+from engine.types import Corpus, Headline, Prophecy, SearchRequest
 
 _LONGEST_NAME = 30
 
@@ -26,10 +26,8 @@ _LONGEST_NAME = 30
 class Prophesy(Protocol):
     """The main job."""
 
-    async def __call__(
-        self, headline: Headline, *, corpus: str, limit: int, now: datetime
-    ) -> Prophecy:
-        """Return at most `limit` hits. Raises PresagioError."""
+    async def __call__(self, request: SearchRequest, *, corpus: str) -> Prophecy:
+        """Return the hits of the corpus called so. Raises PresagioError."""
 
 
 class FindQuery(Protocol):

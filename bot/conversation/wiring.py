@@ -59,7 +59,7 @@ def chat_services(
 ) -> Services:
     """Return what commands work with, in corpora that `app` shows."""
     return Services(
-        prophesy=app.answer,
+        prophesy=app.prophesy,
         find=partial(find, app),
         ask=partial(ask_one, app),
         read_headline=partial(read_pasted, fetcher),

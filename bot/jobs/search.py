@@ -13,7 +13,7 @@ from engine.errors import CorpusNotFound
 from engine.feeds.types import Story
 from engine.posting.gate import HITS, PROMISING, promise
 from engine.posting.types import FindState, Promising
-from engine.types import Corpus, Filters, Headline, Prophecy
+from engine.types import Corpus, Filters, Headline, Prophecy, SearchRequest
 
 logger = logging.getLogger("presagio.search")
 
@@ -26,16 +26,7 @@ _FAILURES = 3  # of the model in a row, after which the rest waits for the next 
 class Prophesies(Protocol):
     """The main job; see engine.prophecy.prophecy.Prophet."""
 
-    async def prophesy(
-        self,
-        corpus: Corpus,
-        headline: Headline,
-        *,
-        limit: int,
-        now: datetime,
-        filters: Filters | None = None,
-        judged: bool = True,
-    ) -> Prophecy:
+    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         """Return the best hits. Raises the errors of the search index."""
 
 
@@ -161,14 +152,14 @@ class _Judging:
 async def _prophesy(
     work: Searching, corpus: Corpus, story: Story, now: datetime, *, judged: bool
 ) -> Prophecy:
-    return await work.prophet.prophesy(
-        corpus,
-        Headline(text=story.text, original=story.title, date=story.published),
+    request = SearchRequest(
+        headline=Headline(text=story.text, original=story.title, date=story.published),
         limit=HITS,
         now=now,
         filters=Filters(before=story.published - work.minimum_age),
         judged=judged,
     )
+    return await work.prophet.prophesy(corpus, request)
 
 
 async def _at_most(number: int, works: Iterable[Awaitable[None]]) -> None:

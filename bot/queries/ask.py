@@ -10,32 +10,30 @@ from engine.answer.passages import gather
 from engine.answer.types import CitedAnswer, Question
 from engine.corpora import corpora_of_kind
 from engine.errors import UsageError
+from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.types import Corpus, Filters, Kind, Mode
+from engine.types import Corpus, Kind, SearchRequest
 
 MOST_PASSAGES = 20
 
 
 async def ask(
     app: App,
-    question: str,
+    request: SearchRequest,
     corpora: Sequence[Corpus],
     *,
-    limit: int,
-    now: datetime,
-    filters: Filters | None = None,
-    mode: Mode | None = None,
     earlier: Sequence[str] = (),
     prophet: Prophet | None = None,
     model: bool = True,
 ) -> CitedAnswer:
-    """Answer a question from the best `limit` (1..20) texts of `corpora`.
+    """Answer the question of `request` from the best texts (1..20) of `corpora`.
 
     `earlier` are the last questions of its thread, oldest first. `prophet` searches in place of
     the app's own. With `model` false, or where there is none, the answer is made of sentences of
     the sources. A failure of the model is a notice, never an error. Raises UsageError, storage
     errors.
     """
+    question = request.headline.original
     if not question.strip():
         raise UsageError("There is no question.", fix="Write what you want to know.")
     asked = Question(text=question, earlier=tuple(earlier))
@@ -43,12 +41,9 @@ async def ask(
         prophet or searcher(app),
         corpora,
         asked,
-        limit=max(1, min(limit, MOST_PASSAGES)),
-        now=now,
-        filters=filters,
-        mode=mode,
+        replace(request, limit=max(1, min(request.limit, MOST_PASSAGES))),
     )
-    return await app.answerer.answer(asked, gathered, now=now, model=model)
+    return await app.answerer.answer(asked, gathered, now=request.now, model=model)
 
 
 async def ask_one(
@@ -58,20 +53,16 @@ async def ask_one(
 
     Raises CorpusNotFound, UsageError, storage errors.
     """
-    return await ask(
-        app,
-        question,
-        [await app.corpus(corpus)],
-        limit=app.settings.answer.limit,
-        now=now,
-        earlier=earlier,
+    request = SearchRequest(
+        headline=read_headline(question), limit=app.settings.answer.limit, now=now
     )
+    return await ask(app, request, [await app.corpus(corpus)], earlier=earlier)
 
 
 def searcher(app: App) -> Prophet:
     """Return who finds passages: a text is no better for being old, and no worse for being new."""
     chosen = prophecy_settings(app.settings)
-    profile = replace(chosen.profile, age=0.0)
+    profile = replace(chosen.profile, weights={**chosen.profile.weights, "age": 0.0})
     chosen = replace(chosen, profile=profile, exclude_recent_months=0)
     return Prophet(app.index, None, chosen, app.meaning)
 

@@ -24,7 +24,7 @@ from db.search.shown import Shown
 from engine.prophecy.headline import read_headline
 from engine.query.types import FoundDocument
 from engine.text.address import addressed
-from engine.types import Corpus
+from engine.types import Corpus, SearchRequest
 
 _DEAR = [Depends(paced_answers)]
 router = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), Depends(may_ask)])
@@ -53,12 +53,13 @@ async def _prophecy(
 ) -> dict[str, object]:
     """Answer a headline as `presagio search` does: judged by the model, where one is set up."""
     started, now = time.perf_counter(), desk.now()
-    prophecy = await desk.prophesy(
-        await desk.corpus(asked.corpus or ""),
-        read_headline(asked.headline, date=asked.date),
+    request = SearchRequest(
+        headline=read_headline(asked.headline, date=asked.date),
         limit=asked.limit,
+        now=now,
         mode=asked.mode,
     )
+    prophecy = await desk.prophesy(await desk.corpus(asked.corpus or ""), request)
     elapsed_ms = (time.perf_counter() - started) * 1000
     return prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms)
 

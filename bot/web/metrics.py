@@ -16,7 +16,16 @@ from engine.llm.wire import add_usage
 from engine.ports import SearchIndex
 from engine.prophecy.prophecy import Judges, ProphecySettings, Prophet
 from engine.prophecy.retrieve import Meaning
-from engine.types import Candidate, Corpus, Filters, Headline, Mode, Prophecy, Term, Verdict
+from engine.types import (
+    Candidate,
+    Corpus,
+    Filters,
+    Headline,
+    Prophecy,
+    SearchRequest,
+    Term,
+    Verdict,
+)
 
 # A search takes milliseconds, a model many seconds.
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
@@ -133,22 +142,10 @@ class MeasuredProphet(Prophet):
         super().__init__(index, judge, settings, meaning)
         self._metrics = metrics
 
-    async def prophesy(
-        self,
-        corpus: Corpus,
-        headline: Headline,
-        *,
-        limit: int,
-        now: datetime,
-        filters: Filters | None = None,
-        judged: bool = True,
-        mode: Mode | None = None,
-    ) -> Prophecy:
+    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         """Answer a headline."""
         async with self._metrics.timed("whole"):
-            prophecy = await super().prophesy(
-                corpus, headline, limit=limit, now=now, filters=filters, judged=judged, mode=mode
-            )
+            prophecy = await super().prophesy(corpus, request)
         found = "something" if prophecy.hits else "nothing"
         self._metrics.searches.labels(prophecy.mode.value, found).inc()
         return prophecy

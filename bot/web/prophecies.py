@@ -7,7 +7,7 @@ from bot.web.views import day_of
 from bot.web.visitor import Asked, Visitor
 from engine.corpora import meant_corpora
 from engine.prophecy.headline import read_headline
-from engine.types import Corpus, CorpusRole, Prophecy
+from engine.types import Corpus, CorpusRole, Prophecy, SearchRequest
 
 
 async def corpora_to_choose(desk: SharedState, asked: str) -> tuple[list[Corpus], str]:
@@ -40,8 +40,9 @@ async def lasting_link(desk: SharedState, visitor: Visitor, asked: Asked, corpus
 
 async def answered(desk: SharedState, asked: Asked) -> Prophecy:
     """Answer a headline; asked again, the judge's word comes from the cache."""
-    return await desk.prophesy(
-        await desk.corpus(asked.corpus),
-        read_headline(asked.headline, date=asked.date),
+    request = SearchRequest(
+        headline=read_headline(asked.headline, date=asked.date),
         limit=desk.settings.search.limit,
+        now=desk.now(),
     )
+    return await desk.prophesy(await desk.corpus(asked.corpus), request)

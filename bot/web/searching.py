@@ -15,7 +15,7 @@ from engine.corpora import news_corpus
 from engine.ports import SearchIndex, VectorIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.types import Candidate, Corpus, Filters, Term
+from engine.types import Candidate, Corpus, Filters, SearchRequest, Term
 from engine.vectors import Vector, VectorSpace
 
 # The tag is looked at after ranking: of so many documents, which is more than a month of news
@@ -113,15 +113,15 @@ async def search_corpus(desk: SharedState, asked: SearchParameters) -> dict[str,
     started, now = time.perf_counter(), desk.now()
     scope = await Scope.of(desk, asked)
     filters = Filters(after=asked.period.begins(now), before=now)
-    found = await scope.searcher().prophesy(
-        scope.corpus,
-        read_headline(asked.q),
+    request = SearchRequest(
+        headline=read_headline(asked.q),
         limit=asked.limit,
         now=now,
         filters=filters,
         judged=False,
         mode=asked.mode,
     )
+    found = await scope.searcher().prophesy(scope.corpus, request)
     searched = await scope.count(filters)
     elapsed_ms = (time.perf_counter() - started) * 1000
     answer = prophecy_json(found, now=now, elapsed_ms=elapsed_ms)
@@ -143,16 +143,14 @@ async def answer_question(desk: SharedState, asked: AskParameters) -> dict[str, 
     """
     started, now = time.perf_counter(), desk.now()
     scope = await Scope.of(desk, asked)
-    answered = await ask(
-        desk.app,
-        asked.question,
-        [scope.corpus],
+    request = SearchRequest(
+        headline=read_headline(asked.question),
         limit=asked.limit,
         now=now,
         filters=Filters(after=asked.period.begins(now)),
         mode=asked.mode,
-        prophet=scope.searcher(),
     )
+    answered = await ask(desk.app, request, [scope.corpus], prophet=scope.searcher())
     elapsed_ms = (time.perf_counter() - started) * 1000
     return answer_json(answered, elapsed_ms=elapsed_ms) | {
         "kind": scope.corpus.kind.value,

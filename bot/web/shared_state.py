@@ -18,7 +18,7 @@ from db.pool import Database
 from engine.corpora import corpus_named
 from engine.errors import SeveralCorpora, UsageError
 from engine.search_log import SearchJob, search_logged
-from engine.types import Corpus, Headline, Kind, Mode, Prophecy
+from engine.types import Corpus, Kind, Prophecy, SearchRequest
 
 
 class ShownCorpora(Corpora):
@@ -91,14 +91,12 @@ class SharedState:
         except SeveralCorpora as error:
             raise UsageError(error.message, fix="Name one with corpus=NAME.") from None
 
-    async def prophesy(
-        self, corpus: Corpus, headline: Headline, *, limit: int, mode: Mode | None = None
-    ) -> Prophecy:
+    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         """Answer a headline, and log that as a chat's: by its hash. Raises StorageError."""
         return await logged(
             SearchJob.SEARCH,
-            headline.text,
-            self.app.prophet.prophesy(corpus, headline, limit=limit, now=self.now(), mode=mode),
+            request.headline.text,
+            self.app.prophet.prophesy(corpus, request),
             search_logged,
             log=log_of(self.app.database, self.settings),
             settings=self.settings,

@@ -1,16 +1,16 @@
 """Headlines with the aliases of their words; implements engine.ports.SearchIndex."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from db.pool import Database
-from db.search.find import DialectIndex
-from db.search.lexical import LexicalIndex, without_repeats
+from db.search.lexical import LexicalIndex
+from db.search.readings import Readings
 from db.statements import statements
 from engine.glossary.groups import Fired, Glossary, fired, glossary
 from engine.ranking.bm25 import Bm25
 from engine.text.clean import searchable
-from engine.types import Candidate, Corpus, Filters, Term
+from engine.text.terms import headline_terms, without_repeats
+from engine.types import Corpus, Term
 
 _NONE = Glossary()
 
@@ -24,7 +24,7 @@ class Glossaries:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._index = DialectIndex(database)
+        self._readings = Readings(database)
         self._sql = statements("glossary")
         self._known: dict[int, tuple[Corpus, Glossary]] = {}
 
@@ -46,7 +46,7 @@ class Glossaries:
             return _NONE
         groups = [tuple(row["terms"]) for row in rows]
         terms = [searchable(term) for group in groups for term in group]
-        readings = await self._index.read(corpus, terms)
+        readings = await self._readings.read(corpus, terms)
         return glossary(groups, readings, [(row["first"], row["second"]) for row in barred])
 
 
@@ -54,43 +54,39 @@ def _differ(known: Corpus, corpus: Corpus) -> bool:
     return (known.glossary, known.languages) != (corpus.glossary, corpus.languages)
 
 
-class AliasedSearch:
+class AliasedSearch(LexicalIndex):
     """Looks for what the glossary knows beside what a headline says, at a lower weight.
 
-    Where no group holds, it is db.search.lexical.LexicalIndex and costs nothing.
+    Where no group holds, it is LexicalIndex and costs nothing.
     """
 
     def __init__(
         self, database: Database, glossaries: Glossaries, bm25: Bm25 | None = None, *, weight: float
     ) -> None:
-        self._search = LexicalIndex(database, bm25)
-        self._index = DialectIndex(database)
+        super().__init__(database, bm25)
         self._glossaries = glossaries
         self._weight = weight
 
     async def terms(self, corpus: Corpus, text: str) -> list[Term]:
-        """Read `text` as Search does; the aliases come last, and no other neighbour beside one."""
-        terms = await self._search.terms(corpus, text)
+        """Read `text` as LexicalIndex does; the aliases come last, and no other neighbour beside
+        one."""
+        words = text.split()
+        readings = await self.read(corpus, words)
+        terms = await self._terms(corpus, words, readings)
         known = await self._glossaries.of(corpus)
         if not known or not self._weight:
             return terms
-        words = text.split()
-        found = fired(words, await self._index.read(corpus, words), known)
+        found = fired(words, readings, known)
         replaced = {one.written for one in found}
         kept = [term for term in terms if term.neighbour_of not in replaced]
         for one in found:
             kept += await self._alias(corpus, one)
         return without_repeats(kept)
 
-    async def top(
-        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
-    ) -> list[Candidate]:
-        """Return the exact best `limit` documents by BM25, ties by date then id."""
-        return await self._search.top(corpus, terms, filters, limit)
-
     async def _alias(self, corpus: Corpus, one: Fired) -> list[Term]:
         """Return the words of an alias, which share its weight: ranking knows no phrases."""
-        read = await self._search.terms(corpus, searchable(one.alias))
-        terms = [term for term in read if term.neighbour_of is None]
+        words = searchable(one.alias).split()
+        readings = await self.read(corpus, words)
+        terms = headline_terms(words, corpus.read_in, readings, corpus.documents)
         share = self._weight / max(1, len(terms))
         return [replace(term, weight=share, neighbour_of=one.written, alias=True) for term in terms]

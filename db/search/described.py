@@ -5,8 +5,16 @@ from functools import lru_cache
 
 from db.corpus.partitions import partition
 from db.pool import Database
-from db.search.lexical import candidate, places, weighted_lexemes
-from db.search.rank_statement import quoted, score
+from db.search.rows import ranked_candidate
+from db.search.scoring import (
+    constants,
+    frequencies,
+    operand_values,
+    operands,
+    places,
+    score,
+    weighted_lexemes,
+)
 from db.statements import statements
 from engine.ranking.bm25 import Bm25
 from engine.types import Candidate, Corpus, Term
@@ -28,30 +36,23 @@ class Described:
         if not ids:
             return []
         lexemes = weighted_lexemes(terms, corpus.documents)
-        average = corpus.average_length
-        constant = self._bm25.norm(0, average)
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 _statement(partition(corpus.id), len(lexemes)),
-                self._bm25.k1,
-                constant,
-                self._bm25.norm(1, average) - constant,
+                *constants(self._bm25, corpus.average_length),
                 list(ids),
-                *(part for x in lexemes for part in (quoted(x.lexeme), x.weight)),
+                *operand_values(lexemes),
             )
         where = places(terms, lexemes)
-        return [candidate(row, where) for row in rows]
+        return [ranked_candidate(row, where) for row in rows]
 
 
 @lru_cache(maxsize=512)
 def _statement(table: str, lexemes: int) -> str:
-    operands = [(_FIRST_LEXEME + 2 * i, _FIRST_LEXEME + 2 * i + 1) for i in range(lexemes)]
+    asked = operands(_FIRST_LEXEME, lexemes)
     return statements("embeddings")["described"].format(
         document=table,
         # Without a lexeme the parameters are named all the same: the server wants their types.
-        bm25=score(operands, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
-        frequencies=", ".join(
-            f"CASE WHEN tsv @@ ${lexeme} THEN term_frequency(tsv, ${lexeme})::integer ELSE 0 END"
-            for lexeme, _ in operands
-        ),
+        bm25=score(asked, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
+        frequencies=frequencies(asked),
     )

@@ -10,47 +10,33 @@ import asyncpg
 
 from db.corpus.languages import names_of
 from db.corpus.partitions import partition
-from db.pool import Database
 from db.search.find_statement import (
     ALLOWED,
     MATCHING,
     NEWEST,
     RANKED,
+    SCORING,
     months_statement,
     newest_statement,
     ranked_statement,
 )
-from db.search.lexical import weighted_lexemes
-from db.search.rank_statement import WeightedLexeme, quoted
+from db.search.readings import Readings
+from db.search.rows import found_document
+from db.search.scoring import WeightedLexeme, constants, operand_values, quoted, weighted_lexemes
 from db.statements import statements
 from engine.query.filters import Conditions
-from engine.query.plan import Chain, LanguageQuery, Plan, Reading
+from engine.query.plan import Chain, LanguageQuery, Plan
 from engine.query.types import FoundDocument, FoundDocuments
-from engine.ranking.bm25 import Bm25
-from engine.types import Candidate, Corpus, Flag, Term
+from engine.types import Corpus, Term
 
-_CANDIDATE = (
-    "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length", "bm25",
-)  # fmt: skip
 _LISTS = (
     "authors", "platforms", "roles", "domains", "threads", "tags", "mentions", "not_authors",
     "not_platforms", "not_roles", "not_domains", "not_threads", "not_tags", "not_mentions",
 )  # fmt: skip
 
 
-class DialectIndex:
+class DialectIndex(Readings):
     """Reads queries into lexemes and finds exactly the documents that meet them."""
-
-    def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
-        self._database = database
-        self._bm25 = bm25 or Bm25()
-
-    async def read(self, corpus: Corpus, texts: Sequence[str]) -> list[Reading]:
-        """Return the lexemes of normalised texts in the corpus' languages."""
-        languages = list(corpus.languages) or [corpus.language]
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(statements("find")["read"], corpus.id, texts, languages)
-        return [Reading(**row) for row in rows]
 
     async def ranked(
         self,
@@ -66,22 +52,18 @@ class DialectIndex:
 
         With `profiled`, as many of the newest and of the most liked ones too.
         """
-        lexemes = weighted_lexemes(_seen(terms), corpus.documents)
+        lexemes = weighted_lexemes(terms, corpus.documents)
         wanted = {query.language: _tsquery(query) for query in queries}
         if not all(wanted.values()) or not lexemes:
             return FoundDocuments(matching=0, passing=0, documents=())
-        average = corpus.average_length
-        constant = self._bm25.norm(0, average)
-        values = _values(corpus, _differing(corpus, wanted), lexemes, required, limit) | {
-            "k1": self._bm25.k1,
-            "norm": constant,
-            "norm_per_token": self._bm25.norm(1, average) - constant,
-            "any": _any(wanted),
-        }
-        operands = [part for x in lexemes for part in (quoted(x.lexeme), x.weight)]
+        values = _values(corpus, _differing(corpus, wanted), lexemes, required, limit)
+        values |= zip(SCORING, constants(self._bm25, corpus.average_length), strict=True)
+        values["any"] = _any(wanted)
         statement = ranked_statement(partition(corpus.id), len(lexemes), profiled=profiled)
         async with self._database.connection() as connection:
-            rows = await connection.fetch(statement, *(values[name] for name in RANKED), *operands)
+            rows = await connection.fetch(
+                statement, *(values[name] for name in RANKED), *operand_values(lexemes)
+            )
         return _retrieved(rows, lexemes)
 
     async def newest(
@@ -130,10 +112,6 @@ def _retrieved(rows: Sequence[asyncpg.Record], lexemes: Sequence[WeightedLexeme]
         passing=rows[0]["passing"],
         documents=[_found(row, names) for row in rows if row["id"] is not None],
     )
-
-
-def _seen(terms: Sequence[Term]) -> list[Term]:
-    return [term for term in terms if term.document_frequency]
 
 
 def _tsquery(query: LanguageQuery) -> str:
@@ -204,24 +182,9 @@ def _languages(asked: Sequence[str] | None) -> list[str] | None:
 
 
 def _found(row: asyncpg.Record, names: Sequence[str]) -> FoundDocument:
-    frequencies = _said(names, row["frequencies"])
-    own = row["own_frequencies"]
-    return FoundDocument(
-        candidate=Candidate(
-            **{name: row[name] for name in _CANDIDATE}, flags=Flag(row["flags"]), matched={}
-        ),
-        frequencies=frequencies,
-        in_text=frequencies if own is None else _said(names, own),
-        title=row["title"],
-        role=row["role"],
-        platform=row["platform"],
-        thread=row["thread_id"],
-        attribution=row["attribution"],
-        tags=tuple(row["tags"]),
-        mentions=tuple(row["mentions"]),
-        engagement=row["engagement"],
-        domain=row["domain"],
-    )
+    said, own = _said(names, row["frequencies"]), row["own_frequencies"]
+    in_text = said if own is None else _said(names, own)
+    return found_document(row, bm25=row["bm25"], frequencies=said, in_text=in_text)
 
 
 def _said(names: Sequence[str], frequencies: Sequence[int]) -> dict[str, int]:

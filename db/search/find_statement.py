@@ -5,21 +5,23 @@ constants and counted placeholders only; every value is bound.
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import lru_cache
 
-from db.search.rank_statement import CLASSES, score
+from db.search.passing import passes
+from db.search.rank_statement import CLASSES
+from db.search.scoring import operands, score
 from db.statements import statements
+from engine.query.filters import Conditions
+from engine.types import Filters
 
-_FILTERS = (
-    "before", "after", "not_during", "require", "exclude", "least", "below",
-    "authors", "languages", "platforms", "roles", "domains", "threads", "tags", "mentions",
-    "not_authors", "not_languages", "not_platforms", "not_roles", "not_domains", "not_threads",
-    "not_tags", "not_mentions",
-)  # fmt: skip
-# In the order of their placeholders. The first three are where rank_statement.score has them;
-# behind those of `ranked` come, for each scored lexeme, its tsquery and its weight.
+_SHARED = tuple(field.name for field in fields(Filters))  # with headlines
+_FILTERS = tuple(field.name for field in fields(Conditions))
+# In the order of their placeholders: first what db.search.scoring has first. Behind those of
+# `ranked` come, for each scored lexeme, its tsquery and its weight.
+SCORING = ("k1", "norm", "norm_per_token")
 NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_FILTERS)
-RANKED = ("k1", "norm", "norm_per_token", "any", *NEWEST)
+RANKED = (*SCORING, "any", *NEWEST)
 ALLOWED = ("queries", "query_languages", *_FILTERS)
 MATCHING = ("any", *ALLOWED)
 
@@ -31,8 +33,7 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
     `profiled` asks for what is new or much liked beside what is best by words.
     """
     names = _places(RANKED) | {"document": table}
-    first = len(RANKED) + 1
-    operands = [(first + 2 * i, first + 2 * i + 1) for i in range(lexemes)]
+    asked = operands(len(RANKED) + 1, lexemes)
     names["passes"] = _filled("passes", names)
     names["best"] = names["best_by_words"] = _filled("best_by_words", names)
     if profiled:
@@ -40,7 +41,7 @@ def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str
     branches = (
         _filled(
             "branch",
-            names | {"condition": one.condition, "score": score(operands, repeats=one.max_tf != 1)},
+            names | {"condition": one.condition, "score": score(asked, repeats=one.max_tf != 1)},
         )
         for one in CLASSES
     )
@@ -67,7 +68,8 @@ def months_statement(table: str, *, words: bool) -> str:
 
 
 def _places(parameters: tuple[str, ...]) -> dict[str, str]:
-    return {name: f"${place}" for place, name in enumerate(parameters, start=1)}
+    names = {name: f"${place}" for place, name in enumerate(parameters, start=1)}
+    return names | {"filters": passes(**{name: names[name] for name in _SHARED})}
 
 
 def _whole(name: str, names: Mapping[str, str]) -> str:

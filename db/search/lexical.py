@@ -1,6 +1,5 @@
 """Lexical retrieval; implements engine.ports.SearchIndex."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,15 +8,16 @@ import orjson
 
 from db.connection import Connection
 from db.corpus.partitions import about_corpus, partition
-from db.pool import Database
-from db.search.rank_statement import CLASSES, WeightedLexeme, quoted, rank_statement, reaching
-from db.search.terms import WordReading, read_terms
+from db.search.passing import passing_flags
+from db.search.rank_statement import CLASSES, rank_statement, reaching
+from db.search.readings import Readings
+from db.search.rows import ranked_candidate
+from db.search.scoring import WeightedLexeme, constants, operand_values, places, weighted_lexemes
 from db.statements import statements
-from engine.ranking.bm25 import Bm25, expected_threshold, idf
-from engine.types import Candidate, Corpus, Filters, Flag, Term
+from engine.ranking.bm25 import expected_threshold
+from engine.text.terms import Reading, headline_terms, misspelt, without_repeats
+from engine.types import Candidate, Corpus, Filters, Term
 
-# A headline has some ten telling words; of a pasted article the rarest are asked for.
-MAX_LEXEMES = 64
 # With so few postings a plain OR is read as fast as anything narrower.
 _FEW_POSTINGS = 1500
 # A threshold lets this many documents through for each that is wanted, more or less.
@@ -26,12 +26,7 @@ _PASSING_A_HIT = 4
 # least by this factor, so that a few rounds reach the plain OR at the worst.
 _OVERSHOOT = 1.5
 _STEP = 0.8
-# A word of fewer letters has neighbours by chance.
-_SHORTEST_MISSPELT = 5
-# A text of many unknown words is in another language, which has no neighbours here.
-_MOST_MISSPELT = 8
 _NEIGHBOURS = 2
-_EDGES = re.compile(r"^\W+|\W+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +48,8 @@ class _Request:
         return sum(x.probability for x in self.lexemes) * self.corpus.documents
 
 
-class LexicalIndex:
+class LexicalIndex(Readings):
     """Reads headlines into terms and finds the exact best documents by BM25."""
-
-    def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
-        self._database = database
-        self._bm25 = bm25 or Bm25()
-        self._sql = statements("search")
 
     async def terms(self, corpus: Corpus, text: str) -> list[Term]:
         """Read `text`, normalised by engine.text.clean, in every language the corpus holds.
@@ -68,19 +58,7 @@ class LexicalIndex:
         its neighbours by trigrams. Of many such words only the first few have neighbours.
         """
         words = text.split()
-        languages = list(corpus.languages) or [corpus.language]
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["analyse"], corpus.id, words, languages)
-            readings = [WordReading(**{**row, "word": row["word"] - 1}) for row in rows]
-            shown = [_EDGES.sub("", word) or word for word in words]
-            read = read_terms(shown, languages, readings, corpus.documents)
-            misspelt = [term for term in read if _may_be_misspelt(term)][:_MOST_MISSPELT]
-            terms: list[Term] = []
-            for term in read:
-                terms.append(term)
-                if term in misspelt:
-                    terms += await self._neighbours(connection, corpus, term)
-        return without_repeats(terms)
+        return await self._terms(corpus, words, await self.read(corpus, words))
 
     async def top(
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
@@ -92,12 +70,28 @@ class LexicalIndex:
         async with self._database.connection() as connection:
             rows = await self._rank(connection, _Request(corpus, lexemes, filters, limit))
         where = places(terms, lexemes)
-        return [candidate(row, where) for row in rows]
+        return [ranked_candidate(row, where) for row in rows]
+
+    async def _terms(
+        self, corpus: Corpus, words: Sequence[str], readings: Sequence[Reading]
+    ) -> list[Term]:
+        read = headline_terms(words, corpus.read_in, readings, corpus.documents)
+        unknown = misspelt(read)
+        if not unknown:
+            return read
+        terms: list[Term] = []
+        async with self._database.connection() as connection:
+            for term in read:
+                terms.append(term)
+                if term in unknown:
+                    terms += await self._neighbours(connection, corpus, term)
+        return without_repeats(terms)
 
     async def _neighbours(
         self, connection: Connection, corpus: Corpus, unknown: Term
     ) -> list[Term]:
-        rows = await connection.fetch(self._sql["neighbours"], corpus.id, unknown.lexemes[0])
+        neighbours = statements("search")["neighbours"]
+        rows = await connection.fetch(neighbours, corpus.id, unknown.lexemes[0])
         return [
             Term(
                 word=row["lexeme"],
@@ -136,24 +130,20 @@ class LexicalIndex:
             reaching([(x.lexeme, c.bound(x, self._bm25, average)) for x in request.lexemes], need)
             for c in CLASSES
         ]
-        operands = [part for x in request.lexemes for part in (quoted(x.lexeme), x.weight)]
-        constant = self._bm25.norm(0, average)
         return await connection.fetch(
             rank_statement(
                 partition(request.corpus.id),
                 len(request.lexemes),
                 dates_first=request.dates_first,
             ),
-            self._bm25.k1,
-            constant,
-            self._bm25.norm(1, average) - constant,
+            *constants(self._bm25, average),
             request.limit,
             request.filters.before,
             request.filters.after,
             int(request.filters.require),
             int(request.filters.exclude),
             *queries,
-            *operands,
+            *operand_values(request.lexemes),
         )
 
     async def _weighed(self, connection: Connection, request: _Request) -> tuple[_Request, float]:
@@ -177,73 +167,7 @@ class LexicalIndex:
             request.corpus.id,
             filters.before,
             filters.after,
-            _passing_flags(filters),
+            passing_flags(filters),
         )
         rows = float(orjson.loads(plan)[0]["Plan"]["Plan Rows"])
         return min(1.0, max(rows, 1.0) / request.corpus.documents)
-
-
-def _passing_flags(filters: Filters) -> list[int] | None:
-    """Return every combination of flags that passes, for the planner knows nothing of bits."""
-    if not filters.require and not filters.exclude:
-        return None
-    return [
-        flags
-        for flags in range(2 * max(Flag))
-        if flags & filters.require == filters.require and not flags & filters.exclude
-    ]
-
-
-def weighted_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexeme]:
-    """Return the lexemes to ask for, heaviest first, at most MAX_LEXEMES."""
-    found = [
-        WeightedLexeme(
-            lexeme,
-            idf(documents, term.document_frequency) * term.weight,
-            term.max_tf,
-            term.document_frequency / max(documents, 1),
-        )
-        for term in terms
-        if term.document_frequency
-        for lexeme in term.lexemes
-    ]
-    return sorted(found, key=lambda x: (-x.weight, x.lexeme))[:MAX_LEXEMES]
-
-
-def _may_be_misspelt(term: Term) -> bool:
-    unknown = not term.document_frequency
-    return unknown and len(term.word) >= _SHORTEST_MISSPELT and term.word.isalpha()
-
-
-def without_repeats(terms: Sequence[Term]) -> list[Term]:
-    """Drop neighbours that the headline names itself or that stand for two unknown words."""
-    seen = {name for term in terms if term.neighbour_of is None for name in term.lexemes}
-    kept = []
-    for term in terms:
-        if term.neighbour_of is None or not seen & set(term.lexemes):
-            kept.append(term)
-        seen |= set(term.lexemes)
-    return kept
-
-
-def places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tuple[int, int]]:
-    """Return (term, place of a lexeme of it among those asked for), in the order of the terms."""
-    asked = {lexeme.lexeme: place for place, lexeme in enumerate(lexemes)}
-    return [
-        (index, asked[name])
-        for index, term in enumerate(terms)
-        for name in term.lexemes
-        if name in asked
-    ]
-
-
-def candidate(row: asyncpg.Record, where: Sequence[tuple[int, int]]) -> Candidate:
-    """Return a row of `rank_statement` as a candidate; `where` is what `places` gives."""
-    values = dict(row)
-    frequencies = values.pop("frequencies")
-    matched: dict[int, int] = {}
-    for term, place in where:
-        if frequencies[place]:
-            matched[term] = matched.get(term, 0) + frequencies[place]
-    values["flags"] = Flag(values["flags"])
-    return Candidate(**values, matched=matched)

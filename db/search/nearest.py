@@ -7,6 +7,7 @@ import orjson
 
 from db.corpus.partitions import partition
 from db.pool import Database
+from db.search.passing import passes
 from db.statements import statements
 from engine.types import Corpus, Filters
 from engine.vectors import Scale, Vector, VectorSpace
@@ -105,7 +106,7 @@ class Nearest:
             document=partition(corpus.id),
             corpus=int(corpus.id),
             depth=int(depth),
-            passes=self._sql["passes"],
+            passes=passes("$4", "$5", "$6", "$7"),
         )
 
 

@@ -5,22 +5,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
+from db.search.passing import passes
+from db.search.scoring import Operand, WeightedLexeme, frequencies, operands, quoted, score
 from engine.ranking.bm25 import Bm25
 
 # GIN weighs every operand for every posting it reads: with more, the plain OR is faster.
 _MOST_OPERANDS = 400
 # Rounding differs between here and the server by far less than this share of a score.
 _SLACK = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedLexeme:
-    """A lexeme of the query: its weight (idf, lowered for neighbours) and the corpus' figures."""
-
-    lexeme: str
-    weight: float
-    max_tf: int
-    probability: float  # share of the documents that hold it
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +41,6 @@ CLASSES = (
     DocumentClass("max_tf > 2 AND length < 19", 3),
     DocumentClass("max_tf > 2 AND length >= 19", 19),
 )
-
-
-def quoted(lexeme: str) -> str:
-    """Write a lexeme so that tsquery input takes it as one literal operand."""
-    return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def reaching(bounds: Sequence[tuple[str, float]], need: float) -> str:
@@ -92,21 +79,15 @@ _FIRST_CLASS = 9
 _FIRST_LEXEME = _FIRST_CLASS + len(CLASSES)
 
 _COLUMNS = "id, external_id, text, context, created_at, author, url, lang, flags, length"
-_FLAGS = "flags & $7::integer = $7 AND flags & $8::integer = 0"
-# No index serves the first form. Of the second the planner, who sees no values, expects few rows.
-_MANY_DATES = (
-    "($5::timestamptz IS NULL OR created_at < $5) AND ($6::timestamptz IS NULL OR created_at >= $6)"
-)
+_FILTERS = ("$5", "$6", "$7", "$8")
+# No index serves the dates of `passes`. Of these the planner, who sees no values, expects few rows.
 _FEW_DATES = (
     "created_at < coalesce($5::timestamptz, 'infinity')"
     " AND created_at >= coalesce($6::timestamptz, '-infinity')"
+    " AND flags & $7::integer = $7 AND flags & $8::integer = 0"
 )
 # The classes add up the same score in different order: what differs by rounding alone is a tie.
 _TIES = "1e9::float8"
-_NORM = "($2::float8 + $3::float8 * length)"
-
-# The places of a lexeme's tsquery and of its weight.
-_Operand = tuple[int, int]
 
 
 @lru_cache(maxsize=512)
@@ -117,53 +98,30 @@ def rank_statement(table: str, lexemes: int, *, dates_first: bool = False) -> st
     document says each of the lexemes. With `dates_first` it is made for few documents between
     the dates, else for few that match.
     """
-    operands = [(_FIRST_LEXEME + 2 * i, _FIRST_LEXEME + 2 * i + 1) for i in range(lexemes)]
-    scored = _between_dates(table, operands) if dates_first else _by_class(table, operands)
-    frequencies = ", ".join(
-        f"CASE WHEN tsv @@ ${lexeme} THEN term_frequency(tsv, ${lexeme})::integer ELSE 0 END"
-        for lexeme, _ in operands
-    )
+    asked = operands(_FIRST_LEXEME, lexemes)
+    scored = _between_dates(table, asked) if dates_first else _by_class(table, asked)
     # All columns go through the sort: cheaper than to look up the best ones again.
     return (
-        f"SELECT {_COLUMNS}, bm25, ARRAY[{frequencies}] AS frequencies"
+        f"SELECT {_COLUMNS}, bm25, ARRAY[{frequencies(asked)}] AS frequencies"
         f" FROM (SELECT * FROM ({scored}) scored"
         f" ORDER BY round(bm25 * {_TIES}) DESC, created_at, id LIMIT $4) best"
     )
 
 
-def _by_class(table: str, operands: Sequence[_Operand]) -> str:
+def _by_class(table: str, asked: Sequence[Operand]) -> str:
     return " UNION ALL ".join(
-        f"SELECT {_COLUMNS}, tsv, {score(operands, repeats=one.max_tf != 1)} AS bm25 FROM {table}"
-        f" WHERE {one.condition} AND tsv @@ ${place} AND {_MANY_DATES} AND {_FLAGS}"
+        f"SELECT {_COLUMNS}, tsv, {score(asked, repeats=one.max_tf != 1)} AS bm25 FROM {table}"
+        f" WHERE {one.condition} AND tsv @@ ${place} AND {passes(*_FILTERS)}"
         for place, one in enumerate(CLASSES, start=_FIRST_CLASS)
     )
 
 
-def _between_dates(table: str, operands: Sequence[_Operand]) -> str:
+def _between_dates(table: str, asked: Sequence[Operand]) -> str:
     classes = " OR ".join(
         f"({one.condition} AND tsv @@ ${place})"
         for place, one in enumerate(CLASSES, start=_FIRST_CLASS)
     )
     return (
-        f"SELECT {_COLUMNS}, tsv, {score(operands, repeats=True)} AS bm25 FROM {table}"
-        f" WHERE {_FEW_DATES} AND {_FLAGS} AND ({classes})"
+        f"SELECT {_COLUMNS}, tsv, {score(asked, repeats=True)} AS bm25 FROM {table}"
+        f" WHERE {_FEW_DATES} AND ({classes})"
     )
-
-
-def score(operands: Sequence[_Operand], *, repeats: bool) -> str:
-    """Return the expression of BM25 over lexemes and weights at the places of `operands`.
-
-    The first three parameters are those of this module; `repeats` tells whether tf may pass 1.
-    """
-    if repeats:
-        return " + ".join(
-            f"CASE WHEN tsv @@ ${lexeme} THEN ${weight}::float8"
-            f" * bm25_part(tsv, ${lexeme}, $1::float8, {_NORM}) ELSE 0 END"
-            for lexeme, weight in operands
-        )
-    # tf is 1 throughout: the document's part is one factor, and only weights are added up.
-    weights = " + ".join(
-        f"CASE WHEN tsv @@ ${lexeme} THEN ${weight}::float8 ELSE 0 END"
-        for lexeme, weight in operands
-    )
-    return f"({weights}) * ($1::float8 + 1) / (1 + {_NORM})"

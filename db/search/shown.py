@@ -4,14 +4,13 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-import asyncpg
-
 from db.corpus.partitions import about_corpus
 from db.pool import Database
-from db.search.rank_statement import quoted
+from db.search.rows import found_document
+from db.search.scoring import quoted
 from engine.query.types import Comment, Found, FoundDocument
 from engine.thread import Thread, ThreadMessage
-from engine.types import Candidate, Corpus, Filters, Flag
+from engine.types import Corpus, Filters, Flag
 
 
 class Comments:
@@ -64,9 +63,6 @@ class Threads:
 
 
 MARK_BEGINS, MARK_ENDS = "\x02", "\x03"
-_CANDIDATE = (
-    "id", "external_id", "text", "context", "created_at", "author", "url", "lang", "length",
-)  # fmt: skip
 
 
 class Shown:
@@ -83,7 +79,7 @@ class Shown:
             row = await connection.fetchrow(
                 about_corpus("shown", "document", corpus.id), corpus.id, external_id
             )
-        return None if row is None else _document(row)
+        return None if row is None else found_document(row)
 
     async def marked(
         self, corpus: Corpus, ids: Sequence[int], lexemes: Collection[str]
@@ -117,24 +113,3 @@ class Shown:
                 tag,
             )
         return int(counted)
-
-
-def _document(row: asyncpg.Record) -> FoundDocument:
-    return FoundDocument(
-        candidate=Candidate(
-            **{name: row[name] for name in _CANDIDATE},
-            flags=Flag(row["flags"]),
-            bm25=0.0,
-            matched={},
-        ),
-        frequencies={},
-        in_text={},
-        title=row["title"],
-        role=row["role"],
-        platform=row["platform"],
-        thread=row["thread_id"],
-        attribution=row["attribution"],
-        tags=tuple(row["tags"]),
-        mentions=tuple(row["mentions"]),
-        engagement=row["engagement"],
-    )

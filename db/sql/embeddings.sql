@@ -79,11 +79,6 @@ SELECT m.id, m.dimensions, s.mean, s.deviation, s.same
 SELECT EXISTS (SELECT FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL) AS filled,
        to_regclass($2) IS NOT NULL AS indexed
 
--- name: passes
-    ($4::timestamptz IS NULL OR d.created_at < $4)
-   AND ($5::timestamptz IS NULL OR d.created_at >= $5)
-   AND d.flags & $6::integer = $6 AND d.flags & $7::integer = 0
-
 -- The nearest of all, then the filters. The sum keeps an index out: every vector is compared.
 -- name: nearest_exact
 SELECT d.id, 1 - near.distance AS cosine

@@ -1,20 +1,9 @@
 -- Braces name the table of a corpus, an expression made of counted placeholders, or a parameter: see
 -- db/search/find_statement.py. Every value is bound.
 
--- name: read
-SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,
-       coalesce(k.document_frequency, 0) AS document_frequency, coalesce(k.max_tf, 1) AS max_tf
-  FROM unnest($2::text[]) WITH ORDINALITY AS t (text, ordinal)
- CROSS JOIN unnest($3::text[]) AS l (language)
- CROSS JOIN LATERAL unnest(to_tsvector(('presagio_' || l.language)::regconfig, t.text)) AS u
- CROSS JOIN LATERAL unnest(u.positions) AS p (position)
-  LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
-
 -- name: passes
-({before}::timestamptz IS NULL OR created_at < {before})
-AND ({after}::timestamptz IS NULL OR created_at >= {after})
+{filters}
 AND ({not_during}::tstzrange[] IS NULL OR NOT created_at <@ ANY ({not_during}))
-AND flags & {require}::integer = {require} AND flags & {exclude}::integer = 0
 AND ({least}::integer IS NULL OR engagement >= {least})
 AND ({below}::integer IS NULL OR engagement < {below})
 AND ({authors}::text[] IS NULL OR lower(author) = ANY ({authors}))

@@ -1,9 +1,17 @@
--- name: analyse
-SELECT w.ordinal AS word, l.language, u.lexeme, u.positions[1] AS position,
+-- Braces name parameters, or the table of a corpus.
+
+-- name: passes
+({before}::timestamptz IS NULL OR created_at < {before})
+AND ({after}::timestamptz IS NULL OR created_at >= {after})
+AND flags & {require}::integer = {require} AND flags & {exclude}::integer = 0
+
+-- name: read
+SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,
        coalesce(k.document_frequency, 0) AS document_frequency, coalesce(k.max_tf, 1) AS max_tf
-  FROM unnest($2::text[]) WITH ORDINALITY AS w (word, ordinal)
+  FROM unnest($2::text[]) WITH ORDINALITY AS t (text, ordinal)
  CROSS JOIN unnest($3::text[]) AS l (language)
- CROSS JOIN LATERAL unnest(to_tsvector(('presagio_' || l.language)::regconfig, w.word)) AS u
+ CROSS JOIN LATERAL unnest(to_tsvector(('presagio_' || l.language)::regconfig, t.text)) AS u
+ CROSS JOIN LATERAL unnest(u.positions) AS p (position)
   LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
 
 -- name: neighbours

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import islice
 
 from engine.answer.types import Gathered, Passage, Question
@@ -11,7 +10,7 @@ from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.score import ProphecyProfile, level_hits
 from engine.ranking.fuse import fused
-from engine.types import Corpus, Filters, Mode, Prophecy
+from engine.types import Corpus, Mode, Prophecy, SearchRequest
 
 _FRAME = """
     what who whom whose which when where why how
@@ -56,28 +55,17 @@ async def gather(
     prophet: Prophet,
     corpora: Sequence[Corpus],
     question: Question,
-    *,
-    limit: int,
-    now: datetime,
-    filters: Filters | None = None,
-    mode: Mode | None = None,
+    request: SearchRequest,
 ) -> Gathered:
-    """Return the best `limit` passages of all `corpora`.
+    """Return the best passages of all `corpora`, as many as `request` wants.
 
-    Within a corpus the prophet ranks, who asks no model here. A question that follows others is
-    searched alone and together with the last of them, and the rankings are joined: "and in
-    2015?" needs the words before it, a new subject does not. Raises the errors of the search index.
+    What the question is about takes the place of the request's headline. Within a corpus the
+    prophet ranks, who asks no model here. A question that follows others is searched alone and
+    together with the last of them, and the rankings are joined: "and in 2015?" needs the words
+    before it, a new subject does not. Raises the errors of the search index.
     """
     asked = [
-        await prophet.prophesy(
-            corpus,
-            read_headline(text),
-            limit=limit,
-            now=now,
-            filters=filters,
-            judged=False,
-            mode=mode,
-        )
+        await prophet.prophesy(corpus, replace(request, headline=read_headline(text), judged=False))
         for text in _texts(question)
         for corpus in corpora
     ]
@@ -85,7 +73,7 @@ async def gather(
     by_meaning = [one for one in asked if one.embedding_model]
     return Gathered(
         corpora=tuple(corpora),
-        passages=_best(asked, len(corpora))[:limit],
+        passages=_best(asked, len(corpora))[: request.limit],
         mode=by_meaning[0].mode if by_meaning else Mode.LEXICAL,
         embedding_model=by_meaning[0].embedding_model if by_meaning else None,
         notice=_notice(asked),

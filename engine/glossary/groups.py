@@ -13,9 +13,9 @@ from itertools import combinations
 from engine.glossary.suggest import SuggestedPair
 from engine.glossary.terms import is_exact, key
 from engine.query.find import FindIndex
-from engine.query.plan import Reading
 from engine.query.query import Phrase, Query, Unit, Word
 from engine.text.clean import searchable
+from engine.text.terms import Reading
 from engine.types import Corpus
 
 # The lexemes of a word or phrase in order, of each language that makes any of it.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from engine.glossary.groups import signatures
 from engine.glossary.terms import Dictionary, protected
-from engine.query.plan import Reading
+from engine.text.terms import Reading
 
 _LEAST = 3  # times; what is said less often has no alias worth a question
 _SHORTEST = 3  # letters

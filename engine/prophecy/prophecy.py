@@ -15,7 +15,18 @@ from engine.prophecy.retrieve import Meaning, Retriever
 from engine.prophecy.score import ProphecyProfile, Scorer, lexical_part
 from engine.ranking.distinct import alike, eldest
 from engine.text.address import addressed
-from engine.types import Candidate, Corpus, Filters, Headline, Hit, Mode, Prophecy, Term, Verdict
+from engine.types import (
+    Candidate,
+    Corpus,
+    Filters,
+    Headline,
+    Hit,
+    Mode,
+    Prophecy,
+    SearchRequest,
+    Term,
+    Verdict,
+)
 
 _DAYS_A_MONTH = 30.44
 
@@ -72,35 +83,25 @@ class Prophet:
         self._settings = settings
         self._retriever = Retriever(self._index, self._meaning, limit=settings.candidates)
 
-    async def prophesy(
-        self,
-        corpus: Corpus,
-        headline: Headline,
-        *,
-        limit: int,
-        now: datetime,
-        filters: Filters | None = None,
-        judged: bool = True,
-        mode: Mode | None = None,
-    ) -> Prophecy:
-        """Return the best `limit` hits, all older than the headline, and as many that are near.
+    async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
+        """Return the best hits, all older than the headline, and as many that are near.
 
-        With `judged` false no model is asked. `mode` None leaves it to the settings. Raises the
-        errors of the search index.
+        Raises the errors of the search index.
         """
+        headline, now = request.headline, request.now
         asked_at = min(headline.date or now, now)
         retrieved = await self._retriever.retrieve(
             corpus,
             headline.text,
-            self._narrowed(filters or Filters(), asked_at),
-            mode or self._settings.mode,
+            self._narrowed(request.filters, asked_at),
+            request.mode or self._settings.mode,
         )
         terms, found = retrieved.terms, retrieved.candidates
         async with self._alone():
             groups = alike(found, similarity=self._settings.duplicate_similarity)
             groups = groups[: self._settings.candidates_of_both]
             candidates = [eldest(group) for group in groups]
-        verdict = await self._verdict(corpus, headline, candidates, now) if judged else _unjudged()
+        verdict = await self._verdict(corpus, request, candidates)
         scorer = Scorer(
             profile=self._settings.profile,
             terms=terms,
@@ -109,7 +110,7 @@ class Prophet:
             asked_at=asked_at,
         )
         async with self._alone():
-            hits, near = scorer.hits_and_near(candidates, verdict.scores, limit)
+            hits, near = scorer.hits_and_near(candidates, verdict.scores, request.limit)
             return Prophecy(
                 headline=headline,
                 corpus=corpus.name,
@@ -139,17 +140,15 @@ class Prophet:
         return replace(filters, before=before)
 
     async def _verdict(
-        self,
-        corpus: Corpus,
-        headline: Headline,
-        candidates: Sequence[Candidate],
-        now: datetime,
+        self, corpus: Corpus, request: SearchRequest, candidates: Sequence[Candidate]
     ) -> Verdict:
+        if not request.judged:
+            return Verdict(scores={}, notice="Not judged, as asked.")
         if not candidates:
             return Verdict(scores={})
         if self._judge is None:
             return Verdict(scores={}, notice="Not judged: no language model is set up.")
-        return await self._judge.judge(corpus, headline, candidates, now=now)
+        return await self._judge.judge(corpus, request.headline, candidates, now=request.now)
 
 
 def notice(
@@ -177,10 +176,6 @@ def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]])
 
 def _with_addresses(hits: Sequence[Hit], corpus: Corpus) -> tuple[Hit, ...]:
     return tuple(replace(hit, candidate=addressed(hit.candidate, corpus)) for hit in hits)
-
-
-def _unjudged() -> Verdict:
-    return Verdict(scores={}, notice="Not judged, as asked.")
 
 
 def _covered(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> float:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from engine.ranking.bm25 import Bm25, idf
-from engine.ranking.fuse import combine, level
+from engine.ranking.profile import Parts, Profile, best_first, level
 from engine.types import Candidate, Flag, Hit, Term
 
 HIGHEST_JUDGMENT = 6
@@ -24,13 +24,12 @@ _LEVELLED = ("semantic",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProphecyProfile:
+class ProphecyProfile(Profile):
     """Weights of the features and multipliers; all in 0..1."""
 
-    judgment: float = 0.65
-    lexical: float = 0.25
-    age: float = 0.10
-    semantic: float = 0.10
+    weights: Mapping[str, float] = field(
+        default_factory=lambda: {"judgment": 0.65, "lexical": 0.25, "age": 0.1, "semantic": 0.1}
+    )
     age_full_years: float = 10.0  # the age that counts as 1
     factors: Mapping[Flag, float] = field(
         default_factory=lambda: {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}
@@ -104,16 +103,8 @@ def level_hits(hits: Sequence[Hit], profile: ProphecyProfile) -> list[Hit]:
     ]
 
 
-def _score(
-    parts: Mapping[str, float | None], multipliers: Mapping[str, float], profile: ProphecyProfile
-) -> float:
-    weights = {
-        "judgment": profile.judgment,
-        "lexical": profile.lexical,
-        "age": profile.age,
-        "semantic": profile.semantic,
-    }
-    return combine(parts, weights) * math.prod(multipliers.values())
+def _score(parts: Parts, multipliers: Mapping[str, float], profile: ProphecyProfile) -> float:
+    return profile.score(parts) * math.prod(multipliers.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +149,7 @@ class Scorer:
             "semantic": candidate.similarity,
         }
 
-    def _hit(self, candidate: Candidate, parts: Mapping[str, float | None]) -> Hit:
+    def _hit(self, candidate: Candidate, parts: Parts) -> Hit:
         multipliers = factors(candidate, self.profile)
         return Hit(
             rank=0,
@@ -185,7 +176,7 @@ def _best(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
 
 def _order(hit: Hit) -> tuple[object, ...]:
     unjudged = hit.parts["judgment"] is None
-    return (unjudged, -round(hit.score, 9), hit.candidate.created_at, hit.candidate.id)
+    return (unjudged, *best_first(hit.score, hit.candidate))
 
 
 def _ranked(hit: Hit, rank: int) -> Hit:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from engine.query.query import Filter
 from engine.text.dates import Stretch, read_stretch
-from engine.types import Flag
+from engine.types import Filters, Flag
 
 _LANGUAGE = re.compile(r"([a-z]+)(?:[-_]\w+)?")
 _CORPUS = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -105,19 +105,15 @@ def _no_filter(written: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
-    """What every hit must meet, beside the words. None is no condition.
+class Conditions(Filters):
+    """What every hit must meet, beside the words: what headlines know, and more.
 
     Names of accounts, platforms and roles are in lower case, tags and mentions case-folded.
     Of several authors, languages, platforms, roles, domains and threads one is enough; of `tags`,
     `mentions` and `require` all are needed. What starts with `not_` excludes.
     """
 
-    before: datetime | None = None  # exclusive
-    after: datetime | None = None  # inclusive
     not_during: tuple[Stretch, ...] = ()
-    require: Flag = Flag.NONE
-    exclude: Flag = Flag.NONE
     least: int | None = None  # engagement, inclusive
     below: int | None = None  # engagement, exclusive
     authors: tuple[str, ...] | None = None

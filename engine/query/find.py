@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
+from engine.ports import Reads
 from engine.query.filters import Conditions, conditions
-from engine.query.plan import LanguageQuery, Plan, Reading, Wanted, units, wanted
+from engine.query.plan import LanguageQuery, Plan, Wanted, units, wanted
 from engine.query.profiles import PROFILES, FeatureContext, KindProfile, ranked
 from engine.query.query import Alternative, Query
-from engine.query.receipts import Receipts, Scored
-from engine.query.types import Counts, Found, FoundDocuments
+from engine.query.receipts import Receipts
+from engine.query.types import Counts, Found, FoundDocuments, Scored
 from engine.ranking.bm25 import Bm25, idf
 from engine.ranking.distinct import alike
 from engine.text.clean import searchable
@@ -24,11 +25,8 @@ DEFAULT_LIMIT = 20
 _SPARE = 20  # more than the limit is fetched at first, for some are near-identical
 
 
-class FindIndex(Protocol):
+class FindIndex(Reads, Protocol):
     """What the job needs of the database. Each method may raise what engine.ports lists."""
-
-    async def read(self, corpus: Corpus, texts: Sequence[str]) -> Sequence[Reading]:
-        """Return the lexemes of normalised texts in the corpus' languages."""
 
     async def ranked(
         self,
@@ -162,8 +160,7 @@ class Finder:
     async def _plan(self, corpus: Corpus, query: Query) -> Wanted:
         texts = [searchable(unit.text) for unit in units(query)]
         readings = await self._index.read(corpus, texts) if texts else []
-        languages = corpus.languages or (corpus.language,)
-        return wanted(query, languages, readings, corpus.documents)
+        return wanted(query, corpus.read_in, readings, corpus.documents)
 
     async def _retrieved(
         self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
@@ -197,10 +194,7 @@ class Finder:
             retrieved = await self._index.ranked(
                 corpus, plan.by_language, plan.terms, required, pool, profiled=True
             )
-            order = [
-                Scored(one.document, one.score, one.parts)
-                for one in ranked(retrieved.documents, asked, profile)
-            ]
+            order = ranked(retrieved.documents, asked, profile)
             wide = _wide(limit)
             # To compare all candidates with each other would take longer than to find them.
             while len(kept := self._distinct(order[:wide])) < limit and wide < len(order):

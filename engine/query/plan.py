@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from engine.query.query import Alternative, Query, Unit
+from engine.text.terms import Reading, slots
 from engine.types import Term
 
 
@@ -19,18 +20,6 @@ class Plan(StrEnum):
     RANKED = "ranked"  # by BM25 over the words that are wanted
     NEWEST = "newest"  # no word is wanted: newest first
     NOTHING = "nothing"  # nothing is asked for
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """One lexeme that one language makes of a word or phrase, with the corpus' figures for it."""
-
-    unit: int  # index into the texts that were read
-    language: str
-    lexeme: str
-    position: int  # counts the words of the text, those that are no lexeme too
-    document_frequency: int
-    max_tf: int
 
 
 # Lexemes with their positions, ascending: what must stand together.
@@ -147,29 +136,12 @@ def _sought(
     query: Query, read: Sequence[Unit], readings: Iterable[Reading], documents: int
 ) -> tuple[Sought, ...]:
     """Return the terms to score. A lexeme counts once, for what the person wrote if possible."""
-    slots: dict[Unit, dict[int, dict[str, Reading]]] = defaultdict(lambda: defaultdict(dict))
-    for reading in readings:
-        slots[read[reading.unit]][reading.position].setdefault(reading.lexeme, reading)
     alternatives = [one for group in query.groups for one in group.alternatives]
-    seen: set[str] = set()
-    sought: list[Sought] = []
-    for one in sorted(alternatives, key=lambda one: one.alias_of is not None):
-        for _, lexemes in sorted(slots.get(one.unit, {}).items()):
-            fresh = {name: r for name, r in lexemes.items() if name not in seen}
-            if fresh:
-                sought.append(Sought(term=_term(one, fresh, lexemes, documents), alternative=one))
-            seen |= set(lexemes)
-    return tuple(sought)
-
-
-def _term(
-    one: Alternative, fresh: Mapping[str, Reading], lexemes: Mapping[str, Reading], documents: int
-) -> Term:
-    """Make a term of the `fresh` lexemes of a word; all of them tell how rare it is."""
-    return Term(
-        word=one.unit.text,
-        lexemes=tuple(sorted(fresh)),
-        document_frequency=min(documents, sum(r.document_frequency for r in lexemes.values())),
-        max_tf=max(r.max_tf for r in fresh.values()),
-        weight=one.weight,
+    alternatives.sort(key=lambda one: one.alias_of is not None)
+    numbers = {unit: number for number, unit in enumerate(read)}
+    found = slots(readings, [numbers[one.unit] for one in alternatives])
+    chosen = ((alternatives[slot.place], slot) for slot in found if slot.fresh)
+    return tuple(
+        Sought(term=slot.term(one.unit.text, documents, weight=one.weight), alternative=one)
+        for one, slot in chosen
     )

@@ -2,11 +2,10 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Protocol
 
-from engine.query.plan import Reading
+from engine.ports import Reads
 from engine.query.types import FindHit, Found
 from engine.text.clean import searchable
 from engine.text.snippet import (
@@ -19,16 +18,10 @@ from engine.text.snippet import (
     window,
     words,
 )
+from engine.text.terms import Reading
 from engine.types import Corpus
 
 SHORT = 280  # characters that every face shows whole
-
-
-class Reads(Protocol):
-    """Who knows the words of a corpus."""
-
-    async def read(self, corpus: Corpus, texts: Sequence[str]) -> Sequence[Reading]:
-        """Return the lexemes of normalised texts in the corpus' languages."""
 
 
 async def presented(index: Reads, corpus: Corpus, found: Found, *, voice: bool) -> Found:
@@ -85,7 +78,7 @@ async def _known(index: Reads, corpus: Corpus, found: Iterable[str]) -> dict[str
     by_word: dict[int, list[Reading]] = defaultdict(list)
     for reading in await index.read(corpus, [searchable(word) for word in asked]):
         by_word[reading.unit].append(reading)
-    languages = set(corpus.languages) or {corpus.language}
+    languages = set(corpus.read_in)
     return {
         asked[unit]: Known(
             lexemes=tuple(dict.fromkeys(one.lexeme for one in readings)),

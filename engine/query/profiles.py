@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from engine.query.query import Group, Query
-from engine.query.types import FoundDocument
-from engine.ranking.fuse import combine, level
+from engine.query.types import FoundDocument, Scored
+from engine.ranking.profile import Profile, best_first, level
 from engine.types import Kind
 
 OWN_ROLES = frozenset({"me", "user"})
@@ -21,13 +21,12 @@ _SECONDS_A_DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KindProfile:
+class KindProfile(Profile):
     """What counts, and how much: the weights of features by name, and the features' parameters.
 
     `authorities` names authors and domains, in lower case, with what their word is worth, 0..1.
     """
 
-    weights: Mapping[str, float]
     decay_days: float = 180.0  # in which recency falls to 1/e
     engagement_full: int = 1000  # likes and reposts that count as 1
     authorities: Mapping[str, float] = field(default_factory=dict)
@@ -42,15 +41,6 @@ class FeatureContext:
     reference: float  # BM25 of a text of average length that says each part of the query once
     now: datetime | None
     threads: Mapping[str | None, int] = field(default_factory=dict)  # candidates of each
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """A document with its score, 0..1, and the parts of it."""
-
-    document: FoundDocument
-    score: float
-    parts: Mapping[str, float | None]
 
 
 def lexical_share(bm25: float, reference: float) -> float:
@@ -147,25 +137,18 @@ PROFILES: Mapping[Kind, KindProfile] = {
 
 def ranked(
     documents: Sequence[FoundDocument], asked: FeatureContext, profile: KindProfile
-) -> list[Ranked]:
+) -> list[Scored]:
     """Return the documents by their score, best first, ties by date then id."""
     threads = Counter(one.thread for one in documents)
     asked = replace(asked, threads=threads)
     names = [name for name, weight in profile.weights.items() if weight > 0]
     parts = level([_parts(one, asked, profile, names) for one in documents], names)
-    scored = (
-        Ranked(document=one, score=combine(its, profile.weights), parts=its)
-        for one, its in zip(documents, parts, strict=True)
-    )
-    return sorted(scored, key=_order)
+    scored = [(profile.score(its), one, its) for one, its in zip(documents, parts, strict=True)]
+    scored.sort(key=lambda found: best_first(found[0], found[1].candidate))
+    return [Scored(one, score, its) for score, one, its in scored]
 
 
 def _parts(
     found: FoundDocument, asked: FeatureContext, profile: KindProfile, names: Sequence[str]
 ) -> dict[str, float | None]:
     return {name: _FEATURES[name](found, asked, profile) for name in names}
-
-
-def _order(one: Ranked) -> tuple[float, datetime, int]:
-    candidate = one.document.candidate
-    return (-round(one.score, 9), candidate.created_at, candidate.id)

@@ -1,25 +1,15 @@
 """Why each document was found, and what a person should know about how the answer came about."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from engine.query.plan import Plan, Sought, Wanted
 from engine.query.query import Unit
-from engine.query.types import FindHit, FoundDocument, Match
+from engine.query.types import FindHit, FoundDocument, Match, Scored
 from engine.ranking.bm25 import Bm25, idf
 from engine.text.address import addressed
 from engine.types import Corpus
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A document on its way to a hit: its score, the parts of it, how many it stands for."""
-
-    document: FoundDocument
-    score: float | None
-    parts: Mapping[str, float | None] = field(default_factory=dict)
-    alike: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +53,7 @@ def _match(
 ) -> Match:
     """Return what a term adds to a document; `part` gives the share of a frequency."""
     term, alias_of = sought.term, sought.alternative.alias_of
-    said = {name: tf for name in term.lexemes if (tf := found.frequencies.get(name, 0))}
+    said = {name: tf for name in sorted(term.lexemes) if (tf := found.frequencies.get(name, 0))}
     own = sum(found.in_text.get(name, 0) for name in said)
     count = sum(said.values())
     weight = term.weight * idf(documents, term.document_frequency)

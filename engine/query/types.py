@@ -37,6 +37,16 @@ class FoundDocuments:
     documents: Sequence[FoundDocument]
 
 
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A document on its way to a hit: its score, the parts of it, how many it stands for."""
+
+    document: FoundDocument
+    score: float | None
+    parts: Mapping[str, float | None] = field(default_factory=dict)
+    alike: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """One part of the query in one hit."""

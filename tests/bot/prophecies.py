@@ -5,7 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from engine.types import Candidate, Flag, Headline, Hit, Prophecy, Term, Usage, Verdict
+from engine.types import (
+    Candidate,
+    Flag,
+    Headline,
+    Hit,
+    Prophecy,
+    SearchRequest,
+    Term,
+    Usage,
+    Verdict,
+)
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 JUDGED = Verdict(
@@ -107,10 +117,9 @@ class StandInEngine:
     calls: list[tuple[str, str, int, datetime]] = field(default_factory=list)
     dates: list[datetime | None] = field(default_factory=list)  # of the headlines
 
-    async def __call__(
-        self, headline: Headline, *, corpus: str, limit: int, now: datetime
-    ) -> Prophecy:
-        self.calls.append((headline.text, corpus, limit, now))
+    async def __call__(self, request: SearchRequest, *, corpus: str) -> Prophecy:
+        headline, limit = request.headline, request.limit
+        self.calls.append((headline.text, corpus, limit, request.now))
         self.dates.append(headline.date)
         if self.gate:
             await self.gate.wait()

@@ -40,7 +40,8 @@ from bot.settings import load_settings
 from db.pool import Database
 from engine.errors import CorpusWithheld
 from engine.fetch.client import Fetcher
-from engine.types import Kind, Mode, Prophecy
+from engine.prophecy.headline import read_headline
+from engine.types import Kind, Mode, Prophecy, SearchRequest
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import web_stage
 from tests.db.vectors import can_keep_vectors
@@ -137,9 +138,9 @@ def name_a_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def search(app: App, corpus: str, mode: Mode | None = None) -> Prophecy:
-    found = await app.prophesy(
-        "The harbour", corpus=corpus, limit=3, now=NOW, mode=mode, judged=True
-    )
+    headline = read_headline("The harbour")
+    request = SearchRequest(headline=headline, limit=3, now=NOW, mode=mode)
+    found = await app.prophesy(request, corpus=corpus)
     assert found.hits
     return found
 
@@ -182,7 +183,8 @@ async def test_a_private_question_stays_here_with_its_passages(machines: Machine
 
     async def asked(app: App, question: str, *names: str) -> Any:
         corpora = [await app.corpora.get(name) for name in names]
-        return await ask(app, question, corpora, limit=5, now=NOW)
+        request = SearchRequest(headline=read_headline(question), limit=5, now=NOW)
+        return await ask(app, request, corpora)
 
     async with machines.app() as app:
         assert (await asked(app, "What of the harbour tax?", "tweets")).model

@@ -17,6 +17,7 @@ from engine.budget import BudgetSource
 from engine.errors import CorpusNotFound
 from engine.prophecy.headline import read_headline
 from engine.search_log import Asker, Origin, SearchJob, may_quote
+from engine.types import SearchRequest
 from tests.bot.conftest import Invoke
 from tests.bot.kinds import fill_all
 from tests.database import wait_for
@@ -42,7 +43,8 @@ async def kept(app: App) -> list[LogEntry]:
 
 
 async def ask(app: App, headline: str) -> None:
-    await app.answer(read_headline(headline), corpus="", limit=3, now=datetime.now(UTC))
+    request = SearchRequest(headline=read_headline(headline), limit=3, now=datetime.now(UTC))
+    await app.prophesy(request, corpus="")
 
 
 async def test_a_find_is_logged(app: App) -> None:

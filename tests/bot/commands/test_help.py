@@ -15,6 +15,8 @@ from bot.replies.prophecy import EXAMPLE
 from bot.settings import load_settings
 from engine.chat import Listening
 from engine.corpora import DEMO_CORPUS
+from engine.prophecy.headline import read_headline
+from engine.types import SearchRequest
 from tests.bot.conversing import GROUP, Bot
 from tests.bot.prophecies import NOW
 
@@ -84,5 +86,6 @@ async def test_the_example_works_on_the_bundled_corpus(database_url: str, langua
     async with open_app(load_settings(environ=environ), progress=print) as app:
         await load_demo(app, output=Output(io.StringIO(), io.StringIO()))
         example = words_for(language).say(EXAMPLE)
-        prophecy = await app.prophesy(example, corpus=DEMO_CORPUS, limit=3, now=NOW)
+        request = SearchRequest(headline=read_headline(example), limit=3, now=NOW)
+        prophecy = await app.prophesy(request, corpus=DEMO_CORPUS)
     assert prophecy.hits

@@ -1,7 +1,9 @@
 """Questions over a real database: which corpora, which texts, and what a follow-up finds."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,8 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from engine.answer.types import AnswerOutcome, CitedAnswer
 from engine.errors import CorpusNotFound, UsageError
-from engine.types import Filters, Kind, Mode
+from engine.prophecy.headline import read_headline
+from engine.types import Filters, Kind, Mode, SearchRequest
 from tests.db.loading import document, load_texts
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -40,9 +43,12 @@ async def app(database: str) -> AsyncIterator[App]:
         yield opened
 
 
-async def answer(app: App, question: str, *names: str, **changes: object) -> CitedAnswer:
-    values: dict[str, object] = {"limit": 5, "now": NOW, **changes}
-    return await ask(app, question, await corpora_for(app, names), **values)  # type: ignore[arg-type]  # the table above has the types
+async def answer(
+    app: App, question: str, *names: str, earlier: Sequence[str] = (), **changes: Any
+) -> CitedAnswer:
+    request = SearchRequest(headline=read_headline(question), limit=5, now=NOW)
+    request = replace(request, **changes)
+    return await ask(app, request, await corpora_for(app, names), earlier=earlier)
 
 
 def found(answered: CitedAnswer) -> list[tuple[str, str]]:

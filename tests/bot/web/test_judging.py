@@ -10,7 +10,7 @@ from db.model.judgments import Ledger
 from engine.budget import BudgetSource
 from engine.prophecy.headline import read_headline
 from engine.search_log import Asker, Origin
-from engine.types import Prophecy
+from engine.types import Prophecy, SearchRequest
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
 from tests.fakes.model import ModelServer, scoring
 from tests.scenarios.stage import HEADLINE, judged_by_words
@@ -39,7 +39,9 @@ async def spent_by(stage: WebStage) -> set[BudgetSource]:
 async def prophecy_for(stage: WebStage, source: BudgetSource, text: str) -> Prophecy:
     with asked_by(Asker(origin=Origin.CHAT, task="test", source=source)):
         corpus = await stage.app.corpus("")
-        return await stage.app.prophet.prophesy(corpus, read_headline(text), limit=3, now=NOW)
+        return await stage.app.prophet.prophesy(
+            corpus, SearchRequest(headline=read_headline(text), limit=3, now=NOW)
+        )
 
 
 async def test_without_a_key_no_model_is_asked_unless_the_settings_say_so(

@@ -12,7 +12,7 @@ from db.search.aliased import AliasedSearch, Glossaries
 from db.search.lexical import LexicalIndex
 from engine.prophecy.prophecy import Prophet
 from engine.text.clean import searchable
-from engine.types import Corpus, Filters, Headline, Prophecy
+from engine.types import Corpus, Filters, Headline, Prophecy, SearchRequest
 from tests.db.loading import load_texts
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -42,7 +42,8 @@ def aliased(database: Database, weight: float = 0.4) -> AliasedSearch:
 async def prophecy(database: Database, corpus: Corpus, text: str, **options: float) -> Prophecy:
     prophet = Prophet(aliased(database, **options))
     headline = Headline(text=text, original=text)
-    return await prophet.prophesy(corpus, headline, limit=5, now=NOW, judged=False)
+    request = SearchRequest(headline=headline, limit=5, now=NOW, judged=False)
+    return await prophet.prophesy(corpus, request)
 
 
 def found(answer: Prophecy) -> list[str]:

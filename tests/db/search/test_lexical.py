@@ -18,8 +18,9 @@ from db.connection import Connection
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search import lexical as search_module
-from db.search.lexical import MAX_LEXEMES, LexicalIndex, weighted_lexemes
-from db.search.rank_statement import quoted, rank_statement
+from db.search.lexical import LexicalIndex
+from db.search.rank_statement import rank_statement
+from db.search.scoring import MAX_LEXEMES, quoted, weighted_lexemes
 from engine.ranking.bm25 import Bm25, expected_threshold
 from engine.types import Candidate, Corpus, Document, Filters, Flag, Term
 from tests.database import Clones, wait_for

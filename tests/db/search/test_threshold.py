@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.search.rank_statement import CLASSES, DocumentClass, WeightedLexeme, quoted, reaching
+from db.search.rank_statement import CLASSES, DocumentClass, reaching
+from db.search.scoring import WeightedLexeme, quoted
 from engine.ranking.bm25 import Bm25
 
 _LEXEMES = tuple(string.ascii_lowercase)

@@ -20,9 +20,9 @@ from engine.glossary.groups import (
 )
 from engine.glossary.suggest import SuggestedPair
 from engine.glossary.terms import checked, is_exact, key, protected
-from engine.query.plan import Reading
 from engine.query.query import Phrase, Word
 from engine.query.read import parse_query
+from engine.text.terms import Reading
 
 STOP = {"the", "of", "up"}
 WORDS = frozenset({"fed", "federal", "reserve", "apple", "rose", "e", "mail", "new", "york"})

@@ -1,7 +1,7 @@
 """Which terms are worth asking about."""
 
 from engine.glossary.sample import frequent_terms, telling_terms
-from engine.query.plan import Reading
+from engine.text.terms import Reading
 
 WORDS = frozenset({"fed", "federal", "reserve", "the", "rates", "rise", "again", "of"})
 

@@ -19,7 +19,7 @@ from engine.ingest.load import Loader
 from engine.posting.gate import HITS, PROMISING, promise
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
-from engine.types import Corpus, Kind
+from engine.types import Corpus, Kind, SearchRequest
 from tests.database import Clones, wait_for
 
 pytestmark = pytest.mark.slow
@@ -74,9 +74,8 @@ class Gate:
 
     async def passes(self, title: str) -> bool:
         """Whether a headline of today goes on: the whole archive is older."""
-        found = await self.prophet.prophesy(
-            self.corpus, read_headline(title), limit=HITS, now=NOW, judged=False
-        )
+        request = SearchRequest(headline=read_headline(title), limit=HITS, now=NOW, judged=False)
+        found = await self.prophet.prophesy(self.corpus, request)
         return promise(found) >= PROMISING
 
 

@@ -20,6 +20,7 @@ from engine.types import (
     Hit,
     Kind,
     Prophecy,
+    SearchRequest,
     Term,
     Usage,
     Verdict,
@@ -129,14 +130,14 @@ async def ask(
     now: datetime = NOW,
 ) -> Prophecy:
     prophet = Prophet(index or Index(TEXTS), judge, settings)
-    return await prophet.prophesy(
-        corpus,
-        read_headline(text, date=date),
+    request = SearchRequest(
+        headline=read_headline(text, date=date),
         limit=limit,
         now=now,
-        filters=filters,
+        filters=filters or Filters(),
         judged=judged,
     )
+    return await prophet.prophesy(corpus, request)
 
 
 def ids(prophecy: Prophecy) -> list[int]:
@@ -319,8 +320,11 @@ async def test_headlines_that_come_at_once_are_thought_about_in_turns_of_the_eve
     monkeypatch.setattr("engine.prophecy.prophecy.alike", thought)
     prophet = Prophet(Index([candidate(1, "storm")]))
     other = asyncio.create_task(turning())
-    headlines = [read_headline(f"storm {number}") for number in range(10)]
-    await asyncio.gather(*(prophet.prophesy(CORPUS, one, limit=3, now=NOW) for one in headlines))
+    requests = [
+        SearchRequest(headline=read_headline(f"storm {number}"), limit=3, now=NOW)
+        for number in range(10)
+    ]
+    await asyncio.gather(*(prophet.prophesy(CORPUS, one) for one in requests))
     other.cancel()
     assert len(set(thoughts)) == 10
 
@@ -330,7 +334,7 @@ async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() 
     texts = [candidate(n, f"storm number {chr(97 + n // 2) * 9}") for n in range(10)]
     settings = ProphecySettings(candidates_of_both=3, duplicate_similarity=99)
     prophecy = await Prophet(Index(texts), judge, settings).prophesy(
-        CORPUS, read_headline("storm number"), limit=3, now=NOW
+        CORPUS, SearchRequest(headline=read_headline("storm number"), limit=3, now=NOW)
     )
     assert [len(asked) for asked in judge.asked] == [3]
     assert len(prophecy.candidates) == 6

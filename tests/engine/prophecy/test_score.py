@@ -19,7 +19,6 @@ from engine.prophecy.score import (
     lexical_part,
     term_weights,
 )
-from engine.ranking.fuse import combine
 from engine.types import Candidate, Flag, Hit, Term
 from tests.engine.candidates import candidate
 
@@ -159,29 +158,6 @@ def test_every_flag_that_costs_is_named() -> None:
     given_candidate = found(1, {0: 1}, flags=flags, length=3)
     assert factors(given_candidate, profile) == {"repost": 0.5, "quote": 0.9, "short": 0.8}
     assert factors(found(1, {0: 1}, length=4), profile) == {}
-
-
-@pytest.mark.parametrize(
-    ("parts", "value"),
-    [
-        ({"judgment": 1.0, "lexical": 1.0, "age": 1.0}, 1.0),
-        ({"judgment": 1.0, "lexical": 0.0, "age": 0.0}, 0.65),
-        ({"judgment": None, "lexical": 1.0, "age": 0.0}, 0.25 / 0.35),
-        ({"judgment": None, "lexical": None, "age": 0.5}, 0.5),
-        ({"judgment": None, "lexical": None, "age": None}, 0.0),
-        ({"judgment": 1.0, "lexical": 0.0, "age": 0.0, "semantic": 1.0}, 0.65),
-        ({}, 0.0),
-    ],
-)
-def test_weights_are_shared_among_what_is_known(
-    parts: Mapping[str, float | None], value: float
-) -> None:
-    weights = {"judgment": 0.65, "lexical": 0.25, "age": 0.10}
-    assert combine(parts, weights) == pytest.approx(value)
-
-
-def test_weights_of_nothing_make_no_score() -> None:
-    assert combine({"age": 1.0}, {"age": 0.0}) == 0.0
 
 
 # --- order ----------------------------------------------------------------------------------

@@ -180,6 +180,7 @@ def test_scores_are_shares_and_parts_are_those_weighed(kind: Kind) -> None:
     one = ranked([found(1, engagement=10**9, tags=("coffee",), role="me")], ASKED, PROFILES[kind])[
         0
     ]
+    assert one.score is not None
     assert 0 <= one.score <= 1
     assert set(one.parts) == set(PROFILES[kind].weights) <= set(FEATURES)
     assert all(part is None or 0 <= part <= 1 for part in one.parts.values())

@@ -1,6 +1,6 @@
 """Readings of a headline's words become the terms of the query."""
 
-from db.search.terms import WordReading, read_terms
+from engine.text.terms import Reading, headline_terms
 
 
 def reading(
@@ -11,9 +11,9 @@ def reading(
     language: str = "english",
     position: int = 1,
     tf: int = 1,
-) -> WordReading:
-    return WordReading(
-        word=word,
+) -> Reading:
+    return Reading(
+        unit=word,
         language=language,
         lexeme=lexeme,
         position=position,
@@ -22,8 +22,8 @@ def reading(
     )
 
 
-def spanish(word: int, lexeme: str, df: int = 1, tf: int = 1) -> WordReading:
-    return reading(word, lexeme, df, language="spanish", tf=tf)
+def spanish(word: int, lexeme: str, df: int = 1, tf: int = 1, position: int = 1) -> Reading:
+    return reading(word, lexeme, df, language="spanish", tf=tf, position=position)
 
 
 BOTH = ("english", "spanish")
@@ -31,7 +31,7 @@ BOTH = ("english", "spanish")
 
 def test_terms_come_in_the_order_of_the_words_whatever_the_order_of_the_readings() -> None:
     readings = [reading(2, "wall", 3), reading(0, "mexico", 5)]
-    terms = read_terms(["Mexico", "the", "wall"], ["english"], readings, 100)
+    terms = headline_terms(["Mexico", "the", "wall"], ["english"], readings, 100)
     assert [(t.word, t.lexemes, t.document_frequency) for t in terms] == [
         ("Mexico", ("mexico",), 5),
         ("wall", ("wall",), 3),
@@ -40,7 +40,8 @@ def test_terms_come_in_the_order_of_the_words_whatever_the_order_of_the_readings
 
 def test_a_word_said_twice_is_one_term() -> None:
     readings = [reading(0, "storm", 3), reading(1, "storm", 3)]
-    assert [t.word for t in read_terms(["storm", "Storms"], ["english"], readings, 9)] == ["storm"]
+    terms = headline_terms(["storm", "Storms"], ["english"], readings, 9)
+    assert [t.word for t in terms] == ["storm"]
 
 
 def test_a_compound_is_a_term_for_each_of_its_pieces() -> None:
@@ -49,29 +50,31 @@ def test_a_compound_is_a_term_for_each_of_its_pieces() -> None:
         reading(0, "state", 20, position=2),
         reading(0, "run", 30, position=3),
     ]
-    terms = read_terms(["state-run"], ["english"], readings, 100)
+    terms = headline_terms(["state-run"], ["english"], readings, 100)
     assert [t.lexemes for t in terms] == [("state-run",), ("state",), ("run",)]
 
 
 def test_a_word_read_in_two_languages_is_one_term_as_rare_as_the_word() -> None:
     readings = [reading(0, "inflat", 40, tf=2), spanish(0, "inflacion", 2, tf=5)]
-    [term] = read_terms(["inflation"], BOTH, readings, 100)
+    [term] = headline_terms(["inflation"], BOTH, readings, 100)
     assert set(term.lexemes) == {"inflat", "inflacion"}
     assert (term.document_frequency, term.max_tf) == (42, 5)
 
 
 def test_a_reading_that_no_document_holds_is_left_out_of_a_known_word() -> None:
-    [term] = read_terms(["storms"], BOTH, [reading(0, "storm", 4), spanish(0, "storms", 0)], 100)
+    [term] = headline_terms(
+        ["storms"], BOTH, [reading(0, "storm", 4), spanish(0, "storms", 0)], 100
+    )
     assert term.lexemes == ("storm",)
 
 
 def test_an_unknown_word_is_a_term_without_documents() -> None:
-    [term] = read_terms(["xyzzy"], ["english"], [reading(0, "xyzzi", 0)], 100)
+    [term] = headline_terms(["xyzzy"], ["english"], [reading(0, "xyzzi", 0)], 100)
     assert (term.word, term.document_frequency) == ("xyzzy", 0)
 
 
 def test_no_word_is_in_more_documents_than_there_are() -> None:
-    [term] = read_terms(["no"], BOTH, [reading(0, "no", 80), spanish(0, "non", 70)], 100)
+    [term] = headline_terms(["no"], BOTH, [reading(0, "no", 80), spanish(0, "non", 70)], 100)
     assert term.document_frequency == 100
 
 
@@ -80,7 +83,7 @@ def test_stop_words_of_the_headlines_own_language_are_dropped_in_all() -> None:
     words = ["la", "casa", "de", "papel"]
     readings = [reading(i, word) for i, word in enumerate(words)]
     readings += [spanish(1, "cas"), spanish(3, "papel")]
-    assert [t.word for t in read_terms(words, BOTH, readings, 100)] == ["casa", "papel"]
+    assert [t.word for t in headline_terms(words, BOTH, readings, 100)] == ["casa", "papel"]
 
 
 def test_a_language_that_never_drops_a_word_decides_nothing() -> None:
@@ -89,18 +92,18 @@ def test_a_language_that_never_drops_a_word_decides_nothing() -> None:
         reading(1, "wall"),
         *(reading(i, w, language="simple") for i, w in enumerate(words)),
     ]
-    terms = read_terms(words, ("english", "simple"), readings, 100)
+    terms = headline_terms(words, ("english", "simple"), readings, 100)
     assert [t.word for t in terms] == ["wall"]
 
 
 def test_where_the_languages_drop_equally_many_words_nothing_is_dropped() -> None:
     words = ["the", "la", "storm"]
     readings = [reading(1, "la"), reading(2, "storm"), spanish(0, "the"), spanish(2, "storm")]
-    assert [t.word for t in read_terms(words, BOTH, readings, 100)] == words
+    assert [t.word for t in headline_terms(words, BOTH, readings, 100)] == words
 
 
 def test_a_word_of_stop_words_only_has_no_terms() -> None:
-    assert read_terms(["the", "of"], ["english"], [], 100) == []
+    assert headline_terms(["the", "of"], ["english"], [], 100) == []
 
 
 def test_a_stem_shared_with_another_word_does_not_hide_the_other_reading() -> None:
@@ -111,12 +114,26 @@ def test_a_stem_shared_with_another_word_does_not_hide_the_other_reading() -> No
         reading(1, "nacion", 3),
         spanish(1, "nacional", 7),
     ]
-    terms = read_terms(["nación", "nacional"], BOTH, readings, 100)
+    terms = headline_terms(["nación", "nacional"], BOTH, readings, 100)
     assert [(t.word, t.lexemes) for t in terms] == [
         ("nación", ("nacion",)),
         ("nacional", ("nacional",)),
     ]
     assert terms[1].document_frequency == 10  # as rare as the word, not as one of its stems
+
+
+def test_a_lexeme_that_a_compound_says_twice_counts_at_its_first_place() -> None:
+    readings = [
+        reading(0, "nacion", 3, position=2),
+        reading(0, "nacion", 3, position=3),
+        spanish(0, "nacion", 3, position=2),
+        spanish(0, "nacional", 7, position=3),
+    ]
+    terms = headline_terms(["nación-nacional"], BOTH, readings, 100)
+    assert [(t.lexemes, t.document_frequency) for t in terms] == [
+        (("nacion",), 3),
+        (("nacional",), 7),
+    ]
 
 
 def test_a_repeated_word_is_not_taken_for_an_unknown_one() -> None:
@@ -126,4 +143,4 @@ def test_a_repeated_word_is_not_taken_for_an_unknown_one() -> None:
         reading(1, "run", 3),
         spanish(1, "runs", 0),
     ]
-    assert [t.word for t in read_terms(["running", "runs"], BOTH, readings, 100)] == ["running"]
+    assert [t.word for t in headline_terms(["running", "runs"], BOTH, readings, 100)] == ["running"]

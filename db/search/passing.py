@@ -1,0 +1,22 @@
+"""The filters of a headline in SQL, which queries and vectors pass too."""
+
+from db.statements import statements
+from engine.types import Filters, Flag
+
+
+def passes(before: str, after: str, require: str, exclude: str) -> str:
+    """Return the condition on a document; the filters stand at these parameters."""
+    return statements("search")["passes"].format(
+        before=before, after=after, require=require, exclude=exclude
+    )
+
+
+def passing_flags(filters: Filters) -> list[int] | None:
+    """Return every combination of flags that passes, for the planner knows nothing of bits."""
+    if not filters.require and not filters.exclude:
+        return None
+    return [
+        flags
+        for flags in range(2 * max(Flag))
+        if flags & filters.require == filters.require and not flags & filters.exclude
+    ]

@@ -1,0 +1,30 @@
+"""Features are combined by their weights, over those that are known."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from engine.ranking.profile import Profile
+
+
+@pytest.mark.parametrize(
+    ("parts", "value"),
+    [
+        ({"judgment": 1.0, "lexical": 1.0, "age": 1.0}, 1.0),
+        ({"judgment": 1.0, "lexical": 0.0, "age": 0.0}, 0.65),
+        ({"judgment": None, "lexical": 1.0, "age": 0.0}, 0.25 / 0.35),
+        ({"judgment": None, "lexical": None, "age": 0.5}, 0.5),
+        ({"judgment": None, "lexical": None, "age": None}, 0.0),
+        ({"judgment": 1.0, "lexical": 0.0, "age": 0.0, "semantic": 1.0}, 0.65),
+        ({}, 0.0),
+    ],
+)
+def test_weights_are_shared_among_what_is_known(
+    parts: Mapping[str, float | None], value: float
+) -> None:
+    profile = Profile(weights={"judgment": 0.65, "lexical": 0.25, "age": 0.10})
+    assert profile.score(parts) == pytest.approx(value)
+
+
+def test_weights_of_nothing_make_no_score() -> None:
+    assert Profile(weights={"age": 0.0}).score({"age": 1.0}) == 0.0
