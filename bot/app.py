@@ -35,6 +35,7 @@ from engine.answer.answer import Answerer
 from engine.chat import Chat
 from engine.errors import CorpusNotFound, StorageError
 from engine.judge.judge import Judge
+from engine.messages import Message
 from engine.ports import SearchIndex
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
@@ -95,7 +96,9 @@ class App:
         """
         name = name or self.settings.search.corpus
         if name in without:
-            raise CorpusNotFound(f"Corpus {name} is left out by the query itself.")
+            raise CorpusNotFound(
+                Message("Corpus {name} is left out by the query itself.", name=name)
+            )
         if name:
             return await self.corpora.get(name)
         hidden = {NEWS_CORPUS, *without}
@@ -103,7 +106,8 @@ class App:
         own = [corpus for corpus in found if corpus.name != DEMO_CORPUS] or found
         if not found:
             raise CorpusNotFound(
-                "There is no corpus yet.", fix="Load one with: presagio ingest FILE"
+                Message("There is no corpus yet."),
+                fix=Message("Load one with: presagio ingest FILE"),
             )
         meant = min((corpus.kind for corpus in own), key=_PREFERRED.index)
         own = [corpus for corpus in own if corpus.kind is meant]
@@ -111,8 +115,8 @@ class App:
             return own[0]
         names = ", ".join(corpus.name for corpus in own)
         raise CorpusNotFound(
-            f"There are several corpora: {names}.",
-            fix="Name one with --corpus, or set search.corpus.",
+            Message("There are several corpora: {names}.", names=names),
+            fix=Message("Name one with --corpus, or set search.corpus."),
         )
 
     async def prophesy(

@@ -11,6 +11,7 @@ from bot.i18n.words import marked
 from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
 from engine.chat import Answer
 from engine.errors import CorpusNotFound
+from engine.messages import Message
 from engine.types import Headline, Prophecy
 
 _PAGES = 4  # answers' worth of hits asked for at once: /more costs no second search
@@ -44,7 +45,7 @@ async def _look(request: Request, services: Services) -> Prophecy:
             now=request.now,
         )
     except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=marked("See /corpus.")) from error
+        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
 
 
 def _dated(headline: Headline, request: Request) -> Headline:

@@ -9,6 +9,7 @@ from bot.engine_settings import prophecy_settings
 from engine.answer.passages import gather
 from engine.answer.types import CitedAnswer, Question
 from engine.errors import CorpusNotFound, UsageError
+from engine.messages import Message
 from engine.prophecy.prophecy import Prophet
 from engine.types import Corpus, Filters, Kind, Mode
 
@@ -36,7 +37,9 @@ async def ask(
     errors.
     """
     if not question.strip():
-        raise UsageError("There is no question.", fix="Write what you want to know.")
+        raise UsageError(
+            Message("There is no question."), fix=Message("Write what you want to know.")
+        )
     asked = Question(text=question, earlier=tuple(earlier))
     gathered = await gather(
         prophet or searcher(app),
@@ -86,12 +89,13 @@ async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) 
         named = [await app.corpora.get(name) for name in dict.fromkeys(names)]
         if other := next((one for one in named if kind not in (None, one.kind)), None):
             raise UsageError(
-                f"Corpus {other.name} holds {other.kind.value}.", fix=f"Leave --kind {kind} out."
+                Message("Corpus {name} holds {kind}.", name=other.name, kind=other.kind.value),
+                fix=Message("Leave --kind {kind} out.", kind=kind),
             )
         return named
     if kind is None:
         return [await app.corpus("")]
     found = [one for one in await app.corpora.list() if one.kind is kind]
     if not found:
-        raise CorpusNotFound(f"There is no corpus of the kind {kind.value}.")
+        raise CorpusNotFound(Message("There is no corpus of the kind {kind}.", kind=kind.value))
     return [one for one in found if one.name != DEMO_CORPUS] or found

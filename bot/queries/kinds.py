@@ -18,6 +18,7 @@ from engine.contracts.results import (
     result_of,
 )
 from engine.errors import CorpusNotFound
+from engine.messages import Message
 from engine.query.query import Query
 from engine.query.types import Found
 from engine.search_log import SearchJob, find_logged
@@ -84,17 +85,29 @@ async def _corpus(app: App, search: SearchContract, query: Query) -> Corpus:
     if configured:
         return configured[0]
     if not own:
-        raise CorpusNotFound(f"There is no corpus of kind {search.kinds[0]}.")
+        raise CorpusNotFound(
+            Message("There is no corpus of the kind {kind}.", kind=search.kinds[0])
+        )
     first = min((one.kind for one in own), key=search.kinds.index)
     chosen = [one for one in own if one.kind is first]
     if len(chosen) > 1:
         names = ", ".join(one.name for one in chosen)
-        raise CorpusNotFound(f"There are several corpora: {names}.", fix="Name one as corpus.")
+        raise CorpusNotFound(
+            Message("There are several corpora: {names}.", names=names),
+            fix=Message("Name one as corpus."),
+        )
     return chosen[0]
 
 
 def _of_kind(corpus: Corpus, search: SearchContract) -> Corpus:
     if corpus.kind not in search.kinds:
         wanted = " or ".join(search.kinds)
-        raise CorpusNotFound(f"Corpus {corpus.name} is of kind {corpus.kind}, not {wanted}.")
+        raise CorpusNotFound(
+            Message(
+                "Corpus {name} is of kind {kind}, not {wanted}.",
+                name=corpus.name,
+                kind=corpus.kind,
+                wanted=wanted,
+            )
+        )
     return corpus

@@ -16,6 +16,7 @@ from bot.web.metrics import Metrics
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from engine.errors import CorpusNotFound, UsageError
+from engine.messages import Message
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Headline, Kind, Mode, Prophecy
 
@@ -39,7 +40,8 @@ class ShownCorpora(Corpora):
                 return one
         names = ", ".join(one.name for one in shown)
         raise CorpusNotFound(
-            f"There is no corpus {name!r}.", fix=f"There are: {names}." if names else None
+            Message("There is no corpus {name!r}.", name=name),
+            fix=Message("There are: {names}.", names=names) if names else None,
         )
 
     def _may_be_seen(self, corpus: Corpus) -> bool:
@@ -103,12 +105,13 @@ class SharedState:
             found = await self._usual(name)
             if kind not in (None, found.kind):
                 raise UsageError(
-                    f"Corpus {name} holds {found.kind.value}.", fix=f"Leave kind={kind} out."
+                    Message("Corpus {name} holds {kind}.", name=name, kind=found.kind.value),
+                    fix=Message("Leave kind={kind} out.", kind=kind),
                 )
             return found
         fitting = [one for one in await self.app.corpora.list() if one.kind is kind]
         if not fitting:
-            raise CorpusNotFound(f"There is no corpus of the kind {kind.value}.")
+            raise CorpusNotFound(Message("There is no corpus of the kind {kind}.", kind=kind.value))
         if len(fitting) > 1:
             raise _several(", ".join(one.name for one in fitting))
         return fitting[0]
@@ -138,4 +141,7 @@ class SharedState:
 
 
 def _several(names: str) -> UsageError:
-    return UsageError(f"There are several corpora: {names}.", fix="Name one with corpus=NAME.")
+    return UsageError(
+        Message("There are several corpora: {names}.", names=names),
+        fix=Message("Name one with corpus=NAME."),
+    )

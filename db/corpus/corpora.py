@@ -11,6 +11,7 @@ from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
+from engine.messages import Message
 from engine.types import Corpus, Kind
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -54,15 +55,15 @@ class Corpora:
         """Return the corpus, creating it if it is new. Raises CorpusConflict, UsageError."""
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"{name!r} cannot name a corpus.",
-                fix="Use lower-case letters, digits, - and _, at most 63 characters.",
+                Message("{name!r} cannot name a corpus.", name=name),
+                fix=Message("Use lower-case letters, digits, - and _, at most 63 characters."),
             )
         async with self._database.transaction() as connection:
             known = [row[0] for row in await connection.fetch(self._sql["languages"])]
             if language not in known:
                 raise UsageError(
-                    f"There is no text-search language {language!r}.",
-                    fix=f"Use one of: {', '.join(known)}.",
+                    Message("There is no text-search language {language!r}.", language=language),
+                    fix=Message("Use one of: {known}.", known=", ".join(known)),
                 )
             created = await connection.fetchval(
                 self._sql["insert"], name, kind.value, language, author, url_template
@@ -121,11 +122,20 @@ def _agreeing(corpus: Corpus, *, kind: Kind, language: str) -> Corpus:
     if corpus.kind is kind and corpus.language == language:
         return corpus
     raise CorpusConflict(
-        f"Corpus {corpus.name!r} already holds {corpus.kind.value} in {corpus.language}.",
-        fix="Choose another --corpus name, or drop that one first.",
+        Message(
+            "Corpus {name!r} already holds {kind} in {language}.",
+            name=corpus.name,
+            kind=corpus.kind.value,
+            language=corpus.language,
+        ),
+        fix=Message("Choose another --corpus name, or drop that one first."),
     )
 
 
 def _not_found(name: str, known: list[str]) -> CorpusNotFound:
-    fix = f"There are: {', '.join(known)}." if known else "Load one with: presagio ingest FILE"
-    return CorpusNotFound(f"There is no corpus {name!r}.", fix=fix)
+    fix = (
+        Message("There are: {names}.", names=", ".join(known))
+        if known
+        else Message("Load one with: presagio ingest FILE")
+    )
+    return CorpusNotFound(Message("There is no corpus {name!r}.", name=name), fix=fix)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import StorageRights, StorageUnreachable
+from engine.messages import Message
 
 _log = logging.getLogger(__name__)
 
@@ -108,8 +109,12 @@ def run_as(
             process.kill()
             if isinstance(error, subprocess.TimeoutExpired):
                 raise StorageUnreachable(
-                    f"{Path(command[0]).name} did not end within {timeout:.0f} seconds.",
-                    fix="Is the disk very slow? Try again, or set DATABASE_URL.",
+                    Message(
+                        "{name} did not end within {timeout:.0f} seconds.",
+                        name=Path(command[0]).name,
+                        timeout=timeout,
+                    ),
+                    fix=Message("Is the disk very slow? Try again, or set DATABASE_URL."),
                 ) from error
             raise
     return process.returncode, output
@@ -172,8 +177,10 @@ def _create_account() -> None:
                 _log.warning("Created the account %s for the database server", command[-1])
                 return
     raise StorageRights(
-        "PostgreSQL refuses to run as root and no account for it could be made.",
-        fix="Run as an ordinary user, create an account named postgres, or set DATABASE_URL.",
+        Message("PostgreSQL refuses to run as root and no account for it could be made."),
+        fix=Message(
+            "Run as an ordinary user, create an account named postgres, or set DATABASE_URL."
+        ),
     )
 
 

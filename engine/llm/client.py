@@ -37,6 +37,7 @@ from engine.llm.wire import (
     request_headers,
     said_by,
 )
+from engine.messages import Message
 from engine.ports import UsageLedger
 from engine.types import Usage
 
@@ -177,8 +178,8 @@ class ChatClient:
     def _require_key(self) -> None:
         if self._settings.is_openrouter and not self._settings.api_key:
             raise ModelRefused(
-                f"{self._settings.host} needs an API key.",
-                fix="Set OPENROUTER_API_KEY, or llm.base_url to a server of your own.",
+                Message("{host} needs an API key.", host=self._settings.host),
+                fix=Message("Set OPENROUTER_API_KEY, or llm.base_url to a server of your own."),
             )
 
     async def _within_total(self, call: _Call) -> ChatAnswer:
@@ -257,11 +258,17 @@ class ChatClient:
         except httpx.ReadTimeout as exc:
             raise Fault(too_slow(settings.read_timeout, "read_timeout")) from exc
         except httpx.ConnectError as exc:
-            raise Fault(model_unreachable(f"No connection to {settings.host}.")) from exc
+            raise Fault(
+                model_unreachable(Message("No connection to {host}.", host=settings.host))
+            ) from exc
         except httpx.InvalidURL as exc:
             raise Fault(bad_address()) from exc
         except httpx.HTTPError as exc:
-            reason = f"The connection to {settings.host} broke ({type(exc).__name__})."
+            reason = Message(
+                "The connection to {host} broke ({reason}).",
+                host=settings.host,
+                reason=type(exc).__name__,
+            )
             raise Fault(model_unreachable(reason)) from exc
 
     def _log(self, call: _Call, answer: ChatAnswer) -> None:
@@ -282,5 +289,9 @@ async def _read_capped(response: httpx.Response, settings: LlmSettings) -> bytes
     async for chunk in response.aiter_bytes():
         content += chunk
         if len(content) > MAX_ANSWER_BYTES:
-            raise Fault(unreadable_answer(f"passes {MAX_ANSWER_BYTES} bytes", settings))
+            raise Fault(
+                unreadable_answer(
+                    Message("passes {number} bytes", number=MAX_ANSWER_BYTES), settings
+                )
+            )
     return bytes(content)

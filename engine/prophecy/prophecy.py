@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from engine.messages import Message, sentences
 from engine.ports import SearchIndex
 from engine.prophecy.retrieve import Meaning, Retriever
 from engine.prophecy.score import ProphecyProfile, Scorer, lexical_part
@@ -17,6 +18,8 @@ from engine.ranking.distinct import alike, eldest
 from engine.text.address import addressed
 from engine.types import Candidate, Corpus, Filters, Headline, Hit, Mode, Prophecy, Term, Verdict
 
+NO_MODEL = Message("Not judged: no language model is set up.")
+NOT_ASKED = Message("Not judged, as asked.")
 _DAYS_A_MONTH = 30.44
 
 
@@ -148,25 +151,24 @@ class Prophet:
         if not candidates:
             return Verdict(scores={})
         if self._judge is None:
-            return Verdict(scores={}, notice="Not judged: no language model is set up.")
+            return Verdict(scores={}, notice=NO_MODEL)
         return await self._judge.judge(corpus, headline, candidates, now=now)
 
 
 def notice(
-    corpus: Corpus, terms: Sequence[Term], verdict: Verdict, retrieval: str | None = None
-) -> str | None:
+    corpus: Corpus, terms: Sequence[Term], verdict: Verdict, retrieval: Message | None = None
+) -> Message | None:
     """Return what a person should know about how the answer came about, or None.
 
     `retrieval` is what there is to say about the search itself. Words that were replaced by
     their neighbours are not told: they stand in the terms.
     """
-    said: list[str] = []
+    said = None
     if not corpus.documents:
-        said.append(f"Corpus {corpus.name} is empty.")
+        said = Message("Corpus {name} is empty.", name=corpus.name)
     elif not terms:
-        said.append("There is no word in this to look for.")
-    said += filter(None, (retrieval, verdict.notice))
-    return " ".join(said) or None
+        said = Message("There is no word in this to look for.")
+    return sentences(said, retrieval, verdict.notice)
 
 
 def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]) -> tuple[str, ...]:
@@ -180,7 +182,7 @@ def _with_addresses(hits: Sequence[Hit], corpus: Corpus) -> tuple[Hit, ...]:
 
 
 def _unjudged() -> Verdict:
-    return Verdict(scores={}, notice="Not judged, as asked.")
+    return Verdict(scores={}, notice=NOT_ASKED)
 
 
 def _covered(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> float:
