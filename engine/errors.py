@@ -38,7 +38,7 @@
 `str(error)` is one line for a person: what happened, then what to do.
 """
 
-from engine.messages import Message, as_message, sentences
+from engine.messages import Message, as_message, join_messages
 
 
 class PresagioError(Exception):
@@ -59,7 +59,7 @@ class PresagioError(Exception):
     @property
     def said(self) -> Message:
         """What happened and what to do, as one message."""
-        return sentences(self.message, self.fix)
+        return join_messages(self.message, self.fix)
 
 
 class UsageError(PresagioError):

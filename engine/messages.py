@@ -74,10 +74,10 @@ def as_message(text: str) -> Message:
 
 
 @overload
-def sentences(first: Message, /, *more: str | None) -> Message: ...
+def join_messages(first: Message, /, *more: str | None) -> Message: ...
 @overload
-def sentences(*said: str | None) -> Message | None: ...
-def sentences(*said: str | None) -> Message | None:
+def join_messages(*said: str | None) -> Message | None: ...
+def join_messages(*said: str | None) -> Message | None:
     """Return what is said one after the other, or None when nothing is."""
     kept = [one for one in said if one]
     if not kept:
@@ -90,8 +90,8 @@ def sentences(*said: str | None) -> Message | None:
     )
 
 
-def sentences_of(message: str | None) -> tuple[str, ...]:
-    """Return what `sentences` joined, or the one that there is."""
+def split_messages(message: str | None) -> tuple[str, ...]:
+    """Return what `join_messages` joined, or the one that there is."""
     if isinstance(message, _Sentences):
         return tuple(one for one in message.values.values() if isinstance(one, str))
     return (message,) if message else ()

@@ -21,7 +21,7 @@ from engine.answer.types import (
     Sentence,
 )
 from engine.llm.single_flight import SingleFlight
-from engine.messages import Message, sentences
+from engine.messages import Message, join_messages
 from engine.types import Corpus
 
 if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP client
@@ -154,7 +154,7 @@ def _answer(
         usage=said.usage if said else None,
         cached=said.cached if said else False,
         damage=model.damage if model else {},
-        notice=sentences(*notices),
+        notice=join_messages(*notices),
         mode=gathered.mode,
         embedding_model=gathered.embedding_model,
     )

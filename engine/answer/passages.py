@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 
 from engine.answer.types import Gathered, Passage, Question
-from engine.messages import Message, sentences, sentences_of
+from engine.messages import Message, join_messages, split_messages
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NOT_ASKED, Prophet
 from engine.prophecy.score import ProphecyProfile, level_hits
@@ -132,5 +132,5 @@ def _better(one: Passage, known: Mapping[_Key, Passage]) -> Passage:
 
 def _notice(found: Sequence[Prophecy]) -> Message | None:
     """Return what the searches say, each thing once. That nobody judged goes without saying."""
-    said = (part for one in found for part in sentences_of(one.notice) if part != NOT_ASKED)
-    return sentences(*dict.fromkeys(said))
+    said = (part for one in found for part in split_messages(one.notice) if part != NOT_ASKED)
+    return join_messages(*dict.fromkeys(said))

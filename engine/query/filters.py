@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from engine.messages import Message, sentences
+from engine.messages import Message, join_messages
 from engine.query.query import Filter
 from engine.text.dates import Stretch, read_stretch
 from engine.types import Flag
@@ -92,12 +92,12 @@ def read_filter(name: str, value: str, *, negated: bool) -> Filter | Message:
     name = name.lower()
     kind = KINDS.get(name)
     if kind is None:
-        return sentences(_no_filter(f"{name}:"), Message("There are: {names}.", names=NAMES))
+        return join_messages(_no_filter(f"{name}:"), Message("There are: {names}.", names=NAMES))
     read = kind.read(value)
     if read:
         return Filter(name, read, negated)
     examples = ", ".join(f"{name}:{example}" for example in kind.examples)
-    return sentences(
+    return join_messages(
         _no_filter(f"{name}:{value}"), Message("Write for example: {examples}.", examples=examples)
     )
 

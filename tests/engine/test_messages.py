@@ -12,10 +12,10 @@ from engine.errors import CorpusNotFound, UsageError
 from engine.messages import (
     Message,
     as_message,
+    join_messages,
     message_from_json,
     message_json,
-    sentences,
-    sentences_of,
+    split_messages,
 )
 
 LARGE = Message("The answer of {host} is longer than {limit:g} MB.", host="a.example", limit=2.5)
@@ -51,7 +51,7 @@ def test_what_is_no_text_and_no_number_is_kept_as_its_text() -> None:
     assert Message("{reason}", reason=OSError("gone")).values == {"reason": "gone"}
 
 
-@pytest.mark.parametrize("message", [LARGE, REASON, sentences(LARGE, "Try {again}.")])
+@pytest.mark.parametrize("message", [LARGE, REASON, join_messages(LARGE, "Try {again}.")])
 def test_it_outlives_copies_and_storage(message: Message) -> None:
     for same in (
         copy.deepcopy(message),
@@ -83,13 +83,13 @@ def test_records_keep_it() -> None:
 
 
 def test_sentences_are_joined_and_taken_apart() -> None:
-    assert sentences(None, "") is None
-    assert sentences(None, LARGE) is LARGE
-    both = sentences(LARGE, None, REASON)
+    assert join_messages(None, "") is None
+    assert join_messages(None, LARGE) is LARGE
+    both = join_messages(LARGE, None, REASON)
     assert both == f"{LARGE} {REASON}"
-    assert sentences_of(both) == (LARGE, REASON)
-    assert sentences_of(LARGE) == (LARGE,)
-    assert sentences_of(None) == ()
+    assert split_messages(both) == (LARGE, REASON)
+    assert split_messages(LARGE) == (LARGE,)
+    assert split_messages(None) == ()
 
 
 def test_an_error_is_what_happened_and_what_to_do() -> None:

@@ -24,7 +24,7 @@ from engine.errors import BudgetExhausted, FetchStatus, PresagioError
 from engine.fetch.faults import require_usable
 from engine.llm.faults import status_fault
 from engine.llm.settings import LlmSettings
-from engine.messages import Message, as_message, message_from_json, message_json, sentences
+from engine.messages import Message, as_message, join_messages, message_from_json, message_json
 from engine.types import Usage
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -170,7 +170,7 @@ def test_numbers_have_the_signs_of_the_language() -> None:
 
 
 def test_sentences_stored_and_read_again_are_translated() -> None:
-    said = sentences(
+    said = join_messages(
         Message("Corpus {name} is empty.", name="my.corpus"),
         Message("There is no word in this to look for."),
     )

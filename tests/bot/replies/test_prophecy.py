@@ -6,7 +6,7 @@ import pytest
 
 from bot.i18n.words import words_for
 from bot.replies.prophecy import notice_of, prophecy_reply
-from engine.messages import Message, as_message, sentences
+from engine.messages import Message, as_message, join_messages
 from engine.prophecy.prophecy import NO_MODEL
 from engine.types import Flag, Prophecy, Verdict
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
@@ -154,7 +154,7 @@ def test_words_that_no_tweet_says_are_told_with_what_was_looked_for_instead() ->
 
 def test_notices_are_said_in_the_reader_s_language() -> None:
     verdict = Verdict(scores={}, notice=NO_MODEL)
-    notice = sentences(Message("Corpus {name} is empty.", name="demo"), NO_MODEL)
+    notice = join_messages(Message("Corpus {name} is empty.", name="demo"), NO_MODEL)
     terms = (make_term("coffee", neighbour_of="covfefe"),)
     prophecy = make_prophecy(verdict=verdict, notice=notice, terms=terms)
     assert notice_of(prophecy, words_for("es")) == (
