@@ -18,7 +18,7 @@ from db.pool import Database, PoolSettings
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError
-from engine.messages import as_message
+from engine.messages import Message, as_message
 from engine.posting.types import (
     Chosen,
     DeliveryState,
@@ -552,3 +552,16 @@ async def test_unsubscribing_gives_up_what_is_owed_and_not_being_sent(
     assert not await lease(outbox, now=NOW + DAY)
     told = await outbox.history(subscription.chat, 9)
     assert [(one.key, one.error) for one in told] == [("b", "the chat unsubscribed"), ("a", None)]
+
+
+async def test_why_a_delivery_failed_is_kept_for_readers_of_any_language(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    await owe(outbox, subscription, "a")
+    leased = await lease_one(outbox)
+    error = Message("Slack refuses: {said}.", said="is_archived")
+    assert await outbox.fail(leased, error, now=NOW)
+    (past,) = await outbox.history(subscription.chat, 1)
+    assert (past.error, past.error and past.error.values) == (error, {"said": "is_archived"})
+    assert (await outbox.health(NOW - HOUR)).last_error == error
