@@ -12,7 +12,8 @@ PROPERTIES ?= random
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+# The install compiles the catalogues.
+$(READY): pyproject.toml constraints.txt hatch_build.py $(wildcard bot/i18n/locale/*.po)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
@@ -48,11 +49,11 @@ bench: $(READY)
 	$(BIN)/python -m bench.retrieval
 	$(BIN)/python -m bench.chat
 
-# After a change of what the bot says: then translate what is new in bot/i18n/locale/es.po.
+# After a change of what is said to people: then translate what is new in bot/i18n/locale/es.po.
 words: $(READY)
 	$(BIN)/pybabel --quiet extract --no-default-keywords --keyword=say --keyword=count:1,2 \
-	  --keyword=marked --keyword=marked_plural:1,2 --no-location --sort-output --width=100 \
-	  --omit-header --output-file=bot/i18n/locale/presagio.pot bot
+	  --keyword=marked --keyword=marked_plural:1,2 --keyword=Message --no-location --sort-output --width=100 \
+	  --omit-header --output-file=bot/i18n/locale/presagio.pot bot engine db
 	$(BIN)/pybabel --quiet update --no-fuzzy-matching --ignore-obsolete --omit-header --width=100 \
 	  --locale=es --input-file=bot/i18n/locale/presagio.pot --output-file=bot/i18n/locale/es.po
 

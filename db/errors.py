@@ -14,6 +14,7 @@ from engine.errors import (
     StorageRights,
     StorageUnreachable,
 )
+from engine.messages import Message
 
 _INTERRUPTED = (asyncpg.OperatorInterventionError, asyncpg.TransactionRollbackError)
 # What the driver itself says of a connection tells of its own states, and nobody what to do.
@@ -48,70 +49,78 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
     match error:
         case asyncpg.InsufficientPrivilegeError():
             return StorageRights(
-                f"The database refused: {said}.",
-                fix="Give the role that right, or ask its administrator to run the command once.",
+                Message("The database refused: {said}.", said=said),
+                fix=Message(
+                    "Give the role that right, or ask its administrator to run the command once."
+                ),
             )
         case asyncpg.DiskFullError() | asyncpg.OutOfMemoryError():
             return StorageFull(
-                f"The database server ran out of room: {said}.",
-                fix="Free some space and run the command again; nothing was half-written.",
+                Message("The database server ran out of room: {said}.", said=said),
+                fix=Message("Free some space and run the command again; nothing was half-written."),
             )
         case asyncpg.FeatureNotSupportedError() if "extension" in said:
             return StorageRights(
-                f"The database server lacks an extension: {said}.",
-                fix="Install PostgreSQL's contrib package on the server (unaccent, pg_trgm).",
+                Message("The database server lacks an extension: {said}.", said=said),
+                fix=Message(
+                    "Install PostgreSQL's contrib package on the server (unaccent, pg_trgm)."
+                ),
             )
         case asyncpg.UndefinedTableError() if _PARTITION.search(said):
             return StorageInterrupted(
-                "The corpus was dropped meanwhile.", fix="See: presagio corpora list"
+                Message("The corpus was dropped meanwhile."),
+                fix=Message("See: presagio corpora list"),
             )
         case asyncpg.UndefinedTableError() | asyncpg.UndefinedColumnError():
             return StorageOutdated(
-                f"The database has no such table: {said}.", fix="Run: presagio init"
+                Message("The database has no such table: {said}.", said=said),
+                fix=Message("Run: presagio init"),
             )
         case asyncpg.QueryCanceledError() | TimeoutError():
             return StorageInterrupted(
-                "The database did not answer in time.",
-                fix="Try again, or raise database.command_timeout.",
+                Message("The database did not answer in time."),
+                fix=Message("Try again, or raise database.command_timeout."),
             )
         case asyncpg.InvalidAuthorizationSpecificationError() | asyncpg.InvalidCatalogNameError():
             return StorageUnreachable(
-                f"The database refused the connection: {said}.", fix="Check DATABASE_URL."
+                Message("The database refused the connection: {said}.", said=said),
+                fix=Message("Check DATABASE_URL."),
             )
         case asyncpg.TooManyConnectionsError():
             return StorageUnreachable(
-                f"The database has no free connection: {said}.",
-                fix="Lower database.pool_size or raise the server's max_connections.",
+                Message("The database has no free connection: {said}.", said=said),
+                fix=Message("Lower database.pool_size or raise the server's max_connections."),
             )
         case asyncpg.CannotConnectNowError():
             return StorageUnreachable(
-                f"The database is not ready: {said}.", fix="Try again in a moment."
+                Message("The database is not ready: {said}.", said=said),
+                fix=Message("Try again in a moment."),
             )
         case asyncpg.DataError() | UnicodeError() | OverflowError():
-            return StorageError(f"The database cannot take a value: {said}.")
+            return StorageError(Message("The database cannot take a value: {said}.", said=said))
         case ConnectionRefusedError():
             return storage_unreachable(said)
         case _ if isinstance(error, _INTERRUPTED):
             return StorageInterrupted(
-                f"The connection to the database was lost: {said}.",
-                fix="Run the command again; nothing was half-written.",
+                Message("The connection to the database was lost: {said}.", said=said),
+                fix=Message("Run the command again; nothing was half-written."),
             )
         case _ if isinstance(error, _LOST):
             return StorageInterrupted(
-                "The connection to the database was lost.",
-                fix="Run the command again; nothing was half-written.",
+                Message("The connection to the database was lost."),
+                fix=Message("Run the command again; nothing was half-written."),
             )
         case OSError():
             return storage_unreachable(said)
         case _:
-            return StorageError(f"The database reported an error: {said}.")
+            return StorageError(Message("The database reported an error: {said}.", said=said))
 
 
 def storage_unreachable(said: str) -> StorageUnreachable:
     """Say that no connection could be made, and why."""
     return StorageUnreachable(
-        f"The database cannot be reached: {said}.",
-        fix="Check DATABASE_URL, or leave it empty to use the embedded server.",
+        Message("The database cannot be reached: {said}.", said=said),
+        fix=Message("Check DATABASE_URL, or leave it empty to use the embedded server."),
     )
 
 

@@ -7,6 +7,7 @@ from importlib.resources import files
 from db.connection import Connection
 from db.errors import mapped_storage_errors
 from engine.errors import StorageOutdated
+from engine.messages import Message
 
 # Any constant will do, as long as every process uses the same one.
 LOCK = 7_426_190_512
@@ -54,14 +55,19 @@ def pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
     newest = known[-1].version if known else 0
     if applied and max(applied) > newest:
         raise StorageOutdated(
-            "The database was set up by a newer version of presagio.",
-            fix="Upgrade presagio on this machine.",
+            Message("The database was set up by a newer version of presagio."),
+            fix=Message("Upgrade presagio on this machine."),
         )
     for migration in known:
         if applied.get(migration.version, migration.checksum) != migration.checksum:
             raise StorageOutdated(
-                f"Migration {migration.version} differs from the one in the database.",
-                fix="Use the version of presagio that set the database up, or a new database.",
+                Message(
+                    "Migration {version} differs from the one in the database.",
+                    version=migration.version,
+                ),
+                fix=Message(
+                    "Use the version of presagio that set the database up, or a new database."
+                ),
             )
     return [migration for migration in known if migration.version not in applied]
 

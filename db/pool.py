@@ -14,6 +14,7 @@ from db import migrate
 from db.connection import Connection
 from db.errors import mapped_storage_errors, storage_error, storage_unreachable
 from engine.errors import StorageOutdated
+from engine.messages import Message
 
 _CLOSING = 5.0  # seconds
 
@@ -108,7 +109,9 @@ class Database:
         async with self.connection() as connection:
             missing = await migrate.check(connection)
         if missing:
-            raise StorageOutdated("The database is not set up.", fix="Run: presagio init")
+            raise StorageOutdated(
+                Message("The database is not set up."), fix=Message("Run: presagio init")
+            )
 
     async def close(self) -> None:
         """Close all connections, giving running statements a few seconds to end."""

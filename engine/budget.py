@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from engine.errors import BudgetExhausted
+from engine.messages import Message
 from engine.types import Usage
 
 
@@ -20,9 +21,18 @@ class BudgetSource(StrEnum):
 
 
 _SHARES = {
-    BudgetSource.CHATS: ("The chats' share of the daily model budget is spent.", "llm.chat_share"),
-    BudgetSource.API: ("The API's share of the daily model budget is spent.", "llm.api_share"),
-    BudgetSource.WEB: ("The web page's share of the daily model budget is spent.", "llm.web_share"),
+    BudgetSource.CHATS: (
+        Message("The chats' share of the daily model budget is spent."),
+        "llm.chat_share",
+    ),
+    BudgetSource.API: (
+        Message("The API's share of the daily model budget is spent."),
+        "llm.api_share",
+    ),
+    BudgetSource.WEB: (
+        Message("The web page's share of the daily model budget is spent."),
+        "llm.web_share",
+    ),
 }
 
 
@@ -63,8 +73,8 @@ def require_open(budget: Budget, source: BudgetSource) -> None:
     """Raise BudgetExhausted when no model is asked for this source."""
     if source in budget.closed:
         raise BudgetExhausted(
-            "Without a key no model is asked here.",
-            fix="Whoever runs this can set web.judge = true.",
+            Message("Without a key no model is asked here."),
+            fix=Message("Whoever runs this can set web.judge = true."),
         )
 
 
@@ -79,18 +89,22 @@ def require_budget(
     require_open(budget, source)
     if budget.tokens is not None:
         used = {one: _tokens(usage) for one, usage in spent.items()}
-        limit = _Limit(budget.tokens, f"{budget.tokens:,} tokens", "llm.daily_tokens")
+        limit = _Limit(
+            budget.tokens, Message("{number:,} tokens", number=budget.tokens), "llm.daily_tokens"
+        )
         _require(budget, limit, used, source, now)
     if budget.cost_usd is not None:
         cost = {one: usage.cost_usd or 0.0 for one, usage in spent.items()}
-        limit = _Limit(budget.cost_usd, f"${budget.cost_usd:.2f}", "llm.daily_usd")
+        limit = _Limit(
+            budget.cost_usd, Message("${amount:.2f}", amount=budget.cost_usd), "llm.daily_usd"
+        )
         _require(budget, limit, cost, source, now)
 
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
     amount: float
-    written: str
+    written: Message
     setting: str
 
 
@@ -104,22 +118,33 @@ def _require(
     total, again = sum(used.values()), _tomorrow(now)
     if total >= limit.amount:
         raise BudgetExhausted(
-            f"The daily model budget of {limit.written} is spent.",
-            fix=f"It starts anew at 00:00 UTC on {again}; or raise {limit.setting}.",
+            Message("The daily model budget of {limit} is spent.", limit=limit.written),
+            fix=Message(
+                "It starts anew at 00:00 UTC on {day}; or raise {setting}.",
+                day=again,
+                setting=limit.setting,
+            ),
         )
     share = budget.shares.get(source)
     if share is not None and used.get(source, 0) >= share * limit.amount:
         said, setting = _SHARES[source]
         raise BudgetExhausted(
-            said, fix=f"It starts anew at 00:00 UTC on {again}; or raise {setting}."
+            said,
+            fix=Message(
+                "It starts anew at 00:00 UTC on {day}; or raise {setting}.",
+                day=again,
+                setting=setting,
+            ),
         )
     if source in (BudgetSource.POSTS, BudgetSource.CONSOLE):
         return
     kept = max(0.0, budget.reserve * limit.amount - used.get(BudgetSource.POSTS, 0))
     if total + kept >= limit.amount:
         raise BudgetExhausted(
-            "The rest of the daily model budget is kept for the daily posts.",
-            fix=f"It starts anew at 00:00 UTC on {again}; or lower llm.posts_reserve.",
+            Message("The rest of the daily model budget is kept for the daily posts."),
+            fix=Message(
+                "It starts anew at 00:00 UTC on {day}; or lower llm.posts_reserve.", day=again
+            ),
         )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
+from engine.messages import Message
 from engine.types import Corpus, CorpusRole, Kind
 
 # The program makes these itself; a corpus of any other name is somebody's archive.
@@ -37,15 +38,15 @@ def resolve_corpus(
     """
     name = name or ("" if kinds else configured)
     if name in without:
-        raise CorpusNotFound(f"Corpus {name} is left out by the query itself.")
+        raise CorpusNotFound(Message("Corpus {name} is left out by the query itself.", name=name))
     if name:
         return _of_kind(corpus_named(corpora, name), kinds)
     found = meant_corpora(corpora, configured=configured, kinds=kinds, without=without)
     if len(found) > 1:
         names = ", ".join(one.name for one in found)
         raise SeveralCorpora(
-            f"There are several corpora: {names}.",
-            fix="Name one with --corpus, or set search.corpus.",
+            Message("There are several corpora: {names}.", names=names),
+            fix=Message("Name one with --corpus, or set search.corpus."),
         )
     return found[0]
 
@@ -93,7 +94,7 @@ def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
             return one
     known = ", ".join(one.name for one in corpora)
     fix = f"There are: {known}." if known else "Load one with: presagio ingest FILE"
-    raise CorpusNotFound(f"There is no corpus {name!r}.", fix=fix)
+    raise CorpusNotFound(Message("There is no corpus {name!r}.", name=name), fix=fix)
 
 
 def news_corpus(corpora: Sequence[Corpus]) -> Corpus:
@@ -101,19 +102,30 @@ def news_corpus(corpora: Sequence[Corpus]) -> Corpus:
     for one in corpora:
         if one.role is CorpusRole.NEWS:
             return one
-    raise CorpusNotFound("There is no corpus of news yet.", fix="Feeds fill it: presagio feeds")
+    raise CorpusNotFound(
+        Message("There is no corpus of news yet."), fix=Message("Feeds fill it: presagio feeds")
+    )
 
 
 def _of_kind(corpus: Corpus, kinds: Sequence[Kind]) -> Corpus:
     if kinds and corpus.kind not in kinds:
         raise UsageError(
-            f"Corpus {corpus.name} is of kind {corpus.kind}, not {' or '.join(kinds)}.",
-            fix="Name another corpus, or another kind.",
+            Message(
+                "Corpus {name} is of kind {kind}, not {kinds}.",
+                name=corpus.name,
+                kind=corpus.kind,
+                kinds=" or ".join(kinds),
+            ),
+            fix=Message("Name another corpus, or another kind."),
         )
     return corpus
 
 
 def _none_of(kinds: Sequence[Kind]) -> CorpusNotFound:
     if kinds:
-        return CorpusNotFound(f"There is no corpus of the kind {' or '.join(kinds)}.")
-    return CorpusNotFound("There is no corpus yet.", fix="Load one with: presagio ingest FILE")
+        return CorpusNotFound(
+            Message("There is no corpus of the kind {kinds}.", kinds=" or ".join(kinds))
+        )
+    return CorpusNotFound(
+        Message("There is no corpus yet."), fix=Message("Load one with: presagio ingest FILE")
+    )

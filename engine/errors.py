@@ -40,20 +40,28 @@
 `str(error)` is one line for a person: what happened, then what to do.
 """
 
+from engine.messages import Message, as_message, join_messages
+
 
 class PresagioError(Exception):
     """Base of all errors that are shown to a person.
 
-    `message` says what happened; `fix`, where there is one, says what to do.
+    `message` says what happened; `fix`, where there is one, says what to do. Both are messages,
+    so that they can be said in another language; any other text is shown as it is.
     """
 
     def __init__(self, message: str, *, fix: str | None = None) -> None:
         super().__init__(message)
-        self.message = message
-        self.fix = fix
+        self.message = as_message(message)
+        self.fix = as_message(fix) if fix else None
 
     def __str__(self) -> str:
         return f"{self.message} {self.fix}" if self.fix else self.message
+
+    @property
+    def said(self) -> Message:
+        """What happened and what to do, as one message."""
+        return join_messages(self.message, self.fix)
 
 
 class UsageError(PresagioError):

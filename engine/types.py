@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntFlag, StrEnum
 
+from engine.messages import Message
+
 
 class Kind(StrEnum):
     """What a corpus is made of; chooses the scoring profile."""
@@ -217,7 +219,7 @@ class Verdict:
     model: str | None = None
     prompt_version: str | None = None
     usage: Usage | None = None
-    notice: str | None = None
+    notice: Message | None = None
     cached: bool = False
     withheld: bool = False  # the model may not read this corpus, now or later
     damage: Mapping[str, int] = field(default_factory=dict)  # kinds of repaired answer faults
@@ -246,7 +248,7 @@ class Prophecy:
     candidates: tuple[str, ...]  # external ids that retrieval proposed, best first
     verdict: Verdict
     coverage: float  # highest share of the headline's idf that one candidate covers
-    notice: str | None
+    notice: Message | None
     near: tuple[Hit, ...] = ()  # judged too weak to be hits; shown to whoever asks for them
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None  # whose vectors were compared; None = nobody's

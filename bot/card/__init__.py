@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.card.content import Card
 from engine.errors import ExtraMissing
+from engine.messages import Message
 
 if TYPE_CHECKING:
     from bot.card.fonts import FontLibrary
@@ -25,7 +26,7 @@ def can_draw() -> bool:
 def require_pictures() -> None:
     """Raise ExtraMissing where no picture can be drawn."""
     if not can_draw():
-        raise ExtraMissing("Pictures cannot be drawn here.", extra="pictures")
+        raise ExtraMissing(Message("Pictures cannot be drawn here."), extra="pictures")
 
 
 def draw_card(card: Card, fonts: "FontLibrary | None" = None) -> bytes:

@@ -14,6 +14,7 @@ import uharfbuzz as hb
 
 from bot.card.faces import FontFace, coverage, open_faces
 from engine.errors import SettingsError
+from engine.messages import Message
 
 PRESENTATION = "\ufe0f"  # "draw the character before me as an emoji"
 
@@ -90,8 +91,10 @@ class FontLibrary:
         self._chosen = lru_cache(maxsize=8192)(self._choose)
         if self.face(Role.TWEET, "a") is None:
             raise SettingsError(
-                "No font was found to draw pictures with.",
-                fix="Install the program again with its dependencies, or install any system font.",
+                Message("No font was found to draw pictures with."),
+                fix=Message(
+                    "Install the program again with its dependencies, or install any system font."
+                ),
             )
 
     def primary_draws(self, role: Role, text: str) -> bool:

@@ -8,6 +8,7 @@ from bot.i18n.words import marked
 from bot.replies.answer import answer_reply
 from bot.replies.limits import cut
 from engine.errors import CorpusNotFound
+from engine.messages import Message
 
 _LONGEST_QUESTION = 1000
 _EXAMPLE = marked("/ask What was said about coffee prices?")
@@ -30,7 +31,7 @@ async def _ask(request: Request, services: Services) -> Reply:
     try:
         answer = await services.ask(question, corpus=corpus, earlier=earlier, now=now)
     except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=marked("See /corpus.")) from error
+        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if kept:
         await services.questions.keep(chat, thread, question, corpus=corpus, now=now)
     return answer_reply(answer, words)

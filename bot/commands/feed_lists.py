@@ -77,4 +77,4 @@ async def _read(text: str, desk: NewsServices) -> tuple[OpmlFeed, ...]:
     except FetchError as error:
         raise FetchError(error.message) from error
     except InputError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.said) from error

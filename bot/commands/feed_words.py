@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from db.posting.job_outcomes import JobOutcome, RunOutcome
@@ -44,7 +43,7 @@ def state_of(feed: Feed, time_zone: str, words: Words) -> str:
         return words.say(
             "It has failed since {moment}. {error}",
             moment=local(feed.failing_since, time_zone),
-            error=cut(in_language(feed.error or "", words), _LONGEST_ERROR),
+            error=cut(words.render(feed.error or ""), _LONGEST_ERROR),
         ).strip()
     if feed.succeeded_at is None:
         return words.say("It has not been read yet.")

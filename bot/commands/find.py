@@ -8,6 +8,7 @@ from bot.i18n.words import marked
 from bot.replies.find import find_reply
 from engine.contracts.receipts import Receipt
 from engine.errors import CorpusNotFound
+from engine.messages import Message
 
 _SHOWN = 5
 _LONGEST_TEXT = 280
@@ -23,7 +24,7 @@ async def _find(request: Request, services: Services) -> Reply:
     try:
         found = await services.find(request.text, corpus=corpus, limit=_SHOWN)
     except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=marked("See /corpus.")) from error
+        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if request.place.kept:
         await services.answers.keep_receipt(
             request.known_chat, request.place.thread, Receipt.of(found), asked_at=request.now

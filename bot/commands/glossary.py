@@ -11,6 +11,7 @@ from bot.i18n.words import marked
 from bot.replies.limits import cut
 from engine.errors import InputError, UsageError
 from engine.glossary.groups import AliasGroup, GroupStatus
+from engine.messages import Message
 from engine.types import Corpus
 
 _EXAMPLE = "/glossary add Fed = Federal Reserve"
@@ -124,7 +125,7 @@ async def _ids(request: Request, services: Services, corpus: Corpus, rest: str) 
     ids = [int(number) for number in numbers]
     for one in ids:
         if one not in known:
-            raise InputError(f"There is no group {one}.")
+            raise InputError(Message("There is no group {number}.", number=one))
     return ids
 
 

@@ -5,7 +5,6 @@ from bot.commands.registry import Command, Services
 from bot.commands.rights import LOOKS
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
-from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, marked
 from bot.jobs.content import (
     FeedNotice,
@@ -41,7 +40,7 @@ async def _history(request: Request, services: Services) -> Reply:
 
 def _state(one: PastDelivery, words: Words) -> str:
     state = words.say(_STATES[one.state])
-    return f"{state} ({in_language(one.error, words)})" if one.error else state
+    return f"{state} ({words.render(one.error)})" if one.error else state
 
 
 def _what(one: PastDelivery, words: Words) -> str:

@@ -11,6 +11,7 @@ from bot.i18n.words import marked
 from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
 from engine.chat import Answer
 from engine.errors import CorpusNotFound
+from engine.messages import Message
 from engine.types import Headline, Prophecy, SearchRequest
 
 _PAGES = 4  # answers' worth of hits asked for at once: /more costs no second search
@@ -42,7 +43,7 @@ async def _look(request: Request, services: Services) -> Prophecy:
             corpus=request.known_chat.corpus or services.corpus,
         )
     except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=marked("See /corpus.")) from error
+        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
 
 
 def _dated(headline: Headline, request: Request) -> Headline:

@@ -8,11 +8,11 @@ from bot.commands.rights import Act, Effect
 from bot.commands.subscription_parser import as_typed, read_wish
 from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
-from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, marked
 from bot.replies.post import spoken
 from engine.posting.times import next_planned
 from engine.posting.types import PostingMode, Subscription
+from engine.prophecy.prophecy import NO_MODEL
 from engine.text.zones import zone_or_utc
 
 _EXAMPLES = (
@@ -116,7 +116,7 @@ async def _obstacles(request: Request, wish: Subscription | None, desk: NewsServ
     if not await desk.feeds.of_chat(request.known_chat):
         lines.append(words.say("This chat has no feed yet."))
     if not desk.has_model and not wish.unjudged:
-        none = in_language("Not judged: no language model is set up.", words)
+        none = words.render(NO_MODEL)
         lines.append(
             none + " " + words.say("So nothing is posted, unless: {example}", example=_UNJUDGED)
         )

@@ -15,7 +15,6 @@ from bot.conversation.gates import Gates, Stop, not_meant
 from bot.face.face import ChatGone, DeliveryError, Face
 from bot.face.reply import Reply, aside
 from bot.face.request import Request, Trigger
-from bot.i18n.engine_sentences import error_in
 from bot.i18n.words import words_for
 from bot.incident import reason
 from bot.query_log import asked_by
@@ -148,7 +147,7 @@ class Conversation:
         except StorageError:
             raise
         except PresagioError as error:
-            return aside(request, error_in(request.words, error)) if asked else None
+            return aside(request, request.words.render(error.said)) if asked else None
         except Exception as error:
             apology = _apology(request, error)
             return apology if asked else None

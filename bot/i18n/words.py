@@ -5,11 +5,15 @@ import logging
 from datetime import datetime, tzinfo
 from functools import cache
 from importlib.resources import files
+from string import Formatter
+
+from engine.messages import Message, Value
 
 LANGUAGES = ("en", "es")
 DEFAULT = "en"
 logger = logging.getLogger("presagio.words")
 
+_SIGNS = str.maketrans(",.", ".,")
 _MONTHS = {
     "en": (
         *("January", "February", "March", "April", "May", "June"),
@@ -32,6 +36,17 @@ def marked_plural(singular: str, plural: str) -> tuple[str, str]:
     return singular, plural
 
 
+class _Places(Formatter):
+    """Fills the places of a template; numbers that it formats have the signs of the language."""
+
+    def __init__(self, words: "Words") -> None:
+        self._words = words
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        written = super().format_field(value, format_spec)
+        return self._words.numeral(written) if isinstance(value, int | float) else written
+
+
 class Words:
     """Says things in one language. English is what the program is written in."""
 
@@ -48,6 +63,22 @@ class Words:
         said = self._catalogue.gettext(message) if message else ""
         return said.format(**values) if values else said
 
+    def render(self, message: str) -> str:
+        """Return a message in this language, with the messages among its values.
+
+        Any other text is returned as it is: it comes from outside, or is said already.
+        """
+        if not isinstance(message, Message) or self.language == DEFAULT:
+            return str(message)
+        said = self.say(message.template)
+        if not message.values:
+            return said
+        values = {name: self._value(value) for name, value in message.values.items()}
+        return _Places(self).vformat(said, (), values)
+
+    def _value(self, value: Value) -> Value:
+        return self.render(value) if isinstance(value, Message) else value
+
     def count(self, singular: str, plural: str, number: int, **values: object) -> str:
         """Return the form that `number` asks for, with `{number}` and `values` filled in."""
         said = self._catalogue.ngettext(singular, plural, number)
@@ -55,8 +86,11 @@ class Words:
 
     def number(self, number: int) -> str:
         """Return a whole number with its thousands apart: "56,573", "56.573"."""
-        written = f"{number:,}"
-        return written if self.language == DEFAULT else written.replace(",", ".")
+        return self.numeral(f"{number:,}")
+
+    def numeral(self, written: str) -> str:
+        """Return a number written in English with the signs of this language: "0.5", "0,5"."""
+        return written if self.language == DEFAULT else written.translate(_SIGNS)
 
     def date(self, moment: datetime, zone: tzinfo | None = None) -> str:
         """Return a day as people write it: "March 14, 2012", "14 de marzo de 2012"."""

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
+from engine.messages import Message
 from engine.posting.types import Chosen
 from engine.types import Hit
 
@@ -57,7 +58,7 @@ class FeedNotice:
     feed: str  # its title, else its address
     state: Literal["failing", "gone", "back"]
     since: datetime  # when it began to fail
-    error: str | None = None
+    error: Message | None = None
 
 
 Content: TypeAlias = Annotated[

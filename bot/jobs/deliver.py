@@ -18,6 +18,7 @@ from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
 from engine.errors import ExtraMissing, SettingsError, StorageError
+from engine.messages import Message
 from engine.posting.times import pause_before
 from engine.posting.types import Delivery, Leased
 
@@ -121,7 +122,9 @@ async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetim
             await asyncio.shield(work.outbox.release(leased))
         raise
     except TimeoutError:
-        error = Unsure(f"The platform did not answer within {work.seconds:g} s.")
+        error = Unsure(
+            Message("The platform did not answer within {seconds:g} s.", seconds=work.seconds)
+        )
         await _failed(work, leased, error, clock())
     except DeliveryError as error:
         await _failed(work, leased, error, clock())
@@ -131,19 +134,19 @@ async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None
     """Return what the delivery says. None when it was given up instead. Raises StorageError."""
     delivery = leased.delivery
     if now - delivery.created_at > _GIVE_UP_AFTER:
-        await work.outbox.fail(leased, "It could not be sent for a day.", now=now)
+        await work.outbox.fail(leased, Message("It could not be sent for a day."), now=now)
         return None
     try:
         reply = await reply_of(delivery, work.answers)
     except (ExtraMissing, SettingsError) as error:  # a picture
         logger.warning("%s cannot be drawn: %s", delivery.key, error)
-        await work.outbox.fail(leased, str(error), now=now)
+        await work.outbox.fail(leased, error.said, now=now)
         return None
     except (ValueError, OSError) as error:  # content of another version, a font that is gone
         logger.error("%s cannot be put into words: %s", delivery.key, reason(error))  # noqa: TRY400 - a traceback may quote a message
         reply = None
     if reply is None:
-        await work.outbox.fail(leased, "There is nothing left to say.", now=now)
+        await work.outbox.fail(leased, Message("There is nothing left to say."), now=now)
     return reply
 
 
@@ -157,9 +160,9 @@ async def _sent(work: Delivering, delivery: Delivery, reply: Reply) -> str:
         except ChatGone:
             raise
         except SlowDown as error:
-            raise _NotAsked(str(error), seconds=error.seconds) from error
+            raise _NotAsked(error.said, seconds=error.seconds) from error
         except DeliveryError as error:
-            raise _NotAsked(str(error)) from error
+            raise _NotAsked(error.said) from error
         if found is not None:
             logger.info("%s had arrived", delivery.key)
             return found
@@ -199,13 +202,13 @@ async def _failed(work: Delivering, leased: Leased, error: DeliveryError, now: d
     if isinstance(error, ChatGone):
         chat = delivery.chat
         await work.chats.set_active(chat.platform, chat.external_id, active=False)
-        await work.outbox.fail(leased, str(error), now=now)
+        await work.outbox.fail(leased, error.said, now=now)
     elif isinstance(error, Refused):
-        await work.outbox.fail(leased, str(error), now=now)
+        await work.outbox.fail(leased, error.said, now=now)
     else:
         wait = _wait(work, error, delivery.attempts)
         not_shown = not isinstance(error, Unsure)
-        await work.outbox.retry(leased, at=now + wait, error=str(error), not_shown=not_shown)
+        await work.outbox.retry(leased, at=now + wait, error=error.said, not_shown=not_shown)
 
 
 def _wait(work: Delivering, error: DeliveryError, attempts: int) -> timedelta:

@@ -34,6 +34,7 @@ from engine.feeds.types import (
 )
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
+from engine.messages import Message
 from engine.posting.types import OwedNotice
 from engine.text.address import public_address
 
@@ -184,7 +185,9 @@ def _of_all(error: Exception) -> bool:
 
 def _unforeseen(feed: Feed, error: Exception) -> Failed:
     logger.error("feed %d: %s", feed.id, reason(error))
-    said = f"What {shown_host(feed.url)} sent could not be worked with; the log says why."
+    said = Message(
+        "What {host} sent could not be worked with; the log says why.", host=shown_host(feed.url)
+    )
     return Failed(error=FeedUnreadable(said))
 
 

@@ -4,7 +4,6 @@ import asyncio
 
 from bot.card import draw_card
 from bot.face.reply import Reply
-from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, words_for
 from bot.jobs.content import (
     FeedNotice,
@@ -84,5 +83,5 @@ def _about_feed(notice: FeedNotice, words: Words) -> str:
         "The feed {feed} has failed since {date}. {error} It is tried again from time to time.",
         feed=notice.feed,
         date=date,
-        error=in_language(notice.error or "", words),
+        error=words.render(notice.error or ""),
     )

@@ -36,6 +36,8 @@ from engine.errors import BudgetExhausted, CorpusNotFound
 from engine.feeds.parsing import FeedParser
 from engine.feeds.types import ConfiguredFeed, PollSettings
 from engine.fetch.client import Fetcher, FetchLimits
+from engine.messages import Message
+from engine.prophecy.prophecy import NO_MODEL
 from engine.search_log import Asker, Origin
 from engine.types import Corpus
 
@@ -218,12 +220,12 @@ class _MayAsk:
     ledger: Ledger
     settings: Settings
 
-    async def __call__(self, now: datetime) -> str | None:
+    async def __call__(self, now: datetime) -> Message | None:
         if not has_model(llm_settings(self.settings)):
-            return "Not judged: no language model is set up."
+            return NO_MODEL
         try:
             spent = await self.ledger.spent(now.astimezone(UTC).date())
             require_budget(budget_of(self.settings), spent, BudgetSource.POSTS, now=now)
         except BudgetExhausted as error:
-            return f"Not judged: {error}"
+            return Message("Not judged: {reason}", reason=error.said)
         return None

@@ -10,6 +10,7 @@ from engine.answer.passages import gather
 from engine.answer.types import CitedAnswer, Question
 from engine.corpora import corpora_of_kind
 from engine.errors import UsageError
+from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.types import Corpus, Kind, SearchRequest
@@ -35,7 +36,9 @@ async def ask(
     """
     question = request.headline.original
     if not question.strip():
-        raise UsageError("There is no question.", fix="Write what you want to know.")
+        raise UsageError(
+            Message("There is no question."), fix=Message("Write what you want to know.")
+        )
     asked = Question(text=question, earlier=tuple(earlier))
     gathered = await gather(
         prophet or searcher(app),

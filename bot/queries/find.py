@@ -11,6 +11,7 @@ from db.search.find import DialectIndex
 from db.search.shown import Comments
 from engine.errors import CorpusNotFound
 from engine.glossary.groups import widened
+from engine.messages import Message
 from engine.query.find import DEFAULT_LIMIT, Finder
 from engine.query.plan import Plan
 from engine.query.present import presented
@@ -48,10 +49,10 @@ async def _find(app: App, query: Query, corpus: str, limit: int, *, voice: bool)
     except CorpusNotFound as error:
         if not names and not unwanted:
             raise
-        return _nowhere(query, names[0] if names else corpus, str(error))
+        return _nowhere(query, names[0] if names else corpus, error.said)
     found = await answer_query(app, chosen, query, limit=limit, voice=voice)
     if len(names) > 1:
-        said = f"One corpus is searched at a time; this is {chosen.name}."
+        said = Message("One corpus is searched at a time; this is {name}.", name=chosen.name)
         found = replace(found, notices=(*found.notices, said))
     return found
 
@@ -88,7 +89,7 @@ def _corpora(query: Query, *, negated: bool) -> list[str]:
     return [f.value for f in query.filters if f.name == "in" and f.negated == negated]
 
 
-def _nowhere(query: Query, corpus: str, why: str) -> Found:
+def _nowhere(query: Query, corpus: str, why: Message) -> Found:
     return Found(
         query=query,
         expanded=query,

@@ -18,6 +18,7 @@ from engine.contracts.results import (
     result_of,
 )
 from engine.errors import SeveralCorpora
+from engine.messages import Message
 from engine.query.query import Query
 from engine.query.types import Found
 from engine.search_log import SearchJob, find_logged
@@ -75,4 +76,4 @@ async def _corpus(app: App, search: SearchContract, query: Query) -> Corpus:
     try:
         return await app.corpus(named, kinds=search.kinds, without=unwanted)
     except SeveralCorpora as error:
-        raise SeveralCorpora(error.message, fix="Name one as corpus.") from None
+        raise SeveralCorpora(error.message, fix=Message("Name one as corpus.")) from None

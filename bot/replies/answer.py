@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import UTC
 
 from bot.face.reply import Reply
-from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from engine.answer.citations import without_brackets
@@ -30,7 +29,7 @@ def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     elif answer.sentences:
         lines += [answer.text]
     if answer.notice:
-        lines += ["", in_language(answer.notice, words)]
+        lines += ["", words.render(answer.notice)]
     for source in answer.sources:
         lines += ["", *_source(source, answer, words)]
     return Reply(words=words, text="\n".join(lines))

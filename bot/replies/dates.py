@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from bot.i18n.words import Words, marked_plural, words_for
 from engine.errors import UsageError
+from engine.messages import Message
 
 _FORMS = {
     "year": marked_plural("{number} year before", "{number} years before"),
@@ -81,7 +82,8 @@ def read_date(text: str) -> datetime:
 
 def _no_date(text: str) -> UsageError:
     return UsageError(
-        f"{text!r} is not a date.", fix="Write it as 2015, 2015-03, 2015-03-02 or ISO 8601."
+        Message("{text!r} is not a date.", text=text),
+        fix=Message("Write it as 2015, 2015-03, 2015-03-02 or ISO 8601."),
     )
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from bot.face.reply import Reply
-from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from engine.contracts.receipts import HitReceipt, MatchedTerm, Receipt, StageCounts
@@ -91,7 +90,7 @@ def find_reply(found: Found, words: Words, *, longest: int | None = None) -> Rep
     return Reply(
         words=words,
         text="\n".join(lines),
-        notice=" ".join(in_language(said, words) for said in found.notices) or None,
+        notice=" ".join(words.render(said) for said in found.notices) or None,
     )
 
 

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 
 from bot.card import can_draw
 from bot.face.reply import Action, Button, HitView, Reply
-from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words, marked
 from bot.replies.dates import age_between
 from bot.replies.limits import cut
@@ -133,13 +132,13 @@ def _nothing(prophecy: Prophecy, words: Words) -> str:
 
 def notice_of(prophecy: Prophecy, words: Words) -> str | None:
     """Return what there is to say about how it was found and judged, each thing once."""
-    about_search, about_judge = prophecy.notice or "", prophecy.verdict.notice or ""
-    if about_judge not in about_search:
-        about_search = f"{about_search} {about_judge}"
+    about_search, about_judge = prophecy.notice, prophecy.verdict.notice
+    if about_judge and about_judge in (about_search or ""):
+        about_judge = None
     notices = (
         _replaced_words(prophecy.terms, words),
         _aliases(prophecy.terms, words),
-        in_language(about_search.strip(), words),
+        *(words.render(one) for one in (about_search, about_judge) if one),
     )
     return " ".join(filter(None, notices)) or None
 

@@ -13,6 +13,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.face.face import FaceFailed
 from bot.slack.errors import FAILURES, said
 from bot.slack.manifest import SCOPES
+from engine.messages import Message
 
 _CALL_SECONDS = 20
 
@@ -43,23 +44,25 @@ async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_b
                 await client.apps_connections_open(app_token=app_token)
     except SlackApiError as error:
         raise FaceFailed(
-            f"Slack refuses: {said(error)}.",
-            fix="Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN.",
+            Message("Slack refuses: {said}.", said=said(error)),
+            fix=Message("Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."),
         ) from error
     except FAILURES as error:
         raise FaceFailed(
-            f"Slack cannot be reached ({said(error)}).",
-            fix="Check slack.api_base and the network.",
+            Message("Slack cannot be reached ({said}).", said=said(error)),
+            fix=Message("Check slack.api_base and the network."),
         ) from error
     if missing := _missing(str(who.headers.get("x-oauth-scopes", ""))):
         raise FaceFailed(
-            f"Slack did not grant: {', '.join(missing)}.",
-            fix="Upload the manifest of `presagio slack manifest` and install the app again.",
+            Message("Slack did not grant: {missing}.", missing=", ".join(missing)),
+            fix=Message(
+                "Upload the manifest of `presagio slack manifest` and install the app again."
+            ),
         )
     if not app_token and not signing_secret:
         raise FaceFailed(
-            "Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set.",
-            fix="Set the first for Socket Mode, the second for events over HTTP.",
+            Message("Neither SLACK_APP_TOKEN nor SLACK_SIGNING_SECRET is set."),
+            fix=Message("Set the first for Socket Mode, the second for events over HTTP."),
         )
     way = "Socket Mode" if app_token else "events over HTTP"
     return f"{who.get('user')} in {who.get('team')}, {way}"

@@ -11,6 +11,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.i18n.words import Words
+from engine.messages import Message
 
 # What a call of the library may raise; a timeout is an OSError.
 FAILURES = (SlackClientError, aiohttp.ClientError, OSError)
@@ -42,17 +43,19 @@ async def mapped() -> AsyncIterator[None]:
 
 def _meaning(error: Exception) -> DeliveryError:
     if isinstance(error, aiohttp.ClientConnectorError):
-        return DeliveryError("Slack cannot be reached.")
+        return DeliveryError(Message("Slack cannot be reached."))
     if (wait := _wait(error)) is not None:
         return SlowDown(wait)
     code = code_of(error)
     if not code or code in _UNSURE:
-        return Unsure(f"Slack did not say whether the message arrived: {said(error)}.")
+        return Unsure(
+            Message("Slack did not say whether the message arrived: {said}.", said=said(error))
+        )
     if code in _GONE:
-        return ChatGone(f"Slack refuses: {said(error)}.")
+        return ChatGone(Message("Slack refuses: {said}.", said=said(error)))
     if code in _LATER:
-        return DeliveryError(f"Slack refuses for now: {said(error)}.")
-    return Refused(f"Slack refuses the message: {said(error)}.")
+        return DeliveryError(Message("Slack refuses for now: {said}.", said=said(error)))
+    return Refused(Message("Slack refuses the message: {said}.", said=said(error)))
 
 
 def _wait(error: Exception) -> float | None:

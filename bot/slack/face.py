@@ -15,6 +15,7 @@ from bot.face.request import Request
 from bot.slack.errors import FAILURES, mapped, said, why_no_picture
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
 from bot.slack.render import actions, blocks, escaped, fallback
+from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
 
@@ -94,7 +95,9 @@ class SlackFace:
         async with mapped():
             taken = await webhook.send_dict(answer)
         if taken.status_code >= 400:
-            raise DeliveryError(f"Slack refuses the answer ({taken.status_code}).")
+            raise DeliveryError(
+                Message("Slack refuses the answer ({status}).", status=taken.status_code)
+            )
 
     async def _draw(self, request: Request, reply: Reply) -> None:
         """Upload a picture; tell the asker alone when Slack does not take it.
@@ -109,7 +112,9 @@ class SlackFace:
                 await self._say(request, Reply(words=reply.words, text=notice, ephemeral=True))
             except DeliveryError as untold:
                 logger.info("nobody was told that a picture failed: %s", untold)
-            raise DeliveryError(f"Slack did not take a picture: {said(error)}.") from error
+            raise DeliveryError(
+                Message("Slack did not take a picture: {said}.", said=said(error))
+            ) from error
 
     async def _upload(self, request: Request, reply: Reply) -> None:
         await self._client.files_upload_v2(

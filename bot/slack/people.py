@@ -12,6 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.face.face import DeliveryError
 from bot.slack.errors import FAILURES, said
 from bot.slack.events import SlackProfile
+from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
 
@@ -48,7 +49,7 @@ class People:
             user = await self._user(user_id)
         except FAILURES as error:
             raise DeliveryError(
-                "Slack does not say who is an admin.", fix="Try again later."
+                Message("Slack does not say who is an admin."), fix=Message("Try again later.")
             ) from error
         teams = (user.get("team_id"), *(user.get("enterprise_user") or {}).get("teams", ()))
         return team in teams and bool(user.get("is_admin") or user.get("is_owner"))

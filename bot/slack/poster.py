@@ -19,6 +19,7 @@ from bot.slack.errors import code_of, mapped, said
 from bot.slack.events import PLATFORM
 from bot.slack.render import blocks, escaped, fallback
 from engine.chat import Chat
+from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
 
@@ -106,7 +107,9 @@ class SlackPoster:
             cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
             if not cursor:
                 return None
-        raise Unsure(f"Slack has said too much since to tell whether {key} arrived.")
+        raise Unsure(
+            Message("Slack has said too much since to tell whether {key} arrived.", key=key)
+        )
 
     async def _page(
         self, chat: Chat, since: datetime, thread: str | None, cursor: str

@@ -35,6 +35,7 @@ from bot.slack.events import (
 from bot.slack.face import SlackFace
 from bot.slack.http import events_port
 from bot.slack.people import People
+from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
 
@@ -100,11 +101,13 @@ class SlackService:
                 await self._start()
             await self._watch()
         except SlackApiError as error:
-            raise FaceFailed(f"Slack refuses: {said(error)}.", fix=_TOKENS) from error
+            raise FaceFailed(
+                Message("Slack refuses: {said}.", said=said(error)), fix=_TOKENS
+            ) from error
         except FAILURES as error:
             raise FaceFailed(
-                f"Slack cannot be reached ({said(error)}).",
-                fix="Check slack.api_base, slack.http_port and the network.",
+                Message("Slack cannot be reached ({said}).", said=said(error)),
+                fix=Message("Check slack.api_base, slack.http_port and the network."),
             ) from error
         finally:
             await self.stop(_CLOSE_SECONDS)
@@ -124,8 +127,8 @@ class SlackService:
     async def _start(self) -> None:
         if not self._settings.app_token and not self._settings.signing_secret:
             raise FaceFailed(
-                "Slack: there is neither an app token nor a signing secret.",
-                fix="Set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP).",
+                Message("Slack: there is neither an app token nor a signing secret."),
+                fix=Message("Set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP)."),
             )
         who = await self._client.auth_test()
         app = self._app(

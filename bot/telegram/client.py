@@ -11,6 +11,7 @@ from telegram.ext import AIORateLimiter, BaseRateLimiter, ExtBot
 from telegram.request import HTTPXRequest
 
 from bot.face.face import FaceFailed
+from engine.messages import Message
 
 # Times as timedelta, as the library will have them soon; without it, it warns at each RetryAfter.
 os.environ.setdefault("PTB_TIMEDELTA", "true")
@@ -119,13 +120,13 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
             name = f"@{bot.username}"
     except InvalidToken as error:
         raise FaceFailed(
-            "Telegram refuses the token.",
-            fix="Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave.",
+            Message("Telegram refuses the token."),
+            fix=Message("Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."),
         ) from error
     except (TelegramError, TimeoutError) as error:
         raise FaceFailed(
-            f"Telegram cannot be reached: {str(error) or 'no answer in time'}.",
-            fix="Check telegram.api_base and the network.",
+            Message("Telegram cannot be reached: {said}.", said=str(error) or "no answer in time"),
+            fix=Message("Check telegram.api_base and the network."),
         ) from error
     if state.url and state.url != webhook_url:
         # Not shown: an address like this is often a secret.

@@ -20,6 +20,7 @@ from telegram.error import (
 )
 
 from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
+from engine.messages import Message
 
 _NEVER_SENT = httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout
 
@@ -73,7 +74,7 @@ async def mapped() -> AsyncIterator[None]:
         yield
     except InvalidToken:
         # Not "from error": its message holds the token. And the next token may be right.
-        raise DeliveryError("Telegram refuses the token.") from None
+        raise DeliveryError(Message("Telegram refuses the token.")) from None
     except ChatMigrated as error:
         raise Moved(error.new_chat_id) from error
     except TelegramError as error:
@@ -84,14 +85,16 @@ def _meaning(error: TelegramError) -> DeliveryError:
     if isinstance(error, RetryAfter):
         return SlowDown(seconds_of(error))
     if isinstance(error, Forbidden) or says(error, "chat not found"):
-        return ChatGone(f"Telegram refuses: {said(error)}.")
+        return ChatGone(Message("Telegram refuses: {said}.", said=said(error)))
     if isinstance(error, BadRequest):
         if says(error, "not modified"):
-            return MessageUnchanged("Telegram has nothing to change.")
-        return Refused(f"Telegram refuses the message: {said(error)}.")
+            return MessageUnchanged(Message("Telegram has nothing to change."))
+        return Refused(Message("Telegram refuses the message: {said}.", said=said(error)))
     if isinstance(error.__cause__, _NEVER_SENT):
-        return DeliveryError(f"Telegram cannot be reached: {said(error)}.")
-    return Unsure(f"Telegram did not say whether the message arrived: {said(error)}.")
+        return DeliveryError(Message("Telegram cannot be reached: {said}.", said=said(error)))
+    return Unsure(
+        Message("Telegram did not say whether the message arrived: {said}.", said=said(error))
+    )
 
 
 def seconds_of(error: RetryAfter) -> float:

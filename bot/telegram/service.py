@@ -21,6 +21,7 @@ from bot.telegram.updates import Latest, Updates
 from bot.telegram.webhook import Webhook
 from db.chat.chats import Chats
 from db.chat.events import Inbox
+from engine.messages import Message
 
 logger = logging.getLogger("presagio.telegram")
 
@@ -84,12 +85,13 @@ class TelegramService:
         except InvalidToken:
             # Not "from error": its message holds the token.
             raise FaceFailed(
-                "Telegram refuses the token.",
-                fix="Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave.",
+                Message("Telegram refuses the token."),
+                fix=Message("Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."),
             ) from None
         except BadRequest as error:
             raise FaceFailed(
-                f"Telegram refuses: {error.message}.", fix="Check telegram.webhook_url."
+                Message("Telegram refuses: {said}.", said=error.message),
+                fix=Message("Check telegram.webhook_url."),
             ) from error
         finally:
             self._listening = False
@@ -194,7 +196,7 @@ class TelegramService:
             member = await self._bot.get_chat_member(chat_id, user_id)
         except TelegramError as error:
             raise DeliveryError(
-                "Telegram does not say who is an admin.", fix="Try again later."
+                Message("Telegram does not say who is an admin."), fix=Message("Try again later.")
             ) from error
         return member.status in _ADMINS
 

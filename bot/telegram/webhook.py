@@ -13,6 +13,7 @@ from bot.incident import reason
 from bot.listening.port import Port, read_body
 from bot.telegram.client import Bot
 from bot.telegram.updates import Handle, read_raw
+from engine.messages import Message
 
 logger = logging.getLogger("presagio.telegram")
 
@@ -31,8 +32,8 @@ class Webhook:
         """Raises FaceFailed for a secret that protects nothing or that Telegram refuses."""
         if not _SECRET.fullmatch(secret):
             raise FaceFailed(
-                "A webhook needs a secret.",
-                fix="Set TELEGRAM_WEBHOOK_SECRET to 1-256 letters, digits, _ or -.",
+                Message("A webhook needs a secret."),
+                fix=Message("Set TELEGRAM_WEBHOOK_SECRET to 1-256 letters, digits, _ or -."),
             )
         self._bot = bot
         self._handle = handle
@@ -46,8 +47,13 @@ class Webhook:
             await self._port.listen(host, port)
         except OSError as error:
             raise FaceFailed(
-                f"Nobody can listen on {host}:{port}: {error.strerror}.",
-                fix="Change telegram.webhook_host or telegram.webhook_port.",
+                Message(
+                    "Nobody can listen on {host}:{port}: {reason}.",
+                    host=host,
+                    port=port,
+                    reason=error.strerror,
+                ),
+                fix=Message("Change telegram.webhook_host or telegram.webhook_port."),
             ) from error
 
     def refuse(self) -> None:

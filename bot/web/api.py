@@ -21,6 +21,7 @@ from bot.web.schemas import AskAnswer, CorporaAnswer, DocumentAnswer, ProphecyAn
 from bot.web.searching import answer_question, search_corpus
 from bot.web.shared_state import SharedState
 from db.search.shown import Shown
+from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.query.types import FoundDocument
 from engine.text.address import addressed
@@ -109,7 +110,10 @@ async def read_document(
     known = await desk.corpus(corpus)
     document = await Shown(desk.app.database).document(known, external_id)
     if document is None:
-        raise Refusal(HTTPStatus.NOT_FOUND, f"Corpus {corpus} holds no text with this id.")
+        raise Refusal(
+            HTTPStatus.NOT_FOUND,
+            Message("Corpus {corpus} holds no text with this id.", corpus=corpus),
+        )
     return known, document
 
 

@@ -163,8 +163,7 @@ def create_application(desk: SharedState) -> FastAPI:
 
 async def _failed(request: Request, error: Exception) -> Response:
     failure = failure_of(error)
-    headers = dict(failure.headers)
     if not request.app.state.desk.settings.web.page or request.url.path.startswith(_PROGRAMS):
         problem = failure.problem
-        return JSONResponse(problem.model_dump(), problem.status, headers)
-    return failure_page(request, failure.problem, headers)
+        return JSONResponse(problem.model_dump(), problem.status, dict(failure.headers))
+    return failure_page(request, failure)

@@ -13,6 +13,7 @@ from bot.web.access import Right, network_of
 from bot.web.failures import Refusal, too_many
 from bot.web.shared_state import SharedState
 from engine.budget import BudgetSource
+from engine.messages import Message
 
 _bearer = HTTPBearer(
     auto_error=False, description="A key of WEB_API_KEYS or WEB_ADMIN_KEYS, where they are set."
@@ -60,16 +61,16 @@ async def require_admin_key(desk: DeskOf, given: Credentials) -> None:
     if right < Right.STEER:
         raise Refusal(
             HTTPStatus.FORBIDDEN,
-            "This key may ask, but not steer.",
-            fix="Use a key of WEB_ADMIN_KEYS.",
+            Message("This key may ask, but not steer."),
+            fix=Message("Use a key of WEB_ADMIN_KEYS."),
         )
 
 
 def _no_key(given: HTTPAuthorizationCredentials | None) -> Refusal:
     return Refusal(
         HTTPStatus.UNAUTHORIZED,
-        "A key is needed." if given is None else "There is no such key.",
-        fix="Send the header: Authorization: Bearer KEY",
+        Message("A key is needed.") if given is None else Message("There is no such key."),
+        fix=Message("Send the header: Authorization: Bearer KEY"),
         headers=_ASK_FOR_KEY,
     )
 

@@ -22,6 +22,7 @@ from engine.errors import (
     StorageError,
     UsageError,
 )
+from engine.messages import Message, as_message
 
 logger = logging.getLogger("presagio.web")
 
@@ -37,7 +38,10 @@ _STATUS: tuple[tuple[type[PresagioError], HTTPStatus], ...] = (
     (StorageError, HTTPStatus.SERVICE_UNAVAILABLE),
     (ModelError, HTTPStatus.SERVICE_UNAVAILABLE),
 )
-_NO_DATABASE = ("The database does not answer.", "Try again in a few minutes.")
+_NO_DATABASE = (
+    Message("The database does not answer."),
+    Message("Try again in a few minutes."),
+)
 
 
 class Problem(BaseModel):
@@ -68,8 +72,15 @@ class Refusal(PresagioError):
 class Failure:
     """What a response says of an error."""
 
-    problem: Problem
+    status: HTTPStatus
+    message: Message
+    fix: Message | None
     headers: Mapping[str, str]
+
+    @property
+    def problem(self) -> Problem:
+        """What a program is told."""
+        return Problem(status=self.status.value, message=self.message, fix=self.fix)
 
 
 def too_many(seconds: float) -> Refusal:
@@ -77,8 +88,8 @@ def too_many(seconds: float) -> Refusal:
     again = str(max(1, ceil(seconds)))
     return Refusal(
         HTTPStatus.TOO_MANY_REQUESTS,
-        "Too many requests from this address.",
-        fix=f"Wait {again} s.",
+        Message("Too many requests from this address."),
+        fix=Message("Wait {seconds} s.", seconds=again),
         headers={"Retry-After": again},
     )
 
@@ -90,14 +101,18 @@ def failure_of(error: Exception) -> Failure:
     if isinstance(error, RequestValidationError):
         return _failure(HTTPStatus.BAD_REQUEST, *_misused(error.errors()[0]))
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
-        return _failure(HTTPStatus.NOT_FOUND, "There is nothing at this address.", None)
+        return _failure(HTTPStatus.NOT_FOUND, Message("There is nothing at this address."), None)
     if isinstance(error, HTTPException):
-        return _failure(HTTPStatus(error.status_code), f"{error.detail}.", None, error.headers)
+        return _failure(
+            HTTPStatus(error.status_code), as_message(f"{error.detail}."), None, error.headers
+        )
     if isinstance(error, PresagioError) and (failure := _foreseen(error)):
         return failure
     logger.error("not answered: %s", reason(error))
     return _failure(
-        HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong; the log describes it.", None
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        Message("Something went wrong; the log describes it."),
+        None,
     )
 
 
@@ -115,20 +130,25 @@ def _foreseen(error: PresagioError) -> Failure | None:
 
 def _failure(
     status: HTTPStatus,
-    message: str,
-    fix: str | None,
+    message: Message,
+    fix: Message | None,
     headers: Mapping[str, str] | None = None,
 ) -> Failure:
-    problem = Problem(status=status.value, message=message, fix=fix)
-    return Failure(problem=problem, headers=headers or {})
+    return Failure(status=status, message=message, fix=fix, headers=headers or {})
 
 
-def _misused(error: Mapping[str, Any]) -> tuple[str, str | None]:
+def _misused(error: Mapping[str, Any]) -> tuple[Message, Message | None]:
     """Return what is wrong with a parameter, and what to do."""
     name = str(error["loc"][-1])
     if error["type"] == "extra_forbidden":
-        return f"There is no parameter {name!r}.", "The list of parameters is in /openapi.json."
+        return (
+            Message("There is no parameter {name!r}.", name=name),
+            Message("The list of parameters is in /openapi.json."),
+        )
     if error["type"] == "missing":
-        return f"The parameter {name} is missing.", f"Add {name}=..."
+        return (
+            Message("The parameter {name} is missing.", name=name),
+            Message("Add {name}=...", name=name),
+        )
     said = str(error["msg"]).removeprefix("Value error, ").replace("Input should", "must")
-    return f"The parameter {name} is wrong: {said}.", None
+    return Message("The parameter {name} is wrong: {said}.", name=name, said=said), None

@@ -12,6 +12,7 @@ from bot.web.parameters import problems
 from bot.web.schemas import Health, Ready
 from db.corpus.health import server_version
 from engine.errors import StorageError
+from engine.messages import Message
 
 _READY_SECONDS = 2.0
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -43,8 +44,8 @@ async def _readyz(desk: DeskOf) -> dict[str, str]:
     except (StorageError, TimeoutError) as error:
         raise Refusal(
             HTTPStatus.SERVICE_UNAVAILABLE,
-            "The database does not answer.",
-            fix="Start it, or look at its log.",
+            Message("The database does not answer."),
+            fix=Message("Start it, or look at its log."),
             headers={"Retry-After": "5"},
         ) from error
     return {"status": "ready"}

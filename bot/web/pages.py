@@ -1,7 +1,6 @@
 """The page for people. Everything works without a script."""
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Annotated
@@ -11,13 +10,12 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from bot.card import can_draw, draw_card, require_pictures
-from bot.i18n.engine_sentences import in_language
 from bot.i18n.words import Words
 from bot.replies.picture import hit_card
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.web.api import read_document
 from bot.web.dependencies import DeskOf, client_address, paced, paced_answers
-from bot.web.failures import Problem, Refusal
+from bot.web.failures import Failure, Refusal
 from bot.web.parameters import LONGEST_TEXT
 from bot.web.prophecies import answered, corpora_to_choose, lasting_link
 from bot.web.rendering import STATIC, render
@@ -27,6 +25,7 @@ from bot.web.visitor import Asked, Visitor, read_asked, read_form, require_same_
 from bot.web.voting import Ballots, voter_of
 from db.search.shown import Shown
 from engine.errors import UsageError
+from engine.messages import Message
 from engine.text.address import addressed
 
 _PICTURE_SECONDS = 3600
@@ -48,17 +47,17 @@ def add_pages(app: FastAPI) -> None:
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 
-def failure_page(request: Request, problem: Problem, headers: Mapping[str, str]) -> Response:
+def failure_page(request: Request, failure: Failure) -> Response:
     """Return the page that tells why there is no other."""
     words = visitor_of(request).words
     page = render(
         request,
         "failure.html",
-        status=problem.status,
-        message=in_language(problem.message, words),
-        fix=in_language(problem.fix, words) if problem.fix else None,
+        status=failure.status.value,
+        message=words.render(failure.message),
+        fix=words.render(failure.fix) if failure.fix else None,
     )
-    page.headers.update(headers)
+    page.headers.update(failure.headers)
     return page
 
 
@@ -119,7 +118,7 @@ async def _picture(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respon
     asked = read_asked(request.query_params)
     prophecy = await answered(desk, asked)
     if not prophecy.hits:
-        raise Refusal(HTTPStatus.NOT_FOUND, "Nothing foretold this.")
+        raise Refusal(HTTPStatus.NOT_FOUND, Message("Nothing foretold this."))
     card = hit_card(
         prophecy.hits[0],
         prophecy.headline.text,
@@ -140,7 +139,7 @@ async def _vote(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
     asked = read_asked(form)
     value = {"up": 1, "down": -1}.get(form.get("vote", ""))
     if value is None or asked.date is None:
-        raise UsageError("This is no vote.")
+        raise UsageError(Message("This is no vote."))
     voter = await voter_of(desk, client_address(request))
     prophecy = await answered(desk, asked)
     await Ballots(desk).vote(prophecy, form.get("id", ""), voter, value, now=desk.now())
@@ -161,7 +160,7 @@ async def _timeline(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
     query = values.get("q", "").strip()[:LONGEST_TEXT]
     words = visitor.words
     found = await timeline(desk, query, chosen, words) if query else None
-    notices = [in_language(said, words) for said in found.found.notices] if found else []
+    notices = [words.render(said) for said in found.found.notices] if found else []
     return render(
         request,
         "timeline.html",

@@ -23,6 +23,7 @@ from bot.web.metrics import MeasuredIndex, MeasuredJudge, MeasuredProphet, Metri
 from bot.web.opening import open_doors
 from bot.web.protocol import PatientProtocol
 from bot.web.shared_state import SharedState
+from engine.messages import Message
 
 _FINISH_SECONDS = 2  # for what is under way when it stops
 _CLOSE_SECONDS = 3.0
@@ -120,9 +121,13 @@ class WebService:
         except (OSError, OverflowError) as error:
             opened.close()
             raise FaceFailed(
-                f"The web face cannot listen on {self._host} port {self._port}"
-                f" ({getattr(error, 'strerror', None) or error}).",
-                fix="Set web.host and web.port to what is free here.",
+                Message(
+                    "The web face cannot listen on {host} port {port} ({error}).",
+                    host=self._host,
+                    port=self._port,
+                    error=getattr(error, "strerror", None) or error,
+                ),
+                fix=Message("Set web.host and web.port to what is free here."),
             ) from error
         self._port = opened.getsockname()[1]
         return opened

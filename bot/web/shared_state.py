@@ -17,6 +17,7 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from engine.corpora import corpus_named
 from engine.errors import SeveralCorpora, UsageError
+from engine.messages import Message
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind, Prophecy, SearchRequest
 
@@ -89,7 +90,7 @@ class SharedState:
         try:
             return await self.app.corpus(name, kinds=(kind,) if kind else ())
         except SeveralCorpora as error:
-            raise UsageError(error.message, fix="Name one with corpus=NAME.") from None
+            raise UsageError(error.message, fix=Message("Name one with corpus=NAME.")) from None
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         """Answer a headline, and log that as a chat's: by its hash. Raises StorageError."""

@@ -15,6 +15,7 @@ from bot.web.failures import Refusal
 from bot.web.parameters import LONGEST_TEXT
 from bot.web.views import day_of
 from engine.errors import UsageError
+from engine.messages import Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +93,9 @@ def read_asked(values: Mapping[str, str]) -> Asked:
     """Read the form. Raises UsageError."""
     headline = " ".join(values.get("headline", "").split())
     if len(headline) > LONGEST_TEXT:
-        raise UsageError(f"A headline has no more than {LONGEST_TEXT} characters.")
+        raise UsageError(
+            Message("A headline has no more than {number} characters.", number=LONGEST_TEXT)
+        )
     date = values.get("date", "").strip()
     return Asked(
         headline=headline,
@@ -109,7 +112,7 @@ def require_same_site(request: Request) -> None:
         origin is not None and origin.partition("://")[2] != request.headers.get("host")
     )
     if foreign:
-        raise Refusal(HTTPStatus.FORBIDDEN, "A vote has to come from this page.")
+        raise Refusal(HTTPStatus.FORBIDDEN, Message("A vote has to come from this page."))
 
 
 async def read_form(request: Request) -> dict[str, str]:
@@ -119,8 +122,8 @@ async def read_form(request: Request) -> dict[str, str]:
         async for part in request.stream():
             body += part
             if len(body) > _LONGEST_FORM:
-                raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The form is too long.")
+                raise Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, Message("The form is too long."))
     except ClientDisconnect:
-        raise Refusal(HTTPStatus.BAD_REQUEST, "The form did not come whole.") from None
+        raise Refusal(HTTPStatus.BAD_REQUEST, Message("The form did not come whole.")) from None
     read = parse_qs(body.decode("utf-8", "replace"))
     return {name: values[-1] for name, values in read.items()}

@@ -13,6 +13,7 @@ from db.chat.chats import Chats
 from db.chat.voters import VotingKeys
 from engine.chat import Answer, Chat, Favourite, Tally
 from engine.errors import UsageError
+from engine.messages import Message
 from engine.types import Prophecy
 
 # The page is a chat like any other: one that everybody is in.
@@ -51,7 +52,7 @@ class Ballots:
         answer = await self._answers.last(chat, question_key(prophecy))
         if answer is None or _rank(answer.prophecy, text_id) is None:
             if _rank(prophecy, text_id) is None:
-                raise UsageError("This text is not among those that were found.")
+                raise UsageError(Message("This text is not among those that were found."))
             answer = Answer(prophecy=prophecy, asked_at=now, first=0, last=len(prophecy.hits))
             kept = await self._answers.keep(chat, question_key(prophecy), answer)
             answer = replace(answer, id=kept)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from db.backup.programs import environment, running
 from engine.errors import InputError
+from engine.messages import Message
 
 _SIGN_SECONDS = 0.2  # between two looks at how far it is
 
@@ -23,7 +24,9 @@ async def dump(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
     try:
         return await _dump(url, file, progress)
     except OSError as error:
-        raise InputError(f"{file} cannot be written: {error.strerror}.") from error
+        raise InputError(
+            Message("{file} cannot be written: {reason}.", file=file, reason=error.strerror)
+        ) from error
 
 
 async def _dump(url: str, file: Path, progress: Callable[[int], None]) -> int:

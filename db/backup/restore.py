@@ -12,6 +12,7 @@ from db.migrate import LOCK, available, pending
 from db.pool import Database
 from db.statements import statements
 from engine.errors import InputError, StorageError
+from engine.messages import Message
 
 _MADE = re.compile(r"^CREATE (?:TABLE|VIEW|SEQUENCE|FUNCTION) (\w+)", re.MULTILINE)
 _APPLIED = re.compile(r"^(\d+)\t[^\t]*\t([0-9a-f]{64})\t", re.MULTILINE)
@@ -55,12 +56,20 @@ async def check_backup(file: Path, url: str) -> None:
             await program.end()
         except StorageError as error:
             raise InputError(
-                f"{file} is no backup that can be read: {error.message}",
-                fix="Give a file that presagio backup, or pg_dump -Fc, has written.",
+                Message(
+                    "{file} is no backup that can be read: {message}",
+                    file=file,
+                    message=error.message,
+                ),
+                fix=Message("Give a file that presagio backup, or pg_dump -Fc, has written."),
             ) from error
     applied = {int(number): checksum for number, checksum in _APPLIED.findall(written)}
     if not applied:
-        raise InputError(f"{file} is a backup of something else: it holds no tables of presagio.")
+        raise InputError(
+            Message(
+                "{file} is a backup of something else: it holds no tables of presagio.", file=file
+            )
+        )
     pending(available(), applied)
 
 

@@ -12,6 +12,7 @@ from db.pool import Database
 from db.statements import statements
 from engine.corpora import corpus_named, role_of_new
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
+from engine.messages import Message
 from engine.types import Corpus, CorpusRole, Kind
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
@@ -51,15 +52,15 @@ class Corpora:
         """Return the corpus, creating it if it is new. Raises CorpusConflict, UsageError."""
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"{name!r} cannot name a corpus.",
-                fix="Use lower-case letters, digits, - and _, at most 63 characters.",
+                Message("{name!r} cannot name a corpus.", name=name),
+                fix=Message("Use lower-case letters, digits, - and _, at most 63 characters."),
             )
         async with self._database.transaction() as connection:
             known = [row[0] for row in await connection.fetch(self._sql["languages"])]
             if language not in known:
                 raise UsageError(
-                    f"There is no text-search language {language!r}.",
-                    fix=f"Use one of: {', '.join(known)}.",
+                    Message("There is no text-search language {language!r}.", language=language),
+                    fix=Message("Use one of: {known}.", known=", ".join(known)),
                 )
             values = (name, kind.value, language, author, url_template, role_of_new(name).value)
             created = await connection.fetchval(self._sql["insert"], *values)
@@ -82,7 +83,7 @@ class Corpora:
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(self._sql["lock"], name)
             if row is None:
-                raise CorpusNotFound(f"There is no corpus {name!r}.")
+                raise CorpusNotFound(Message("There is no corpus {name!r}.", name=name))
             await connection.execute(f"DROP TABLE {partition(row['id'])}")
             await connection.execute(self._sql["delete"], row["id"])
         return int(row["documents"])
@@ -116,6 +117,11 @@ def _agreeing(corpus: Corpus, *, kind: Kind, language: str) -> Corpus:
     if corpus.kind is kind and corpus.language == language:
         return corpus
     raise CorpusConflict(
-        f"Corpus {corpus.name!r} already holds {corpus.kind.value} in {corpus.language}.",
-        fix="Choose another --corpus name, or drop that one first.",
+        Message(
+            "Corpus {name!r} already holds {kind} in {language}.",
+            name=corpus.name,
+            kind=corpus.kind.value,
+            language=corpus.language,
+        ),
+        fix=Message("Choose another --corpus name, or drop that one first."),
     )

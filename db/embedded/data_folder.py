@@ -9,6 +9,7 @@ from pathlib import Path
 from db.embedded.os_user import OsUser
 from db.embedded.postmaster import LOG_FILE, PID_FILE, recorded
 from engine.errors import StorageError, StorageRights
+from engine.messages import Message
 
 
 def refuse_copy(folder: Path) -> None:
@@ -20,11 +21,18 @@ def refuse_copy(folder: Path) -> None:
     original = _original_of(folder)
     if original:
         raise StorageError(
-            f"The data folder {folder} is a copy of {original}, made while that was in use: such a "
-            "copy may be damaged.",
-            fix="End the presagio processes and copy again, or use pg_dump or pg_basebackup "
-            "(docs/database.md). If the server had crashed before you copied, run: "
-            f"rm {shlex.quote(str(folder / PID_FILE))}",
+            Message(
+                "The data folder {folder} is a copy of {original}, made while that"
+                " was in use: such a copy may be damaged.",
+                folder=folder,
+                original=original,
+            ),
+            fix=Message(
+                "End the presagio processes and copy again, or use pg_dump or"
+                " pg_basebackup (docs/database.md). If the server had crashed"
+                " before you copied, run: rm {folder}",
+                folder=shlex.quote(str(folder / PID_FILE)),
+            ),
         )
 
 
@@ -63,13 +71,21 @@ def check_rights(folder: Path, account: OsUser | None) -> None:
     for each in map(folder.joinpath, _TELLING):
         if each.exists() and (owner := each.stat().st_uid) != uid:
             raise StorageRights(
-                f"{each} belongs to {owner_name(owner)}, but its server runs as {owner_name(uid)}.",
-                fix=f"Run: {owning(folder, uid)}",
+                Message(
+                    "{path} belongs to {owner}, but its server runs as {account}.",
+                    path=each,
+                    owner=owner_name(owner),
+                    account=owner_name(uid),
+                ),
+                fix=Message("Run: {owning}", owning=owning(folder, uid)),
             )
     if folder.stat().st_mode & _OTHERS:
         raise StorageRights(
-            f"The data folder {folder} is open to others, which PostgreSQL refuses.",
-            fix=f"Run: chmod 700 {shlex.quote(str(folder))}",
+            Message(
+                "The data folder {folder} is open to others, which PostgreSQL refuses.",
+                folder=folder,
+            ),
+            fix=Message("Run: chmod 700 {folder}", folder=shlex.quote(str(folder))),
         )
 
 

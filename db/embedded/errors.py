@@ -9,6 +9,7 @@ from pathlib import Path
 
 from db.embedded.data_folder import owner_name, owning
 from engine.errors import StorageError, StorageFull, StorageRights
+from engine.messages import Message
 
 GATE_LOCK = "postgres.gate.lock"  # where it lies, a data folder is
 
@@ -20,15 +21,23 @@ def foreign_errors(data_dir: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = os.fsdecode(error.filename) if error.filename else str(data_dir)
-        message = f"The database cannot use {where}: {error.strerror or error}."
+        message = Message(
+            "The database cannot use {where}: {reason}.",
+            where=where,
+            reason=error.strerror or error,
+        )
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull(message, fix="Free some disk space and try again.") from error
+            raise StorageFull(
+                message, fix=Message("Free some disk space and try again.")
+            ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise StorageRights(message, fix=_mending(data_dir, Path(where))) from error
-        raise StorageError(message, fix="Set PRESAGIO_DATA_DIR to a usable folder.") from error
+        raise StorageError(
+            message, fix=Message("Set PRESAGIO_DATA_DIR to a usable folder.")
+        ) from error
 
 
-def _mending(data_dir: Path, refused: Path) -> str:
+def _mending(data_dir: Path, refused: Path) -> Message:
     """Tell what to do about a place that may not be used; who owns what is not ours is not told."""
     if sys.platform != "win32":
         for each in (refused, *refused.parents):
@@ -36,6 +45,11 @@ def _mending(data_dir: Path, refused: Path) -> str:
                 owner = each.lstat().st_uid
                 if (data_dir / GATE_LOCK).exists() and owner != os.geteuid():
                     command = owning(data_dir, os.geteuid())
-                    return f"{each} belongs to {owner_name(owner)}. Run: {command}"
+                    return Message(
+                        "{path} belongs to {owner}. Run: {command}",
+                        path=each,
+                        owner=owner_name(owner),
+                        command=command,
+                    )
                 break
-    return "Give this account the right to write there, or set PRESAGIO_DATA_DIR."
+    return Message("Give this account the right to write there, or set PRESAGIO_DATA_DIR.")

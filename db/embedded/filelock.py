@@ -11,6 +11,7 @@ from pathlib import Path
 import fasteners
 
 from engine.errors import StorageError
+from engine.messages import Message
 
 
 class FileLock:
@@ -31,8 +32,8 @@ class FileLock:
             taken = take(blocking=timeout > 0, timeout=timeout)
         except threading.ThreadError as error:
             raise StorageError(
-                f"The file {self.path} cannot be locked ({error}).",
-                fix="Choose a data folder on a local disk, or set DATABASE_URL.",
+                Message("The file {path} cannot be locked ({error}).", path=self.path, error=error),
+                fix=Message("Choose a data folder on a local disk, or set DATABASE_URL."),
             ) from error
         finally:
             if not taken and self._lock.lockfile:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import StorageRights, StorageUnreachable
+from engine.messages import Message
 
 _log = logging.getLogger(__name__)
 
@@ -63,10 +64,16 @@ class OsUser:
         """
         if barrier := self.barrier(path):
             raise StorageRights(
-                f"The server of the database cannot run as root, and the account that runs it may "
-                f"not pass through {barrier}.",
-                fix="Set PRESAGIO_DATA_DIR to a folder such as /var/lib/presagio, or allow it: "
-                f"chmod o+x {shlex.quote(str(barrier))}",
+                Message(
+                    "The server of the database cannot run as root, and the account"
+                    " that runs it may not pass through {barrier}.",
+                    barrier=barrier,
+                ),
+                fix=Message(
+                    "Set PRESAGIO_DATA_DIR to a folder such as /var/lib/presagio, or"
+                    " allow it: chmod o+x {barrier}",
+                    barrier=shlex.quote(str(barrier)),
+                ),
             )
 
     def reads(self, tree: Path) -> bool:
@@ -113,8 +120,12 @@ def run_as(
             process.kill()
             if isinstance(error, subprocess.TimeoutExpired):
                 raise StorageUnreachable(
-                    f"{Path(command[0]).name} did not end within {timeout:.0f} seconds.",
-                    fix="Is the disk very slow? Try again, or set DATABASE_URL.",
+                    Message(
+                        "{name} did not end within {timeout:.0f} seconds.",
+                        name=Path(command[0]).name,
+                        timeout=timeout,
+                    ),
+                    fix=Message("Is the disk very slow? Try again, or set DATABASE_URL."),
                 ) from error
             raise
     return process.returncode, output
@@ -165,8 +176,13 @@ def _service_account() -> OsUser:
         if name in names:
             return _by_uid(names[name].pw_uid, names[name].pw_gid)
     raise StorageRights(
-        f"PostgreSQL refuses to run as root, and there is no account {' or '.join(_NAMES)}.",
-        fix="Run as an ordinary user, create one (useradd --system presagio), or set DATABASE_URL.",
+        Message(
+            "PostgreSQL refuses to run as root, and there is no account {names}.",
+            names=" or ".join(_NAMES),
+        ),
+        fix=Message(
+            "Run as an ordinary user, create one (useradd --system presagio), or set DATABASE_URL."
+        ),
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from db.embedded.cluster import Binaries, failure
 from db.embedded.orphans import end_orphans
 from db.embedded.os_user import OsUser, run_as, spawn
+from engine.messages import Message
 
 PID_FILE = "postmaster.pid"
 LOG_FILE = "server.log"
@@ -127,9 +128,9 @@ def start(
         # The orphans of a killed server need a moment to notice and go; not all of them notice.
         orphans = "shared memory block" in output and "still in use" in output
         if not orphans or time.monotonic() > deadline:
-            what = "The embedded database did not start"
+            what = Message("The embedded database did not start")
             # Where the log cannot be written, pg_ctl alone tells why.
-            raise failure(what, output.strip() or said, fix=f"{log} tells more.")
+            raise failure(what, output.strip() or said, fix=Message("{file} tells more.", file=log))
         if time.monotonic() > begun + _ORPHANS_SECONDS:
             end_orphans(folder)
         time.sleep(0.2)
@@ -150,7 +151,7 @@ def stop(folder: Path, binaries: Binaries, account: OsUser | None, *, seconds: f
         code, output = run_as(command, account, folder=folder)
         if code == 0 or observe(folder)[0] is State.ABSENT:
             return
-    raise failure("The embedded database did not stop", output)
+    raise failure(Message("The embedded database did not stop"), output)
 
 
 def trim_log(folder: Path) -> None:

@@ -36,6 +36,7 @@ from db.embedded.os_user import OsUser, server_account
 from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
 from db.embedded.settings import SETTINGS_FILE, write_settings
 from engine.errors import StorageUnreachable
+from engine.messages import Message
 
 _log = logging.getLogger(__name__)
 
@@ -141,7 +142,9 @@ class EmbeddedServer:
         if died:
             found = self._restarted()
         if found and (died or state is State.READY) and found.address != self._held().address:
-            raise StorageUnreachable("The database has another address.", fix="Start again.")
+            raise StorageUnreachable(
+                Message("The database has another address."), fix=Message("Start again.")
+            )
         return died
 
     def url(self, database: str = DATABASE) -> str:
@@ -159,7 +162,7 @@ class EmbeddedServer:
 
     def _held(self) -> Postmaster:
         if self._postmaster is None:
-            raise StorageUnreachable("The embedded database is not running.")
+            raise StorageUnreachable(Message("The embedded database is not running."))
         return self._postmaster
 
     @contextmanager
@@ -179,9 +182,15 @@ class EmbeddedServer:
                     del _shares[self._data_dir]
 
     def _locked(self) -> StorageUnreachable:
-        kept = f"Another process has kept the database in {self._data_dir} locked"
-        fix = "End the presagio process that hangs, then try again."
-        return StorageUnreachable(f"{kept} for {LOCK_SECONDS:.0f} seconds.", fix=fix)
+        return StorageUnreachable(
+            Message(
+                "Another process has kept the database in {folder} locked for"
+                " {seconds:.0f} seconds.",
+                folder=self._data_dir,
+                seconds=LOCK_SECONDS,
+            ),
+            fix=Message("End the presagio process that hangs, then try again."),
+        )
 
     def _running(self, share: _Share) -> Postmaster:
         """Return the running server, after starting it where it does not run."""
@@ -200,9 +209,16 @@ class EmbeddedServer:
                 self._stop()
             elif time.monotonic() > deadline:
                 raise StorageUnreachable(
-                    f"The database in {self.folder} has been starting or stopping for "
-                    f"{START_SECONDS:.0f} seconds.",
-                    fix=f"Try again in a minute; {self.folder / LOG_FILE} tells what it does.",
+                    Message(
+                        "The database in {folder} has been starting or stopping for"
+                        " {seconds:.0f} seconds.",
+                        folder=self.folder,
+                        seconds=START_SECONDS,
+                    ),
+                    fix=Message(
+                        "Try again in a minute; {file} tells what it does.",
+                        file=self.folder / LOG_FILE,
+                    ),
                 )
             else:
                 time.sleep(_POLL_SECONDS)
@@ -211,8 +227,8 @@ class EmbeddedServer:
         _log.warning("The database server has died; starting it again")
         with foreign_errors(self._data_dir):
             if not (self.folder / "PG_VERSION").exists():
-                gone = f"The data folder {self.folder} has gone."
-                raise StorageUnreachable(gone, fix="Mount it, or restore a backup.")
+                gone = Message("The data folder {folder} has gone.", folder=self.folder)
+                raise StorageUnreachable(gone, fix=Message("Mount it, or restore a backup."))
             with self._gate() as share:
                 return self._running(share)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from db.embedded.os_user import OsUser
 from engine.errors import StorageRights
+from engine.messages import Message
 
 PORT = 5432
 # A socket's whole path fits 104 bytes on macOS and 108 on Linux, with the closing zero.
@@ -57,8 +58,11 @@ def _private_folder(folder: Path, account: OsUser | None) -> Path:
     owners = {os.geteuid()} | ({account.uid} if account else set())
     if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners or status.st_mode & 0o077:
         raise StorageRights(
-            f"The folder {place} for the database's socket is not private to this account.",
-            fix="Remove it, or choose a data folder with a shorter path.",
+            Message(
+                "The folder {place} for the database's socket is not private to this account.",
+                place=place,
+            ),
+            fix=Message("Remove it, or choose a data folder with a shorter path."),
         )
     if account:
         account.require_way(place)

@@ -6,6 +6,7 @@ from typing import Never
 
 from db.embedded.server import EmbeddedServer
 from engine.errors import StorageError, StorageUnreachable
+from engine.messages import Message
 
 _log = logging.getLogger(__name__)
 
@@ -44,8 +45,13 @@ async def keep_running(server: EmbeddedServer) -> Never:
 
 def _given_up(error: StorageError | None) -> StorageUnreachable:
     """Return what ends the process, so that whoever started it learns of it."""
-    gone = f"The embedded database has ended {_ATTEMPTS} times, or could not be started again"
+    gone = Message(
+        "The embedded database has ended {number} times, or could not be started again",
+        number=_ATTEMPTS,
+    )
     return StorageUnreachable(
-        f"{gone}: {error.message}" if error else f"{gone}.",
-        fix=(error and error.fix) or "postgres/server.log in the data folder tells why.",
+        Message("{gone}: {message}", gone=gone, message=error.message)
+        if error
+        else Message("{gone}.", gone=gone),
+        fix=(error and error.fix) or Message("postgres/server.log in the data folder tells why."),
     )

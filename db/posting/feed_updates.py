@@ -11,6 +11,7 @@ from db.statements import statements
 from engine.feeds.headlines import identity_hash, words_hash
 from engine.feeds.stories import SAME_WORDS_WITHIN, StoryWords, join, telling_words, words_of
 from engine.feeds.types import Feed, NewHeadline, Story
+from engine.messages import message_json
 from engine.posting.types import OwedNotice
 
 SEEN_AGAIN_AFTER = timedelta(days=1)  # what stays in a feed is not written at each poll
@@ -39,7 +40,7 @@ async def settle_feed(
             after.gone,
             after.moved_to,
             after.moved_times,
-            after.error,
+            after.error and message_json(after.error),
             read,
         )
     )

@@ -12,6 +12,7 @@ from db.posting.subscriptions import subscription_of
 from db.statements import statements
 from engine.chat import Chat
 from engine.feeds.types import ConfiguredFeed, Decision, Feed, FeedHealth, Story
+from engine.messages import message_from_json
 from engine.posting.types import OwedNotice, Subscription
 
 
@@ -200,6 +201,7 @@ class Feeds:
 
 def _feed(row: asyncpg.Record) -> Feed:
     columns = {name: row[name] for name in _COLUMNS}
+    columns["error"] = row["error"] and message_from_json(row["error"])
     return Feed(**columns, configured=row["configured_url"] is not None)
 
 

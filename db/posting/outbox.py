@@ -19,6 +19,7 @@ from db.posting.deciding import OwedPost, Undecided
 from db.posting.subscriptions import chat_of
 from db.statements import statements
 from engine.chat import Chat
+from engine.messages import Message, message_from_json, message_json
 from engine.posting.types import (
     Chosen,
     Delivery,
@@ -151,33 +152,34 @@ class Outbox:
         """Note that it arrived; False when the lease was taken over."""
         return await self._change("sent", leased, message_id, now)
 
-    async def retry(self, leased: Leased, *, at: datetime, error: str, not_shown: bool) -> bool:
+    async def retry(self, leased: Leased, *, at: datetime, error: Message, not_shown: bool) -> bool:
         """Give it back to be sent at `at`; False when the lease was taken over.
 
         `not_shown` says that neither this nor an earlier attempt has arrived, for sure.
         """
-        return await self._change("retry", leased, at, error, not_shown)
+        return await self._change("retry", leased, at, message_json(error), not_shown)
 
     async def release(self, leased: Leased) -> bool:
         """Give back what was leased and not begun; False when the lease was taken over."""
         return await self._change("release", leased)
 
-    async def fail(self, leased: Leased, error: str, *, now: datetime) -> bool:
+    async def fail(self, leased: Leased, error: Message, *, now: datetime) -> bool:
         """Give it up; False when the lease was taken over."""
-        return await self._change("fail", leased, error, now)
+        return await self._change("fail", leased, message_json(error), now)
 
     async def history(self, chat: Chat, limit: int) -> list[PastDelivery]:
         """Return the last deliveries of a chat, newest first."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["history"], chat.id, limit)
-        return [PastDelivery(**{**row, "state": DeliveryState(row["state"])}) for row in rows]
+        return [_past(row) for row in rows]
 
     async def health(self, since: datetime) -> OutboxHealth:
         """Return what is owed, and what was given up since then."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["outbox_health"], since)
         assert row is not None  # noqa: S101 - sums have one row
-        return OutboxHealth(**row)
+        last = row["last_error"] and message_from_json(row["last_error"])
+        return OutboxHealth(**{**row, "last_error": last})
 
     async def forget(self, *, now: datetime) -> None:
         """Remove what was settled or posted long ago, and give up what gone chats are owed."""
@@ -208,3 +210,8 @@ def _leased(row: asyncpg.Record) -> Leased:
         answers=tuple(row["answers"]),
     )
     return Leased(delivery=delivery, lease=row["lease"], until=row["leased_until"])
+
+
+def _past(row: asyncpg.Record) -> PastDelivery:
+    error = row["error"] and message_from_json(row["error"])
+    return PastDelivery(**{**row, "state": DeliveryState(row["state"]), "error": error})

@@ -14,6 +14,7 @@ from db.corpus.partitions import partition
 from db.pool import Database
 from db.search.nearest import Nearest, as_text, embedding_table, index_name
 from engine.errors import PresagioError, StorageRights, UsageError, VectorsUnsupported
+from engine.messages import Message
 from engine.types import Corpus
 from engine.vectors import Embedded, Scale, Unembedded, embeddable, source_of
 
@@ -49,8 +50,13 @@ class Embeddings(Nearest):
         """
         if not 0 < dimensions <= _LONGEST_VECTOR:
             raise UsageError(
-                f"Vectors of {dimensions} dimensions cannot be kept.",
-                fix=f"Set embeddings.dimensions to {_LONGEST_VECTOR} or less.",
+                Message(
+                    "Vectors of {dimensions} dimensions cannot be kept.", dimensions=dimensions
+                ),
+                fix=Message(
+                    "Set embeddings.dimensions to {number} or less.",
+                    number=_LONGEST_VECTOR,
+                ),
             )
         async with self._database.connection() as connection:
             known = await self._model(connection, model)
@@ -62,8 +68,13 @@ class Embeddings(Nearest):
                 known = known or await self._create(connection, model, dimensions)
         if known.dimensions != dimensions:
             raise UsageError(
-                f"The vectors of {model} have {known.dimensions} dimensions, not {dimensions}.",
-                fix=f"Run: presagio embed --clear '{model}'",
+                Message(
+                    "The vectors of {model} have {dimensions} dimensions, not {dimensions2}.",
+                    model=model,
+                    dimensions=known.dimensions,
+                    dimensions2=dimensions,
+                ),
+                fix=Message("Run: presagio embed --clear '{model}'", model=model),
             )
         return known.id
 
@@ -82,8 +93,8 @@ class Embeddings(Nearest):
         if model_id is None:
             names = ", ".join(kept.name for kept in await self.models())
             raise UsageError(
-                f"No vectors of a model {model!r} are kept.",
-                fix=f"There are: {names}." if names else None,
+                Message("No vectors of a model {model!r} are kept.", model=model),
+                fix=Message("There are: {names}.", names=names) if names else None,
             )
 
     @asynccontextmanager
@@ -93,7 +104,8 @@ class Embeddings(Nearest):
             key = (_RUNNING + model_id) * 100_003 + corpus.id
             if not await connection.fetchval("SELECT pg_try_advisory_lock($1)", key):
                 raise PresagioError(
-                    f"Another process embeds {corpus.name} already.", fix="Wait for its end."
+                    Message("Another process embeds {name} already.", name=corpus.name),
+                    fix=Message("Wait for its end."),
                 )
             yield
 
@@ -209,7 +221,11 @@ def _unembedded(row: asyncpg.Record) -> Unembedded:
 
 def _unsupported() -> VectorsUnsupported:
     return VectorsUnsupported(
-        "This database cannot keep vectors: it lacks the extension pgvector 0.7 or newer."
-        " Searches go on by words.",
-        fix="Install pgvector on its server and have an administrator run: CREATE EXTENSION vector",
+        Message(
+            "This database cannot keep vectors: it lacks the extension"
+            " pgvector 0.7 or newer. Searches go on by words."
+        ),
+        fix=Message(
+            "Install pgvector on its server and have an administrator run: CREATE EXTENSION vector"
+        ),
     )

@@ -21,6 +21,7 @@ from engine.answer.types import (
     Sentence,
 )
 from engine.llm.single_flight import SingleFlight
+from engine.messages import Message, join_messages
 from engine.types import Corpus
 
 if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP client
@@ -70,7 +71,7 @@ class Answerer:
         claims = said.answer.claims
         kept = [one for one in claims if one.passages or self._settings.uncited == "mark"]
         if claims and not kept:
-            notice = "Not answered by the model: what it wrote cites no source."
+            notice = Message("Not answered by the model: what it wrote cites no source.")
             return self._extracted(question, gathered, replace(said, notice=notice))
         outcome = AnswerOutcome.ANSWERED if kept else AnswerOutcome.SILENT
         return _answer(question, gathered, outcome, kept, said)
@@ -82,7 +83,9 @@ class Answerer:
 
     async def _said(self, question: Question, gathered: Gathered, now: datetime) -> Said:
         if self._client is None:
-            return Said(None, notice="Not answered by a model: no language model is set up.")
+            return Said(
+                None, notice=Message("Not answered by a model: no language model is set up.")
+            )
         request = build_answer_request(
             question,
             gathered.passages,
@@ -112,7 +115,7 @@ class Answerer:
 
 
 def _unasked() -> Said:
-    return Said(None, notice="Not answered by a model, as asked.")
+    return Said(None, notice=Message("Not answered by a model, as asked."))
 
 
 def _answer(
@@ -151,7 +154,7 @@ def _answer(
         usage=said.usage if said else None,
         cached=said.cached if said else False,
         damage=model.damage if model else {},
-        notice=" ".join(filter(None, notices)) or None,
+        notice=join_messages(*notices),
         mode=gathered.mode,
         embedding_model=gathered.embedding_model,
     )

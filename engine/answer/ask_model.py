@@ -18,6 +18,7 @@ from engine.judge.request import one_line
 from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair
 from engine.llm.prompts import ANSWER_REPAIR, ANSWER_SCHEMA, ANSWER_SYSTEM, ANSWER_VERSION
 from engine.llm.wire import ChatAnswer, add_usage
+from engine.messages import Message
 from engine.types import Corpus, Usage
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Said:
     answer: ModelAnswer | None
     usage: Usage | None = None
     cached: bool = False
-    notice: str | None = None
+    notice: Message | None = None
 
 
 async def hear(
@@ -161,7 +162,7 @@ class Hearing:
             usage=usage,
         )
 
-    def _why_not(self) -> str:
+    def _why_not(self) -> Message:
         if self.error:
-            return f"Not answered by the model: {self.error}"
-        return "Not answered by the model: it answered nothing that can be read."
+            return Message("Not answered by the model: {reason}", reason=self.error.said)
+        return Message("Not answered by the model: it answered nothing that can be read.")

@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import islice
 
 from engine.answer.types import Gathered, Passage, Question
+from engine.messages import Message, join_messages, split_messages
 from engine.prophecy.headline import read_headline
-from engine.prophecy.prophecy import Prophet
+from engine.prophecy.prophecy import NOT_ASKED, Prophet
 from engine.prophecy.score import ProphecyProfile, level_hits
 from engine.ranking.fuse import fused
 from engine.types import Corpus, Mode, Prophecy, SearchRequest
@@ -117,7 +118,7 @@ def _better(one: Passage, known: Mapping[_Key, Passage]) -> Passage:
     return other if other and other.hit.score >= one.hit.score else one
 
 
-def _notice(found: Sequence[Prophecy]) -> str | None:
+def _notice(found: Sequence[Prophecy]) -> Message | None:
     """Return what the searches say, each thing once. That nobody judged goes without saying."""
-    said = (one.notice.removesuffix("Not judged, as asked.").strip() for one in found if one.notice)
-    return " ".join(dict.fromkeys(filter(None, said))) or None
+    said = (part for one in found for part in split_messages(one.notice) if part != NOT_ASKED)
+    return join_messages(*dict.fromkeys(said))

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from engine.messages import Message
 from engine.types import Corpus, Hit, Mode, Usage
 
 
@@ -92,7 +93,7 @@ class CitedAnswer:
     usage: Usage | None = None  # None: nothing was paid for
     cached: bool = False
     damage: Mapping[str, int] = field(default_factory=dict)
-    notice: str | None = None  # what a person should know about how it came about
+    notice: Message | None = None  # what a person should know about how it came about
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None
 
@@ -110,7 +111,7 @@ class Gathered:
     passages: Sequence[Passage] = ()
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None
-    notice: str | None = None
+    notice: Message | None = None
 
 
 class AnswerCache(Protocol):

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from engine.messages import Message
 from engine.query.filters import read_filter
 from engine.query.query import Filter, Query
 from engine.query.read import parse_query
@@ -64,7 +65,9 @@ class SearchContract(BaseModel):
         dropped = [one for one in query.filters if one.name in fixed and not one.negated]
         kept = [one for one in query.filters if one not in dropped]
         left_out = [str(one) for one in dropped if one not in own]
-        said = f"Left out, for a field goes before it: {', '.join(left_out)}."
+        said = Message(
+            "Left out, for a field goes before it: {filters}.", filters=", ".join(left_out)
+        )
         return replace(
             query,
             filters=tuple(dict.fromkeys([*kept, *own])),

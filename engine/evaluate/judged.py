@@ -12,6 +12,7 @@ from pathlib import Path
 import orjson
 
 from engine.errors import InputError
+from engine.messages import Message
 
 HIGHEST_LABEL = 6
 # Of these headlines nothing good is known to exist; they show what a search without a find is like.
@@ -40,10 +41,12 @@ def read_headlines(path: Path) -> list[JudgedHeadline]:
     for where, text in _lines(path):
         headline = _headline(where, text)
         if headline.qid in headlines:
-            raise InputError(f"{where}: the qid {headline.qid!r} is there twice.")
+            raise InputError(
+                Message("{where}: the qid {qid!r} is there twice.", where=where, qid=headline.qid)
+            )
         headlines[headline.qid] = headline
     if not headlines:
-        raise InputError(f"{path} holds no headline.")
+        raise InputError(Message("{path} holds no headline.", path=path))
     return list(headlines.values())
 
 
@@ -54,10 +57,17 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         qid, identity, label = _judgment(where, text)
         labels = qrels.setdefault(qid, {})
         if identity in labels:
-            raise InputError(f"{where}: id {identity} of {qid!r} is judged twice.")
+            raise InputError(
+                Message(
+                    "{where}: id {identity} of {qid!r} is judged twice.",
+                    where=where,
+                    identity=identity,
+                    qid=qid,
+                )
+            )
         labels[identity] = label
     if not qrels:
-        raise InputError(f"{path} holds no judgment.")
+        raise InputError(Message("{path} holds no judgment.", path=path))
     return qrels
 
 
@@ -68,8 +78,15 @@ def require_judgments(
     for headline in headlines:
         if headline.matchable and not qrels.get(headline.qid):
             raise InputError(
-                f"{headline.line}: there is no judgment for qid {headline.qid!r}.",
-                fix=f'Add some to the qrels, or give the headline "kind": "{NO_MATCH}".',
+                Message(
+                    "{line}: there is no judgment for qid {qid!r}.",
+                    line=headline.line,
+                    qid=headline.qid,
+                ),
+                fix=Message(
+                    'Add some to the qrels, or give the headline "kind": "{no_match}".',
+                    no_match=NO_MATCH,
+                ),
             )
 
 
@@ -81,24 +98,32 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
                 if text.strip():
                     yield f"{path}, line {number}", text.rstrip("\r\n")
     except OSError as exc:
-        raise InputError(f"{path} cannot be read: {exc.strerror or exc}.") from exc
+        raise InputError(
+            Message("{path} cannot be read: {reason}.", path=path, reason=exc.strerror or exc)
+        ) from exc
     except UnicodeDecodeError as exc:
-        raise InputError(f"{path} is not UTF-8 text.") from exc
+        raise InputError(Message("{path} is not UTF-8 text.", path=path)) from exc
 
 
 def _headline(where: str, text: str) -> JudgedHeadline:
     try:
         found = orjson.loads(text)
     except orjson.JSONDecodeError as exc:
-        raise InputError(f"{where}: not valid JSON: {exc.msg}.") from exc
+        raise InputError(
+            Message("{where}: not valid JSON: {msg}.", where=where, msg=exc.msg)
+        ) from exc
     if not isinstance(found, dict):
-        raise InputError(f"{where}: not a JSON object.")
+        raise InputError(Message("{where}: not a JSON object.", where=where))
     for name in ("qid", "headline"):
         if not isinstance(found.get(name), str) or not found[name].strip():
-            raise InputError(f"{where}: {name!r} must be a text that is not empty.")
+            raise InputError(
+                Message(
+                    "{where}: {name!r} must be a text that is not empty.", where=where, name=name
+                )
+            )
     kind = found.get("kind")
     if kind is not None and not isinstance(kind, str):
-        raise InputError(f"{where}: 'kind' must be a text.")
+        raise InputError(Message("{where}: 'kind' must be a text.", where=where))
     return JudgedHeadline(
         qid=found["qid"],
         headline=found["headline"],
@@ -114,19 +139,32 @@ def _date(where: str, value: object) -> datetime | None:
     try:
         moment = datetime.fromisoformat(str(value))
     except ValueError as exc:
-        raise InputError(f"{where}: {value!r} is not an ISO date.") from exc
+        raise InputError(
+            Message("{where}: {value!r} is not an ISO date.", where=where, value=value)
+        ) from exc
     if moment.tzinfo:
         return moment
     if "T" in str(value) or ":" in str(value):
-        raise InputError(f"{where}: the time {value!r} has no zone.")
+        raise InputError(
+            Message("{where}: the time {value!r} has no zone.", where=where, value=value)
+        )
     return moment.replace(tzinfo=UTC)
 
 
 def _judgment(where: str, text: str) -> tuple[str, str, int]:
     columns = [column.strip() for column in text.split("\t")]
     if len(columns) != 3 or not all(columns):
-        raise InputError(f"{where}: expected qid, id and label with tabs between them.")
+        raise InputError(
+            Message("{where}: expected qid, id and label with tabs between them.", where=where)
+        )
     qid, identity, label = columns
     if not label.isdecimal() or int(label) > HIGHEST_LABEL:
-        raise InputError(f"{where}: the label {label!r} is not 0 to {HIGHEST_LABEL}.")
+        raise InputError(
+            Message(
+                "{where}: the label {label!r} is not 0 to {highest_label}.",
+                where=where,
+                label=label,
+                highest_label=HIGHEST_LABEL,
+            )
+        )
     return qid, identity, int(label)

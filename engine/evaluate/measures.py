@@ -11,6 +11,7 @@ from types import ModuleType
 
 from engine.errors import UsageError
 from engine.evaluate.judged import HIGHEST_LABEL, JudgedHeadline, require_judgments
+from engine.messages import Message
 
 TOP = 3
 RIGHT = 4
@@ -166,7 +167,8 @@ def _library() -> ModuleType:
         import ir_measures  # noqa: PLC0415 - an extra that only this command needs
     except ImportError as exc:
         raise UsageError(
-            "presagio eval needs the library ir-measures.", fix="Run: pip install presagio[eval]"
+            Message("presagio eval needs the library ir-measures."),
+            fix=Message("Run: pip install presagio[eval]"),
         ) from exc
     library: ModuleType = ir_measures
     return library

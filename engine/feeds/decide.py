@@ -20,6 +20,7 @@ from engine.feeds.types import (
     Read,
     Unchanged,
 )
+from engine.messages import Message
 
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,10}", re.ASCII)
@@ -119,7 +120,9 @@ def decide(
     `jitter` is a random number in 0..1. Which of the headlines are new the store knows.
     """
     if isinstance(outcome, Unchanged) and not feed.primed:
-        outcome = Failed(error=FeedUnreadable("The server says 'unchanged' of a feed never read."))
+        outcome = Failed(
+            error=FeedUnreadable(Message("The server says 'unchanged' of a feed never read."))
+        )
     if isinstance(outcome, Failed):
         return _failed(feed, outcome.error, now, settings, jitter)
     return _succeeded(feed, outcome, now, settings, jitter)

@@ -11,6 +11,7 @@ from engine.feeds.plain import plain_words, web_link
 from engine.feeds.types import ParsedFeed
 from engine.fetch.client import Fetched, Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
+from engine.messages import Message
 from engine.page.charset import decode_page
 
 _MOST = 20
@@ -109,7 +110,10 @@ def address_of(written: str) -> str:
     url = web_link(written if _SCHEME.match(written) else f"https://{written}", "")
     if url is None:
         raise FetchRefused(
-            f"{shown_host(written)} was not opened: it is no address of the public web.",
-            fix="Check the link.",
+            Message(
+                "{host} was not opened: it is no address of the public web.",
+                host=shown_host(written),
+            ),
+            fix=Message("Check the link."),
         )
     return url

@@ -11,6 +11,7 @@ from xml.parsers import expat
 from feedparser.encodings import convert_to_utf8
 
 from engine.errors import FeedUnreadable
+from engine.messages import Message
 
 _DECLARATION = re.compile(r"^\s*<\?xml\b[^>]{0,500}\?>")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -79,7 +80,7 @@ def _after(text: str, position: int) -> int:
 def _past(text: str, end: str, position: int) -> int:
     found = text.find(end, position)
     if found < 0:
-        raise FeedUnreadable("The feed ends before it begins.")
+        raise FeedUnreadable(Message("The feed ends before it begins."))
     return found + len(end)
 
 
@@ -94,7 +95,7 @@ def require_flat(body: bytes) -> None:
         nonlocal depth
         depth += 1
         if depth > _DEEPEST:
-            raise FeedUnreadable("The elements of the feed are nested without end.")
+            raise FeedUnreadable(Message("The elements of the feed are nested without end."))
 
     def end(_: str) -> None:
         nonlocal depth
@@ -107,8 +108,10 @@ def require_flat(body: bytes) -> None:
 
 
 def _forbidden() -> FeedUnreadable:
-    return FeedUnreadable("The feed declares XML entities or a document type of its own.")
+    return FeedUnreadable(Message("The feed declares XML entities or a document type of its own."))
 
 
 def _web_page() -> FeedUnreadable:
-    return FeedUnreadable("This is a web page, not a feed.", fix="Give the address of its feed.")
+    return FeedUnreadable(
+        Message("This is a web page, not a feed."), fix=Message("Give the address of its feed.")
+    )

@@ -12,6 +12,7 @@ from defusedxml.ElementTree import ParseError, fromstring
 from engine.errors import InputError
 from engine.feeds.markup import markup_text, without_forbidden
 from engine.feeds.plain import plain_words, web_link
+from engine.messages import Message
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -86,5 +87,6 @@ def _quoted(text: str) -> str:
 
 def _unusable() -> InputError:
     return InputError(
-        "This is not a list of feeds.", fix="Export one as OPML from your feed reader."
+        Message("This is not a list of feeds."),
+        fix=Message("Export one as OPML from your feed reader."),
     )

@@ -15,6 +15,7 @@ from typing import Self, TypeVar
 from engine.errors import FeedUnreadable, PresagioError
 from engine.feeds.types import ParsedFeed
 from engine.feeds.worker import LENGTH, READY, Order, pack_order, unpack_answer
+from engine.messages import Message
 
 _Pipe = TypeVar("_Pipe", asyncio.StreamReader, asyncio.StreamWriter)
 
@@ -97,7 +98,7 @@ class _Worker:
         try:
             return await self._attempt(order, await self._start())
         except _Ended as exc:
-            raise FeedUnreadable("The process that read the feed broke down.") from exc
+            raise FeedUnreadable(Message("The process that read the feed broke down.")) from exc
 
     async def close(self) -> None:
         """End the process, and wait until all that were killed are gone."""
@@ -189,11 +190,11 @@ def _stream(pipe: _Pipe | None) -> _Pipe:
 
 
 def _too_long() -> FeedUnreadable:
-    return FeedUnreadable("The feed takes too long to read.")
+    return FeedUnreadable(Message("The feed takes too long to read."))
 
 
 def _unstartable() -> PresagioError:
     return PresagioError(
-        "The process that reads feeds cannot be started.",
-        fix="See whether memory or the number of processes is limited.",
+        Message("The process that reads feeds cannot be started."),
+        fix=Message("See whether memory or the number of processes is limited."),
     )

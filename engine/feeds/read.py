@@ -24,6 +24,7 @@ from engine.feeds.plain import (
     web_link,
 )
 from engine.feeds.types import DAY, HOUR, MINUTE, FeedEntry, ParsedFeed
+from engine.messages import Message
 from engine.text.clean import storable
 
 _VERSION = "jsonfeed.org/version/"
@@ -34,9 +35,9 @@ def read_json_feed(text: str, url: str) -> ParsedFeed:
     try:
         feed = orjson.loads(text)
     except orjson.JSONDecodeError as exc:
-        raise FeedUnreadable("The answer is broken JSON, not a feed.") from exc
+        raise FeedUnreadable(Message("The answer is broken JSON, not a feed.")) from exc
     if not isinstance(feed, dict) or _VERSION not in str(feed.get("version")):
-        raise FeedUnreadable("The answer is JSON, but not a JSON Feed.")
+        raise FeedUnreadable(Message("The answer is JSON, but not a JSON Feed."))
     items = feed.get("items")
     return ParsedFeed(
         entries=tuple(
@@ -100,7 +101,9 @@ def _read_xml(text: str, url: str) -> ParsedFeed:
     require_flat(body)
     found = _parse(body, {"content-type": _UTF8, "content-location": url})
     if not found.get("version") and not found.entries:
-        raise FeedUnreadable("This is not a feed.", fix="Give the address of an RSS or Atom feed.")
+        raise FeedUnreadable(
+            Message("This is not a feed."), fix=Message("Give the address of an RSS or Atom feed.")
+        )
     feed = found.feed
     return ParsedFeed(
         entries=tuple(_entry(entry, url) for entry in found.entries[:MOST_ENTRIES]),
@@ -124,7 +127,7 @@ def _parse(body: bytes, headers: dict[str, str]) -> Any:
         except MemoryError:
             raise
         except Exception as exc:  # whatever its lenient parser trips over
-            raise FeedUnreadable("The feed is damaged beyond reading.") from exc
+            raise FeedUnreadable(Message("The feed is damaged beyond reading.")) from exc
 
 
 def _entry(entry: Mapping[str, Any], url: str) -> FeedEntry:

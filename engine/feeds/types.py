@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engine.errors import FetchError
+from engine.messages import Message
 from engine.types import require_zone
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
@@ -57,7 +58,7 @@ class Feed:
     gone: bool = False  # 410: not polled any more
     moved_to: str | None = None  # where the last permanent redirect led
     moved_times: int = 0  # in a row, to the same address
-    error: str | None = None  # what the last failure says to a person
+    error: Message | None = None  # what the last failure says to a person
 
     def __post_init__(self) -> None:
         require_zone(self.next_poll_at)

@@ -19,6 +19,7 @@ import orjson
 from engine.errors import FeedUnreadable
 from engine.feeds.read import read_feed
 from engine.feeds.types import FeedEntry, ParsedFeed
+from engine.messages import Message, message_from_json, message_json
 
 if sys.platform != "win32":
     import resource
@@ -47,7 +48,10 @@ def unpack_answer(answer: bytes) -> ParsedFeed:
     """Return what the worker answered. Raises the FeedUnreadable that it met."""
     said = orjson.loads(answer)
     if "unreadable" in said:
-        raise FeedUnreadable(said["unreadable"], fix=said["fix"])
+        raise FeedUnreadable(
+            message_from_json(said["unreadable"]),
+            fix=said["fix"] and message_from_json(said["fix"]),
+        )
     entries = tuple(_unpack_entry(entry) for entry in said.pop("entries"))
     return ParsedFeed(entries=entries, **said)
 
@@ -89,9 +93,14 @@ def _answer(order: Order) -> bytes:
     try:
         return orjson.dumps(read_feed(order.body, order.content_type, order.url))
     except FeedUnreadable as exc:
-        return orjson.dumps({"unreadable": exc.message, "fix": exc.fix})
+        return _refusal(exc)
     except MemoryError:
-        return orjson.dumps({"unreadable": "The feed takes too much memory to read.", "fix": None})
+        return _refusal(FeedUnreadable(Message("The feed takes too much memory to read.")))
+
+
+def _refusal(error: FeedUnreadable) -> bytes:
+    fix = error.fix and message_json(error.fix)
+    return orjson.dumps({"unreadable": message_json(error.message), "fix": fix})
 
 
 def _allow(seconds: float) -> None:

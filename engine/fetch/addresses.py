@@ -7,6 +7,7 @@ from typing import Any
 from ssrfguard import DEFAULT_DENIED, AddressTable, Block, Policy, Reach
 
 from engine.errors import SettingsError
+from engine.messages import Message
 
 # Looks a name up: called and answering like socket.getaddrinfo.
 Resolver = Callable[..., Iterable[tuple[int, int, int, str, tuple[Any, ...]]]]
@@ -38,6 +39,6 @@ def address_policy(allow_networks: Sequence[str] = ()) -> Policy:
         )
     except ValueError as exc:
         raise SettingsError(
-            "fetch.allow_networks names a network that cannot be allowed.",
-            fix='Write networks like "10.1.0.0/16"; none of them may wrap IPv4 in IPv6.',
+            Message("fetch.allow_networks names a network that cannot be allowed."),
+            fix=Message('Write networks like "10.1.0.0/16"; none of them may wrap IPv4 in IPv6.'),
         ) from exc

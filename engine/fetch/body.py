@@ -7,6 +7,7 @@ and gzip inside gzip a thousand times more.
 import zlib
 
 from engine.errors import FetchFailed, FetchTooLarge
+from engine.messages import Message
 
 # What is offered to servers; everything else is refused, layers of gzip included.
 ACCEPT_ENCODING = "gzip"
@@ -24,7 +25,9 @@ class Body:
     def __init__(self, *, host: str, encoding: str, limit: int) -> None:
         encoding = encoding.strip().lower()
         if encoding not in _GZIP | _PLAIN:
-            raise FetchFailed(f"{host} answered in an encoding that was not asked for.")
+            raise FetchFailed(
+                Message("{host} answered in an encoding that was not asked for.", host=host)
+            )
         self._host = host
         self._limit = limit
         self._gzip = _unpacker() if encoding in _GZIP else None
@@ -37,8 +40,12 @@ class Body:
         self._content += piece if self._gzip is None else self._unpack(piece)
         if max(self._arrived, len(self._content)) > self._limit:
             raise FetchTooLarge(
-                f"The answer of {self._host} is longer than {self._limit / 1e6:g} MB.",
-                fix="Paste the headline instead.",
+                Message(
+                    "The answer of {host} is longer than {limit:g} MB.",
+                    host=self._host,
+                    limit=self._limit / 1000000.0,
+                ),
+                fix=Message("Paste the headline instead."),
             )
 
     def content(self) -> bytes:
@@ -63,7 +70,10 @@ class Body:
         return unpacked
 
     def _broken(self) -> FetchFailed:
-        return FetchFailed(f"The answer of {self._host} is damaged.", fix="Try again later.")
+        return FetchFailed(
+            Message("The answer of {host} is damaged.", host=self._host),
+            fix=Message("Try again later."),
+        )
 
 
 def _unpacker() -> "zlib._Decompress":

@@ -22,6 +22,7 @@ from engine.fetch.addresses import Resolver, address_policy
 from engine.fetch.body import ACCEPT_ENCODING, Body
 from engine.fetch.faults import mapped_fetch_errors, require_type, require_usable, shown_host
 from engine.fetch.frames import Chunks, CountingBackend, MeteredStream, Turns
+from engine.messages import Message
 
 _PERMANENT = frozenset({301, 308})
 # The library's pool looks at all that is under way for each request: a hundred of them hold up
@@ -45,8 +46,8 @@ class FetchSettings:
     def __post_init__(self) -> None:
         if not self.contact.isascii() or not self.contact.isprintable():
             raise SettingsError(
-                "fetch.user_agent_contact holds characters that no header can carry.",
-                fix="Write an address, such as https://example.org/bot",
+                Message("fetch.user_agent_contact holds characters that no header can carry."),
+                fix=Message("Write an address, such as https://example.org/bot"),
             )
 
     @property
@@ -161,8 +162,12 @@ class Fetcher:
                 return await self._follow(request, order)
         except TimeoutError as exc:
             raise FetchTimeout(
-                f"{shown_host(url)} took longer than {limits.seconds:g} s.",
-                fix="Try again later, or paste the headline.",
+                Message(
+                    "{host} took longer than {seconds:g} s.",
+                    host=shown_host(url),
+                    seconds=limits.seconds,
+                ),
+                fix=Message("Try again later, or paste the headline."),
             ) from exc
 
     async def _follow(self, request: httpx.Request, order: _Order) -> Fetched:
@@ -176,8 +181,8 @@ class Fetcher:
                 permanent = permanent and response.status_code in _PERMANENT
                 moved = str(request.url) if permanent else moved
         raise FetchFailed(
-            f"{shown_host(str(request.url))} was one redirect too many.",
-            fix="Paste the address of the page itself.",
+            Message("{host} was one redirect too many.", host=shown_host(str(request.url))),
+            fix=Message("Paste the address of the page itself."),
         )
 
     @asynccontextmanager

@@ -19,9 +19,10 @@ from engine.errors import (
     FetchTimeout,
     FetchWrongType,
 )
+from engine.messages import Message
 
-_LATER = "Try again later."
-_PASTE = "Paste the headline instead."
+_LATER = Message("Try again later.")
+_PASTE = Message("Paste the headline instead.")
 _GONE = frozenset({404, 410})
 _NOT_MODIFIED = 304
 _NO_SUCH_NAME = frozenset({socket.EAI_NONAME, socket.EAI_NODATA})
@@ -43,18 +44,22 @@ def mapped_fetch_errors(host: str) -> Iterator[None]:
     except (SSRFGuardError, httpx.InvalidURL, UnicodeError) as exc:
         # idna and the resolver's codec raise UnicodeError for names that no server can have.
         raise FetchRefused(
-            f"{host} was not opened: it is no address of the public web.",
-            fix="Links must begin with http:// or https://; for an intranet see"
-            " fetch.allow_networks.",
+            Message("{host} was not opened: it is no address of the public web.", host=host),
+            fix=Message(
+                "Links must begin with http:// or https://; for an intranet see"
+                " fetch.allow_networks."
+            ),
         ) from exc
     except httpx.TimeoutException as exc:
-        raise FetchTimeout(f"{host} does not answer.", fix=_LATER) from exc
+        raise FetchTimeout(Message("{host} does not answer.", host=host), fix=_LATER) from exc
     except httpx.ConnectError as exc:
         raise _no_connection(host, exc) from exc
     except httpx.HTTPError as exc:
-        raise FetchFailed(f"The connection to {host} broke.", fix=_LATER) from exc
+        raise FetchFailed(
+            Message("The connection to {host} broke.", host=host), fix=_LATER
+        ) from exc
     except OSError as exc:
-        raise FetchFailed(f"No connection to {host}.", fix=_LATER) from exc
+        raise FetchFailed(Message("No connection to {host}.", host=host), fix=_LATER) from exc
 
 
 def _no_connection(host: str, error: httpx.ConnectError) -> FetchFailed:
@@ -65,14 +70,16 @@ def _no_connection(host: str, error: httpx.ConnectError) -> FetchFailed:
     if isinstance(reason, socket.gaierror):
         return _unknown_name(host, reason)
     if isinstance(reason, ssl.SSLError):
-        return FetchFailed(f"{host} cannot prove that it is {host}.", fix=_PASTE)
-    return FetchFailed(f"No connection to {host}.", fix=_LATER)
+        return FetchFailed(Message("{host} cannot prove that it is {host}.", host=host), fix=_PASTE)
+    return FetchFailed(Message("No connection to {host}.", host=host), fix=_LATER)
 
 
 def _unknown_name(host: str, error: socket.gaierror) -> FetchFailed:
     if error.errno in _NO_SUCH_NAME:
-        return FetchFailed(f"There is no {host}.", fix="Check the link.")
-    return FetchFailed(f"The name {host} could not be looked up.", fix=_LATER)
+        return FetchFailed(
+            Message("There is no {host}.", host=host), fix=Message("Check the link.")
+        )
+    return FetchFailed(Message("The name {host} could not be looked up.", host=host), fix=_LATER)
 
 
 def require_usable(response: httpx.Response, host: str) -> None:
@@ -80,21 +87,24 @@ def require_usable(response: httpx.Response, host: str) -> None:
     status = response.status_code
     if response.is_error:
         raise FetchStatus(
-            f"{host} {_said(status)} ({status}).",
+            Message("{host} {said} ({status}).", host=host, said=_said(status), status=status),
             fix=_LATER if status == 429 or status >= 500 else _PASTE,
             status=status,
             retry_after=response.headers.get("Retry-After"),
         )
     if not response.is_success and status != _NOT_MODIFIED:
-        raise FetchFailed(f"{host} answered {status}, which leads nowhere.", fix=_PASTE)
+        raise FetchFailed(
+            Message("{host} answered {status}, which leads nowhere.", host=host, status=status),
+            fix=_PASTE,
+        )
 
 
-def _said(status: int) -> str:
+def _said(status: int) -> Message:
     if status in _GONE:
-        return "has no such page"
+        return Message("has no such page")
     if status == 429:
-        return "asks to slow down"
-    return "failed" if status >= 500 else "does not show this page"
+        return Message("asks to slow down")
+    return Message("failed") if status >= 500 else Message("does not show this page")
 
 
 def require_type(response: httpx.Response, host: str, accept: tuple[str, ...]) -> None:
@@ -102,4 +112,7 @@ def require_type(response: httpx.Response, host: str, accept: tuple[str, ...]) -
     said = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if accept and said and said not in accept and response.is_success:
         shown = "".join(one for one in said if one.isascii() and one.isprintable())[:60]
-        raise FetchWrongType(f"{host} sent {shown}, not {accept[0]}.", fix=_PASTE)
+        raise FetchWrongType(
+            Message("{host} sent {sent}, not {wanted}.", host=host, sent=shown, wanted=accept[0]),
+            fix=_PASTE,
+        )

@@ -14,6 +14,7 @@ from typing import Any
 import httpcore
 
 from engine.errors import FetchFailed
+from engine.messages import Message
 
 _MOST_HEADS = 10  # informational answers, and the one that counts
 _HEAD_BYTES = 65_536  # all of them together
@@ -88,7 +89,10 @@ class Heads:
 
 def too_many_pieces(host: str) -> FetchFailed:
     """Return the error about an answer that is more work than content."""
-    return FetchFailed(f"{host} sends its answer in too many pieces.", fix="Try again later.")
+    return FetchFailed(
+        Message("{host} sends its answer in too many pieces.", host=host),
+        fix=Message("Try again later."),
+    )
 
 
 class MeteredStream(httpcore.AsyncNetworkStream):

@@ -16,6 +16,7 @@ from engine.judge.request import one_line
 from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair, is_unreadable, objects
 from engine.llm.prompts import GLOSSARY_REPAIR, GLOSSARY_SCHEMA, GLOSSARY_SYSTEM, GLOSSARY_VERSION
 from engine.llm.wire import ChatAnswer, add_usage
+from engine.messages import Message
 from engine.types import Corpus, Usage
 
 if TYPE_CHECKING:  # approving needs no HTTP client
@@ -99,7 +100,9 @@ class Suggester:
             return heard[0]
         if error and not is_unreadable(error):
             raise error
-        raise ModelAnswerInvalid("The model answered nothing that can be read.", fix="Try again.")
+        raise ModelAnswerInvalid(
+            Message("The model answered nothing that can be read."), fix=Message("Try again.")
+        )
 
 
 def request(terms: Sequence[AskedTerm]) -> str:

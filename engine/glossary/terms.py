@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from engine.errors import InputError
+from engine.messages import Message
 from engine.text.clean import searchable
 
 # Tells whether a word, in small letters, is an ordinary one.
@@ -32,7 +33,7 @@ def is_exact(text: str) -> bool:
     return any(map(_reason, text.split()))
 
 
-def protected(term: str, is_word: Dictionary) -> str | None:
+def protected(term: str, is_word: Dictionary) -> Message | None:
     """Return why a term is protected, as a sentence, or None.
 
     A name is a word with a capital that the dictionary does not have in small letters.
@@ -42,7 +43,7 @@ def protected(term: str, is_word: Dictionary) -> str | None:
             return reason
         word = _bare(written)
         if word[:1].isupper() and len(word) > 1 and not _is_word(word, is_word):
-            return "A proper name that no dictionary has matches exactly and has no alias."
+            return Message("A proper name that no dictionary has matches exactly and has no alias.")
     return None
 
 
@@ -54,15 +55,23 @@ def checked(terms: Sequence[str], is_word: Dictionary) -> tuple[str, ...]:
     clean = tuple(by_key.values())
     for term in clean:
         if not any(map(str.isalnum, term)):
-            raise InputError(f'"{term}" is no term: it holds no letter and no digit.')
+            raise InputError(
+                Message('"{term}" is no term: it holds no letter and no digit.', term=term)
+            )
         if len(term) > LONGEST:
-            raise InputError(f"A term has at most {LONGEST} characters.")
+            raise InputError(Message("A term has at most {number} characters.", number=LONGEST))
         if _SIGNS.search(term):
-            raise InputError(f'"{term}" is no term: it holds a sign with a meaning of its own.')
+            raise InputError(
+                Message(
+                    '"{term}" is no term: it holds a sign with a meaning of its own.', term=term
+                )
+            )
         if reason := protected(term, is_word):
-            raise InputError(f'"{term}" is protected.', fix=reason)
+            raise InputError(Message('"{term}" is protected.', term=term), fix=reason)
     if not FEWEST <= len(clean) <= MOST:
-        raise InputError(f"A group has {FEWEST} to {MOST} different terms.")
+        raise InputError(
+            Message("A group has {least} to {most} different terms.", least=FEWEST, most=MOST)
+        )
     return clean
 
 
@@ -74,14 +83,14 @@ def _bare(written: str) -> str:
     return _POSSESSIVE.sub("", _EDGES.sub("", written))
 
 
-def _reason(written: str) -> str | None:
+def _reason(written: str) -> Message | None:
     """Tell what a single word is, if its spelling alone shows it."""
     word = _bare(written)
     letters = "".join(filter(str.isalpha, word))
     if len(word) > 1 and letters.removesuffix("s").isupper():  # "CEOs" too
-        return "An acronym in capitals matches exactly and has no alias."
+        return Message("An acronym in capitals matches exactly and has no alias.")
     if _SNAKE.search(word) or _is_camel(letters):
-        return "An identifier matches exactly and has no alias."
+        return Message("An identifier matches exactly and has no alias.")
     return None
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from engine.errors import RecordError
+from engine.messages import Message
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2201, 1, 1, tzinfo=UTC)
@@ -20,7 +21,11 @@ def zoned(value: object) -> datetime:
     """Read an ISO 8601 time with its zone, or "Thu May 23 02:54:59 +0000 2019"."""
     moment = _read(value)
     if moment.tzinfo is None:
-        raise RecordError(f"the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00")
+        raise RecordError(
+            Message(
+                "the time {value} has no zone; write it as 2019-05-23T02:54:59+00:00", value=value
+            )
+        )
     return _checked(moment)
 
 
@@ -36,11 +41,17 @@ def zoned_or_utc(value: object) -> datetime:
 def from_seconds(value: object) -> datetime:
     """Read seconds since 1970: 1612126949, 1612126949.5 or "1612126949.000200"."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise RecordError("no time" if value is None else f"the time {value!r} is not a number")
+        raise RecordError(
+            Message("no time")
+            if value is None
+            else Message("the time {value!r} is not a number", value=value)
+        )
     try:
         return _checked(_EPOCH + timedelta(microseconds=int(Decimal(str(value)) * 1_000_000)))
     except (ArithmeticError, ValueError) as exc:  # Decimal's errors; infinities
-        raise RecordError(f"the time {str(value)[:40]!r} lies outside the calendar") from exc
+        raise RecordError(
+            Message("the time {value!r} lies outside the calendar", value=str(value)[:40])
+        ) from exc
 
 
 def written_at(moment: datetime) -> datetime:
@@ -52,18 +63,22 @@ def _from_milliseconds(value: int) -> datetime:
     try:
         return _EPOCH + timedelta(milliseconds=value)
     except OverflowError as exc:
-        raise RecordError(f"the time {value} lies outside the calendar") from exc
+        raise RecordError(
+            Message("the time {value} lies outside the calendar", value=value)
+        ) from exc
 
 
 def _read(value: object) -> datetime:
     if value is None or value == "":
-        raise RecordError("no time")
+        raise RecordError(Message("no time"))
     if not isinstance(value, str):
-        raise RecordError(f"the time {value!r} is not a text")
+        raise RecordError(Message("the time {value!r} is not a text", value=value))
     try:
         return datetime.fromisoformat(_iso(value.strip()))
     except ValueError as exc:
-        raise RecordError(f"the time {value[:40]!r} cannot be read or does not exist") from exc
+        raise RecordError(
+            Message("the time {value!r} cannot be read or does not exist", value=value[:40])
+        ) from exc
 
 
 def _iso(text: str) -> str:
@@ -87,7 +102,11 @@ def _checked(moment: datetime) -> datetime:
     try:
         moment = moment.astimezone(UTC)
     except OverflowError as exc:
-        raise RecordError(f"the time {moment.isoformat()} lies outside the calendar") from exc
+        raise RecordError(
+            Message("the time {time} lies outside the calendar", time=moment.isoformat())
+        ) from exc
     if not _EARLIEST <= moment < _LATEST:
-        raise RecordError(f"the time {moment.isoformat()} lies outside 1990 to 2200")
+        raise RecordError(
+            Message("the time {time} lies outside 1990 to 2200", time=moment.isoformat())
+        )
     return moment

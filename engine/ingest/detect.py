@@ -26,6 +26,7 @@ from engine.ingest.ownership import only_own_words
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects
 from engine.ingest.records import Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, source_at
+from engine.messages import Message
 
 AUTO = "auto"
 # In the order in which they are tried: the more particular first.
@@ -111,7 +112,10 @@ def open_source(
     the content, InputError when it cannot be read. Use it in a `with`.
     """
     if format != AUTO and format not in READERS:
-        raise UsageError(f"There is no format {format!r}.", fix=f"Formats: {_known()}.")
+        raise UsageError(
+            Message("There is no format {format!r}.", format=format),
+            fix=Message("Formats: {known}.", known=_known()),
+        )
     source = source_at(where, stdin or sys.stdin.buffer)
     try:
         reader, names = _choose(source, None if format == AUTO else READERS[format])
@@ -153,16 +157,21 @@ def _choose_members(
             source.miss(reader.members(refused))
             return reader, reader.members(names)
     raise InputError(
-        f"{source.name} holds no tweets (no data/tweets.js, data/tweet.js or data/js/tweets/)"
-        " and no other export that is known.",
-        fix="Give the folder or zip of an export as it was downloaded, or a single file.",
+        Message(
+            "{name} holds no tweets (no data/tweets.js, data/tweet.js or"
+            " data/js/tweets/) and no other export that is known.",
+            name=source.name,
+        ),
+        fix=Message("Give the folder or zip of an export as it was downloaded, or a single file."),
     )
 
 
 def _sample(source: Source, name: str) -> Sample:
     head = source.head(name).removeprefix(BOM)
     if not head.strip():
-        raise InputError(f"{source.name} is empty.", fix="Check the path.")
+        raise InputError(
+            Message("{name} is empty.", name=source.name), fix=Message("Check the path.")
+        )
     # The last line or object of the head may be cut: it is a reject here and read later.
     found = json_objects(name, BufferedReader(BytesIO(head)))
     objects = (item.value for item in found if isinstance(item, JsonObject))
@@ -171,13 +180,22 @@ def _sample(source: Source, name: str) -> Sample:
 
 def _unknown(name: str, head: bytes) -> UnknownFormat:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return UnknownFormat(f"{name} is written in UTF-16.", fix="Save it as UTF-8.")
+        return UnknownFormat(
+            Message("{name} is written in UTF-16.", name=name), fix=Message("Save it as UTF-8.")
+        )
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return UnknownFormat(f"{name} is a zip.", fix="Give its path instead of piping it.")
+        return UnknownFormat(
+            Message("{name} is a zip.", name=name),
+            fix=Message("Give its path instead of piping it."),
+        )
     if head[257:262] == b"ustar":
-        return UnknownFormat(f"{name} is a tar archive.", fix="Unpack it and give the folder.")
+        return UnknownFormat(
+            Message("{name} is a tar archive.", name=name),
+            fix=Message("Unpack it and give the folder."),
+        )
     return UnknownFormat(
-        f"The format of {name} is not recognised.", fix=f"Known formats, for --format: {_known()}."
+        Message("The format of {name} is not recognised.", name=name),
+        fix=Message("Known formats, for --format: {known}.", known=_known()),
     )
 
 

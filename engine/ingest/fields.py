@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from urllib.parse import SplitResult, urlsplit
 
 from engine.errors import RecordError
+from engine.messages import Message
 
 _TRUE, _FALSE = frozenset({"t", "true", "1", "yes"}), frozenset({"f", "false", "0", "no", ""})
 
@@ -13,9 +14,11 @@ _TRUE, _FALSE = frozenset({"t", "true", "1", "yes"}), frozenset({"f", "false", "
 def text_of(value: object) -> str:
     """Return the text of a record. Raises RecordError when there is none."""
     if not isinstance(value, str):
-        raise RecordError("no text" if value is None else "the text is not a text")
+        raise RecordError(
+            Message("no text") if value is None else Message("the text is not a text")
+        )
     if not value.strip():
-        raise RecordError("the text is empty")
+        raise RecordError(Message("the text is empty"))
     return value
 
 
@@ -60,7 +63,9 @@ def flag(value: object, name: str) -> bool:
     word = str(value).strip().lower()
     if word in _TRUE or word in _FALSE:
         return word in _TRUE
-    raise RecordError(f"{name} is {str(value)[:40]!r}, not true or false")
+    raise RecordError(
+        Message("{name} is {value!r}, not true or false", name=name, value=str(value)[:40])
+    )
 
 
 def made_id(*parts: str) -> str:

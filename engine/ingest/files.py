@@ -10,6 +10,7 @@ from typing import IO, Protocol
 
 from engine.errors import InputError
 from engine.ingest.streams import CountedStream, Readable, damaged, refused_by_system, regular_file
+from engine.messages import Message
 
 STANDARD_INPUT = "standard input"
 _NO_FILE = "not a regular file"
@@ -109,7 +110,10 @@ class FolderFiles:
     def open(self, name: str) -> Readable:
         place, reason = self._placed(name)
         if reason:
-            raise InputError(f"{self._root / name} is {reason}.", fix="Take it out of the folder.")
+            raise InputError(
+                Message("{path} is {reason}.", path=self._root / name, reason=reason),
+                fix=Message("Take it out of the folder."),
+            )
         return regular_file(place, follow=False)
 
     def close(self) -> None:
@@ -165,7 +169,8 @@ class ZipFiles:
             raise damaged(str(self._path)) from exc
         except (RuntimeError, NotImplementedError) as exc:  # a password; an unknown compression
             raise InputError(
-                f"{self._path} cannot be unpacked here: {exc}.", fix="Unpack it by hand."
+                Message("{path} cannot be unpacked here: {reason}.", path=self._path, reason=exc),
+                fix=Message("Unpack it by hand."),
             ) from exc
         label = f"{self._path}/{name}"
         return CountedStream(label, member, closes=(member,), limit=LARGEST_MEMBER)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from engine.errors import RecordError
 from engine.ingest.detect import READERS
 from engine.ingest.records import Defaults, PostFields, SourceRecord
+from engine.messages import Message
 from engine.text.clean import searchable, shown
 from engine.types import Document, Flag
 
@@ -39,10 +40,12 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     post = READERS[record.format].post(record.payload)
     raw = shown(post.text)
     if len(raw) > LONGEST_TEXT:
-        raise RecordError(f"the text is longer than {LONGEST_TEXT:,} characters")
+        raise RecordError(
+            Message("the text is longer than {number:,} characters", number=LONGEST_TEXT)
+        )
     text = _with_whole_links(raw, post.links)
     if not text.strip():
-        raise RecordError("the text is empty")
+        raise RecordError(Message("the text is empty"))
     return Document(
         external_id=record.external_id,
         text=text,
@@ -128,7 +131,12 @@ def _web_address(url: str | None) -> str | None:
 def _thread(name: str | None) -> str | None:
     cleaned = _clean(name)
     if cleaned and len(cleaned) > _LONGEST_THREAD:
-        raise RecordError(f"the name of the thread is longer than {_LONGEST_THREAD} characters")
+        raise RecordError(
+            Message(
+                "the name of the thread is longer than {number} characters",
+                number=_LONGEST_THREAD,
+            )
+        )
     return cleaned
 
 

@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterable
 from engine.errors import RecordError, UsageError
 from engine.ingest.reader import Reader
 from engine.ingest.records import PostFields, Reject, SourceRecord
+from engine.messages import Message
 from engine.types import Flag
 
 
@@ -41,8 +42,11 @@ def _is_own(record: SourceRecord, reader: Reader, author: str | None) -> bool:
     mine = post.mine if post.mine is not None else _by_author(post, author)
     if mine is None:
         raise UsageError(
-            f"{record.file} does not say whose it is, so nobody's own words can be kept.",
-            fix="Name the person with --author, as the file writes the name.",
+            Message(
+                "{file} does not say whose it is, so nobody's own words can be kept.",
+                file=record.file,
+            ),
+            fix=Message("Name the person with --author, as the file writes the name."),
         )
     return mine
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from engine.errors import RecordError
+from engine.messages import Message
 from engine.types import Flag
 
 # Part of every digest: raise it when the same record would become another document, so that a
@@ -117,25 +118,32 @@ def external_id(value: object) -> str:
     if isinstance(value, str):
         return _checked_id(value.strip())
     if value is None:
-        raise RecordError("no id")
+        raise RecordError(Message("no id"))
     if isinstance(value, float):
-        raise RecordError(f"the id {value!r} is not a whole number, its last digits are lost")
+        raise RecordError(
+            Message("the id {value!r} is not a whole number, its last digits are lost", value=value)
+        )
     if isinstance(value, bool) or not isinstance(value, int):
-        raise RecordError(f"the id is {_kind(value)}, not a text or a whole number")
+        raise RecordError(
+            Message("the id is {kind}, not a text or a whole number", kind=_kind(value))
+        )
     return str(value)
 
 
 def _checked_id(text: str) -> str:
     if not text:
-        raise RecordError("no id")
+        raise RecordError(Message("no id"))
     if len(text) > _LONGEST_ID:
-        raise RecordError(f"the id is longer than {_LONGEST_ID} characters")
+        raise RecordError(Message("the id is longer than {number} characters", number=_LONGEST_ID))
     if not text.isprintable():
-        raise RecordError("the id holds control characters")
+        raise RecordError(Message("the id holds control characters"))
     if not text.isdigit() and _ROUNDED.fullmatch(text):
         raise RecordError(
-            f"the id {text} was rounded by a spreadsheet, its last digits are lost; "
-            "take the file as it was downloaded"
+            Message(
+                "the id {text} was rounded by a spreadsheet, its last digits are"
+                " lost; take the file as it was downloaded",
+                text=text,
+            )
         )
     return text
 

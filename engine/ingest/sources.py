@@ -21,6 +21,7 @@ from engine.ingest.streams import (
     rewound,
     unpacked,
 )
+from engine.messages import Message
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
@@ -139,7 +140,9 @@ def source_at(where: str, stdin: IO[bytes]) -> Source:
     except OSError as exc:
         raise refused_by_system(where, exc) from exc
     except ValueError as exc:  # a NUL in the path
-        raise InputError(f"{where!r} is no path.", fix="Check the path.") from exc
+        raise InputError(
+            Message("{where!r} is no path.", where=where), fix=Message("Check the path.")
+        ) from exc
     return Source(where, FolderFiles(path.parent, only=path.name), packed=False)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import InputError
+from engine.messages import Message
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -70,8 +71,8 @@ class CountedStream(io.RawIOBase):
             self._left -= len(data)
             if self._left < 0:
                 raise InputError(
-                    f"{self._name} unpacks to far more than an export holds.",
-                    fix="Unpack it by hand and look at it first.",
+                    Message("{name} unpacks to far more than an export holds.", name=self._name),
+                    fix=Message("Unpack it by hand and look at it first."),
                 )
         return len(data)
 
@@ -146,21 +147,31 @@ def unpacked(name: str, stream: io.BufferedReader) -> io.BufferedReader:
 
 def damaged(name: str) -> InputError:
     """Return the error for a compressed file that cannot be unpacked to its end."""
-    return InputError(f"{name} is damaged or cut off.", fix="Get or make the file again.")
+    return InputError(
+        Message("{name} is damaged or cut off.", name=name),
+        fix=Message("Get or make the file again."),
+    )
 
 
 def not_a_file(name: str) -> InputError:
     """Return the error for a pipe, a device or a socket."""
     return InputError(
-        f"{name} is neither a regular file nor a folder.",
-        fix="Send a stream to standard input, and give - for it.",
+        Message("{name} is neither a regular file nor a folder.", name=name),
+        fix=Message("Send a stream to standard input, and give - for it."),
     )
 
 
 def refused_by_system(name: str, exc: OSError) -> InputError:
     """Return the error for what the operating system refuses."""
     if isinstance(exc, FileNotFoundError):
-        return InputError(f"{name} does not exist.", fix="Check the path.")
+        return InputError(
+            Message("{name} does not exist.", name=name), fix=Message("Check the path.")
+        )
     if isinstance(exc, PermissionError):
-        return InputError(f"{name} may not be read.", fix="Change its permissions.")
-    return InputError(f"{name} cannot be read: {exc.strerror or exc}.", fix="Check the disk.")
+        return InputError(
+            Message("{name} may not be read.", name=name), fix=Message("Change its permissions.")
+        )
+    return InputError(
+        Message("{name} cannot be read: {reason}.", name=name, reason=exc.strerror or exc),
+        fix=Message("Check the disk."),
+    )

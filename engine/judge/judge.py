@@ -14,6 +14,7 @@ from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair
 from engine.llm.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, JUDGE_SYSTEM, JUDGE_VERSION
 from engine.llm.single_flight import SingleFlight
 from engine.llm.wire import ChatAnswer, add_usage
+from engine.messages import Message
 from engine.ports import JudgmentCache
 from engine.types import Candidate, Corpus, Headline, Verdict
 
@@ -106,12 +107,14 @@ class _Hearing:
             damage=dict(self.damage),
         )
 
-    def _notice(self) -> str | None:
+    def _notice(self) -> Message | None:
         sent, judged = len(self.request.ids), len(self.scores)
         if self.error:
-            return f"Not judged: {self.error}"
+            return Message("Not judged: {reason}", reason=self.error.said)
         if not judged:
-            return "Not judged: the model answered nothing that can be read."
+            return Message("Not judged: the model answered nothing that can be read.")
         if judged < sent:
-            return f"The model judged {judged} of {sent} candidates."
+            return Message(
+                "The model judged {judged} of {sent} candidates.", judged=judged, sent=sent
+            )
         return None

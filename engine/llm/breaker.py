@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from engine.errors import ModelError, ModelPaused
+from engine.messages import Message
 
 
 class Breaker:
@@ -46,8 +47,11 @@ class Breaker:
         left = self._open_until - self._clock()
         if left > 0 or self._probing:
             raise ModelPaused(
-                f"The model failed {self._failures} times in a row and is left alone.",
-                fix=f"It is tried again in {max(left, 1):.0f} s.",
+                Message(
+                    "The model failed {failures} times in a row and is left alone.",
+                    failures=self._failures,
+                ),
+                fix=Message("It is tried again in {left:.0f} s.", left=max(left, 1)),
             )
         self._probing = True
         return True

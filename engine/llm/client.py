@@ -30,6 +30,7 @@ from engine.llm.wire import (
     request_body,
     said_by,
 )
+from engine.messages import Message
 from engine.ports import UsageLedger
 from engine.types import Usage
 
@@ -164,8 +165,8 @@ class ChatClient:
     def _require_key(self) -> None:
         if self._settings.is_openrouter and not self._settings.api_key:
             raise ModelRefused(
-                f"{self._settings.host} needs an API key.",
-                fix="Set OPENROUTER_API_KEY, or llm.base_url to a server of your own.",
+                Message("{host} needs an API key.", host=self._settings.host),
+                fix=Message("Set OPENROUTER_API_KEY, or llm.base_url to a server of your own."),
             )
 
     async def _within_total(self, call: _Call) -> ChatAnswer:

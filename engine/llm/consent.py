@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from engine.errors import CorpusWithheld
+from engine.messages import Message
 from engine.types import Corpus
 
 
@@ -31,8 +32,8 @@ class Consent:
         if withheld:
             names, host = " and ".join(withheld), urlsplit(self.base_url).hostname or ""
             raise CorpusWithheld(
-                f"Private text is not sent to {host}: {names}.",
-                fix=f"To allow it, add the corpus to {self.setting}.",
+                Message("Private text is not sent to {host}: {names}.", host=host, names=names),
+                fix=Message("To allow it, add the corpus to {setting}.", setting=self.setting),
             )
 
 

@@ -14,6 +14,7 @@ from engine.errors import (
     ModelUnreachable,
 )
 from engine.llm.settings import LlmSettings
+from engine.messages import Message
 
 QUOTE_LENGTH = 160
 # Also matches keys that a server has shortened itself: "sk-ab***yz".
@@ -55,14 +56,24 @@ def status_fault(
     """
     schema_refused = status in _SCHEMA_STATUSES and bool(_SCHEMA_WORDS.search(said))
     quoted = quote(said, settings.api_key)
-    head = f"{settings.host} {_what_happened(status)} ({status})"
-    message = f"{head}: {quoted}" if quoted else f"{head}."
+    head = Message(
+        "{host} {did} ({status})", host=settings.host, did=_what_happened(status), status=status
+    )
+    message = (
+        Message("{head}: {quoted}", head=head, quoted=quoted)
+        if quoted
+        else Message("{head}.", head=head)
+    )
     if status == 429:
         wait = retry_after(headers.get("retry-after"), now)
-        fix = f"Wait {math.ceil(wait)} s." if wait is not None else "Wait a little."
+        fix = (
+            Message("Wait {seconds} s.", seconds=math.ceil(wait))
+            if wait is not None
+            else Message("Wait a little.")
+        )
         return Fault(ModelRateLimited(message, fix=fix), retry_after=wait)
     if status == 408 or status >= 500:
-        error = ModelUnreachable(message, fix="Try again later.")
+        error = ModelUnreachable(message, fix=Message("Try again later."))
         return Fault(error, retry_after=retry_after(headers.get("retry-after"), now))
     refusal = ModelRefused(message, fix=_fix(status, settings))
     return Fault(refusal, schema_refused=schema_refused)
@@ -71,25 +82,30 @@ def status_fault(
 def too_slow(seconds: float, setting: str) -> ModelUnreachable:
     """The error for a wait that ended; `setting` is the key that allows a longer one."""
     return ModelUnreachable(
-        f"The model answered nothing within {seconds:g} s.", fix=f"Raise llm.{setting}."
+        Message("The model answered nothing within {seconds:g} s.", seconds=seconds),
+        fix=Message("Raise llm.{setting}.", setting=setting),
     )
 
 
-def model_unreachable(message: str) -> ModelUnreachable:
+def model_unreachable(message: Message) -> ModelUnreachable:
     """The error for a connection that could not be made or kept."""
-    return ModelUnreachable(message, fix="Check the network and llm.base_url.")
+    return ModelUnreachable(message, fix=Message("Check the network and llm.base_url."))
 
 
 def bad_address() -> ModelRefused:
     """The error for an address that the HTTP client cannot use."""
-    return ModelRefused("The address of the model cannot be used.", fix="Check llm.base_url.")
+    return ModelRefused(
+        Message("The address of the model cannot be used."), fix=Message("Check llm.base_url.")
+    )
 
 
-def unreadable_answer(what: str, settings: LlmSettings) -> ModelAnswerInvalid:
+def unreadable_answer(what: Message, settings: LlmSettings) -> ModelAnswerInvalid:
     """The error for an answer that is no chat completion; `what` completes "it ..."."""
     return ModelAnswerInvalid(
-        f"The answer of {settings.host} is no chat completion: it {what}.",
-        fix="Check llm.base_url.",
+        Message(
+            "The answer of {host} is no chat completion: it {what}.", host=settings.host, what=what
+        ),
+        fix=Message("Check llm.base_url."),
     )
 
 
@@ -123,26 +139,26 @@ def _seconds_until(http_date: str, now: datetime) -> float:
     return (moment - now).total_seconds()
 
 
-def _what_happened(status: int) -> str:
+def _what_happened(status: int) -> Message:
     if status == 429:
-        return "asks to slow down"
+        return Message("asks to slow down")
     if status == 408 or status >= 500:
-        return "failed"
+        return Message("failed")
     if 300 <= status < 400:
-        return "redirects"
+        return Message("redirects")
     return {
-        401: "rejects the API key",
-        402: "says that the credit is spent",
-        403: "forbids the request",
-    }.get(status, "refuses the request")
+        401: Message("rejects the API key"),
+        402: Message("says that the credit is spent"),
+        403: Message("forbids the request"),
+    }.get(status, Message("refuses the request"))
 
 
-def _fix(status: int, settings: LlmSettings) -> str:
+def _fix(status: int, settings: LlmSettings) -> Message:
     if 300 <= status < 400:
-        return "Set llm.base_url to the final address."
+        return Message("Set llm.base_url to the final address.")
     return {
-        401: "Check OPENROUTER_API_KEY.",
-        402: "Add credit to the account.",
-        403: "Check the rights of OPENROUTER_API_KEY.",
-        404: f"Check llm.base_url and llm.model ({settings.model}).",
-    }.get(status, f"Check llm.model ({settings.model}).")
+        401: Message("Check OPENROUTER_API_KEY."),
+        402: Message("Add credit to the account."),
+        403: Message("Check the rights of OPENROUTER_API_KEY."),
+        404: Message("Check llm.base_url and llm.model ({model}).", model=settings.model),
+    }.get(status, Message("Check llm.model ({model}).", model=settings.model))

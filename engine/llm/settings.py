@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from engine.errors import ModelRefused, ModelUnreachable, SettingsError
+from engine.messages import Message
 
 OPENROUTER_URL = "https://openrouter.ai/api/v1"
 
@@ -41,12 +42,13 @@ class LlmSettings:
         # The message never quotes the URL: people put passwords into URLs.
         if not _is_web_address(self.base_url):
             raise SettingsError(
-                "llm.base_url is not an http(s) address.", fix=f"Example: {OPENROUTER_URL}"
+                Message("llm.base_url is not an http(s) address."),
+                fix=Message("Example: {url}", url=OPENROUTER_URL),
             )
         if self.api_key is not None and not _fits_a_header(self.api_key):
             raise SettingsError(
-                "The API key holds spaces, line breaks or non-ASCII characters.",
-                fix="Set OPENROUTER_API_KEY to the key alone.",
+                Message("The API key holds spaces, line breaks or non-ASCII characters."),
+                fix=Message("Set OPENROUTER_API_KEY to the key alone."),
             )
         self._require_positive()
 
@@ -60,9 +62,12 @@ class LlmSettings:
         }
         for name, value in least.items():
             if not value > 0:
-                raise SettingsError(f"llm.{name} must be above 0.", fix=f"It is {value}.")
+                raise SettingsError(
+                    Message("llm.{name} must be above 0.", name=name),
+                    fix=Message("It is {value}.", value=value),
+                )
         if self.retries < 0 or self.breaker_pause < 0:
-            raise SettingsError("llm.retries and llm.breaker_pause must not be negative.")
+            raise SettingsError(Message("llm.retries and llm.breaker_pause must not be negative."))
 
     @property
     def host(self) -> str:
@@ -111,13 +116,23 @@ async def check_endpoint(settings: LlmSettings) -> str:
             response = await client.get(url, headers=headers)
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as exc:
         raise ModelUnreachable(
-            f"{settings.host} does not answer ({type(exc).__name__}).",
-            fix="Check llm.base_url and the network.",
+            Message(
+                "{host} does not answer ({name}).", host=settings.host, name=type(exc).__name__
+            ),
+            fix=Message("Check llm.base_url and the network."),
         ) from exc
     if response.status_code in (401, 403):
-        raise ModelRefused(f"{settings.host} refuses the key.", fix="Check OPENROUTER_API_KEY.")
+        raise ModelRefused(
+            Message("{host} refuses the key.", host=settings.host),
+            fix=Message("Check OPENROUTER_API_KEY."),
+        )
     if not response.is_success:  # a redirect is not followed by the chat client either
         raise ModelRefused(
-            f"{settings.host} answered {response.status_code}.", fix="Check llm.base_url."
+            Message(
+                "{host} answered {status}.",
+                host=settings.host,
+                status=response.status_code,
+            ),
+            fix=Message("Check llm.base_url."),
         )
     return f"{settings.model} at {settings.host}"

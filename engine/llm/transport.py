@@ -7,6 +7,7 @@ import httpx
 from engine.llm.faults import Fault, bad_address, model_unreachable, too_slow, unreadable_answer
 from engine.llm.settings import LlmSettings
 from engine.llm.wire import request_headers
+from engine.messages import Message
 
 MAX_ANSWER_BYTES = 1 << 20
 
@@ -38,11 +39,17 @@ class Transport:
         except httpx.ReadTimeout as exc:
             raise Fault(too_slow(settings.read_timeout, "read_timeout")) from exc
         except httpx.ConnectError as exc:
-            raise Fault(model_unreachable(f"No connection to {settings.host}.")) from exc
+            raise Fault(
+                model_unreachable(Message("No connection to {host}.", host=settings.host))
+            ) from exc
         except httpx.InvalidURL as exc:
             raise Fault(bad_address()) from exc
         except httpx.HTTPError as exc:
-            reason = f"The connection to {settings.host} broke ({type(exc).__name__})."
+            reason = Message(
+                "The connection to {host} broke ({reason}).",
+                host=settings.host,
+                reason=type(exc).__name__,
+            )
             raise Fault(model_unreachable(reason)) from exc
 
 
@@ -51,5 +58,9 @@ async def _read_capped(response: httpx.Response, settings: LlmSettings) -> bytes
     async for chunk in response.aiter_bytes():
         content += chunk
         if len(content) > MAX_ANSWER_BYTES:
-            raise Fault(unreadable_answer(f"passes {MAX_ANSWER_BYTES} bytes", settings))
+            raise Fault(
+                unreadable_answer(
+                    Message("passes {number} bytes", number=MAX_ANSWER_BYTES), settings
+                )
+            )
     return bytes(content)

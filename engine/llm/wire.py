@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from engine.errors import ModelAnswerCut
 from engine.llm.faults import Fault, unreadable_answer
 from engine.llm.settings import LlmSettings
+from engine.messages import Message
 from engine.types import Usage
 
 Number = TypeVar("Number", int, float)
@@ -94,7 +95,7 @@ def read_completion(body: bytes, settings: LlmSettings) -> dict[str, object]:
     """Decode the body of a successful response. Raises Fault when it is no JSON object."""
     payload = decode(body)
     if payload is None:
-        raise Fault(unreadable_answer("is not a JSON object", settings))
+        raise Fault(unreadable_answer(Message("is not a JSON object"), settings))
     return payload
 
 
@@ -186,7 +187,7 @@ def read_choice(payload: Mapping[str, object], settings: LlmSettings) -> ChatAns
     choice = _first_choice(payload)
     message = choice.get("message")
     if not isinstance(message, Mapping):
-        raise Fault(unreadable_answer("has no message", settings))
+        raise Fault(unreadable_answer(Message("has no message"), settings))
     content = _content(message.get("content"))
     reason = choice.get("finish_reason")
     if reason == "length" and not content.strip():
@@ -201,8 +202,11 @@ def read_choice(payload: Mapping[str, object], settings: LlmSettings) -> ChatAns
 
 def _cut(settings: LlmSettings) -> ModelAnswerCut:
     return ModelAnswerCut(
-        f"The model used all of its {settings.max_completion_tokens} tokens before it answered.",
-        fix="Raise llm.max_completion_tokens.",
+        Message(
+            "The model used all of its {number} tokens before it answered.",
+            number=settings.max_completion_tokens,
+        ),
+        fix=Message("Raise llm.max_completion_tokens."),
     )
 
 

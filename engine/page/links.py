@@ -9,6 +9,7 @@ from functools import partial
 from engine.errors import FetchTimeout, FetchUntitled
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
+from engine.messages import Message
 from engine.page import Page, read_page
 from engine.prophecy.headline import read_headline
 from engine.types import Headline
@@ -66,12 +67,17 @@ async def headline_from_link(fetcher: Fetcher, url: str, *, now: datetime) -> He
             )
     except TimeoutError as exc:
         raise FetchTimeout(
-            f"{host} took longer than {PAGE_LIMITS.seconds:g} s.",
-            fix="Try again later, or paste the headline.",
+            Message(
+                "{host} took longer than {seconds:g} s.", host=host, seconds=PAGE_LIMITS.seconds
+            ),
+            fix=Message("Try again later, or paste the headline."),
         ) from exc
     headline = read_headline(_without_site(page), date=page.published)
     if not headline.text:
-        raise FetchUntitled(f"The page of {host} has no title.", fix="Paste the headline instead.")
+        raise FetchUntitled(
+            Message("The page of {host} has no title.", host=host),
+            fix=Message("Paste the headline instead."),
+        )
     return Headline(text=headline.text, original=url, date=headline.date)
 
 

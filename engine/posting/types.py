@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from engine.chat import Chat
 from engine.feeds.types import Story
+from engine.messages import Message
 from engine.types import Hit, Prophecy
 
 EVERY_DAY = (0, 1, 2, 3, 4, 5, 6)  # Monday is 0
@@ -142,7 +143,7 @@ class PastDelivery:
     content: str
     created_at: datetime
     settled_at: datetime | None
-    error: str | None
+    error: Message | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,4 +154,4 @@ class OutboxHealth:
     oldest_owed_at: datetime | None
     retried: int  # of those that are owed: tried before, without success
     failed: int  # given up since the moment asked for
-    last_error: str | None
+    last_error: Message | None

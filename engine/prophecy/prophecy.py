@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.retrieve import Meaning, Retriever
 from engine.prophecy.score import ProphecyProfile, Scorer, lexical_part
@@ -28,6 +29,8 @@ from engine.types import (
     Verdict,
 )
 
+NO_MODEL = Message("Not judged: no language model is set up.")
+NOT_ASKED = Message("Not judged, as asked.")
 _DAYS_A_MONTH = 30.44
 
 
@@ -143,29 +146,28 @@ class Prophet:
         self, corpus: Corpus, request: SearchRequest, candidates: Sequence[Candidate]
     ) -> Verdict:
         if not request.judged:
-            return Verdict(scores={}, notice="Not judged, as asked.")
+            return Verdict(scores={}, notice=NOT_ASKED)
         if not candidates:
             return Verdict(scores={})
         if self._judge is None:
-            return Verdict(scores={}, notice="Not judged: no language model is set up.")
+            return Verdict(scores={}, notice=NO_MODEL)
         return await self._judge.judge(corpus, request.headline, candidates, now=request.now)
 
 
 def notice(
-    corpus: Corpus, terms: Sequence[Term], verdict: Verdict, retrieval: str | None = None
-) -> str | None:
+    corpus: Corpus, terms: Sequence[Term], verdict: Verdict, retrieval: Message | None = None
+) -> Message | None:
     """Return what a person should know about how the answer came about, or None.
 
     `retrieval` is what there is to say about the search itself. Words that were replaced by
     their neighbours are not told: they stand in the terms.
     """
-    said: list[str] = []
+    said = None
     if not corpus.documents:
-        said.append(f"Corpus {corpus.name} is empty.")
+        said = Message("Corpus {name} is empty.", name=corpus.name)
     elif not terms:
-        said.append("There is no word in this to look for.")
-    said += filter(None, (retrieval, verdict.notice))
-    return " ".join(said) or None
+        said = Message("There is no word in this to look for.")
+    return join_messages(said, retrieval, verdict.notice)
 
 
 def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from engine.embed.scales import SCALES
 from engine.errors import ModelError
+from engine.messages import Message
 from engine.ports import Descriptions, Embedder, SearchIndex, VectorIndex
 from engine.ranking.fuse import fused, ranks
 from engine.text.clean import searchable
@@ -14,6 +15,7 @@ from engine.vectors import Vector, VectorSpace
 
 LEXICAL, SEMANTIC = "lexical", "semantic"  # the two lists, as receipts name them
 _LONGEST_QUESTION = 1000  # characters
+_NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
 _PATIENCE = 10.0  # seconds for the vector of a headline
 
 
@@ -34,7 +36,7 @@ class Retrieved:
     candidates: Sequence[Candidate]
     mode: Mode = Mode.LEXICAL
     model: str | None = None  # whose vectors were compared
-    notice: str | None = None  # why it is not as it was asked for
+    notice: Message | None = None  # why it is not as it was asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,23 +105,30 @@ class Retriever:
             model=question.space.model,
         )
 
-    async def _question(self, corpus: Corpus, text: str, *, wanted: bool) -> _Question | str | None:
+    async def _question(
+        self, corpus: Corpus, text: str, *, wanted: bool
+    ) -> _Question | Message | None:
         """Return the question, else why there is none, as far as anybody wants to know."""
         embedder = self._meaning.embedder(corpus) if self._meaning else None
         if self._meaning is None or embedder is None or embedder.dimensions == 0:
-            return "Searched by words alone: no embeddings are set up." if wanted else None
+            return _NO_EMBEDDINGS if wanted else None
         vectors = self._meaning.vectors
         space = await vectors.space(corpus, embedder.name)
         if space is None:
-            return f"Searched by words alone: {corpus.name} has no vectors yet." if wanted else None
+            none = Message(
+                "Searched by words alone: {corpus} has no vectors yet.", corpus=corpus.name
+            )
+            return none if wanted else None
         vector = await _embedded(embedder, text)
-        if isinstance(vector, str):
+        if isinstance(vector, Message):
             return vector
         if not any(vector):  # it says nothing that the model knows
             return None
         if len(vector) != space.dimensions:
-            changed = f"{embedder.name} has changed the length of its vectors."
-            return f"Searched by words alone: {changed}"
+            return Message(
+                "Searched by words alone: {model} has changed the length of its vectors.",
+                model=embedder.name,
+            )
         return _Question(corpus=corpus, space=space, vector=vector, vectors=vectors)
 
     async def _joined(
@@ -150,15 +159,18 @@ class Retriever:
         ]
 
 
-async def _embedded(embedder: Embedder, text: str) -> Vector | str:
+async def _embedded(embedder: Embedder, text: str) -> Vector | Message:
     """Return the vector of a question, or the notice that there is none."""
     try:
         async with asyncio.timeout(_PATIENCE):
             return await embedder.embed_query(text[:_LONGEST_QUESTION])
     except ModelError as error:
-        return f"Searched by words alone: {error}"
+        return Message("Searched by words alone: {reason}", reason=error.said)
     except TimeoutError:
-        return f"Searched by words alone: the headline was not embedded within {_PATIENCE:g} s."
+        return Message(
+            "Searched by words alone: the headline was not embedded within {seconds:g} s.",
+            seconds=_PATIENCE,
+        )
 
 
 async def _reordered(question: _Question, found: Sequence[Candidate]) -> list[Candidate]:

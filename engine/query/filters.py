@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from engine.messages import Message, join_messages
 from engine.query.query import Filter
 from engine.text.dates import Stretch, read_stretch
 from engine.types import Filters, Flag
@@ -86,22 +87,23 @@ KINDS: Mapping[str, _Kind] = {
 NAMES = ", ".join(f"{name}:" for name in KINDS)
 
 
-def read_filter(name: str, value: str, *, negated: bool) -> Filter | str:
+def read_filter(name: str, value: str, *, negated: bool) -> Filter | Message:
     """Return the filter, or what a person should know where there is none."""
     name = name.lower()
     kind = KINDS.get(name)
     if kind is None:
-        return f"{_no_filter(f'{name}:')} There are: {NAMES}."
+        return join_messages(_no_filter(f"{name}:"), Message("There are: {names}.", names=NAMES))
     read = kind.read(value)
     if read:
         return Filter(name, read, negated)
     examples = ", ".join(f"{name}:{example}" for example in kind.examples)
-    instead = f"Write for example: {examples}."
-    return f"{_no_filter(f'{name}:{value}')} {instead}"
+    return join_messages(
+        _no_filter(f"{name}:{value}"), Message("Write for example: {examples}.", examples=examples)
+    )
 
 
-def _no_filter(written: str) -> str:
-    return f'"{written}" is no filter, so it was read as a word.'
+def _no_filter(written: str) -> Message:
+    return Message('"{written}" is no filter, so it was read as a word.', written=written)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

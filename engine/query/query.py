@@ -9,6 +9,8 @@ and no digit is nothing. docs/find.md is the manual, engine.query.read the reade
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from engine.messages import Message
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -82,7 +84,7 @@ class Query:
     groups: tuple[Group, ...] = ()
     excluded: tuple[Unit, ...] = ()
     filters: tuple[Filter, ...] = ()
-    notices: tuple[str, ...] = field(default=(), compare=False)  # what was read otherwise
+    notices: tuple[Message, ...] = field(default=(), compare=False)  # what was read otherwise
 
     def __str__(self) -> str:
         excluded = (f"-{unit}" for unit in self.excluded)

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from engine.messages import Message
 from engine.query.filters import read_filter
 from engine.query.query import Alternative, Filter, Group, Phrase, Query, Unit, Word
 from engine.text.clean import storable
@@ -23,7 +24,7 @@ _QUOTES = str.maketrans(
 _RUN = re.compile(r'[^\s"]*')
 _SHORT_RUN = re.compile(rf'[^\s"]{{0,{LONGEST_NAME + 1}}}')
 _SIGNS = "#@"
-_TOO_LONG = f"What is longer than {LONGEST_PART} characters was left out."
+_TOO_LONG = Message("What is longer than {number} characters was left out.", number=LONGEST_PART)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class _Part:
     unit: Unit | None = None
     filter: Filter | None = None
     negated: bool = False
-    notice: str | None = None
+    notice: Message | None = None
 
     @property
     def is_or(self) -> bool:
@@ -48,15 +49,18 @@ def parse_query(text: str) -> Query:
     for part in reader.parts():
         counted += bool(part.unit or part.filter)
         if counted > MOST_PARTS:
-            parts.append(_Part(notice=f"Only the first {MOST_PARTS} parts of the query count."))
+            notice = Message("Only the first {number} parts of the query count.", number=MOST_PARTS)
+            parts.append(_Part(notice=notice))
             break
         parts.append(part)
     groups, dangling = _groups(parts)
     notices = [part.notice for part in parts if part.notice]
     if len(text) > LONGEST:
-        notices.append(f"Only the first {LONGEST} characters were read.")
+        notices.append(Message("Only the first {number} characters were read.", number=LONGEST))
     if dangling:
-        notices.append("An OR was left out: it joins words and phrases that are not excluded.")
+        notices.append(
+            Message("An OR was left out: it joins words and phrases that are not excluded.")
+        )
     return Query(
         groups=groups,
         excluded=tuple(dict.fromkeys(p.unit for p in parts if p.unit and p.negated)),

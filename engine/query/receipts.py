@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from engine.messages import Message
 from engine.query.plan import Plan, Sought, Wanted
 from engine.query.query import Unit
 from engine.query.types import FindHit, FoundDocument, Match, Scored
@@ -34,17 +35,19 @@ class Receipts:
             alike=scored.alike,
         )
 
-    def notices(self) -> list[str]:
+    def notices(self) -> list[Message]:
         """Return what a person should know about how the answer came about."""
         if not self.corpus.documents:
-            return [f"Corpus {self.corpus.name} is empty."]
-        said, plan = [], self.plan
+            return [Message("Corpus {name} is empty.", name=self.corpus.name)]
+        said: list[Message] = []
+        plan = self.plan
         if plan.plan is Plan.NOTHING:
-            said.append("There is no word in this to look for.")
+            said.append(Message("There is no word in this to look for."))
         elif plan.ignored:
-            said.append(f"Too common to look for, or no word: {_listed(plan.ignored)}.")
+            words = _listed(plan.ignored)
+            said.append(Message("Too common to look for, or no word: {words}.", words=words))
         if plan.unseen:
-            said.append(f"No text says {_listed(plan.unseen)}.")
+            said.append(Message("No text says {words}.", words=_listed(plan.unseen)))
         return said
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from engine.messages import Message
 from engine.query.plan import Plan
 from engine.query.query import Query
 from engine.text.snippet import Excerpt
@@ -115,4 +116,4 @@ class Found:
     plan: Plan
     counts: Counts
     hits: tuple[FindHit, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: tuple[Message, ...] = ()

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import yaml
 
 from engine.errors import InputError
+from engine.messages import Message
 
 _LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _DEEPEST = 20  # levels
@@ -37,7 +38,7 @@ def read_yaml(text: str) -> object:
 def read_toml(text: str) -> Mapping[str, object]:
     """Return the tables of a TOML document. Raises InputError like `read_yaml`."""
     if any(line.count(".") > _LONGEST_KEY for line in text.split("\n")):
-        raise InputError(f"a line has more than {_LONGEST_KEY} dots")
+        raise InputError(Message("a line has more than {number} dots", number=_LONGEST_KEY))
     try:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError) as exc:  # a TOMLDecodeError; too many digits
@@ -52,7 +53,7 @@ def _require_shallow(text: str) -> None:
     for event in yaml.parse(text, _LOADER):
         if isinstance(event, yaml.AliasEvent):
             line = event.start_mark.line + 1 if event.start_mark else 1
-            raise InputError(f"line {line} has an alias: write its text out")
+            raise InputError(Message("line {line} has an alias: write its text out", line=line))
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -63,7 +64,7 @@ def _require_shallow(text: str) -> None:
 def _require_sound(value: object, depth: int = 0) -> None:
     _require_depth(depth)
     if isinstance(value, int) and abs(value) >= _LARGEST_NUMBER:
-        raise InputError("a number is too large: put quotes around it")
+        raise InputError(Message("a number is too large: put quotes around it"))
     if isinstance(value, Mapping):
         for name, inner in value.items():
             _require_sound(name, depth + 1)
@@ -75,10 +76,12 @@ def _require_sound(value: object, depth: int = 0) -> None:
 
 def _require_depth(depth: int) -> None:
     if depth > _DEEPEST:
-        raise InputError(f"it is nested more than {_DEEPEST} levels deep")
+        raise InputError(Message("it is nested more than {number} levels deep", number=_DEEPEST))
 
 
-def _first_line(exc: Exception) -> str:
+def _first_line(exc: Exception) -> Message:
     mark = getattr(exc, "problem_mark", None)
-    where = f" in line {mark.line + 1}" if mark else ""
-    return str(exc).partition("\n")[0] + where
+    said = str(exc).partition("\n")[0]
+    if not mark:
+        return Message("{said}", said=said)
+    return Message("{said} in line {line}", said=said, line=mark.line + 1)

@@ -48,6 +48,12 @@ def _demo_url(_clones: Clones, run_folder: Path, worker_id: str) -> Iterator[str
 
 
 @pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The libraries that draw are not installed."""
+    monkeypatch.setattr("bot.card.find_spec", lambda _: None)
+
+
+@pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Invoke]:
     """Run a command in this process: much faster than starting another one."""
     root = logging.getLogger()

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from engine.messages import as_message
 from engine.types import (
     Candidate,
     Flag,
@@ -96,7 +97,7 @@ def make_prophecy(
         candidates=candidates,
         verdict=verdict,
         coverage=0.61,
-        notice=notice,
+        notice=as_message(notice) if notice else None,
         near=near,
     )
 

@@ -199,6 +199,23 @@ async def test_without_its_model_the_answer_says_that_nobody_judged(face: Talk) 
     assert answer.text.count("not judged") == 3
 
 
+async def test_why_nobody_judged_is_said_in_the_reader_s_language(face: Talk) -> None:
+    await face.commands("/settings language es")
+    face.stage.model.script = [failure(429, "Slow down, please.", headers={"Retry-After": "7"})]
+    said = " ".join((await face.says(HEADLINE)).text.split())
+    whole = "pide ir más despacio (429): Slow down, please. Espera 7 s."
+    assert re.search(rf"Sin evaluar: \S+ {re.escape(whole)}", said)
+
+
+async def test_what_is_wrong_with_a_link_is_said_in_the_reader_s_language(face: Talk) -> None:
+    await face.commands("/settings language es")
+    gone = (await face.says(face.stage.web.url("/gone"))).text
+    assert "no tiene esa página (404). Mejor pegar el titular." in gone
+    face.stage.web.pages["/picture"] = page("x", content_type="image/png")
+    picture = (await face.says(face.stage.web.url("/picture"))).text
+    assert "mandó image/png, no text/html. Mejor pegar el titular." in picture
+
+
 async def test_without_its_database_the_bot_apologises_once(face: Talk) -> None:
     await face.says(HEADLINE)
     await face.stage.lose_database()

@@ -17,6 +17,7 @@ from engine.ingest.fields import mapping, mappings, string, strings, text_of
 from engine.ingest.reader import JsonObject, Sample, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
+from engine.messages import Message
 from engine.types import Flag, Kind
 
 LARGEST = 1 << 30  # bytes
@@ -69,14 +70,18 @@ class BlueskyReader:
 def _repository(label: str, content: bytes) -> tuple[str, Iterator[tuple[str, object]]]:
     """Return whose repository it is, and its posts by key. Raises InputError."""
     if len(content) > LARGEST:
-        raise InputError(f"{label} is larger than {LARGEST:,} bytes.", fix="It is no export.")
+        raise InputError(
+            Message("{label} is larger than {number:,} bytes.", label=label, number=LARGEST),
+            fix=Message("It is no export."),
+        )
     try:
         header, blocks = libipld.decode_car(content)
         commit = blocks[header["roots"][0]]
         did, root = commit["did"], commit["data"]
     except (ValueError, LookupError, TypeError, RecursionError) as exc:
         raise InputError(
-            f"{label} is damaged or no repository of Bluesky.", fix="Download it again."
+            Message("{label} is damaged or no repository of Bluesky.", label=label),
+            fix=Message("Download it again."),
         ) from exc
     return str(did), _posts(label, blocks, root)
 
@@ -85,7 +90,10 @@ def _posts(label: str, blocks: Mapping[bytes, Any], root: bytes) -> Iterator[tup
     for key, link in _entries(blocks, root, 0):
         if key.startswith((_POST + "/", _REPOST + "/")):
             if link not in blocks:
-                raise InputError(f"{label} lacks the record {key}.", fix="Download it again.")
+                raise InputError(
+                    Message("{label} lacks the record {key}.", label=label, key=key),
+                    fix=Message("Download it again."),
+                )
             yield key, blocks[link]
 
 
@@ -125,7 +133,7 @@ def _post(
 ) -> PostFields:
     text = record.get("text")
     if not isinstance(text, str):
-        raise RecordError("no text")
+        raise RecordError(Message("no text"))
     reply, embed = mapping(record.get("reply")), mapping(record.get("embed"))
     facets = _features(record)
     languages = record.get("langs")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from engine.errors import InputError
 from engine.ingest.pieces import raw_lines
 from engine.ingest.records import Reject
+from engine.messages import Message
 
 Row = tuple[int, dict[str, object], bytes]
 
@@ -28,8 +29,8 @@ def csv_rows(
     header = _header(rows, is_header)
     if header is None:
         raise InputError(
-            f"{label} does not begin with the columns of the archive.",
-            fix=f"The first line must name {expected}.",
+            Message("{label} does not begin with the columns of the archive.", label=label),
+            fix=Message("The first line must name {expected}.", expected=expected),
         )
     while True:
         first, feed.problem = feed.number + 1, None

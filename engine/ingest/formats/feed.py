@@ -18,6 +18,7 @@ from engine.ingest.html_text import html_text
 from engine.ingest.reader import JsonObject, Sample
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
+from engine.messages import Message
 from engine.types import Kind
 
 
@@ -42,9 +43,9 @@ def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
         except MemoryError:
             raise
         except Exception as exc:  # whatever its lenient parser trips over
-            raise FeedUnreadable("The feed is damaged beyond reading.") from exc
+            raise FeedUnreadable(Message("The feed is damaged beyond reading.")) from exc
     if not found.get("version") and not found.entries:
-        raise FeedUnreadable("This is not a feed.")
+        raise FeedUnreadable(Message("This is not a feed."))
     base = str(found.feed.get("link") or "")
     lang = feed_language(found.feed.get("language"))
     return [{**_entry(entry, base), "lang": lang} for entry in found.entries]
@@ -107,7 +108,12 @@ class BlogFeedReader:
             with source.open(name) as stream:
                 content = stream.read(LARGEST + 1)
             if len(content) > LARGEST:
-                raise InputError(f"{label} is longer than {LARGEST:,} bytes.", fix="Split it.")
+                raise InputError(
+                    Message(
+                        "{label} is longer than {number:,} bytes.", label=label, number=LARGEST
+                    ),
+                    fix=Message("Split it."),
+                )
             for number, entry in enumerate(_entries(label, content), start=1):
                 raw = orjson.dumps(entry)
                 found = JsonObject(label, number, "record", raw, {**entry, "file": file})
@@ -137,4 +143,7 @@ def _entries(label: str, content: bytes) -> Sequence[dict[str, Any]]:
     try:
         return blog_entries(content)
     except FeedUnreadable as exc:
-        raise InputError(f"{label} cannot be read: {exc.message}", fix=exc.fix) from exc
+        raise InputError(
+            Message("{label} cannot be read: {message}", label=label, message=exc.message),
+            fix=exc.fix,
+        ) from exc

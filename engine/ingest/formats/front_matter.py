@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time
 from engine.errors import InputError, RecordError
 from engine.ingest.dates import written_at, zoned_or_utc
 from engine.ingest.fields import mapping
+from engine.messages import Message
 from engine.text.foreign_data import read_toml, read_yaml
 
 _YAML = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -22,7 +23,11 @@ def split_front_matter(text: str) -> tuple[dict[str, object], str]:
     ):
         if found := match(text):
             if len(found[1]) > _LONGEST:
-                raise RecordError(f"the front matter is longer than {_LONGEST:,} characters")
+                raise RecordError(
+                    Message(
+                        "the front matter is longer than {number:,} characters", number=_LONGEST
+                    )
+                )
             fields = mapping(_read(read, found[1], name))
             return {str(name).lower(): value for name, value in fields.items()}, text[found.end() :]
     return {}, text
@@ -51,4 +56,8 @@ def _read(read: Callable[[str], object], text: str, name: str) -> object:
     try:
         return read(text)
     except InputError as exc:
-        raise RecordError(f"the front matter is no valid {name}: {exc.message}") from exc
+        raise RecordError(
+            Message(
+                "the front matter is no valid {name}: {message}", name=name, message=exc.message
+            )
+        ) from exc

@@ -15,6 +15,7 @@ from engine.ingest.formats.front_matter import moment, names, split_front_matter
 from engine.ingest.reader import BOM, JsonObject, Sample, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
+from engine.messages import Message
 from engine.types import Kind
 
 LARGEST_FILE = 4_000_000  # bytes
@@ -116,7 +117,7 @@ def _said_date(fields: Mapping[str, object], path: PurePosixPath) -> object:
 def _date(fields: Mapping[str, object], path: PurePosixPath, changed: object) -> datetime:
     said = _said_date(fields, path) or changed
     if said is None:
-        raise RecordError("no date: write date: 2019-05-23 into the front matter")
+        raise RecordError(Message("no date: write date: 2019-05-23 into the front matter"))
     return moment(said)
 
 

@@ -14,6 +14,7 @@ from engine.ingest.pieces import named_arrays
 from engine.ingest.reader import JsonObject, Sample, members_named, parsed
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
+from engine.messages import Message
 from engine.types import Flag, Kind
 
 _PUBLIC = ("https://www.w3.org/ns/activitystreams#Public", "as:Public", "Public")
@@ -54,7 +55,7 @@ class MastodonReader:
         if kind == "Announce":
             return _boost(activity, f"{file}#{_short(_identity(activity))}")
         if kind != "Create" or not note:
-            raise RecordError(f"an activity of the type {kind} is no post")
+            raise RecordError(Message("an activity of the type {kind} is no post", kind=kind))
         return _note(note, f"{file}#{_short(_identity(activity))}")
 
 

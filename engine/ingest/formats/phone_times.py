@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from engine.errors import RecordError
 from engine.ingest.dates import written_at
+from engine.messages import Message
 
 DAY_FIRST, MONTH_FIRST = "day first", "month first"
 
@@ -35,7 +36,14 @@ def read_time(date: str, time: str, order: str) -> datetime:
         year, month, day = _parts(date, order)
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except (ValueError, OverflowError) as exc:
-        raise RecordError(f"the time {date} {time} does not exist, read with the {order}") from exc
+        raise RecordError(
+            Message(
+                "the time {date} {time} does not exist, read with the {order}",
+                date=date,
+                time=time,
+                order=order,
+            )
+        ) from exc
     return written_at(moment)
 
 

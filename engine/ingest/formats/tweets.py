@@ -7,6 +7,7 @@ from engine.errors import RecordError
 from engine.ingest.dates import zoned
 from engine.ingest.fields import count, identifier, mapping, mappings, string, text_of
 from engine.ingest.records import PostFields
+from engine.messages import Message
 from engine.types import Flag
 
 _STATUS_LINK = re.compile(r"https?://(?:\w+\.)?(?:twitter|x)\.com/\w+/status/\d+", re.IGNORECASE)
@@ -55,7 +56,7 @@ def _content(tweet: Mapping[str, object]) -> tuple[str | None, tuple[tuple[str, 
     extended = mapping(tweet.get("extended_tweet"))
     text = extended.get("full_text") or tweet.get("full_text") or tweet.get("text")
     if text is not None and not isinstance(text, str):
-        raise RecordError("the text is not a text")
+        raise RecordError(Message("the text is not a text"))
     return text, (*_links(extended), *_links(tweet))
 
 

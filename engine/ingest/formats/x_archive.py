@@ -14,6 +14,7 @@ from engine.ingest.formats.tweets import tweet_id, tweet_post
 from engine.ingest.reader import JsonObject, JsonReader, Sample, json_objects
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
+from engine.messages import Message
 from engine.text.clean import shown
 from engine.types import Kind
 
@@ -147,8 +148,12 @@ def _require_posts(source: Source, name: str) -> None:
     found = _ASSIGNMENT.match(source.head(name))
     if found and found[1] not in (None, b"tweet", b"tweets"):
         raise InputError(
-            f"{source.label(name)} holds {found[1].decode()}, not tweets.",
-            fix="Give the folder of the export, or its tweets.js.",
+            Message(
+                "{label} holds {found}, not tweets.",
+                label=source.label(name),
+                found=found[1].decode(),
+            ),
+            fix=Message("Give the folder of the export, or its tweets.js."),
         )
 
 

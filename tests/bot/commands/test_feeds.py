@@ -14,6 +14,7 @@ from engine.errors import FeedUnreadable
 from engine.feeds.decide import decide
 from engine.feeds.opml import OpmlFeed, read_opml, write_opml
 from engine.feeds.types import ConfiguredFeed, Failed, Feed, PollSettings
+from engine.messages import Message
 from tests.bot.commands.news import News, news_on
 from tests.bot.conversing import GROUP
 from tests.bot.prophecies import NOW
@@ -233,7 +234,7 @@ async def test_what_is_not_understood_is_told(news: News) -> None:
 async def test_failing_feeds_and_jobs_are_shown(news: News) -> None:
     await news.bot.say(f"/feeds add {news.feed}")
     (feed,) = await Feeds(news.database).claim_due(now=NOW, limit=1, lease=timedelta(minutes=1))
-    failed = Failed(error=FeedUnreadable("The feed is damaged beyond reading."))
+    failed = Failed(error=FeedUnreadable(Message("The feed is damaged beyond reading.")))
     decision = decide(feed, failed, now=NOW, settings=PollSettings(), jitter=0)
     await Feeds(news.database).settle(feed, decision, now=NOW)
     outcomes = JobOutcomes(news.database)

@@ -12,6 +12,7 @@ from bot.jobs.digest import digest
 from bot.jobs.saying import reply_of
 from db.pool import Database
 from db.posting.feed_updates import owe_notices
+from engine.messages import as_message
 from engine.posting.types import Leased, OwedNotice, Subscription
 from tests.bot.commands.news import News, news_on
 from tests.bot.conversing import GROUP, event
@@ -134,7 +135,7 @@ class TestHistory:
             async with outbox._database.connection() as connection:
                 await owe_notices(connection, [notice], now=NOW)
         (refused,) = await leased(news)
-        await outbox.fail(refused, "It could not be sent for a day.", now=NOW)
+        await outbox.fail(refused, as_message("It could not be sent for a day."), now=NOW)
         assert ((await news.bot.say("/history")).text or "").splitlines() == [
             "The last posts of this chat:",
             "2024-06-01 12:00 · not sent yet · …",

@@ -6,6 +6,7 @@ import pytest
 
 from bot.commands.why import receipt
 from bot.i18n.words import words_for
+from engine.messages import as_message
 from engine.types import Hit, Mode, Usage, Verdict
 from tests.bot.conversing import Bot
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
@@ -48,7 +49,7 @@ def test_a_search_whose_order_meaning_changed_tells_so() -> None:
 
 def test_an_answer_without_a_model() -> None:
     hit = make_hit(parts={"judgment": None, "lexical": 0.5, "age": 0.1}, matched=())
-    verdict = Verdict(scores={}, notice="Not judged: the key was refused.")
+    verdict = Verdict(scores={}, notice=as_message("Not judged: the key was refused."))
     assert lines(hit, verdict=verdict)[1:] == [
         "No model judged them.",
         "Not judged: the key was refused.",

@@ -17,6 +17,7 @@ from bot.face.request import Person, Place, Request, Trigger
 from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, StorageUnreachable
+from engine.messages import Message
 from engine.types import Corpus
 from tests.bot.conversing import (
     GROUP,
@@ -312,7 +313,9 @@ class TestErrors:
         assert reply.ephemeral
 
     async def test_an_error_for_people_is_said_in_their_language(self, bot: Bot) -> None:
-        bot.engine.errors["Coffee"] = CorpusNotFound("There is no corpus 'x'.", fix="Load it.")
+        bot.engine.errors["Coffee"] = CorpusNotFound(
+            Message("There is no corpus {name!r}.", name="x"), fix="Load it."
+        )
         assert (await bot.say("Coffee")).text == "There is no corpus 'x'. See /corpus."
         reply = await bot.say("Coffee", person=Person(id="ana", language="es"))
         assert reply.text == "No existe el corpus 'x'. Se elige con /corpus."

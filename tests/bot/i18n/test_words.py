@@ -18,9 +18,9 @@ from bot.i18n import words as module
 from bot.i18n.words import LANGUAGES, words_for
 from bot.replies.dates import age_between
 
-BOT = Path(__file__).resolve().parents[3] / "bot"
-LOCALE = BOT / "i18n" / "locale"
-KEYWORDS = {"say": None, "marked": None, "count": (1, 2), "marked_plural": (1, 2)}
+WINGS = [Path(__file__).resolve().parents[3] / wing for wing in ("bot", "engine", "db")]
+LOCALE = WINGS[0] / "i18n" / "locale"
+KEYWORDS = {"say": None, "marked": None, "Message": None, "count": (1, 2), "marked_plural": (1, 2)}
 REMEDY = "run: make words"
 Text = str | tuple[str, ...]
 
@@ -66,7 +66,7 @@ def messages(catalog: Catalog) -> set[Text]:
 
 def said_in_the_sources() -> set[Text]:
     """All literals that are said, read from the syntax tree: also those inside f-strings."""
-    return {message for path in BOT.rglob("*.py") for message in said_in(path)}
+    return {message for wing in WINGS for path in wing.rglob("*.py") for message in said_in(path)}
 
 
 def said_in(path: Path) -> Iterator[Text]:
@@ -81,12 +81,12 @@ def said_in(path: Path) -> Iterator[Text]:
         strings = [value for value in literals if isinstance(value, str)]
         if name in ("count", "marked_plural") and len(strings) >= 2:
             yield strings[0], strings[1]
-        elif name in ("say", "marked") and strings:
+        elif name in ("say", "marked", "Message") and strings:
             yield strings[0]
 
 
 def test_the_template_holds_what_babel_finds() -> None:
-    found = {row[2] for row in extract_from_dir(BOT, keywords=KEYWORDS)}
+    found = {row[2] for wing in WINGS for row in extract_from_dir(wing, keywords=KEYWORDS)}
     assert messages(template()) == found, REMEDY
 
 

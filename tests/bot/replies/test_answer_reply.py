@@ -7,6 +7,7 @@ import pytest
 from bot.i18n.words import words_for
 from bot.replies.answer import answer_reply
 from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
+from engine.messages import Message
 from tests.engine.passages import passage
 
 SOURCE = CitedSource(number=1, passage=passage("Coffee is dear.", score=0.8349))
@@ -40,7 +41,7 @@ def test_of_several_corpora_each_source_names_its_own() -> None:
 
 def test_without_a_model_it_says_so_and_quotes() -> None:
     quoted = (Sentence(text="Coffee is dear.", sources=(1,), quoted=True),)
-    notice = "Not answered by a model: no language model is set up."
+    notice = Message("Not answered by a model: no language model is set up.")
     extracted = replace(ANSWERED, outcome=AnswerOutcome.EXTRACTED, sentences=quoted, notice=notice)
     assert said(extracted).split("\n")[:4] == [
         "No model wrote this; these are words of the sources:",

@@ -6,6 +6,8 @@ import pytest
 
 from bot.i18n.words import words_for
 from bot.replies.prophecy import notice_of, prophecy_reply
+from engine.messages import Message, as_message, join_messages
+from engine.prophecy.prophecy import NO_MODEL
 from engine.types import Flag, Prophecy, Verdict
 from tests.bot.prophecies import NOW, make_hit, make_prophecy, make_term
 
@@ -128,7 +130,7 @@ def test_a_long_headline_is_shown_in_part() -> None:
 def test_every_notice_is_told_once(
     about_search: str | None, about_judge: str | None, expected: str | None
 ) -> None:
-    verdict = Verdict(scores={}, notice=about_judge)
+    verdict = Verdict(scores={}, notice=as_message(about_judge) if about_judge else None)
     prophecy = make_prophecy(verdict=verdict, notice=about_search)
     assert notice_of(prophecy, ENGLISH) == expected
     assert prophecy_reply(prophecy, [], now=NOW, words=ENGLISH).notice == expected
@@ -151,8 +153,8 @@ def test_words_that_no_tweet_says_are_told_with_what_was_looked_for_instead() ->
 
 
 def test_notices_are_said_in_the_reader_s_language() -> None:
-    verdict = Verdict(scores={}, notice="Not judged: no language model is set up.")
-    notice = "Corpus demo is empty. Not judged: no language model is set up."
+    verdict = Verdict(scores={}, notice=NO_MODEL)
+    notice = join_messages(Message("Corpus {name} is empty.", name="demo"), NO_MODEL)
     terms = (make_term("coffee", neighbour_of="covfefe"),)
     prophecy = make_prophecy(verdict=verdict, notice=notice, terms=terms)
     assert notice_of(prophecy, words_for("es")) == (

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bot.replies.prophecy_json import prophecy_json
+from engine.messages import as_message
 from engine.types import Flag, Mode, Prophecy, Usage, Verdict
 from tests.bot.prophecies import NOW, UNJUDGED, make_hit, make_prophecy
 
@@ -75,7 +76,9 @@ def test_a_prophecy_by_meaning_says_whose_and_which_list_proposed_a_hit() -> Non
 
 def test_an_unjudged_prophecy_says_so() -> None:
     hit = make_hit(parts={"judgment": None, "lexical": 0.5, "age": 0.1})
-    verdict = Verdict(scores={}, notice="Not judged: no key.", usage=Usage(prompt_tokens=9))
+    verdict = Verdict(
+        scores={}, notice=as_message("Not judged: no key."), usage=Usage(prompt_tokens=9)
+    )
     result = printed(make_prophecy(hit, verdict=verdict))
     assert result["judged"] is False
     assert result["model"] is None

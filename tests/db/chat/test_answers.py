@@ -10,6 +10,7 @@ from db.chat.chats import Chats
 from db.pool import Database
 from db.statements import statements
 from engine.chat import Answer, Chat, Tally
+from engine.messages import as_message
 from engine.types import Flag, Prophecy, Verdict
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
 
@@ -54,7 +55,7 @@ def rich() -> Prophecy:
         make_hit(2, author=None, url=None, matched=()),
         date=datetime(2020, 1, 1, tzinfo=UTC),
         terms=(make_term("coffee", neighbour_of="covfefe"),),
-        verdict=replace(JUDGED, damage={"fence": 1}, notice="Half\0way.", cached=True),
+        verdict=replace(JUDGED, damage={"fence": 1}, notice=as_message("Half\0way."), cached=True),
         notice="Corpus demo is empty.",
     )
 

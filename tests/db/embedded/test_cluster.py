@@ -4,6 +4,7 @@ import pytest
 
 from db.embedded.cluster import failure, telling_line
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
+from engine.messages import as_message
 
 _AT = "2026-11-21 23:00:00.000 UTC [7] "
 
@@ -39,7 +40,7 @@ def test_the_line_that_explains_a_failure(output: str, line: str) -> None:
     ],
 )
 def test_the_class_of_a_failure(output: str, kind: type[StorageError]) -> None:
-    error = failure("It failed", output)
+    error = failure(as_message("It failed"), output)
     assert type(error) is kind
     assert str(error).startswith("It failed: ")
     assert "\n" not in str(error)

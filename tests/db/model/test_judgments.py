@@ -10,6 +10,7 @@ from db.model.judgments import Judgments, Ledger
 from db.pool import Database
 from engine.budget import Budget, BudgetSource, Planned, require_budget
 from engine.errors import BudgetExhausted
+from engine.messages import as_message
 from engine.types import Usage, Verdict
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -25,7 +26,9 @@ async def test_a_verdict_comes_back_as_it_went_in(database: Database) -> None:
 
 async def test_what_belongs_to_one_call_is_not_kept(database: Database) -> None:
     judgments = Judgments(database)
-    verdict = Verdict(scores={1: 2}, usage=Usage(prompt_tokens=5), notice="late", cached=True)
+    verdict = Verdict(
+        scores={1: 2}, usage=Usage(prompt_tokens=5), notice=as_message("late"), cached=True
+    )
     await judgments.put("key", verdict, now=NOW)
     assert await judgments.get("key") == Verdict(scores={1: 2})
 

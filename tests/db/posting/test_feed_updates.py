@@ -12,6 +12,7 @@ from db.posting.outbox import Outbox
 from db.statements import statements
 from engine.errors import StorageError
 from engine.feeds.types import ConfiguredFeed, Decision, Feed
+from engine.messages import as_message
 from engine.posting.types import FindState, OwedNotice
 from tests.db.news import (
     DAY,
@@ -55,7 +56,7 @@ async def test_the_feed_is_stored_as_decided(database: Database) -> None:
         told_failing=True,
         moved_to=OTHER_URL,
         moved_times=1,
-        error="no answer",
+        error=as_message("no answer"),
     )
     assert await Feeds(database).settle(before, Decision(feed=after), now=NOW) == []
     assert await stored(database) == after

@@ -19,6 +19,7 @@ from db.posting.feed_updates import owe_notices
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.errors import StorageError
+from engine.messages import Message, as_message
 from engine.posting.types import (
     Chosen,
     DeliveryState,
@@ -324,9 +325,9 @@ async def test_a_lease_that_ran_out_is_taken_over_and_its_holder_settles_nothing
     new = await lease_one(outbox, now=NOW + MINUTE)
     assert not await outbox.begin(old, now=NOW)
     assert not await outbox.sent(old, "1", now=NOW)
-    assert not await outbox.retry(old, at=NOW, error="x", not_shown=True)
+    assert not await outbox.retry(old, at=NOW, error=as_message("x"), not_shown=True)
     assert not await outbox.release(old)
-    assert not await outbox.fail(old, "x", now=NOW)
+    assert not await outbox.fail(old, as_message("x"), now=NOW)
     assert await outbox.begin(new, now=NOW + MINUTE)
     assert await outbox.sent(new, "2", now=NOW + MINUTE)
     assert not await outbox.sent(new, "2", now=NOW + MINUTE)
@@ -353,11 +354,11 @@ async def test_what_was_begun_is_known_as_such_to_the_next(
     assert (second.delivery.attempts, second.delivery.begun_before) == (2, True)
     assert await outbox.begin(second, now=NOW + MINUTE)
     later = NOW + HOUR
-    assert await outbox.retry(second, at=later, error="no answer", not_shown=False)
+    assert await outbox.retry(second, at=later, error=as_message("no answer"), not_shown=False)
     third = await lease_one(outbox, now=later)
     assert (third.delivery.attempts, third.delivery.begun_before) == (3, True)
     assert await outbox.begin(third, now=later)
-    assert await outbox.retry(third, at=later, error="slow down", not_shown=True)
+    assert await outbox.retry(third, at=later, error=as_message("slow down"), not_shown=True)
     fourth = await lease_one(outbox, now=later)
     assert (fourth.delivery.attempts, fourth.delivery.begun_before) == (4, False)
 
@@ -413,11 +414,11 @@ async def test_a_chat_gets_one_at_a_time_in_order_and_one_a_second(
     # While the second waits for another attempt, the third does not overtake it.
     assert await outbox.begin(second, now=NOW + SECOND)
     at = NOW + HOUR
-    assert await outbox.retry(second, at=at, error="slow down", not_shown=True)
+    assert await outbox.retry(second, at=at, error=as_message("slow down"), not_shown=True)
     assert not await lease(outbox, now=at - SECOND)
     again = await lease_one(outbox, now=at)
     assert again.delivery.key == "b"
-    assert await outbox.fail(again, "refused", now=at)
+    assert await outbox.fail(again, as_message("refused"), now=at)
     assert (await lease_one(outbox, now=at)).delivery.key == "c"
 
 
@@ -462,7 +463,7 @@ async def test_a_chat_that_moves_keeps_all_that_is_owed(database: Database, outb
     assert replace(kept, chat=subscription.chat) == subscription
     assert len(await subscriptions.posted(chat, since=NOW)) == 1
     assert not await outbox.decide_daily(kept, TODAY, content="{}", now=NOW)
-    assert await outbox.retry(leased, at=NOW + SECOND, error="moved", not_shown=True)
+    assert await outbox.retry(leased, at=NOW + SECOND, error=as_message("moved"), not_shown=True)
     again = await lease_one(outbox, now=NOW + SECOND)
     assert again.delivery.chat == chat
     assert again.delivery.chat.external_id == "2"
@@ -491,7 +492,7 @@ async def test_history_tells_what_became_of_each(database: Database, outbox: Out
     first = next(one for one in await lease(outbox) if one.delivery.key == "a")
     assert await outbox.sent(first, "1", now=NOW)
     second = next(one for one in await lease(outbox) if one.delivery.key == "b")
-    assert await outbox.fail(second, "refused", now=NOW)
+    assert await outbox.fail(second, as_message("refused"), now=NOW)
     await owe(database, subscription, "c")
     told = await outbox.history(subscription.chat, 9)
     assert [(one.key, one.state, one.error) for one in told] == [
@@ -509,8 +510,8 @@ async def test_health_counts_what_is_owed_and_given_up(database: Database, outbo
     for number in range(3):
         await owe(database, await subscribed(database, str(number)), f"k{number}", now=NOW - HOUR)
     leased = await lease(outbox)
-    assert await outbox.fail(leased[0], "refused", now=NOW)
-    assert await outbox.retry(leased[1], at=NOW + HOUR, error="busy", not_shown=True)
+    assert await outbox.fail(leased[0], as_message("refused"), now=NOW)
+    assert await outbox.retry(leased[1], at=NOW + HOUR, error=as_message("busy"), not_shown=True)
     told = await outbox.health(NOW - DAY)
     assert (told.owed, told.retried, told.failed) == (2, 1, 1)
     assert (told.oldest_owed_at, told.last_error) == (NOW - HOUR, "busy")
@@ -583,7 +584,22 @@ async def test_what_arrived_at_last_has_no_error_any_more(
 ) -> None:
     subscription = await subscribed(database)
     await owe(database, subscription, "a")
-    assert await outbox.retry(await lease_one(outbox), at=NOW, error="busy", not_shown=True)
+    assert await outbox.retry(
+        await lease_one(outbox), at=NOW, error=as_message("busy"), not_shown=True
+    )
     assert [one.error for one in await outbox.history(subscription.chat, 1)] == ["busy"]
     assert await outbox.sent(await lease_one(outbox), "1", now=NOW)
     assert [one.error for one in await outbox.history(subscription.chat, 1)] == [None]
+
+
+async def test_why_a_delivery_failed_is_kept_for_readers_of_any_language(
+    database: Database, outbox: Outbox
+) -> None:
+    subscription = await subscribed(database)
+    await owe(database, subscription, "a")
+    leased = await lease_one(outbox)
+    error = Message("Slack refuses: {said}.", said="is_archived")
+    assert await outbox.fail(leased, error, now=NOW)
+    (past,) = await outbox.history(subscription.chat, 1)
+    assert (past.error, past.error and past.error.values) == (error, {"said": "is_archived"})
+    assert (await outbox.health(NOW - HOUR)).last_error == error

@@ -13,6 +13,7 @@ from engine.answer.types import AnswerOutcome, CitedAnswer, ModelAnswer, Questio
 from engine.budget import Budget
 from engine.llm.client import ChatClient, LlmSettings
 from engine.llm.prompts import ANSWER_VERSION
+from engine.messages import as_message
 from engine.types import Usage
 from tests.engine.judge.test_judge import NOW
 from tests.engine.passages import ME, gathered, passage
@@ -209,7 +210,9 @@ async def test_a_spent_budget_makes_no_call(bench: Bench) -> None:
 
 async def test_what_the_search_had_to_say_comes_before(bench: Bench) -> None:
     found = gathered("Coffee is dear.")
-    told = type(found)(corpora=(ME,), passages=found.passages, notice="Corpus a is empty.")
+    told = type(found)(
+        corpora=(ME,), passages=found.passages, notice=as_message("Corpus a is empty.")
+    )
     got = await bench.answerer.answer(QUESTION, told, now=NOW, model=False)
     assert got.notice == "Corpus a is empty. Not answered by a model, as asked."
 

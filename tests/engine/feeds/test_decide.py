@@ -25,6 +25,7 @@ from engine.feeds.types import (
     Read,
     Unchanged,
 )
+from engine.messages import as_message
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 BEFORE = NOW - timedelta(hours=1)
@@ -63,7 +64,7 @@ def test_a_feed_that_began_empty_brings_news_next_time() -> None:
 
 
 def test_a_good_answer_settles_everything() -> None:
-    worn = replace(KNOWN, failures=2, failing_since=BEFORE, error="It failed.")
+    worn = replace(KNOWN, failures=2, failing_since=BEFORE, error=as_message("It failed."))
     feed = after(worn, read(ENTRY, ETag='W/"b"', Last_Modified="now")).feed
     assert feed == replace(
         KNOWN,
@@ -106,7 +107,7 @@ def test_a_failure_keeps_validators_title_and_what_was_seen() -> None:
         polled_at=NOW,
         failures=1,
         failing_since=NOW,
-        error="e.org failed.",
+        error=as_message("e.org failed."),
         next_poll_at=NOW + timedelta(hours=1),
     )
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engine.messages import Message
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import ProphecySettings, Prophet
 from engine.prophecy.score import ProphecyProfile, Scorer
@@ -80,7 +81,7 @@ class StandInJudge:
     """Gives the scores it was given, and notes whom it was asked about."""
 
     scores: Mapping[int, int]
-    notice: str | None = None
+    notice: Message | None = None
     asked: list[list[int]] = field(default_factory=list)
 
     async def judge(
@@ -171,7 +172,7 @@ async def test_near_duplicates_are_judged_once() -> None:
 
 
 async def test_a_judge_that_fails_leaves_an_answer_and_its_notice() -> None:
-    prophecy = await ask(judge=StandInJudge({}, notice="Not judged: the model is down."))
+    prophecy = await ask(judge=StandInJudge({}, notice=Message("Not judged: the model is down.")))
     assert ids(prophecy)[0] == 1
     assert prophecy.notice == "Not judged: the model is down."
 

@@ -1,0 +1,132 @@
+"""What is said to a person: a template and its values, so that it can be said in any language.
+
+    Message("The answer of {host} is longer than {limit:g} MB.", host=host, limit=2)
+
+A message is its English text. A value may be a message itself. What others wrote (a server's
+words, a name) is always a value and never a template.
+"""
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, LiteralString, overload
+
+Value = str | int | float
+
+
+class Message(str):
+    """An English text that knows its template and its values. Frozen, as every text is.
+
+    Whatever derives a text from it, such as `strip` or `join`, gives a plain one.
+    """
+
+    __slots__ = ("_template", "_values")
+
+    _template: str
+    _values: Mapping[str, Value]
+
+    def __new__(cls, template: LiteralString, /, **values: object) -> "Message":
+        return cls._of(template, values)
+
+    @classmethod
+    def _of(cls, template: str, values: Mapping[str, object]) -> "Message":
+        message = super().__new__(cls, template.format(**values) if values else template)
+        message._template = template
+        kept = {name: _kept(value) for name, value in values.items()}
+        message._values = MappingProxyType(kept)
+        return message
+
+    @property
+    def template(self) -> str:
+        """The English template, by which catalogues know it."""
+        return self._template
+
+    @property
+    def values(self) -> Mapping[str, Value]:
+        """What stands in the places of the template."""
+        return self._values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self)._of, (self._template, dict(self._values))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema  # noqa: PLC0415 - only what is stored needs it
+
+        return core_schema.no_info_plain_validator_function(
+            _read, serialization=core_schema.plain_serializer_function_ser_schema(_plain)
+        )
+
+
+class _Sentences(Message):
+    """Several messages, one after the other."""
+
+    __slots__ = ()
+
+
+def _kept(value: object) -> Value:
+    return value if isinstance(value, str | int | float) else str(value)
+
+
+def as_message(text: str) -> Message:
+    """Return a text as a message: itself, or one that is the same in every language."""
+    return text if isinstance(text, Message) else Message("{text}", text=text)
+
+
+@overload
+def join_messages(first: Message, /, *more: str | None) -> Message: ...
+@overload
+def join_messages(*said: str | None) -> Message | None: ...
+def join_messages(*said: str | None) -> Message | None:
+    """Return what is said one after the other, or None when nothing is."""
+    kept = [one for one in said if one]
+    if not kept:
+        return None
+    if len(kept) == 1 and isinstance(kept[0], Message):
+        return kept[0]
+    return _Sentences._of(
+        " ".join(f"{{sentence{number}}}" for number in range(len(kept))),
+        {f"sentence{number}": one for number, one in enumerate(kept)},
+    )
+
+
+def split_messages(message: str | None) -> tuple[str, ...]:
+    """Return what `join_messages` joined, or the one that there is."""
+    if isinstance(message, _Sentences):
+        return tuple(one for one in message.values.values() if isinstance(one, str))
+    return (message,) if message else ()
+
+
+def message_json(message: Message) -> str:
+    """Return a text as it is stored for readers of any language; `message_from_json` reads it."""
+    return json.dumps(_plain(message), ensure_ascii=False)
+
+
+def message_from_json(stored: str) -> Message:
+    """Return what was stored. What is no JSON of a message is a text of an earlier version."""
+    try:
+        return _read(json.loads(stored))
+    except ValueError:
+        return as_message(stored)
+
+
+def _plain(value: Value) -> object:
+    if not isinstance(value, Message):
+        return value
+    values = {name: _plain(one) for name, one in value.values.items()}
+    return {"template": value.template, "values": values}
+
+
+def _read(stored: Any) -> Message:
+    """Return a message from JSON. Raises ValueError."""
+    match stored:
+        case str():
+            return as_message(stored)
+        case {"template": str(template), "values": dict(values)}:
+            return Message._of(template, {name: _read_value(one) for name, one in values.items()})
+        case _:
+            raise ValueError("no message")
+
+
+def _read_value(stored: Any) -> Value:
+    return _read(stored) if isinstance(stored, dict) else _kept(stored)

@@ -1,0 +1,185 @@
+"""All that engine and database can say is said in every language, whole."""
+
+import ast
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from inspect import isclass
+from io import BytesIO
+from pathlib import Path
+from string import Formatter
+
+import httpx
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po
+
+from bot.face import face
+from bot.i18n.words import words_for
+from bot.web import failures
+from engine import errors
+from engine.budget import Budget, BudgetSource, require_budget
+from engine.errors import BudgetExhausted, FetchStatus, PresagioError
+from engine.fetch.faults import require_usable
+from engine.llm.faults import status_fault
+from engine.llm.settings import LlmSettings
+from engine.messages import Message, as_message, join_messages, message_from_json, message_json
+from engine.types import Usage
+
+NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+ROOT = Path(__file__).resolve().parents[3]
+SPANISH = words_for("es")
+# What people meet in chats and on the web page; the command line and the settings are English.
+FOLDERS = ("engine", "db", "bot")
+ENGLISH_ONLY = ("bot/cli", "bot/settings", "bot/card", "bot/embedders.py", "bot/serve.py")
+ERRORS = {
+    name
+    for module in (errors, face, failures)
+    for name, value in vars(module).items()
+    if isclass(value) and issubclass(value, PresagioError)
+}
+
+
+@cache
+def sources() -> list[tuple[str, ast.Module]]:
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    named = [(path.relative_to(ROOT).as_posix(), path) for path in paths]
+    return [
+        (name, ast.parse(path.read_text("utf-8")))
+        for name, path in named
+        if not name.startswith(ENGLISH_ONLY)
+    ]
+
+
+def calls(names: set[str]) -> Iterator[tuple[str, ast.Call]]:
+    for path, tree in sources():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name)) if name in names:
+                    yield f"{path}:{node.lineno}", node
+
+
+def templates() -> dict[str, str]:
+    """Every template, and a place where it is said."""
+    return {
+        str(call.args[0].value): place
+        for place, call in calls({"Message"})
+        if isinstance(call.args[0], ast.Constant)
+    }
+
+
+@cache
+def catalogue() -> Catalog:
+    source = (files("bot.i18n") / "locale" / "es.po").read_bytes()
+    return read_po(BytesIO(source), locale="es")
+
+
+def places(template: str) -> list[str]:
+    return sorted(name for _, name, _, _ in Formatter().parse(template) if name)
+
+
+def test_there_are_messages() -> None:
+    assert len(templates()) > 300
+    assert len(list(calls(ERRORS))) > 200
+
+
+def test_every_template_is_a_literal() -> None:
+    other = [at for at, call in calls({"Message"}) if not isinstance(call.args[0], ast.Constant)]
+    assert other == []
+
+
+@pytest.mark.parametrize("template", sorted(templates()))
+def test_every_message_has_spanish_with_the_same_values(template: str) -> None:
+    said = catalogue().get(template)
+    assert said is not None, f"run make words ({templates()[template]})"
+    assert said.string, f"no Spanish ({templates()[template]})"
+    if places(template):
+        assert places(str(said.string)) == places(template)
+
+
+def texts_of(call: ast.Call) -> Iterator[ast.expr]:
+    """What an error says, without the messages in it."""
+    waiting = [*call.args, *(one.value for one in call.keywords if one.arg in ("fix", "message"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp):
+            yield node
+        elif isinstance(node, ast.IfExp):
+            waiting += [node.body, node.orelse]
+        elif isinstance(node, ast.BoolOp):
+            waiting += node.values
+
+
+def test_no_error_says_what_cannot_be_translated() -> None:
+    plain = [
+        f"{place}: {ast.unparse(node)}"
+        for place, call in calls(ERRORS)
+        for node in texts_of(call)
+        if not isinstance(node, ast.Constant) or isinstance(node.value, str)
+    ]
+    assert plain == []
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (404, "news.example no tiene esa página (404). Mejor pegar el titular."),
+        (403, "news.example no muestra esa página (403). Mejor pegar el titular."),
+        (429, "news.example pide ir más despacio (429). Se puede probar más tarde."),
+        (500, "news.example falló (500). Se puede probar más tarde."),
+    ],
+)
+def test_what_a_page_answers(status: int, expected: str) -> None:
+    with pytest.raises(FetchStatus) as caught:
+        require_usable(httpx.Response(status), "news.example")
+    assert SPANISH.render(caught.value.said) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "expected"),
+    [
+        (429, "", "llm.example pide ir más despacio (429)."),
+        (401, "bad {key}", "llm.example rechaza la clave de la API (401): bad {key}"),
+        (503, "Not judged: {reason}", "llm.example falló (503): Not judged: {reason}"),
+    ],
+)
+def test_what_a_model_answers(status: int, said: str, expected: str) -> None:
+    settings = LlmSettings(base_url="https://llm.example/v1", model="m", api_key="k" * 20)
+    fault = status_fault(status, said, settings, headers={"retry-after": "7"}, now=NOW)
+    notice = Message("Not judged: {reason}", reason=fault.error.message)
+    assert SPANISH.render(notice) == f"Sin evaluar: {expected}"
+
+
+def test_a_budget_that_is_spent() -> None:
+    spent = {BudgetSource.CHATS: Usage(prompt_tokens=1234567)}
+    with pytest.raises(BudgetExhausted) as caught:
+        require_budget(Budget(tokens=1_000_000), spent, BudgetSource.CHATS, now=NOW)
+    assert "1,000,000 tokens" in str(caught.value)
+    said = SPANISH.render(Message("Not judged: {reason}", reason=caught.value.said))
+    assert "presupuesto diario" in said
+    assert "1.000.000" in said
+
+
+def test_numbers_have_the_signs_of_the_language() -> None:
+    said = Message("The model answered nothing within {seconds:g} s.", seconds=2.5)
+    assert SPANISH.render(said) == "El modelo no respondió nada en 2,5 s."
+    said = Message("{label} is larger than {number:,} bytes.", label="a.car", number=1234567)
+    assert SPANISH.render(said) == "a.car pasa de 1.234.567 bytes."
+    assert words_for("en").render(said) == said
+
+
+def test_sentences_stored_and_read_again_are_translated() -> None:
+    said = join_messages(
+        Message("Corpus {name} is empty.", name="my.corpus"),
+        Message("There is no word in this to look for."),
+    )
+    whole = "El corpus my.corpus está vacío. No hay ninguna palabra para buscar."
+    assert SPANISH.render(said) == SPANISH.render(message_from_json(message_json(said))) == whole
+
+
+def test_what_others_wrote_is_no_template() -> None:
+    assert SPANISH.render(as_message("There is no corpus yet.")) == "There is no corpus yet."
+    assert SPANISH.render("There is no corpus yet.") == "There is no corpus yet."
+    assert SPANISH.render("") == ""
+    assert SPANISH.render(as_message("{0}{x}")) == "{0}{x}"
