@@ -123,7 +123,7 @@ async def _model_check(settings: Settings) -> Check:
                 fix="Set OPENROUTER_API_KEY, or llm.base_url to a server of your own.",
             )
         # Imported here: an HTTP client that only this check needs.
-        from engine.llm.settings import check_endpoint
+        from engine.llm.check import check_endpoint
 
         return Check(check="model", ok=True, detail=await check_endpoint(chosen))
     except PresagioError as error:

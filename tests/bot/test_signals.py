@@ -78,7 +78,7 @@ def script(body: str) -> "Iterator[subprocess.Popen[str]]":
     """
     lines = [
         "import asyncio, sys, time",
-        "from bot.signals import exit_on_signals, run",
+        "from bot.signals import exit_on_signals, run_until_signal",
         "exit_on_signals()",
         "def ready(): print('ready', flush=True)",
         body,
@@ -109,7 +109,7 @@ def test_a_second_signal_does_not_wait_for_what_hangs() -> None:
         "    ready()\n"
         "    try:\n        await asyncio.sleep(30)\n"
         "    finally:\n        ready()\n        await asyncio.sleep(30)\n"
-        "run(work())"
+        "run_until_signal(work())"
     )
     with script(body) as process:
         process.send_signal(signal.SIGINT)
@@ -126,7 +126,7 @@ def test_what_the_caller_chose_to_ignore_stays_ignored() -> None:
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "exit_on_signals()\n"
         "async def work():\n    ready()\n    await asyncio.sleep(0.3)\n"
-        "run(work())"
+        "run_until_signal(work())"
     )
     with script(body) as process:
         process.send_signal(signal.SIGHUP)

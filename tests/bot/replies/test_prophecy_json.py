@@ -62,6 +62,7 @@ def test_a_judged_prophecy() -> None:
                 "flags": ["repost", "truncated"],
             }
         ],
+        "near": [],
     }
 
 

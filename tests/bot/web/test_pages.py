@@ -86,7 +86,11 @@ class TestProphecy:
 
     async def test_what_is_near_is_folded_away(self, coffee_url: str) -> None:
         async with ModelServer([scoring(lambda _headline, _candidate: 2)]) as model:
-            environ = {"DATABASE_URL": coffee_url, "PRESAGIO_LLM__BASE_URL": model.base_url}
+            environ = {
+                "DATABASE_URL": coffee_url,
+                "PRESAGIO_LLM__BASE_URL": model.base_url,
+                "PRESAGIO_WEB__JUDGE": "true",
+            }
             async with web_stage(environ) as stage:
                 page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
                 picture = await stage.get("/picture.png", **HEADLINE_AND_DATE)
