@@ -91,8 +91,10 @@ class RecordError(InputError):
 class ExtraMissing(PresagioError):
     """An optional part of the program, which `extra` installs, is asked for and is not there."""
 
-    def __init__(self, message: str, *, extra: str) -> None:
-        fix = f"Whoever runs me can install them: pip install 'presagio[{extra}]'"
+    def __init__(self, message: Message, *, extra: str) -> None:
+        fix = Message(
+            "Whoever runs me can install them: pip install 'presagio[{extra}]'", extra=extra
+        )
         super().__init__(message, fix=fix)
 
 

@@ -39,9 +39,9 @@ class LazyCommand(TyperCommand):
 def load(entry: CommandEntry) -> Any:
     """Import a command and return it as typer runs it."""
     module = import_module(entry.module)
-    group = getattr(module, "commands", None)
-    if group is None:
-        group = typer.Typer(add_completion=False, rich_markup_mode=None)
-        context = getattr(module, "CONTEXT_SETTINGS", CONTEXT)
-        group.command(entry.name, context_settings=context)(module.command)
-    return typer.main.get_command(group)
+    if hasattr(module, "commands"):
+        return typer.main.get_group(module.commands)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    context = getattr(module, "CONTEXT_SETTINGS", CONTEXT)
+    alone.command(entry.name, context_settings=context)(module.command)
+    return typer.main.get_command(alone)

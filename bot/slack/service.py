@@ -179,7 +179,7 @@ class SlackService:
             return work
 
         app = AsyncApp(
-            name="presagio",  # else it reads the source of all that called it, for a file's name
+            name="slack_bolt",  # else it reads the source of all that called it, for a file's name
             client=self._client,
             signing_secret=self._settings.signing_secret,
             authorize=authorize,

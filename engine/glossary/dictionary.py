@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from engine.errors import ExtraMissing
+from engine.messages import Message
 
 # Names of the lists, and the text-search languages that they are for.
 _LISTS = {
@@ -29,7 +30,7 @@ def _words(name: str) -> frozenset[str]:
     try:
         from spellchecker import SpellChecker  # noqa: PLC0415 - it takes a tenth of a second
     except ImportError as error:
-        said = "The word lists of the glossary are not installed."
+        said = Message("The word lists of the glossary are not installed.")
         raise ExtraMissing(said, extra="glossary") from error
 
     return frozenset(SpellChecker(language=name).word_frequency.words())

@@ -56,6 +56,7 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Invoke]:
     """Run a command in this process: much faster than starting another one."""
+    monkeypatch.setattr("os.nice", lambda _: 0, raising=False)  # the tests after it are in a hurry
     root = logging.getLogger()
     before, level = root.handlers[:], root.level
 

@@ -47,8 +47,7 @@ def test_a_restore_waits_for_nobody(database: str, backup: Path, invoke: Invoke)
         idle.stdin.write(b"SET application_name = 'presagio 1';\n\\! echo ready\n")
         idle.stdin.flush()
         assert idle.stdout
-        while b"ready" not in idle.stdout.readline():
-            pass
+        assert any(b"ready" in line for line in idle.stdout)
         refused = invoke("restore", str(backup), "--replace")
         assert "Other processes" in refused.complaint()
         idle.stdin.close()

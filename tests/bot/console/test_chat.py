@@ -35,7 +35,7 @@ SCRIPT = textwrap.dedent(
         database = await Database.open(os.environ["DATABASE_URL"])
         async with bot_on(database) as bot:
             terminal = Terminal(session="s", language="en", interactive=sys.stdin.isatty())
-            await chat(bot.conversation.conversation, terminal, lines=read_lines(0),
+            await run_terminal(bot.conversation, terminal, lines=read_lines(0),
                        screen=Screen(sys.stdout), now=lambda: NOW)
 
     if sys.stdin.isatty():  # become its owner, so that Ctrl-C reaches this process

@@ -37,7 +37,7 @@ def test_others_are_copied_once(closed: Binaries, server_folder: Path) -> None:
     (programs / "postgres-1.0").mkdir(parents=True)
     found = within_reach(closed, NOBODY, programs)
     assert found.folder.is_relative_to(programs)
-    assert [path.name for path in programs.iterdir()] == [found.folder.parents[3].name]
+    assert [path.name for path in programs.iterdir()] == [found.folder.parents[2].name]
     assert stat.S_IMODE((server_folder / "home").stat().st_mode) == 0o700
     (found.folder / "mark").touch()
     assert within_reach(closed, NOBODY, programs) == found

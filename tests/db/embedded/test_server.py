@@ -665,7 +665,7 @@ class TestPlaces:
     ) -> None:
         home = server_folder / "home"
         home.mkdir(mode=0o700)
-        package = find_binaries().folder.parents[2]
+        package = find_binaries().folder.parents[1]
         for tree in package.parent.glob(f"{package.name}*"):
             (home / tree.name).symlink_to(tree)
         closed = Binaries(home / package.name / "pginstall" / "bin")
