@@ -18,6 +18,7 @@ from db.posting.job_outcomes import RunOutcome
 from engine.budget import BudgetSource
 from engine.chat import Chat
 from engine.errors import StorageError
+from engine.messages import message_from_json
 from engine.posting.types import PostingMode
 from tests.fakes.model import failure
 from tests.fakes.slack import Fault
@@ -201,7 +202,7 @@ async def test_a_picture_that_cannot_be_drawn_is_given_up_with_the_reason(
         assert post.photo is None
         async with process.app.database.connection() as connection:
             why = await connection.fetchval("SELECT error FROM delivery WHERE state = 'failed'")
-        assert "pip install 'presagio[pictures]'" in why
+        assert "pip install 'presagio[pictures]'" in message_from_json(why)
 
 
 async def test_two_processes_decide_and_send_once(database_url: str) -> None:
