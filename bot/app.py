@@ -161,7 +161,7 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
     if not has_model(chosen):
         return None
     # Imported here: a search without a model does not pay for an HTTP client.
-    from engine.llm.client import ChatClient  # noqa: PLC0415
+    from engine.llm.client import ChatClient  # noqa: PLC0415 - see above
 
     return ChatClient(
         chosen,

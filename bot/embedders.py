@@ -48,7 +48,7 @@ def open_embedders(
     if chosen.backend == "null":
         return None
     # What follows imports no model: that waits for the first text.
-    from engine.embed.local import LocalEmbedder, is_installed  # noqa: PLC0415
+    from engine.embed.local import LocalEmbedder, is_installed  # noqa: PLC0415 - for local models
 
     if chosen.backend == "auto" and not is_installed(chosen.model):
         return None

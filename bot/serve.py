@@ -204,6 +204,6 @@ async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> N
 
 
 def _web(app: App) -> "WebFace":
-    from bot.web.service import WebFace  # noqa: PLC0415
+    from bot.web.service import WebFace  # noqa: PLC0415 - brings a web framework
 
     return WebFace.of(app)

@@ -123,7 +123,7 @@ async def open_jobs(
     now: Callable[[], datetime],
     clock_rate: float = 1.0,
 ) -> AsyncIterator[Jobs]:
-    """Lend the works; the processes that read feeds end with the block.
+    """Lend the jobs; the processes that read feeds end with the block.
 
     A rehearsal whose `now` counts more than one second in a second says so by `clock_rate`.
     """
