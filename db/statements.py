@@ -1,20 +1,19 @@
 """Named statements, kept in .sql files beside this module.
 
-A file holds blocks that start with a line `-- name: some_name`.
+A file holds blocks that start with a line `-- name: some_name(first, second)`: the names of the
+parameters $1, $2 and so on, continued on comment lines where one line is too short for them.
 """
 
+import re
 from functools import cache
 from importlib.resources import files
 
-_MARK = "-- name:"
+_HEADER = re.compile(r"^-- name: (\w+)(?:\([^)]*\))?\n", re.MULTILINE)
 
 
 @cache
 def statements(file: str) -> dict[str, str]:
     """Return the statements of `db/sql/<file>.sql` by name."""
     text = (files("db") / "sql" / f"{file}.sql").read_text(encoding="utf-8")
-    found: dict[str, str] = {}
-    for block in text.split(_MARK)[1:]:
-        name, _, body = block.partition("\n")
-        found[name.strip()] = body.strip()
-    return found
+    _, *parts = _HEADER.split(text)
+    return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}

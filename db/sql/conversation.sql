@@ -1,9 +1,9 @@
--- name: chat
+-- name: chat(platform, external_id)
 SELECT id, platform, external_id, private, title, language, time_zone, corpus, listening,
        threshold, quiet_from, quiet_to, picture, active
   FROM chat WHERE platform = $1 AND external_id = $2
 
--- name: meet
+-- name: meet(platform, external_id, private, title, time_zone)
 INSERT INTO chat (platform, external_id, private, title, time_zone)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (platform, external_id) DO UPDATE
@@ -11,16 +11,17 @@ ON CONFLICT (platform, external_id) DO UPDATE
 RETURNING id, platform, external_id, private, title, language, time_zone, corpus, listening,
           threshold, quiet_from, quiet_to, picture, active
 
--- name: change
+-- name: change(chat_id, language, time_zone, corpus, listening, threshold, quiet_from, quiet_to,
+--              picture)
 UPDATE chat
    SET language = $2, time_zone = $3, corpus = $4, listening = $5, threshold = $6,
        quiet_from = $7, quiet_to = $8, picture = $9
  WHERE id = $1
 
--- name: move
+-- name: move(platform, old_external_id, new_external_id)
 UPDATE chat SET external_id = $3 WHERE platform = $1 AND external_id = $2
 
--- name: bring_owed
+-- name: bring_owed(platform, kept_external_id, met_external_id)
 -- What the chat is owed that was met under the new id, for it is forgotten.
 UPDATE delivery d SET chat_id = kept.id
   FROM chat kept, chat met
@@ -28,20 +29,20 @@ UPDATE delivery d SET chat_id = kept.id
    AND met.platform = $1 AND met.external_id = $3
    AND d.chat_id = met.id AND d.state = 'owed'
 
--- name: forget_moved
+-- name: forget_moved(platform, kept_external_id, met_external_id)
 DELETE FROM chat WHERE platform = $1 AND external_id = $3
    AND EXISTS (SELECT FROM chat WHERE platform = $1 AND external_id = $2)
 
--- name: set_active
+-- name: set_active(platform, external_id, active)
 UPDATE chat SET active = $3 WHERE platform = $1 AND external_id = $2
 
 -- name: process_number
 SELECT nextval('process_number')::integer
 
--- name: be_present
+-- name: be_present(lock_class, process)
 SELECT pg_advisory_lock($1, $2)
 
--- name: take
+-- name: take(platform, event_id, process, taken_at, lock_class)
 -- Nothing before an answer waits for the disk but `answering`, which takes all that was written
 -- before along: see docs/decisions/0009-once.md.
 INSERT INTO turn (platform, event_id, process, taken_at)
@@ -56,22 +57,22 @@ ON CONFLICT (platform, event_id) DO UPDATE
                                          WHERE datname = current_database()))
 RETURNING true
 
--- name: answering
+-- name: answering(platform, event_id, process)
 UPDATE turn SET state = 'answering'
  WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
 RETURNING true
 
--- name: done
+-- name: done(platform, event_id, process)
 UPDATE turn SET state = 'done' FROM set_config('synchronous_commit', 'off', true)
  WHERE platform = $1 AND event_id = $2 AND process = $3
 
--- name: release
+-- name: release(platform, event_id, process)
 DELETE FROM turn WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
 
--- name: forget_turns
+-- name: forget_turns(before)
 DELETE FROM turn WHERE taken_at < $1
 
--- name: keep_answer
+-- name: keep_answer(chat_id, thread, asked_at, first, last, prophecy)
 -- A post that is decided stores its answers too: what was written before in its transaction has to
 -- outlive a crash.
 INSERT INTO answer (chat_id, thread, asked_at, first, last, prophecy)
@@ -80,16 +81,16 @@ SELECT $1::bigint, $2, $3::timestamptz, $4::integer, $5::integer, $6::text::json
          THEN 'off' ELSE current_setting('synchronous_commit') END, true)
 RETURNING id
 
--- name: answer
+-- name: answer(answer_id, chat_id)
 SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
  WHERE id = $1 AND chat_id = $2
 
--- name: last_answer
+-- name: last_answer(chat_id, thread)
 SELECT id, asked_at, first, last, prophecy::text AS prophecy FROM answer
  WHERE chat_id = $1 AND ($2::text IS NULL OR thread = $2)
  ORDER BY id DESC LIMIT 1
 
--- name: posted_with
+-- name: posted_with(answer_id)
 SELECT a.id, a.asked_at, a.first, a.last, a.prophecy::text AS prophecy, p.external_id
   FROM posted this
   JOIN posted p ON p.delivery_id = this.delivery_id
@@ -97,22 +98,22 @@ SELECT a.id, a.asked_at, a.first, a.last, a.prophecy::text AS prophecy, p.extern
  WHERE this.answer_id = $1
  ORDER BY a.id
 
--- name: turn_page
+-- name: turn_page(answer_id, first, last)
 UPDATE answer SET first = $2, last = $3 WHERE id = $1
 
--- name: forget_answers
+-- name: forget_answers(before)
 DELETE FROM answer a WHERE asked_at < $1 AND NOT EXISTS (SELECT FROM vote WHERE answer_id = a.id)
 
--- name: vote
+-- name: vote(answer_id, rank, person, value, voted_at)
 INSERT INTO vote (answer_id, rank, person, value, voted_at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (answer_id, rank, person) DO UPDATE
    SET value = excluded.value, voted_at = excluded.voted_at
 
--- name: tallies
+-- name: tallies(answer_id)
 SELECT rank, count(*) FILTER (WHERE value > 0) AS up, count(*) FILTER (WHERE value < 0) AS down
   FROM vote WHERE answer_id = $1 GROUP BY rank
 
--- name: favourites
+-- name: favourites(chat_id, limit)
 SELECT a.asked_at, a.prophecy::text AS prophecy, v.rank,
        count(*) FILTER (WHERE v.value > 0) AS up, count(*) FILTER (WHERE v.value < 0) AS down
   FROM vote v JOIN answer a ON a.id = v.answer_id
@@ -122,11 +123,11 @@ HAVING sum(v.value) > 0
  ORDER BY sum(v.value) DESC, a.id, v.rank
  LIMIT $2
 
--- name: use
+-- name: use(scope, day)
 INSERT INTO quota AS known (scope, day, used)
 SELECT $1, $2::date, 1 FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (scope, day) DO UPDATE SET used = known.used + 1
 RETURNING used
 
--- name: forget_quotas
+-- name: forget_quotas(before)
 DELETE FROM quota WHERE day < $1

@@ -1,4 +1,4 @@
--- name: select
+-- name: select(name)
 SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.documents, c.tokens,
        coalesce((SELECT array_agg(l.language ORDER BY l.documents DESC, l.language)
                    FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages,
@@ -7,21 +7,21 @@ SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.doc
  WHERE $1::text IS NULL OR c.name = $1
  ORDER BY c.name
 
--- name: insert
+-- name: insert(name, kind, language, author, url_template, role)
 INSERT INTO corpus (name, kind, language, author, url_template, role)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (name) DO NOTHING
 RETURNING id
 
--- name: change
+-- name: change(name, author, url_template)
 UPDATE corpus
    SET author = coalesce($2, author), url_template = coalesce($3, url_template)
  WHERE name = $1
 
--- name: lock
+-- name: lock(name)
 SELECT id, documents FROM corpus WHERE name = $1 FOR UPDATE
 
--- name: delete
+-- name: delete(corpus_id)
 DELETE FROM corpus WHERE id = $1
 
 -- name: languages

@@ -1,10 +1,10 @@
--- name: outdated
+-- name: outdated(corpus_id, external_ids, digests)
 SELECT s.external_id
   FROM unnest($2::text[], $3::bigint[]) AS s (external_id, digest)
   LEFT JOIN {document} d ON d.corpus_id = $1 AND d.external_id = s.external_id
  WHERE d.digest IS DISTINCT FROM s.digest
 
--- name: lock
+-- name: lock(corpus_id)
 SELECT language FROM corpus WHERE id = $1 FOR UPDATE
 
 -- name: stage
@@ -40,7 +40,7 @@ SELECT {corpus}, s.external_id, s.text, s.search_text, s.created_at, s.digest, s
  WHERE NOT EXISTS (SELECT FROM {document} d
                     WHERE d.corpus_id = {corpus} AND d.external_id = s.external_id)
 
--- name: stitch
+-- name: stitch(flag)
 UPDATE document d
    SET context = p.text, context_search_text = p.search_text, flags = d.flags | $1
   FROM {document} p

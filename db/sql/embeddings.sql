@@ -3,13 +3,13 @@
 -- name: lock
 SELECT pg_advisory_xact_lock(7426190513)
 
--- name: models
+-- name: models(name)
 SELECT id, name, dimensions FROM embedding_model WHERE $1::text IS NULL OR name = $1 ORDER BY name
 
--- name: add_model
+-- name: add_model(name, dimensions)
 INSERT INTO embedding_model (name, dimensions) VALUES ($1, $2) RETURNING id
 
--- name: remove_model
+-- name: remove_model(name)
 DELETE FROM embedding_model WHERE name = $1 RETURNING id
 
 -- name: create
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS {embedding} (
 -- Never out of line while it fits the page: a scan would look up each vector one by one.
 ALTER TABLE {embedding} ALTER COLUMN vector SET STORAGE MAIN
 
--- name: documents
+-- name: documents(corpus_id, after_id, limit)
 SELECT d.id, d.title, d.text, d.context, replace(e.source::text, '-', '') AS source
   FROM {document} d
   LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = d.id
@@ -31,14 +31,14 @@ SELECT d.id, d.title, d.text, d.context, replace(e.source::text, '-', '') AS sou
  ORDER BY d.id
  LIMIT $3
 
--- name: store
+-- name: store(corpus_id, ids, sources, vectors)
 INSERT INTO {embedding} (corpus_id, document_id, source, vector)
 SELECT $1, new.id, new.source::uuid, new.vector::halfvec
   FROM unnest($2::bigint[], $3::text[], $4::text[]) AS new (id, source, vector)
 ON CONFLICT (corpus_id, document_id) DO UPDATE
    SET source = excluded.source, vector = excluded.vector
 
--- name: prune
+-- name: prune(corpus_id)
 DELETE FROM {embedding} e
  WHERE e.corpus_id = $1
    AND NOT EXISTS (SELECT FROM {document} d WHERE d.corpus_id = $1 AND d.id = e.document_id)
@@ -49,38 +49,38 @@ CREATE INDEX IF NOT EXISTS {index} ON {embedding}
  USING hnsw (vector halfvec_cosine_ops) WITH (m = 24, ef_construction = 128)
  WHERE corpus_id = {corpus}
 
--- name: count
+-- name: count(corpus_id)
 SELECT count(*) FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL
 
--- name: sample
+-- name: sample(corpus_id, limit)
 SELECT d.id, d.title, d.text, d.context
   FROM (SELECT document_id FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL
          ORDER BY source, document_id LIMIT $2) chosen
   JOIN {document} d ON d.corpus_id = $1 AND d.id = chosen.document_id
  ORDER BY d.id
 
--- name: measured
+-- name: measured(corpus_id, model_id)
 SELECT documents FROM embedding_scale WHERE corpus_id = $1 AND model_id = $2
 
--- name: keep_scale
+-- name: keep_scale(corpus_id, model_id, documents, mean, deviation, same)
 INSERT INTO embedding_scale (corpus_id, model_id, documents, mean, deviation, same)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (model_id, corpus_id) DO UPDATE
    SET documents = excluded.documents, mean = excluded.mean,
        deviation = excluded.deviation, same = excluded.same
 
--- name: space
+-- name: space(corpus_id, model)
 SELECT m.id, m.dimensions, s.mean, s.deviation, s.same
   FROM embedding_model m
   LEFT JOIN embedding_scale s ON s.model_id = m.id AND s.corpus_id = $1
  WHERE m.name = $2
 
--- name: filled
+-- name: filled(corpus_id, index)
 SELECT EXISTS (SELECT FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL) AS filled,
        to_regclass($2) IS NOT NULL AS indexed
 
 -- The nearest of all, then the filters. The sum keeps an index out: every vector is compared.
--- name: nearest_exact
+-- name: nearest_exact(corpus_id, vector, limit)
 SELECT d.id, 1 - near.distance AS cosine
   FROM (SELECT e.document_id, (e.vector <=> (SELECT $2::text::halfvec)) + 0 AS distance
           FROM {embedding} e
@@ -93,7 +93,7 @@ SELECT d.id, 1 - near.distance AS cosine
  LIMIT $3
 
 -- The same of those that the index proposes.
--- name: nearest_indexed
+-- name: nearest_indexed(corpus_id, vector, limit)
 SELECT d.id, 1 - near.distance AS cosine
   FROM (SELECT e.document_id, e.vector <=> (SELECT $2::text::halfvec) AS distance
           FROM {embedding} e
@@ -106,7 +106,7 @@ SELECT d.id, 1 - near.distance AS cosine
  LIMIT $3
 
 -- The filters first, then the nearest of what passes.
--- name: nearest_filtered
+-- name: nearest_filtered(corpus_id, vector, limit)
 SELECT d.id, 1 - near.distance AS cosine
   FROM {document} d
   JOIN LATERAL (SELECT (e.vector <=> (SELECT $2::text::halfvec)) + 0 AS distance
@@ -117,12 +117,12 @@ SELECT d.id, 1 - near.distance AS cosine
  ORDER BY near.distance, d.created_at, d.id
  LIMIT $3
 
--- name: cosines
+-- name: cosines(corpus_id, vector, document_ids)
 SELECT e.document_id AS id, 1 - (e.vector <=> (SELECT $2::text::halfvec)) AS cosine
   FROM {embedding} e
  WHERE e.corpus_id = $1 AND e.document_id = ANY ($3::bigint[]) AND e.vector IS NOT NULL
 
--- name: lexemes
+-- name: lexemes(corpus_id, texts, configuration)
 SELECT t.place, u.lexeme, cardinality(u.positions) AS frequency,
        coalesce(k.document_frequency, 0) AS document_frequency
   FROM unnest($2::text[]) WITH ORDINALITY AS t (text, place)

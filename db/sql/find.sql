@@ -99,7 +99,7 @@ CASE WHEN d.context_search_text IS NOT NULL THEN ARRAY(
            unnest({lexemes}::tsquery[]) WITH ORDINALITY AS x (lexeme, place)
      ORDER BY x.place) END AS own_frequencies
 
--- name: comments
+-- name: comments(corpus_id, external_ids, limit)
 -- The strongest of each post; what the post's own thread says of itself are comments too.
 SELECT post.external_id AS post, c.external_id, c.text, c.created_at, c.author, c.url, c.engagement
   FROM unnest($2::text[]) AS post (external_id)

@@ -1,30 +1,30 @@
 -- name: lock
 SELECT version FROM glossary_version FOR UPDATE
 
--- name: groups
+-- name: groups(status, corpus_id)
 SELECT g.id, c.name AS corpus, g.status, g.terms, g.sure
   FROM alias_group g LEFT JOIN corpus c ON c.id = g.corpus_id
  WHERE ($1::text IS NULL OR g.status = $1)
    AND ($2::integer IS NULL OR g.corpus_id IS NULL OR g.corpus_id = $2)
  ORDER BY g.id
 
--- name: holding
+-- name: holding(corpus_id)
 -- What holds in one corpus. Its own groups go first, then those of all corpora.
 SELECT terms FROM alias_group
  WHERE status = 'approved' AND (corpus_id IS NULL OR corpus_id = $1)
  ORDER BY corpus_id NULLS LAST, id
 
--- name: rejected
+-- name: rejected(corpus_id)
 -- What was rejected in a corpus, or in all; without a corpus, what was rejected anywhere.
 SELECT c.name AS corpus, r.first, r.second
   FROM rejected_alias r LEFT JOIN corpus c ON c.id = r.corpus_id
  WHERE $1::integer IS NULL OR r.corpus_id IS NULL OR r.corpus_id = $1
  ORDER BY c.name NULLS FIRST, r.first, r.second
 
--- name: rejected_here
+-- name: rejected_here(corpus_id)
 SELECT first, second FROM rejected_alias WHERE corpus_id = $1
 
--- name: same
+-- name: same(corpus_id, keys, status)
 -- The group that holds these terms, of this corpus or of all; to be approved, those that wait do
 -- not count.
 SELECT id FROM alias_group
@@ -32,7 +32,7 @@ SELECT id FROM alias_group
    AND (status = 'approved' OR $3 = 'pending')
  ORDER BY id LIMIT 1
 
--- name: insert
+-- name: insert(corpus_id, status, terms, keys, sure, created_at)
 INSERT INTO alias_group (corpus_id, status, terms, keys, sure, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (corpus_id, keys) DO UPDATE
@@ -40,35 +40,35 @@ ON CONFLICT (corpus_id, keys) DO UPDATE
  WHERE alias_group.status = 'pending'
 RETURNING id
 
--- name: approve
+-- name: approve(group_id)
 UPDATE alias_group SET status = 'approved' WHERE id = $1
 
--- name: remove
+-- name: remove(group_id)
 DELETE FROM alias_group WHERE id = $1
 
--- name: find
+-- name: find(group_ids)
 SELECT id, corpus_id, terms FROM alias_group WHERE id = ANY ($1::integer[]) ORDER BY id
 
--- name: bar
+-- name: bar(corpus_id, firsts, seconds, rejected_at)
 INSERT INTO rejected_alias (corpus_id, first, second, rejected_at)
 SELECT $1, p.first, p.second, $4
   FROM unnest($2::text[], $3::text[]) AS p (first, second)
 ON CONFLICT DO NOTHING
 
--- name: forget_pending
+-- name: forget_pending(corpus_id, firsts, seconds)
 -- What else waits to say the same, where the rejection holds.
 DELETE FROM alias_group g
  USING unnest($2::text[], $3::text[]) AS p (first, second)
  WHERE g.status = 'pending' AND g.keys @> ARRAY[p.first, p.second]
    AND ($1::integer IS NULL OR g.corpus_id = $1)
 
--- name: lift
+-- name: lift(corpus_id, firsts, seconds)
 -- A word about all corpora is one about each.
 DELETE FROM rejected_alias r
  USING unnest($2::text[], $3::text[]) AS p (first, second)
  WHERE ($1::integer IS NULL OR r.corpus_id = $1) AND (r.first, r.second) = (p.first, p.second)
 
--- name: sample
+-- name: sample(corpus_id, step, limit)
 SELECT text FROM {document}
  WHERE corpus_id = $1 AND id % $2::bigint = 0
  ORDER BY id LIMIT $3

@@ -1,10 +1,10 @@
--- name: extensions
+-- name: extensions(names)
 SELECT extname FROM pg_catalog.pg_extension WHERE extname = ANY ($1::text[])
 
--- name: there
+-- name: there(relation)
 SELECT to_regclass($1) IS NOT NULL
 
--- name: recount
+-- name: recount(corpus_id)
 WITH counted AS (
     SELECT u.lexeme COLLATE "C" AS lexeme, count(*) AS document_frequency,
            max(cardinality(u.positions)) AS max_tf

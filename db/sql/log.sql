@@ -1,4 +1,6 @@
--- name: record
+-- name: record(keep_from, asked_at, task, origin, job, corpus, query, keep_query, expanded,
+--              filters, plan, counts, returned, milliseconds, prompt_tokens, completion_tokens,
+--              cost_usd, error)
 -- One statement: what is too old goes with what comes. It waits for no disk: a crash may lose the
 -- last entries, and nothing else.
 WITH hurried AS (
@@ -18,7 +20,7 @@ SELECT $2::timestamptz, $3, $4, $5, $6, CASE WHEN $8::boolean THEN $7::text END,
   FROM search_log_key k, hurried
  WHERE $2::timestamptz >= $1
 
--- name: recent
+-- name: recent(since, missed_only, limit)
 SELECT id, asked_at, task, origin, job, corpus, query, query_hash, expanded, filters, plan,
        counts::text AS counts, returned, milliseconds, prompt_tokens, completion_tokens, cost_usd,
        error
@@ -26,21 +28,21 @@ SELECT id, asked_at, task, origin, job, corpus, query, query_hash, expanded, fil
  WHERE asked_at >= $1 AND (NOT $2::boolean OR error IS NOT NULL OR returned = '{}')
  ORDER BY id DESC LIMIT $3
 
--- name: missed
+-- name: missed(corpus, within, limit)
 SELECT query FROM search_log
  WHERE corpus = $1 AND asked_at >= now() - $2::interval AND job = 'find' AND query IS NOT NULL
    AND returned = '{}' AND error IS NULL
  GROUP BY query ORDER BY count(*) DESC, max(asked_at) DESC, query LIMIT $3
 
--- name: keep_receipt
+-- name: keep_receipt(chat_id, thread, asked_at, receipt)
 INSERT INTO find_answer (chat_id, thread, asked_at, receipt)
 SELECT $1::bigint, $2, $3::timestamptz, $4::text::json
   FROM set_config('synchronous_commit', 'off', true)
 
--- name: last_receipt
+-- name: last_receipt(chat_id, thread)
 SELECT asked_at, receipt::text AS receipt FROM find_answer
  WHERE chat_id = $1 AND ($2::text IS NULL OR thread = $2)
  ORDER BY id DESC LIMIT 1
 
--- name: forget_receipts
+-- name: forget_receipts(before)
 DELETE FROM find_answer WHERE asked_at < $1

@@ -1,7 +1,7 @@
--- name: judgment
+-- name: judgment(key)
 SELECT scores::text AS scores, model, prompt_version FROM judgment WHERE key = $1
 
--- name: store_judgment
+-- name: store_judgment(key, scores, model, prompt_version, created_at, forget_before)
 -- What a crash of the server may cost here is asked for once more, or was counted wrong by a call:
 -- nobody waits for the disk.
 WITH forgotten AS (DELETE FROM judgment WHERE created_at < $6::timestamptz)
@@ -12,7 +12,7 @@ ON CONFLICT (key) DO NOTHING
 
 -- Tokens of embeddings cost a hundredth of others and are many: they count in money alone. A call
 -- under way at $3 counts as what it may come to; NULL leaves those out.
--- name: spent
+-- name: spent(since, until, now)
 SELECT source,
        sum(prompt_tokens)::bigint AS prompt_tokens,
        sum(completion_tokens)::bigint AS completion_tokens,
@@ -30,7 +30,7 @@ SELECT source,
          WHERE expires_at > $3::timestamptz) AS call
  GROUP BY source
 
--- name: record
+-- name: record(called_at, purpose, model, prompt_tokens, completion_tokens, cost_usd, source)
 INSERT INTO model_call
        (called_at, purpose, model, prompt_tokens, completion_tokens, cost_usd, source)
 SELECT $1::timestamptz, $2, $3, $4::integer, $5::integer, $6::float8, $7
@@ -40,13 +40,13 @@ SELECT $1::timestamptz, $2, $3, $4::integer, $5::integer, $6::float8, $7
 -- name: lock_ledger
 SELECT pg_advisory_xact_lock(7426190519)
 
--- name: reserve
+-- name: reserve(source, tokens, cost_usd, expires_at, now)
 WITH gone AS (DELETE FROM model_call_under_way WHERE expires_at <= $5::timestamptz)
 INSERT INTO model_call_under_way (source, tokens, cost_usd, expires_at)
 SELECT $1, $2::integer, $3::float8, $4::timestamptz
   FROM set_config('synchronous_commit', 'off', true)
 RETURNING id
 
--- name: release
+-- name: release(call_id)
 WITH hurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
 DELETE FROM model_call_under_way USING hurried WHERE id = $1

@@ -1,13 +1,13 @@
--- name: unconfigure
+-- name: unconfigure(configured_urls)
 UPDATE feed SET configured_url = NULL
  WHERE configured_url IS NOT NULL AND configured_url <> ALL ($1::text[])
 
--- name: configure_known
+-- name: configure_known(urls, categories)
 UPDATE feed SET category = n.category
   FROM unnest($1::text[], $2::text[]) AS n (url, category)
  WHERE configured_url = n.url AND feed.category IS DISTINCT FROM n.category
 
--- name: configure_new
+-- name: configure_new(urls, categories, now)
 -- A feed that has moved to an address that the settings name too is polled once.
 INSERT INTO feed (url, configured_url, category, next_poll_at, created_at)
 SELECT url, url, category, $3, $3 FROM unnest($1::text[], $2::text[]) AS n (url, category)
@@ -16,7 +16,7 @@ ON CONFLICT (url) DO UPDATE
    SET configured_url = excluded.configured_url, category = excluded.category
  WHERE feed.configured_url IS NULL
 
--- name: claim_due
+-- name: claim_due(now, limit, leased_until)
 WITH due AS (
     SELECT id FROM feed
      WHERE NOT gone AND next_poll_at <= $1 AND (leased_until IS NULL OR leased_until <= $1)
@@ -29,12 +29,14 @@ WITH due AS (
 )
 SELECT * FROM claimed ORDER BY next_poll_at, id
 
--- name: release_feeds
+-- name: release_feeds(feed_ids, polled_ats)
 UPDATE feed SET leased_until = NULL
   FROM unnest($1::bigint[], $2::timestamptz[]) AS held (id, polled_at)
  WHERE feed.id = held.id AND feed.polled_at IS NOT DISTINCT FROM held.polled_at
 
--- name: settle_feed
+-- name: settle_feed(feed_id, claimed_polled_at, title, etag, last_modified, next_poll_at,
+--                   polled_at, succeeded_at, failures, failing_since, told_failing, gone, moved_to,
+--                   moved_times, error, was_read)
 UPDATE feed
    SET title = $3, etag = $4, last_modified = $5, next_poll_at = $6, polled_at = $7,
        succeeded_at = $8, failures = $9, failing_since = $10, told_failing = $11, gone = $12,
@@ -43,33 +45,33 @@ UPDATE feed
  WHERE id = $1 AND polled_at IS NOT DISTINCT FROM $2
 RETURNING true
 
--- name: lock_moving
+-- name: lock_moving(feed_id, new_url)
 SELECT id, url, configured_url FROM feed WHERE id = $1 OR url = $2 ORDER BY id FOR UPDATE
 
--- name: move_feed
+-- name: move_feed(feed_id, url)
 UPDATE feed SET url = $2 WHERE id = $1
 
--- name: merge_followers
+-- name: merge_followers(from_feed_id, into_feed_id)
 INSERT INTO chat_feed (chat_id, feed_id, category, added_at)
 SELECT chat_id, $2, category, added_at FROM chat_feed WHERE feed_id = $1
 ON CONFLICT DO NOTHING
 
--- name: merge_headlines
+-- name: merge_headlines(from_feed_id, into_feed_id)
 UPDATE headline h SET feed_id = $2
  WHERE feed_id = $1
    AND NOT EXISTS (SELECT FROM headline known
                     WHERE known.feed_id = $2 AND known.identity_hash = h.identity_hash)
 
--- name: merge_stories
+-- name: merge_stories(from_feed_id, into_feed_id)
 UPDATE story SET feed_id = $2 WHERE feed_id = $1
 
--- name: delete_feed
+-- name: delete_feed(feed_id)
 DELETE FROM feed WHERE id = $1 RETURNING configured_url, category
 
--- name: inherit_configuration
+-- name: inherit_configuration(feed_id, configured_url, category)
 UPDATE feed SET configured_url = $2, category = $3 WHERE id = $1
 
--- name: known_headlines
+-- name: known_headlines(feed_id, identity_hashes, words_hashes, now, seen_before)
 WITH again AS (
     UPDATE headline SET last_seen_at = $4
      WHERE feed_id = $1 AND last_seen_at < $5
@@ -78,15 +80,15 @@ WITH again AS (
 SELECT identity_hash, words_hash FROM headline
  WHERE feed_id = $1 AND (identity_hash = ANY ($2::bytea[]) OR words_hash = ANY ($3::bytea[]))
 
--- name: one_at_a_time
+-- name: one_at_a_time(lock_class)
 SELECT pg_advisory_xact_lock($1, 0)
 
--- name: join_alone
+-- name: join_alone(lock_class)
 -- The planner thinks comparing arrays cheap, and would read all stories where an index tells
 -- which few to look at. The setting ends with the transaction.
 SELECT pg_advisory_xact_lock($1, 0), set_config('enable_seqscan', 'off', true)
 
--- name: like_stories
+-- name: like_stories(link_keys, words, published_from, published_to, feed_id)
 -- A feed that everybody gets may join any of them; others only what each of their readers may
 -- read: news of a feed that everybody gets, or that they all added too.
 WITH alike AS MATERIALIZED (
@@ -102,7 +104,7 @@ SELECT a.id, a.link_key, a.words, a.published
                                        WHERE known.feed_id = a.feed_id
                                          AND known.chat_id = reader.chat_id))
 
--- name: retell_story
+-- name: retell_story(story_id, feed_id, title, text, link, link_key, words, language)
 -- What chats' own feeds told first is told in the words of a feed that everybody gets.
 UPDATE story s
    SET feed_id = f.id, title = $3, text = $4, link = $5, link_key = coalesce($6, s.link_key),
@@ -112,50 +114,52 @@ UPDATE story s
    AND NOT EXISTS (SELECT FROM feed WHERE id = s.feed_id AND configured_url IS NOT NULL)
 RETURNING s.id
 
--- name: forget_finds_of
+-- name: forget_finds_of(story_ids)
 DELETE FROM find WHERE story_id = ANY ($1::bigint[])
 
--- name: insert_story
+-- name: insert_story(feed_id, title, text, link, link_key, words, language, published,
+--                    first_seen_at)
 INSERT INTO story (feed_id, title, text, link, link_key, words, language, published, first_seen_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 RETURNING id
 
--- name: insert_headline
+-- name: insert_headline(feed_id, identity_hash, words_hash, story_id, title, link, published,
+--                       seen_at)
 INSERT INTO headline (feed_id, identity_hash, words_hash, story_id, title, link, published,
                       seen_at, last_seen_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
 ON CONFLICT DO NOTHING
 
--- name: add_feed
+-- name: add_feed(url, now)
 INSERT INTO feed (url, category, next_poll_at, created_at) VALUES ($1, NULL, $2, $2)
 ON CONFLICT (url) DO UPDATE
    SET gone = false,
        next_poll_at = CASE WHEN feed.gone THEN excluded.next_poll_at ELSE feed.next_poll_at END
 RETURNING *
 
--- name: follow
+-- name: follow(chat_id, feed_id, category, added_at)
 INSERT INTO chat_feed (chat_id, feed_id, category, added_at) VALUES ($1, $2, $3, $4)
 ON CONFLICT (chat_id, feed_id) DO UPDATE SET category = excluded.category
 
--- name: lock_followed
+-- name: lock_followed(chat_id, feed_id, url)
 SELECT f.id FROM feed f JOIN chat_feed own ON own.feed_id = f.id
  WHERE own.chat_id = $1 AND (f.id = $2 OR f.url = $3)
    FOR UPDATE OF f
 
--- name: unfollow
+-- name: unfollow(chat_id, feed_id)
 DELETE FROM chat_feed WHERE chat_id = $1 AND feed_id = $2 RETURNING true
 
--- name: drop_unfollowed
+-- name: drop_unfollowed(feed_id)
 DELETE FROM feed WHERE id = $1 AND configured_url IS NULL
    AND NOT EXISTS (SELECT FROM chat_feed WHERE feed_id = $1)
 
--- name: feeds_of_chat
+-- name: feeds_of_chat(chat_id)
 SELECT f.*, own.category AS own_category
   FROM feed f LEFT JOIN chat_feed own ON own.feed_id = f.id AND own.chat_id = $1
  WHERE f.configured_url IS NOT NULL OR own.chat_id IS NOT NULL
  ORDER BY f.url
 
--- name: feed_health
+-- name: feed_health(seen_after)
 SELECT f.*,
        (SELECT count(*) FROM chat_feed WHERE feed_id = f.id) AS chats,
        (SELECT count(*) FROM headline
@@ -164,7 +168,7 @@ SELECT f.*,
  WHERE f.configured_url IS NOT NULL OR EXISTS (SELECT FROM chat_feed WHERE feed_id = f.id)
  ORDER BY f.url
 
--- name: followers
+-- name: followers(feed_id)
 SELECT s.* FROM feed f
  CROSS JOIN subscriber s
   LEFT JOIN chat_feed own ON own.feed_id = f.id AND own.chat_id = s.chat_id
@@ -175,20 +179,20 @@ SELECT s.* FROM feed f
                 OR lower(f.category) IN (SELECT lower(c) FROM unnest(s.categories) c)))
  ORDER BY s.chat_id
 
--- name: forget_headlines
+-- name: forget_headlines(last_seen_before, margin)
 -- What a feed still holds is not forgotten, or it would be new again.
 DELETE FROM headline h USING feed f
  WHERE f.id = h.feed_id AND h.last_seen_at < $1 AND h.last_seen_at < f.read_at - $2::interval
 
--- name: forget_feeds
+-- name: forget_feeds(before)
 DELETE FROM feed f
  WHERE configured_url IS NULL AND coalesce(polled_at, created_at) < $1
    AND NOT EXISTS (SELECT FROM chat_feed WHERE feed_id = f.id)
 
--- name: stories
+-- name: stories(story_ids)
 SELECT * FROM told_story WHERE id = ANY ($1::bigint[]) ORDER BY id
 
--- name: unsearched
+-- name: unsearched(corpus, first_seen_from, limit, default_corpus)
 -- Chosen first and told then: what brought a story is looked up for those within the limit.
 WITH reader AS MATERIALIZED (
     SELECT chat_id FROM subscriber
@@ -208,10 +212,10 @@ WITH reader AS MATERIALIZED (
 )
 SELECT t.* FROM chosen JOIN told_story t USING (id) ORDER BY t.first_seen_at, t.id
 
--- name: forget_stories
+-- name: forget_stories(before)
 DELETE FROM story WHERE first_seen_at < $1
 
--- name: keep_find
+-- name: keep_find(story_id, corpus, state, coverage, best, prophecy, note, found_at, title, text)
 INSERT INTO find (story_id, corpus, state, coverage, best, prophecy, note, found_at)
 SELECT id, $2, $3, $4, $5, $6::text::json, $7, $8 FROM story
  WHERE id = $1 AND title = $9 AND text = $10 FOR SHARE
@@ -221,10 +225,10 @@ ON CONFLICT (story_id, corpus) DO UPDATE
  WHERE find.state <> 'judged' OR excluded.state = 'judged'
 RETURNING id
 
--- name: find_id
+-- name: find_id(story_id, corpus)
 SELECT id FROM find WHERE story_id = $1 AND corpus = $2
 
--- name: promising
+-- name: promising(corpora, found_from, limit)
 WITH chosen AS MATERIALIZED (
     SELECT id, story_id, corpus, coverage FROM find
      WHERE state = 'promising' AND corpus = ANY ($1::text[]) AND found_at >= $2
@@ -235,7 +239,7 @@ SELECT s.*, f.corpus, f.coverage
   FROM chosen f JOIN told_story s ON s.id = f.story_id
  ORDER BY f.coverage DESC, f.id
 
--- name: finds_for_chat
+-- name: finds_for_chat(chat_id, corpus, found_from, postable_only, least_best)
 -- The story as the chat's own feeds tell it.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
        s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
@@ -258,12 +262,12 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
            AND NOT EXISTS (SELECT FROM posted WHERE chat_id = $1 AND story_id = s.id))
  ORDER BY f.found_at, f.id
 
--- name: tally
+-- name: tally(chat_id, corpus, first_seen_from)
 SELECT f.state, count(*) AS stories
   FROM story s LEFT JOIN find f ON f.story_id = s.id AND f.corpus = $2
  WHERE s.first_seen_at >= $3
    AND EXISTS (SELECT FROM visible_headline WHERE chat_id = $1 AND story_id = s.id)
  GROUP BY f.state
 
--- name: forget_finds
+-- name: forget_finds(before)
 DELETE FROM find WHERE found_at < $1

@@ -1,7 +1,8 @@
--- name: lock_chat
+-- name: lock_chat(chat_id)
 SELECT true FROM chat WHERE id = $1 FOR NO KEY UPDATE
 
--- name: subscribe
+-- name: subscribe(chat_id, mode, at, weekdays, best, threshold, unjudged, unjudged_coverage,
+--                 say_nothing_found, thread, must, must_not, languages, categories, since)
 INSERT INTO subscription (chat_id, mode, at, weekdays, best, threshold, unjudged,
                           unjudged_coverage, say_nothing_found, thread, must, must_not,
                           languages, categories, since)
@@ -18,33 +19,33 @@ ON CONFLICT (chat_id) DO UPDATE
                     THEN subscription.since ELSE excluded.since END
 RETURNING since
 
--- name: give_up_owed
+-- name: give_up_owed(chat_id, now, error)
 UPDATE delivery SET state = 'failed', error = $3, settled_at = $2, lease = NULL
  WHERE chat_id = $1 AND state = 'owed' AND (leased_until IS NULL OR leased_until <= $2)
 
--- name: subscription
+-- name: subscription(chat_id)
 SELECT * FROM subscriber WHERE chat_id = $1 AND mode IS NOT NULL
 
 -- name: active
 SELECT * FROM subscriber WHERE mode <> 'off' AND chat_active ORDER BY chat_id
 
--- name: corpora
+-- name: corpora(default_corpus)
 SELECT DISTINCT coalesce(chat_corpus, $1) AS corpus FROM subscriber
  WHERE mode <> 'off' AND chat_active ORDER BY 1
 
--- name: posted
+-- name: posted(chat_id, posted_from)
 SELECT story_id, corpus, external_id, text, posted_at FROM posted
  WHERE chat_id = $1 AND posted_at >= $2 ORDER BY posted_at, answer_id
 
--- name: lock_subscribed
+-- name: lock_subscribed(chat_id, mode)
 SELECT true FROM chat c JOIN subscription s ON s.chat_id = c.id
  WHERE c.id = $1 AND c.active AND s.mode = $2
    FOR NO KEY UPDATE OF c
 
--- name: lock_active
+-- name: lock_active(chat_id)
 SELECT true FROM chat WHERE id = $1 AND active FOR NO KEY UPDATE
 
--- name: repeated
+-- name: repeated(chat_id, story_ids, corpora, external_ids, posted_after)
 SELECT EXISTS (
     SELECT FROM posted p
      WHERE p.chat_id = $1
@@ -53,20 +54,20 @@ SELECT EXISTS (
                AND (p.corpus, p.external_id) IN
                    (SELECT * FROM unnest($3::text[], $4::text[]))))
 
--- name: close_date
+-- name: close_date(chat_id, local_date, decided_at)
 INSERT INTO digest (chat_id, local_date, decided_at) VALUES ($1, $2, $3)
 ON CONFLICT DO NOTHING RETURNING true
 
--- name: owe
+-- name: owe(key, chat_id, thread, content, now)
 INSERT INTO delivery (key, chat_id, thread, content, next_attempt_at, created_at)
 VALUES ($1, $2, $3, $4::text::json, $5, $5)
 ON CONFLICT (key) DO NOTHING RETURNING id
 
--- name: post
+-- name: post(chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at)
 INSERT INTO posted (chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 
--- name: lease
+-- name: lease(now, platforms, begun_after, limit, leased_until)
 -- The conditions on d are looked at once more, should another process have leased it meanwhile.
 WITH ready AS (
     SELECT d.id FROM delivery d JOIN chat c ON c.id = d.chat_id
@@ -96,38 +97,38 @@ SELECT l.id, l.key, l.thread AS delivery_thread, l.content::text AS content, l.a
   FROM leased l JOIN subscriber s USING (chat_id)
  ORDER BY l.next_attempt_at, l.id
 
--- name: begin
+-- name: begin(delivery_id, lease, now)
 UPDATE delivery SET begun_at = $3, attempts = attempts + 1
  WHERE id = $1 AND lease = $2 AND state = 'owed' AND leased_until > $3
 RETURNING true
 
--- name: sent
+-- name: sent(delivery_id, lease, message_id, now)
 UPDATE delivery SET state = 'sent', message_id = $3, settled_at = $4, error = NULL,
                     leased_until = NULL, lease = NULL
  WHERE id = $1 AND lease = $2 AND state = 'owed'
 RETURNING true
 
--- name: retry
+-- name: retry(delivery_id, lease, next_attempt_at, error, not_begun)
 UPDATE delivery SET next_attempt_at = $3, error = $4, leased_until = NULL, lease = NULL,
                     begun_at = CASE WHEN $5 THEN NULL ELSE begun_at END
  WHERE id = $1 AND lease = $2 AND state = 'owed'
 RETURNING true
 
--- name: release
+-- name: release(delivery_id, lease)
 UPDATE delivery SET leased_until = NULL, lease = NULL
  WHERE id = $1 AND lease = $2 AND state = 'owed'
 RETURNING true
 
--- name: fail
+-- name: fail(delivery_id, lease, error, now)
 UPDATE delivery SET state = 'failed', error = $3, settled_at = $4, leased_until = NULL, lease = NULL
  WHERE id = $1 AND lease = $2 AND state = 'owed'
 RETURNING true
 
--- name: history
+-- name: history(chat_id, limit)
 SELECT key, state, content::text AS content, created_at, settled_at, error FROM delivery
  WHERE chat_id = $1 ORDER BY id DESC LIMIT $2
 
--- name: outbox_health
+-- name: outbox_health(failed_since)
 SELECT count(*) FILTER (WHERE state = 'owed') AS owed,
        min(created_at) FILTER (WHERE state = 'owed') AS oldest_owed_at,
        count(*) FILTER (WHERE state = 'owed' AND error IS NOT NULL) AS retried,
@@ -136,42 +137,42 @@ SELECT count(*) FILTER (WHERE state = 'owed') AS owed,
            FILTER (WHERE error IS NOT NULL))[1] AS last_error
   FROM delivery WHERE state = 'owed' OR state = 'failed' AND settled_at >= $1
 
--- name: give_up_gone
+-- name: give_up_gone(now, created_before)
 UPDATE delivery d SET state = 'failed', error = 'the chat is gone', settled_at = $1, lease = NULL
   FROM chat c
  WHERE c.id = d.chat_id AND NOT c.active AND d.state = 'owed' AND d.created_at < $2
 
--- name: forget_deliveries
+-- name: forget_deliveries(before)
 DELETE FROM delivery WHERE state <> 'owed' AND settled_at < $1
 
--- name: forget_posted
+-- name: forget_posted(before)
 DELETE FROM posted WHERE posted_at < $1
 
--- name: forget_dates
+-- name: forget_dates(before)
 DELETE FROM digest WHERE local_date < $1
 
--- name: count_outcome
+-- name: count_outcome(job, day, outcome, now, error)
 INSERT INTO job_outcome AS known (job, day, outcome, times, last_at, last_error)
 VALUES ($1, $2, $3, 1, $4, $5)
 ON CONFLICT (job, day, outcome) DO UPDATE
    SET times = known.times + 1, last_at = greatest(known.last_at, excluded.last_at),
        last_error = coalesce(excluded.last_error, known.last_error)
 
--- name: outcomes
+-- name: outcomes(since)
 SELECT job, outcome, sum(times)::integer AS times, max(last_at) AS last_at,
        (array_agg(last_error ORDER BY day DESC) FILTER (WHERE last_error IS NOT NULL))[1]
            AS last_error
   FROM job_outcome WHERE day >= $1
  GROUP BY job, outcome ORDER BY job, outcome
 
--- name: forget_outcomes
+-- name: forget_outcomes(before)
 DELETE FROM job_outcome WHERE day < $1
 
--- name: silence
+-- name: silence(milliseconds)
 SELECT set_config('idle_session_timeout', $1, false)
 
--- name: lead
+-- name: lead(lock_class)
 SELECT pg_try_advisory_lock($1, 0)
 
--- name: lead_on
+-- name: lead_on(anything)
 SELECT $1::integer IS NOT NULL

@@ -1,4 +1,4 @@
--- name: forget_documents
+-- name: forget_documents(before)
 -- In batches: each holds the corpus for a moment only. Through the table of all corpora, as
 -- documents.sql does.
 WITH old AS (

@@ -5,7 +5,7 @@
 AND ({after}::timestamptz IS NULL OR created_at >= {after})
 AND flags & {require}::integer = {require} AND flags & {exclude}::integer = 0
 
--- name: read
+-- name: read(corpus_id, texts, languages)
 SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,
        coalesce(k.document_frequency, 0) AS document_frequency, coalesce(k.max_tf, 1) AS max_tf
   FROM unnest($2::text[]) WITH ORDINALITY AS t (text, ordinal)
@@ -14,7 +14,7 @@ SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,
  CROSS JOIN LATERAL unnest(u.positions) AS p (position)
   LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
 
--- name: neighbours
+-- name: neighbours(corpus_id, lexeme)
 -- What % means is a setting of the connection, see db/pool.py.
 SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity
   FROM lexeme
@@ -22,7 +22,7 @@ SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity
  ORDER BY similarity(lexeme, $2) DESC, document_frequency DESC, lexeme
  LIMIT 10
 
--- name: share
+-- name: share(corpus_id, before, since, flags)
 EXPLAIN (FORMAT JSON)
 SELECT FROM {document}
  WHERE corpus_id = $1

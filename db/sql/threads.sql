@@ -1,4 +1,4 @@
--- name: list
+-- name: list(corpus_id, limit)
 SELECT thread_id AS id, max(title) AS title, count(*) AS documents,
        count(DISTINCT author) AS authors, min(created_at) AS oldest, max(created_at) AS newest
   FROM {document}
@@ -7,7 +7,7 @@ SELECT thread_id AS id, max(title) AS title, count(*) AS documents,
  ORDER BY newest DESC, id
  LIMIT $2
 
--- name: read
+-- name: read(corpus_id, thread_id, limit)
 SELECT id, external_id, created_at, author, role, text, url, reply_to, attribution, flags
   FROM {document}
  WHERE corpus_id = $1 AND thread_id = $2

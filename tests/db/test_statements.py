@@ -1,0 +1,36 @@
+"""Statements are found by name, and say what their parameters are."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import db
+from db.statements import statements
+
+SQL = sorted((Path(db.__file__).parent / "sql").glob("*.sql"))
+SIGNATURE = re.compile(r"^-- name: (\w+)\(([^)]*)\)", re.MULTILINE)
+# The numbers of these are given by the expressions that are put into their braces.
+COMPOSED = {"described"}
+
+
+def test_no_header_ends_up_in_a_statement() -> None:
+    held = "\n".join(text for path in SQL for text in statements(path.stem).values())
+
+    assert "-- name:" not in held
+    assert statements("conversation")["chat"].startswith("SELECT id, platform")
+    assert statements("news")["settle_feed"].startswith("UPDATE feed")
+
+
+@pytest.mark.parametrize("path", SQL, ids=lambda path: path.stem)
+def test_a_statement_names_each_of_its_parameters_once(path: Path) -> None:
+    signatures = {
+        name: re.findall(r"\w+", named) for name, named in SIGNATURE.findall(path.read_text())
+    }
+    for name, text in statements(path.stem).items():
+        if name in COMPOSED:
+            continue
+        numbers = {int(one) for one in re.findall(r"\$(\d+)", re.sub(r"--.*", "", text))}
+        named = signatures.get(name, [])
+        assert len(set(named)) == len(named), name
+        assert numbers == set(range(1, len(named) + 1)), name
