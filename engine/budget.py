@@ -101,6 +101,31 @@ def require_budget(
         _require(budget, limit, cost, source, now)
 
 
+def posts_in_pace(budget: Budget, spent: Mapping[BudgetSource, Usage], *, now: datetime) -> bool:
+    """Tell whether the daily posts may ask now, or wait for a later hour of the day (UTC).
+
+    They may while all sources together have used no more than the hours gone by stand for, the
+    current one included; and of what is kept for them while they themselves have.
+    """
+    gone = min(1.0, (_hour(now) + 1) / 24)
+    tokens = {one: _tokens(usage) for one, usage in spent.items()}
+    dollars = {one: usage.cost_usd or 0.0 for one, usage in spent.items()}
+
+    def in_pace(limit: float | None, used: Mapping[BudgetSource, float]) -> bool:
+        if limit is None:
+            return True
+        own = used.get(BudgetSource.POSTS, 0)
+        return sum(used.values()) < limit * gone or own < budget.reserve * limit * gone
+
+    return in_pace(budget.tokens, tokens) and in_pace(budget.cost_usd, dollars)
+
+
+def _hour(now: datetime) -> float:
+    """Return the hours since midnight, UTC."""
+    utc = now.astimezone(UTC)
+    return utc.hour + utc.minute / 60
+
+
 @dataclass(frozen=True, slots=True)
 class _Limit:
     amount: float

@@ -1,4 +1,4 @@
-"""New stories are searched: retrieval first, then the model for what promises something."""
+"""New stories are searched: retrieval first, then the model, in the order of what they promise."""
 
 import asyncio
 import logging
@@ -11,6 +11,7 @@ from db.posting.finds import Finds, Stories
 from db.posting.subscriptions import Subscriptions
 from engine.errors import CorpusNotFound
 from engine.feeds.types import Story
+from engine.messages import Message
 from engine.posting.gate import HITS, PROMISING, promise
 from engine.posting.types import FindState, Promising
 from engine.types import Corpus, Filters, Headline, Prophecy, SearchRequest
@@ -21,6 +22,8 @@ _AT_ONCE = 4
 _PAGE = 100
 _LOOK_BACK = timedelta(days=2)  # stories that nobody searched for so long are old news
 _FAILURES = 3  # of the model in a row, after which the rest waits for the next run
+_OUTBID = Message("Not judged: more promising stories took the budget of these hours.")
+_FAILING = Message("Not judged: the model does not answer.")
 
 
 class Prophesies(Protocol):
@@ -31,12 +34,24 @@ class Prophesies(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """Whether the model may be asked: yes, later (`waits`), or not, and why (`refusal`)."""
+
+    refusal: Message | None = None
+    waits: bool = False
+
+    @property
+    def granted(self) -> bool:
+        """True when the model may be asked now."""
+        return not (self.refusal or self.waits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Searching:
     """What searching needs.
 
     `corpus` returns the corpus called so, None the one of chats that name none; it raises
-    CorpusNotFound. `may_ask` tells why the model may not be asked at a moment: there is none,
-    or the daily budget is spent; None when it may.
+    CorpusNotFound. `may_ask` tells whether the model may be asked at a moment.
     """
 
     stories: Stories
@@ -44,14 +59,14 @@ class Searching:
     subscriptions: Subscriptions
     prophet: Prophesies
     corpus: Callable[[str | None], Awaitable[Corpus]]
-    may_ask: Callable[[datetime], Awaitable[str | None]]
+    may_ask: Callable[[datetime], Awaitable[Permission]]
     minimum_age: timedelta = timedelta(days=30)  # of a tweet, before its story
-    promising: float = PROMISING
+    promising: float = PROMISING  # what an unjudged story has to promise to be kept
     judge_within: timedelta = timedelta(hours=3)  # afterwards a story stays unjudged
 
 
 async def search_stories(work: Searching, *, now: datetime) -> int:
-    """Search what is new, then judge what promises something, best first.
+    """Search what is new, then judge what waits, the most promising first, as the budget lets.
 
     Returns how many stories were searched or judged. Raises StorageError.
     """
@@ -91,23 +106,16 @@ async def _search_in(work: Searching, corpus: Corpus, now: datetime) -> int:
 
 
 async def _retrieve(work: Searching, corpus: Corpus, story: Story, now: datetime) -> None:
-    """Keep what retrieval alone says of a story."""
+    """Keep what retrieval alone says of a story: how much it promises, or that it found nothing."""
     prophecy = await _prophesy(work, corpus, story, now, judged=False)
-    promised = promise(prophecy)
-    dull = promised < work.promising
-    await work.finds.keep(
-        story,
-        corpus.name,
-        FindState.DULL if dull else FindState.PROMISING,
-        coverage=promised,
-        prophecy=None if dull else prophecy,
-        now=now,
-    )
+    state = FindState.PROMISING if prophecy.candidates else FindState.DULL
+    await work.finds.keep(story, corpus.name, state, coverage=promise(prophecy), now=now)
 
 
 async def _judge(work: Searching, corpora: Sequence[Corpus], now: datetime) -> int:
     """Ask the model about all that waits for it, best first, while it answers."""
     by_name = {corpus.name: corpus for corpus in corpora}
+    await work.finds.give_up(found_before=now - work.judge_within, below=work.promising)
     waiting = await work.finds.promising(list(by_name), since=now - _LOOK_BACK, limit=_PAGE)
     judging = _Judging(work, now)
     await _at_most(_AT_ONCE, (judging.judge(one, by_name[one.corpus]) for one in waiting))
@@ -124,27 +132,57 @@ class _Judging:
         self.done = 0
 
     async def judge(self, waiting: Promising, corpus: Corpus) -> None:
-        work, now = self._work, self._now
-        refusal = await work.may_ask(now)
-        late = now - waiting.story.first_seen_at > work.judge_within
-        if self._failures >= _FAILURES and not (refusal or late):
-            return
-        ask = refusal is None and self._failures < _FAILURES
-        prophecy = await _prophesy(work, corpus, waiting.story, now, judged=ask)
-        answered = prophecy.judged or not prophecy.candidates
+        """Judge one story, or settle that nobody will."""
+        permission = await self._work.may_ask(self._now)
+        late = self._now - waiting.story.first_seen_at > self._work.judge_within
+        final = late or permission.refusal is not None
+        if permission.granted and self._failures < _FAILURES:
+            await self._ask(waiting, corpus, final=final)
+        elif final:
+            why = permission.refusal or (_OUTBID if permission.waits else _FAILING)
+            await self._leave_unjudged(waiting, corpus, why)
+
+    async def _ask(self, waiting: Promising, corpus: Corpus, *, final: bool) -> None:
+        prophecy = await _prophesy(self._work, corpus, waiting.story, self._now, judged=True)
         withheld = prophecy.verdict.withheld  # no failure, and another run changes nothing
-        if ask and not withheld:
-            self._failures = 0 if answered else self._failures + 1
-        if not answered and not (refusal or late or withheld):
-            return  # at the next run
-        await work.finds.keep(
+        if prophecy.judged or not prophecy.candidates:
+            self._failures = 0
+            await self._keep(waiting, FindState.JUDGED, prophecy)
+            return
+        if not withheld:
+            self._failures += 1
+        if final or withheld:
+            await self._keep_unjudged(waiting, prophecy, prophecy.verdict.notice)
+
+    async def _leave_unjudged(self, waiting: Promising, corpus: Corpus, why: Message) -> None:
+        prophecy = None
+        if waiting.coverage >= self._work.promising:
+            prophecy = await _prophesy(self._work, corpus, waiting.story, self._now, judged=False)
+        await self._keep_unjudged(waiting, prophecy, why)
+
+    async def _keep_unjudged(
+        self, waiting: Promising, prophecy: Prophecy | None, why: Message | None
+    ) -> None:
+        if waiting.coverage < self._work.promising:
+            await self._keep(waiting, FindState.DULL, None)
+        else:
+            await self._keep(waiting, FindState.UNJUDGED, prophecy, why)
+
+    async def _keep(
+        self,
+        waiting: Promising,
+        state: FindState,
+        prophecy: Prophecy | None,
+        note: Message | None = None,
+    ) -> None:
+        await self._work.finds.keep(
             waiting.story,
-            corpus.name,
-            FindState.JUDGED if answered else FindState.UNJUDGED,
+            waiting.corpus,
+            state,
             coverage=waiting.coverage,
             prophecy=prophecy,
-            note=None if answered else refusal or prophecy.verdict.notice,
-            now=now,
+            note=note,
+            now=self._now,
         )
         self.done += 1
 

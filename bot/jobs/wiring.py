@@ -16,7 +16,7 @@ from bot.jobs.digest import Deciding, digest
 from bot.jobs.job import Job
 from bot.jobs.news import News
 from bot.jobs.poll import Polling, poll
-from bot.jobs.search import Searching, search_stories
+from bot.jobs.search import Permission, Searching, search_stories
 from bot.query_log import asked_by
 from bot.settings import Settings
 from bot.settings.budgets import budget_of
@@ -30,7 +30,7 @@ from db.posting.finds import Finds, Stories
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
-from engine.budget import BudgetSource, require_budget
+from engine.budget import BudgetSource, posts_in_pace, require_budget
 from engine.chat import Chat
 from engine.errors import BudgetExhausted, CorpusNotFound
 from engine.feeds.parsing import FeedParser
@@ -71,7 +71,7 @@ class Jobs:
         return await poll(self.polling, clock=self.now)
 
     async def search(self) -> int:
-        """Search new stories and judge promising ones; return how many."""
+        """Search new stories and judge those that wait; return how many."""
         with asked_by(Asker(origin=Origin.CONSOLE, task="search", source=BudgetSource.POSTS)):
             return await search_stories(self.searching, now=self.now())
 
@@ -215,17 +215,18 @@ def configured_feeds(settings: Settings) -> tuple[ConfiguredFeed, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MayAsk:
-    """Tells why the model may not be asked, or None."""
+    """Tells whether the model may be asked about a story."""
 
     ledger: Ledger
     settings: Settings
 
-    async def __call__(self, now: datetime) -> Message | None:
+    async def __call__(self, now: datetime) -> Permission:
         if not has_model(llm_settings(self.settings)):
-            return NO_MODEL
+            return Permission(refusal=NO_MODEL)
+        budget = budget_of(self.settings)
+        spent = await self.ledger.spent(now.astimezone(UTC).date())
         try:
-            spent = await self.ledger.spent(now.astimezone(UTC).date())
-            require_budget(budget_of(self.settings), spent, BudgetSource.POSTS, now=now)
+            require_budget(budget, spent, BudgetSource.POSTS, now=now)
         except BudgetExhausted as error:
-            return Message("Not judged: {reason}", reason=error.said)
-        return None
+            return Permission(refusal=Message("Not judged: {reason}", reason=error.said))
+        return Permission(waits=not posts_in_pace(budget, spent, now=now))

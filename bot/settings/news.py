@@ -49,5 +49,5 @@ class PostingSettings(Section):
         0.33,
         ge=0,
         le=1,
-        description="Share of a headline that a tweet must cover for the model to be asked.",
+        description="Share of a headline that a tweet must cover where no model judged the story.",
     )

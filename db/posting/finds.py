@@ -102,6 +102,11 @@ class Finds:
             rows = await connection.fetch(self._sql["promising"], corpora, since, limit)
         return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
 
+    async def give_up(self, *, found_before: datetime, below: float) -> None:
+        """Let what has waited for the model since then, and promises less, wait no longer."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["give_up_waiting"], found_before, below)
+
     async def for_chat(
         self,
         subscription: Subscription,

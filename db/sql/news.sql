@@ -239,6 +239,10 @@ SELECT s.*, f.corpus, f.coverage
   FROM chosen f JOIN told_story s ON s.id = f.story_id
  ORDER BY f.coverage DESC, f.id
 
+-- name: give_up_waiting(found_before, below)
+UPDATE find SET state = 'dull'
+ WHERE state = 'promising' AND found_at < $1 AND coverage < $2
+
 -- name: finds_for_chat(chat_id, corpus, found_from, postable_only, least_best)
 -- The story as the chat's own feeds tell it.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,

@@ -1,33 +1,29 @@
-"""Which stories are worth the language model: those that retrieval alone makes promising.
+"""How much a story promises before any model is asked: the order in which stories are judged.
 
-Words in common say little of themselves: a short headline is half covered by one name. Hence only
-texts that share three words count. docs/decisions/0011-posting.md has the measurements.
+Words in common say little of themselves: a short headline is half covered by one name. So texts
+that share fewer than three words count half. docs/decisions/0011-posting.md has the measurements.
 """
 
 from engine.types import Hit, Prophecy
 
-PROMISING = 0.33  # from this promise (0..1) on a story goes to the model
+PROMISING = 0.33  # below this promise (0..1) a story that no model judged is not kept
 HITS = 12  # of an unjudged prophecy that the promise is read from
 _WORDS = 3
+_FEW_WORDS = 0.5
 
 
 def promise(prophecy: Prophecy) -> float:
     """Return the highest share of the headline's idf (0..1) that one hit covers.
 
-    A hit must have three words in common with the headline, or all of a shorter one. The prophecy
-    need not be judged; its first `HITS` hits count.
+    A hit counts half unless it has three words in common with the headline, or all of a shorter
+    one. The prophecy need not be judged; its first `HITS` hits count.
     """
     asked = {term.shown: term.neighbour_of or term.word for term in prophecy.terms}
     needed = min(_WORDS, len(set(asked.values())))
 
-    def in_common(hit: Hit) -> int:
-        return len({asked.get(word, word) for word in hit.matched})
+    def promised(hit: Hit) -> float:
+        in_common = {asked.get(word, word) for word in hit.matched}
+        covered = hit.parts.get("lexical") or 0.0
+        return covered if len(in_common) >= needed else covered * _FEW_WORDS
 
-    return max(
-        (
-            hit.parts.get("lexical") or 0.0
-            for hit in prophecy.hits[:HITS]
-            if in_common(hit) >= needed
-        ),
-        default=0.0,
-    )
+    return max(map(promised, prophecy.hits[:HITS]), default=0.0)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engine.budget import Budget, BudgetSource, require_budget, require_open
+from engine.budget import Budget, BudgetSource, posts_in_pace, require_budget, require_open
 from engine.errors import BudgetExhausted
 from engine.types import Usage
 
@@ -97,3 +97,38 @@ def test_what_is_closed_is_closed_without_limits_too() -> None:
     with pytest.raises(BudgetExhausted, match=r"web\.judge"):
         require_open(budget, BudgetSource.WEB)
     require_open(budget, BudgetSource.API)
+
+
+@pytest.mark.parametrize(
+    ("hour", "spent", "in_pace"),
+    [
+        (0, {}, True),
+        (0, {"posts": 99}, True),  # a twenty-fourth of 2,400, for the hour that has begun
+        (0, {"posts": 100}, False),
+        (11, {"posts": 1199}, True),
+        (11, {"posts": 1200}, False),
+        (23, {"posts": 2399}, True),
+        (23, {"posts": 2400}, False),
+        # What others used counts, but they cannot keep the posts from what is kept for them.
+        (11, {"posts": 359, "chats": 2000}, True),
+        (11, {"posts": 360, "chats": 2000}, False),
+    ],
+)
+def test_posts_keep_the_pace_of_the_day(hour: int, spent: dict[str, int], in_pace: bool) -> None:
+    now = datetime(2024, 6, 1, hour, tzinfo=UTC)
+    budget = Budget(tokens=2400, reserve=0.3)
+    assert posts_in_pace(budget, tokens(**spent), now=now) is in_pace
+    dollars = {BudgetSource(name): Usage(cost_usd=amount / 100) for name, amount in spent.items()}
+    money = Budget(cost_usd=24.0, reserve=0.3)
+    assert posts_in_pace(money, dollars, now=now) is in_pace
+    assert posts_in_pace(Budget(), dollars, now=now)
+
+
+def test_the_pace_moves_by_the_minute_and_ends_with_the_day() -> None:
+    budget = Budget(tokens=2400)
+    half_past = datetime(2024, 6, 1, 0, 30, tzinfo=UTC)
+    assert posts_in_pace(budget, tokens(posts=149), now=half_past)
+    assert not posts_in_pace(budget, tokens(posts=150), now=half_past)
+    last = datetime(2024, 6, 1, 23, 59, tzinfo=UTC)
+    assert posts_in_pace(budget, tokens(posts=2399), now=last)
+    assert not posts_in_pace(budget, tokens(posts=2400), now=last)

@@ -62,7 +62,7 @@ async def test_a_find_is_told_at_once(database_url: str, platform: str) -> None:
         assert "https://news.example/2" in str(message.links)
         labels = str(message.buttons)
         assert all(label in labels for label in ("👍 0", "👎 0", "Why?", "Picture"))
-        assert room.model.calls == 1, "the dull story did not reach the model"
+        assert room.model.calls == 1, "no tweet has a word of the dull story"
         spent = await Ledger(process.app.database).spent(room.clock().date())
         assert set(spent) == {BudgetSource.POSTS}
         room.clock.wind(26 * HOUR)
@@ -148,6 +148,29 @@ async def test_a_model_that_is_back_judges_what_waited(database_url: str) -> Non
         room.model.script = judge
         await process.works.search()
         assert await process.works.digest() == 1
+
+
+async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(database_url: str) -> None:
+    """A call costs 7,120 tokens: of 60,000 a day the fourth is ahead of the clock until ten in the
+    morning, and four begin before the first has been counted."""
+    async with newsroom(database_url, PRESAGIO_LLM__DAILY_TOKENS="60000") as room:
+        room.clock.time = (room.clock() + timedelta(days=1)).replace(hour=4, minute=0)
+        process = await room.process()
+        await room.subscribe(process, "telegram")
+        weak = [f"Coffee {word} in the {word}" for word in ("wedding", "theatre", "museum")]
+        await room.news(process, *weak, HEADLINE, "Record harvest brings high prices")
+        assert room.model.calls == 4
+        asked = str([one.body for one in room.model.requests])
+        assert HEADLINE in asked
+        assert "Record harvest brings high prices" in asked
+
+        room.clock.wind(MINUTE)
+        assert await process.works.search() == 0, "the rest waits"
+        room.clock.wind(4 * HOUR)
+        await process.works.search()
+        async with process.app.database.connection() as connection:
+            states = await connection.fetch("SELECT state FROM find ORDER BY coverage DESC")
+        assert [row["state"] for row in states] == ["judged"] * 4 + ["dull"]
 
 
 async def test_what_no_model_may_read_waits_for_none(database_url: str) -> None:

@@ -120,6 +120,17 @@ async def test_what_promises_most_comes_first(database: Database) -> None:
     assert await finds.promising(["demo"], since=NOW + SECOND, limit=9) == []
 
 
+async def test_what_promises_little_is_not_waited_for_longer(database: Database) -> None:
+    finds = Finds(database)
+    stories = await some_stories(database, 3)
+    searched = zip(stories, (0.2, 0.5, 0.2), (NOW, NOW, NOW + SECOND), strict=True)
+    for story, coverage, at in searched:
+        await finds.keep(story, "demo", FindState.PROMISING, coverage=coverage, now=at)
+    await finds.give_up(found_before=NOW + SECOND, below=0.33)
+    told = await finds.promising(["demo"], since=NOW, limit=9)
+    assert [(one.story, one.coverage) for one in told] == [(stories[1], 0.5), (stories[2], 0.2)]
+
+
 async def test_a_chat_sees_its_feeds_and_those_of_the_settings_alone(database: Database) -> None:
     feeds = Feeds(database)
     one, two = await subscribed(database, "1"), await subscribed(database, "2")

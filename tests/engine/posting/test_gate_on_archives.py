@@ -1,4 +1,4 @@
-"""Of real headlines fewer than a third reach the model, and few of the good ones are lost."""
+"""Judged in the order of promise, nearly all good stories are among the first half."""
 
 import random
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from db.search.lexical import LexicalIndex
 from engine.evaluate.judged import read_headlines, read_qrels
 from engine.ingest import Defaults, open_source
 from engine.ingest.load import Loader
-from engine.posting.gate import HITS, PROMISING, promise
+from engine.posting.gate import HITS, promise
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.types import Corpus, Kind, SearchRequest
@@ -35,7 +35,7 @@ class Archive:
     name: str
     language: str
     code: str
-    kept: int  # judged headlines with a good tweet that must pass
+    kept: int  # judged headlines with a good tweet that must be judged
 
     async def load(self, url: str, data: Path) -> None:
         database = await Database.open(url)
@@ -55,7 +55,7 @@ class Archive:
     scope="module",
     params=[
         Archive("trump_archive", "english", "en", kept=6),
-        Archive("argentina_2019", "spanish", "es", kept=3),
+        Archive("argentina_2019", "spanish", "es", kept=4),
     ],
     ids=["English", "Spanish"],
 )
@@ -72,14 +72,13 @@ class Gate:
     prophet: Prophet
     corpus: Corpus
 
-    async def passes(self, title: str) -> bool:
-        """Whether a headline of today goes on: the whole archive is older."""
+    async def promised(self, title: str) -> float:
+        """What a headline of today promises: the whole archive is older."""
         request = SearchRequest(headline=read_headline(title), limit=HITS, now=NOW, judged=False)
-        found = await self.prophet.prophesy(self.corpus, request)
-        return promise(found) >= PROMISING
+        return promise(await self.prophet.prophesy(self.corpus, request))
 
 
-async def test_the_share_of_headlines_that_reach_the_model(
+async def test_good_stories_are_judged_when_half_of_all_are(
     archive: tuple[Archive, str], shared_data: Path
 ) -> None:
     about, url = archive
@@ -87,11 +86,11 @@ async def test_the_share_of_headlines_that_reach_the_model(
     gate = Gate(Prophet(LexicalIndex(database)), await Corpora(database).get("archive"))
     lines = (shared_data / "headlines" / f"{about.code}.jsonl").read_bytes().splitlines()
     rows = [orjson.loads(line) for line in random.Random(4).sample(lines, 500)]
-    passed = [await gate.passes(row["title"]) for row in rows]
-    assert sum(passed) < len(passed) / 3
+    promised = sorted([await gate.promised(row["title"]) for row in rows], reverse=True)
+    last_judged = promised[len(promised) // 2]
     judged = read_headlines(shared_data / "judged" / f"{about.code}.headlines.jsonl")
     labels = read_qrels(shared_data / "judged" / f"{about.code}.qrels.tsv")
     good = [one for one in judged if max(labels.get(one.qid, {"": 0}).values()) >= _GOOD]
-    assert sum([await gate.passes(one.headline) for one in good]) >= about.kept
-    assert not any([await gate.passes(one.headline) for one in judged if not one.matchable])
+    reached = sum([await gate.promised(one.headline) >= last_judged for one in good])
+    assert reached >= about.kept
     await database.close()
