@@ -16,7 +16,6 @@ SHARED = {
     "said",
     "Myself",
     "Usage",
-    *(f"{name}Settings" for name in ("Answer", "Fetch", "Llm", "Slack", "Telegram")),
 }
 
 
