@@ -22,11 +22,11 @@ from bot.face.request import Request
 from bot.listening.port import Port
 from bot.settings.faces import SlackSettings
 from bot.slack.client import web_client
-from bot.slack.errors import FAILURES, said
+from bot.slack.errors import FAILURES, slack_reason
 from bot.slack.events import (
     SHORTCUT,
-    Myself,
     Payload,
+    SlackIdentity,
     read_command,
     read_message,
     read_press,
@@ -95,11 +95,11 @@ class SlackService:
             await self._watch()
         except SlackApiError as error:
             raise FaceFailed(
-                Message("Slack refuses: {said}.", said=said(error)), fix=_TOKENS
+                Message("Slack refuses: {said}.", said=slack_reason(error)), fix=_TOKENS
             ) from error
         except FAILURES as error:
             raise FaceFailed(
-                Message("Slack cannot be reached ({said}).", said=said(error)),
+                Message("Slack cannot be reached ({said}).", said=slack_reason(error)),
                 fix=Message("Check slack.api_base, slack.http_port and the network."),
             ) from error
         finally:
@@ -128,7 +128,7 @@ class SlackService:
             AuthorizeResult.from_auth_test_response(
                 auth_test_response=who, bot_token=self._bot_token
             ),
-            Myself(
+            SlackIdentity(
                 user_id=str(who["user_id"]),
                 profile=self._people.profile,
                 is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
@@ -160,7 +160,7 @@ class SlackService:
         await self._port.listen(self._settings.http_host, self._settings.http_port)
         self._connected = True
 
-    def _app(self, authorized: AuthorizeResult, myself: Myself) -> AsyncApp:
+    def _app(self, authorized: AuthorizeResult, myself: SlackIdentity) -> AsyncApp:
         async def authorize(**_: object) -> AuthorizeResult:
             # Known since the start: a failed question in between must not cost a person's event.
             return authorized
@@ -188,7 +188,7 @@ class SlackService:
         app.shortcut(SHORTCUT)(ack=_acknowledge, lazy=[on(read_shortcut)])
         return app
 
-    async def _answer(self, read: Reader, body: dict[str, Any], myself: Myself) -> None:
+    async def _answer(self, read: Reader, body: dict[str, Any], myself: SlackIdentity) -> None:
         with self._conversation.expecting():
             # Who somebody is has to be asked: whoever is known already must not overtake.
             async with self._order.setdefault(_place(body), asyncio.Lock()):
@@ -230,5 +230,5 @@ async def _acknowledge(ack: Callable[[], Awaitable[None]]) -> None:
     await ack()
 
 
-async def _read_event(body: Payload, myself: Myself, *, now: datetime) -> Request | None:
+async def _read_event(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
     return await read_message(body["event"], body, myself, now=now)

@@ -14,7 +14,7 @@ from bot.face.face import DeliveryError, FaceFailed, FaceStatus
 from bot.i18n.words import DEFAULT, LANGUAGES, words_for
 from bot.settings.faces import TelegramSettings
 from bot.telegram.client import Bot
-from bot.telegram.events import PLATFORM, Myself, read_update
+from bot.telegram.events import PLATFORM, TelegramIdentity, read_update
 from bot.telegram.face import TelegramFace
 from bot.telegram.poll import ALLOWED_UPDATES, HOLD_SECONDS, Poller, pause_after
 from bot.telegram.updates import Latest, Updates
@@ -174,8 +174,8 @@ class TelegramService:
                 await self._chats.set_active(PLATFORM, str(change.chat.id), active=there)
 
     @property
-    def _myself(self) -> Myself:
-        return Myself(
+    def _myself(self) -> TelegramIdentity:
+        return TelegramIdentity(
             id=self._bot.id,
             username=self._bot.username,
             commands=frozenset(name for command in self._commands for name in command.names),
