@@ -8,6 +8,7 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.find import DialectIndex
+from engine.documents import Document
 from engine.query.filters import conditions
 from engine.query.find import Finder
 from engine.query.plan import units, wanted
@@ -15,7 +16,7 @@ from engine.query.read import parse_query
 from engine.query.types import Found, FoundDocuments
 from engine.settings.searching import FindSettings, ScoreSettings, SocialSettings
 from engine.text.clean import searchable
-from engine.types import Document, Kind
+from engine.types import Kind
 from tests.bot.kinds import fill
 from tests.db.loading import document, load
 
