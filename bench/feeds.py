@@ -23,7 +23,6 @@ from bench.feed_server import kind_of
 from bench.store import folder, server
 from bench.timing import Output
 from bot.app import App, open_app
-from bot.engine_settings import fetch_settings
 from bot.jobs.poll import poll
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.settings import load_settings
@@ -147,7 +146,7 @@ async def _measured(url: str, arguments: argparse.Namespace, output: Output) -> 
             open_app(settings, progress=lambda _: None, set_up=True)
         )
         fetcher = await stack.enter_async_context(
-            Fetcher(fetch_settings(settings), resolver=resolve, at_once=settings.polling.at_once)
+            Fetcher(settings.fetch, resolver=resolve, at_once=settings.polling.at_once)
         )
         works = await stack.enter_async_context(
             open_jobs(app, fetcher, [], now=lambda: datetime.now(UTC))

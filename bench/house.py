@@ -20,9 +20,11 @@ def modules(root: Path) -> dict[str, list[Path]]:
 
 
 def public_names(tree: ast.Module) -> Iterator[str]:
-    """Yield the public functions and classes of a module."""
+    """Yield the public functions and classes of a module; an overloaded function counts once."""
     for node in tree.body:
-        if isinstance(node, ast.ClassDef | _Function) and not node.name.startswith("_"):
+        if not isinstance(node, ast.ClassDef | _Function) or node.name.startswith("_"):
+            continue
+        if "overload" not in map(ast.unparse, node.decorator_list):
             yield node.name
 
 

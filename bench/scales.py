@@ -24,8 +24,8 @@ from bot.embedders import open_embedders
 from bot.settings import load_settings
 from db.pool import Database
 from db.search.embeddings import Embeddings
+from engine.documents import Document
 from engine.embed import fill
-from engine.types import Document
 from engine.vectors import Scale, embeddable
 
 DEMO = Path(__file__).resolve().parents[1] / "examples" / "demo.jsonl"

@@ -11,7 +11,8 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
-from engine.types import Corpus, Document, Kind
+from engine.documents import Document
+from engine.types import Corpus, Kind
 
 BATCH = 10_000
 

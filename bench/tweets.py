@@ -7,13 +7,14 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from engine.documents import Document
 from engine.errors import RecordError
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
 from engine.prophecy.headline import read_headline
 from engine.text.clean import searchable
-from engine.types import Document, Flag
+from engine.types import Flag
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
 SEED = 20

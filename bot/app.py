@@ -8,12 +8,6 @@ from typing import TYPE_CHECKING
 
 from bot.database import open_with_server
 from bot.embedders import Embedders, no_embedder, open_embedders
-from bot.engine_settings import (
-    answer_settings,
-    has_model,
-    llm_settings,
-    prophecy_settings,
-)
 from bot.query_log import log_of, logged, source
 from bot.settings import Settings
 from bot.settings.budgets import budget_of
@@ -35,7 +29,6 @@ from engine.judge.judge import Judge
 from engine.ports import SearchIndex
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.retrieve import Meaning
-from engine.ranking.bm25 import Bm25
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind, Prophecy, SearchRequest
 
@@ -129,7 +122,7 @@ async def open_app(
         if client:
             await stack.enter_async_context(client)
         judge = Judge(client, Judgments(database)) if client else None
-        bm25 = Bm25(settings.search.k1, settings.search.b)
+        bm25 = settings.search.bm25
         glossaries = Glossaries(database)
         weight = settings.glossary.headline_weight
         search = AliasedSearch(database, glossaries, bm25, weight=weight)
@@ -143,28 +136,29 @@ async def open_app(
             database=database,
             corpora=Corpora(database),
             documents=Documents(database),
-            prophet=Prophet(search, judge, prophecy_settings(settings), meaning),
+            prophet=Prophet(search, judge, settings.prophecy, meaning),
             index=search,
             judge=judge,
             meaning=meaning,
             embeddings=embeddings,
             embedders=embedders or no_embedder,
             glossaries=glossaries,
-            answerer=Answerer(answer_settings(settings), client, ModelAnswers(database)),
+            answerer=Answerer(settings.answer, client, ModelAnswers(database)),
             server=server,
         )
 
 
 def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
     """Return who asks the model, to be closed after use; None where there is no model."""
-    chosen = llm_settings(settings)
-    if not has_model(chosen):
+    endpoint = settings.chat_endpoint()
+    if not endpoint.can_be_asked:
         return None
     # Imported here: a search without a model does not pay for an HTTP client.
     from engine.llm.client import ChatClient  # noqa: PLC0415 - see above
 
     return ChatClient(
-        chosen,
+        settings.llm,
+        api_key=endpoint.api_key,
         ledger=Ledger(database),
         clock=time.monotonic,
         budget=budget_of(settings),

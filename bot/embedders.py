@@ -8,26 +8,22 @@ from typing import TYPE_CHECKING
 from bot.query_log import source
 from bot.settings import Settings
 from bot.settings.budgets import embedding_budget
+from bot.settings.model import revealed
 from db.model.judgments import Ledger
 from db.pool import Database
 from db.search.vocabulary import CorpusVocabulary
 from engine.embed.null import NullEmbedder
 from engine.embed.withheld import WithheldEmbedder
-from engine.errors import CorpusWithheld, SettingsError
+from engine.errors import CorpusWithheld
 from engine.llm.consent import Consent
+from engine.llm.endpoint import embeddings_endpoint
 from engine.ports import Embedder
-from engine.types import Corpus, Mode
-from engine.vectors import Prefixes
+from engine.types import Corpus
 
 if TYPE_CHECKING:
     from engine.embed.remote import RemoteEmbedder
 
 Embedders = Callable[[Corpus], Embedder]
-
-
-def mode_of(name: str | None) -> Mode | None:
-    """Translate a mode as settings and options write it; auto is None."""
-    return None if name in {None, "auto"} else Mode(name)
 
 
 def open_embedders(
@@ -52,7 +48,7 @@ def open_embedders(
 
     if chosen.backend == "auto" and not is_installed(chosen.model):
         return None
-    local = LocalEmbedder(chosen.model, _prefixes(settings))
+    local = LocalEmbedder(chosen.model, chosen.prefixes)
     return lambda _: local
 
 
@@ -64,21 +60,11 @@ def no_embedder(_: Corpus) -> Embedder:
 def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
     """Return the client of the endpoint, to be closed. Raises SettingsError."""
     # Imported here: it brings the HTTP client.
-    from engine.embed.remote import RemoteEmbedder, RemoteSettings  # noqa: PLC0415
+    from engine.embed.remote import RemoteEmbedder  # noqa: PLC0415
 
-    chosen, key = settings.embeddings, settings.secrets.embeddings_api_key
     return RemoteEmbedder(
-        RemoteSettings(
-            model=_named(settings),
-            base_url=chosen.base_url,
-            api_key=key.get_secret_value() if key else None,
-            dimensions=chosen.dimensions or None,
-            prefixes=_prefixes(settings),
-            batch=chosen.batch,
-            timeout=chosen.timeout,
-            retries=chosen.retries,
-            usd_per_million_tokens=chosen.usd_per_million_tokens,
-        ),
+        settings.embeddings,
+        api_key=revealed(settings.secrets.embeddings_api_key),
         ledger=Ledger(database),
         clock=lambda: datetime.now(UTC),
         budget=embedding_budget(settings),
@@ -93,12 +79,13 @@ class _Remote:
     """
 
     def __init__(self, settings: Settings, database: Database, stack: AsyncExitStack) -> None:
-        _named(settings)
+        # Told now, not when somebody searches.
+        embeddings_endpoint(settings.embeddings, revealed(settings.secrets.embeddings_api_key))
         self._settings = settings
         self._consent = Consent(
             base_url=settings.embeddings.base_url,
             setting="[embeddings] private_corpora",
-            private_corpora=frozenset(settings.embeddings.private_corpora),
+            private_corpora=settings.embeddings.private_corpora,
         )
         self._database = database
         self._stack = stack
@@ -113,16 +100,3 @@ class _Remote:
         except CorpusWithheld as refusal:
             return WithheldEmbedder(self._opened.name, refusal)
         return self._opened
-
-
-def _named(settings: Settings) -> str:
-    if not settings.embeddings.model:
-        raise SettingsError(
-            "[embeddings] model is empty.", fix="Name the model that the endpoint should use."
-        )
-    return settings.embeddings.model
-
-
-def _prefixes(settings: Settings) -> Prefixes:
-    chosen = settings.embeddings
-    return Prefixes(query=chosen.query_prefix, document=chosen.document_prefix)

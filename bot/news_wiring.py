@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 
 from bot.app import App
 from bot.commands.news_services import NewsServices
-from bot.engine_settings import has_model, llm_settings
 from bot.jobs.wiring import deciding_of
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
@@ -45,6 +44,6 @@ async def open_news_services(
             look_up=FeedLookup(fetcher=fetcher, parser=parser, limits=limits).look_up,
             fetch_list=fetch_list,
             feeds_per_chat=polling.feeds_per_chat,
-            has_model=has_model(llm_settings(app.settings)),
+            has_model=app.settings.has_model(),
             delivers=frozenset(delivers),
         )

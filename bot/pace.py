@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from bot.settings.section import UNLIMITED
+from engine.settings.section import UNLIMITED
 
 _WINDOW = 60.0  # seconds
 _MOST = 10_000

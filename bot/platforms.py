@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from pydantic import SecretStr
-
 from bot.commands import Registry
 from bot.conversation.conversation import Conversation
 from bot.face.face import FaceStatus, Poster
 from bot.settings import Settings
+from bot.settings.model import revealed
 from db.chat.chats import Chats
 from db.chat.events import Inbox
 from db.pool import Database
@@ -72,23 +71,13 @@ def posters_of(settings: Settings, chats: Chats) -> list[Poster]:
     return posters
 
 
-def _plain(secret: SecretStr | None) -> str:
-    return secret.get_secret_value() if secret else ""
-
-
 def _telegram(settings: Settings, token: str, hall: FaceDependencies) -> Service:
-    from bot.telegram.service import TelegramService, TelegramSettings  # noqa: PLC0415
+    from bot.telegram.service import TelegramService  # noqa: PLC0415
 
-    chosen = settings.telegram
     return TelegramService(
-        TelegramSettings(
-            token=token,
-            api_base=chosen.api_base,
-            webhook_url=chosen.webhook_url,
-            webhook_secret=_plain(settings.secrets.telegram_webhook_secret),
-            webhook_host=chosen.webhook_host,
-            webhook_port=chosen.webhook_port,
-        ),
+        settings.telegram,
+        token=token,
+        webhook_secret=revealed(settings.secrets.telegram_webhook_secret) or "",
         conversation=hall.conversation,
         chats=hall.chats,
         inbox=Inbox(hall.database, "telegram"),
@@ -98,18 +87,14 @@ def _telegram(settings: Settings, token: str, hall: FaceDependencies) -> Service
 
 
 def _slack(settings: Settings, token: str, hall: FaceDependencies) -> Service:
-    from bot.slack.service import SlackService, SlackSettings  # noqa: PLC0415
+    from bot.slack.service import SlackService  # noqa: PLC0415
 
-    chosen, secrets = settings.slack, settings.secrets
+    secrets = settings.secrets
     return SlackService(
-        SlackSettings(
-            bot_token=token,
-            app_token=_plain(secrets.slack_app_token),
-            signing_secret=_plain(secrets.slack_signing_secret),
-            api_base=chosen.api_base,
-            http_host=chosen.http_host,
-            http_port=chosen.http_port,
-        ),
+        settings.slack,
+        bot_token=token,
+        app_token=revealed(secrets.slack_app_token) or "",
+        signing_secret=revealed(secrets.slack_signing_secret) or "",
         conversation=hall.conversation,
         now=hall.now,
     )

@@ -13,7 +13,6 @@ from bot.commands import standard_commands
 from bot.conversation.conversation import Conversation
 from bot.conversation.pasted_links import read_pasted
 from bot.conversation.wiring import conversation_of
-from bot.engine_settings import fetch_settings
 from bot.face.face import FaceFailed, Poster
 from bot.garbage_collection import leave_out_what_stays
 from bot.incident import reason
@@ -63,7 +62,7 @@ async def serve(
         page = _web(app) if web or app.settings.web.enabled else None
         app = page.app if page else app
         claims = await stack.enter_async_context(EventClaims(app.database))
-        fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
+        fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
         news = await stack.enter_async_context(
             open_news_services(app, fetcher, delivers=platforms_of(app.settings))
         )
@@ -94,7 +93,7 @@ async def serve(
         posters = posters_of(app.settings, faces.chats)
         # Of their own: slow feeds keep nobody's link waiting.
         feeds = await stack.enter_async_context(
-            Fetcher(fetch_settings(app.settings), at_once=app.settings.polling.at_once)
+            Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
         )
         works = await stack.enter_async_context(
             open_jobs(app, feeds, posters, now=now, clock_rate=clock_rate)

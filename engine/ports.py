@@ -9,8 +9,9 @@ from datetime import date, datetime
 from typing import Protocol
 
 from engine.budget import BudgetSource, Planned
+from engine.documents import Document
 from engine.text.terms import Reading
-from engine.types import Candidate, Corpus, Document, Filters, Term, Usage, Verdict
+from engine.types import Candidate, Corpus, Filters, Term, Usage, Verdict
 from engine.vectors import Vector, VectorSpace
 
 

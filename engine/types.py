@@ -55,42 +55,6 @@ class Flag(IntFlag):
         return tuple(str(flag.name).lower() for flag in Flag if flag and flag in self)
 
 
-def require_zone(moment: datetime) -> datetime:
-    """Return `moment` unchanged; raise ValueError when it carries no zone."""
-    if moment.tzinfo is None or moment.utcoffset() is None:
-        raise ValueError(f"a time without a zone: {moment.isoformat()}")
-    return moment
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """One row that can be found, as ingest produces it."""
-
-    external_id: str
-    text: str  # as shown
-    search_text: str  # as searched: engine.text.clean.searchable(text)
-    created_at: datetime
-    digest: int  # 64-bit signed hash of the source record; equal digest = unchanged
-    author: str | None = None
-    title: str | None = None
-    role: str | None = None
-    lang: str | None = None  # ISO 639-1; None = the language of the corpus
-    url: str | None = None
-    reply_to: str | None = None  # external id of the message this one answers
-    platform: str | None = None  # mastodon, slack, markdown, ...; None = that of the corpus
-    thread: str | None = None  # conversation, channel or folder
-    attribution: str | None = None  # where it stands: "export/file#id", "linkedin:post/123"
-    tags: tuple[str, ...] = ()
-    mentions: tuple[str, ...] = ()
-    engagement: int = 0  # likes plus reposts
-    flags: Flag = Flag.NONE
-    # Where known: device, attachments (names), participants, channel, app, domain, ...
-    meta: Mapping[str, object] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        require_zone(self.created_at)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
     """A named set of documents of one kind, with its statistics."""

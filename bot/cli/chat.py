@@ -20,7 +20,6 @@ from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates
 from bot.conversation.wiring import chat_services
-from bot.engine_settings import fetch_settings
 from bot.news_wiring import open_news_services
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
@@ -43,7 +42,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
         await chats.change(replace(known, corpus=corpus))
     async with AsyncExitStack() as stack:
         claims = await stack.enter_async_context(EventClaims(app.database))
-        fetcher = await stack.enter_async_context(Fetcher(fetch_settings(app.settings)))
+        fetcher = await stack.enter_async_context(Fetcher(app.settings.fetch))
         commands = standard_commands()
         gates = Gates(
             chats=chats,

@@ -13,7 +13,6 @@ from bot.cli.news_checks import Check, news_checks
 from bot.cli.shared import Json, now, settings_of
 from bot.console.output import Output
 from bot.database import open_database
-from bot.engine_settings import has_model, llm_settings
 from bot.settings import Settings, masked_url
 from bot.signals import run_until_signal
 from db import migrate
@@ -114,8 +113,8 @@ async def _check_corpora(database: Database, report: _Report) -> None:
 
 async def _model_check(settings: Settings) -> Check:
     try:
-        chosen = llm_settings(settings)
-        if not has_model(chosen):
+        chosen = settings.chat_endpoint()
+        if not chosen.can_be_asked:
             return Check(
                 check="model",
                 ok=None,

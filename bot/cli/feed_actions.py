@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from bot.cli.feed_rows import feed_cells, feed_row
 from bot.console.output import Output
-from bot.engine_settings import fetch_settings
 from bot.jobs.wiring import configured_feeds
 from bot.news_wiring import open_news_services
 from db.chat.chats import Chats
@@ -175,7 +174,7 @@ async def chat_named(app: "App", name: str) -> Chat:
 
 async def _looked_up(desk: FeedDesk, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
     async with AsyncExitStack() as stack:
-        fetcher = await stack.enter_async_context(Fetcher(fetch_settings(desk.app.settings)))
+        fetcher = await stack.enter_async_context(Fetcher(desk.app.settings.fetch))
         news = await stack.enter_async_context(open_news_services(desk.app, fetcher))
         return await news.look_up(address_of(address))
 

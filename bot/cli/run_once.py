@@ -14,7 +14,6 @@ from bot.cli.shared import Json, settings_of, with_app
 from bot.cli.shared import now as clock
 from bot.console.output import Output
 from bot.console.progress import progress_bar
-from bot.engine_settings import fetch_settings
 from bot.incident import reason
 from bot.jobs.job import Job
 from bot.jobs.wiring import Jobs, open_jobs
@@ -59,7 +58,7 @@ async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, outp
     """
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(
-            Fetcher(fetch_settings(app.settings), at_once=app.settings.polling.at_once)
+            Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
         )
         posters = posters_of(app.settings, Chats(app.database))
         for poster in posters:

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bot.jobs.digest import Deciding
-from bot.settings.section import UNLIMITED
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.feeds.lookup import FoundFeed, ReadableFeed
+from engine.settings.section import UNLIMITED
 
 LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]
 

@@ -9,9 +9,10 @@ from datetime import datetime
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from engine.corpora import NEWS_CORPUS
+from engine.documents import Document
 from engine.feeds.types import Feed, NewHeadline
 from engine.text.clean import searchable
-from engine.types import Corpus, Document, Kind
+from engine.types import Corpus, Kind
 
 # Beside the event loop: long feeds take a second.
 _WRITING = ThreadPoolExecutor(1, thread_name_prefix="news")

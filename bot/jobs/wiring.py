@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.app import App
-from bot.engine_settings import has_model, llm_settings
 from bot.face.face import Poster
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
 from bot.jobs.digest import Deciding, digest
@@ -221,7 +220,7 @@ class _MayAsk:
     settings: Settings
 
     async def __call__(self, now: datetime) -> Permission:
-        if not has_model(llm_settings(self.settings)):
+        if not self.settings.has_model():
             return Permission(refusal=NO_MODEL)
         budget = budget_of(self.settings)
         spent = await self.ledger.spent(now.astimezone(UTC).date())

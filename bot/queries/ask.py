@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.app import App
-from bot.engine_settings import prophecy_settings
 from engine.answer.passages import gather
 from engine.answer.types import CitedAnswer, Question
 from engine.corpora import corpora_of_kind
@@ -64,9 +63,12 @@ async def ask_one(
 
 def searcher(app: App) -> Prophet:
     """Return who finds passages: a text is no better for being old, and no worse for being new."""
-    chosen = prophecy_settings(app.settings)
-    profile = replace(chosen.profile, weights={**chosen.profile.weights, "age": 0.0})
-    chosen = replace(chosen, profile=profile, exclude_recent_months=0)
+    chosen = app.settings.prophecy
+    chosen = replace(
+        chosen,
+        search=chosen.search.model_copy(update={"exclude_recent_months": 0}),
+        score=chosen.score.model_copy(update={"age": 0.0}),
+    )
     return Prophet(app.index, None, chosen, app.meaning)
 
 

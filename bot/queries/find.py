@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.app import App
-from bot.engine_settings import find_settings
 from bot.query_log import log_of, logged
 from db.search.find import DialectIndex
 from db.search.shown import Comments
@@ -64,11 +63,10 @@ async def answer_query(
 
     Raises storage errors.
     """
-    settings = find_settings(app.settings)
-    index = DialectIndex(app.database, settings.bm25)
+    index = DialectIndex(app.database, app.settings.search.bm25)
     aliases, weight = await app.glossaries.of(corpus), app.settings.glossary.weight
     expanded = await widened(index, corpus, query, aliases, weight=weight)
-    finder = Finder(index, settings)
+    finder = Finder(index, app.settings.find)
     now = datetime.now(UTC)
     found = await finder.find(corpus, query, limit=limit, expanded=expanded, now=now)
     found = await presented(index, corpus, found, voice=voice)
@@ -80,9 +78,8 @@ async def months(app: App, corpus: Corpus, found: Found) -> Mapping[str, int]:
 
     Raises storage errors.
     """
-    settings = find_settings(app.settings)
-    index = DialectIndex(app.database, settings.bm25)
-    return await Finder(index, settings).months(corpus, found.expanded)
+    index = DialectIndex(app.database, app.settings.search.bm25)
+    return await Finder(index, app.settings.find).months(corpus, found.expanded)
 
 
 def _corpora(query: Query, *, negated: bool) -> list[str]:

@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from bot.settings import Settings
-from bot.settings.section import UNLIMITED
 from engine.budget import Budget, BudgetSource
+from engine.settings.section import UNLIMITED
 
 _Number = TypeVar("_Number", int, float)
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from bot.settings.model import Secrets, Sections
 from bot.settings.news import FeedSettings
-from bot.settings.section import Section
+from engine.settings.section import Section
 
 _HEADER = """\
 # All settings of Presagio with their defaults. Copy this file to config.toml, keep what you change.

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from bot.settings.section import UNLIMITED, HttpUrl, Rate, Section
+from engine.settings.section import UNLIMITED, HttpUrl, Rate, Section
 
 
 class ChatSettings(Section):

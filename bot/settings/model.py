@@ -1,58 +1,40 @@
 """What can be set: one frozen model a section, a default and a description for every key."""
 
-from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import Field, SecretStr
 
 from bot.settings.database import DatabaseSettings
 from bot.settings.faces import ChatSettings, SlackSettings, TelegramSettings
-from bot.settings.models import EmbeddingSettings, GlossarySettings, LlmSettings
 from bot.settings.news import FeedSettings, PollingSettings, PostingSettings
-from bot.settings.searching import (
+from bot.settings.web import WebSettings
+from engine.llm.endpoint import Endpoint, chat_endpoint
+from engine.settings.fetching import FetchSettings
+from engine.settings.models import EmbeddingSettings, GlossarySettings, LlmSettings
+from engine.settings.searching import (
     AnswerSettings,
-    LogSettings,
+    FindSettings,
     PersonalSettings,
+    ProphecySettings,
     PublishedSettings,
     ScoreSettings,
     SearchSettings,
     SocialSettings,
 )
-from bot.settings.section import Section
-from bot.settings.web import WebSettings
+from engine.settings.section import Section
 
 
-def _network(text: str) -> str:
-    try:
-        ip_network(text)
-    except ValueError as exc:
-        raise ValueError('must be a network like "10.1.0.0/16"') from exc
-    return text
+class LogSettings(Section):
+    """What is remembered of searches; presagio log shows it."""
 
-
-def _header_text(text: str) -> str:
-    if not text.isascii() or not text.isprintable():
-        raise ValueError("must be printable ASCII")
-    return text
-
-
-Network = Annotated[str, AfterValidator(_network)]
-HeaderText = Annotated[str, AfterValidator(_header_text)]
-
-
-class FetchSettings(Section):
-    """How pages and feeds are fetched. Only the public web can be reached."""
-
-    allow_networks: tuple[Network, ...] = Field(
-        (),
-        description='Other networks that may be fetched from, such as "10.1.0.0/16". Everybody'
-        " who may paste a link can then read what is there.",
+    keep_days: int = Field(
+        30, ge=0, le=36_500, description="Days for which searches are remembered; 0 for none."
     )
-    user_agent_contact: HeaderText = Field(
-        "",
-        description="Address of a page or mailbox that servers are told, for questions about"
-        " this bot.",
+    chat_queries: bool = Field(
+        False,
+        description="Whether the words of /find are remembered too. Of headlines and other messages"
+        " of a chat only a hash is, in any case.",
     )
 
 
@@ -104,9 +86,38 @@ class Secrets(Section):
     web_admin_keys: SecretStr | None = None
 
 
+def revealed(secret: SecretStr | None) -> str | None:
+    """Return the text of a secret, None where there is none."""
+    return secret.get_secret_value() if secret else None
+
+
 class Settings(Sections):
     """Everything that can be set, from all sources."""
 
     secrets: Secrets
     data_dir: Path  # absolute; the embedded server and the caches live here
     config_file: Path | None  # the file that was read
+
+    def chat_endpoint(self) -> Endpoint:
+        """Return where the language model is asked. Raises SettingsError."""
+        return chat_endpoint(self.llm, revealed(self.secrets.openrouter_api_key))
+
+    def has_model(self) -> bool:
+        """Tell whether a language model can be asked. Raises SettingsError."""
+        return self.chat_endpoint().can_be_asked
+
+    @property
+    def prophecy(self) -> ProphecySettings:
+        """How headlines are searched, and how what is found is scored."""
+        return ProphecySettings(search=self.search, score=self.score)
+
+    @property
+    def find(self) -> FindSettings:
+        """How queries of the dialect are answered."""
+        return FindSettings(
+            search=self.search,
+            score=self.score,
+            personal=self.personal,
+            social=self.social,
+            published=self.published,
+        )

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from bot.settings.section import UNLIMITED, HttpUrl, Section
+from engine.settings.section import UNLIMITED, HttpUrl, Section
 
 
 class FeedSettings(Section):

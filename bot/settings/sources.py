@@ -10,8 +10,8 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from bot.settings.model import Secrets, Sections
-from bot.settings.section import Section
 from engine.errors import SettingsError
+from engine.settings.section import Section
 
 FILE_NAME = "config.toml"
 PREFIX = "PRESAGIO_"

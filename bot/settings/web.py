@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from bot.settings.section import Rate, Section
+from engine.settings.section import Rate, Section
 
 
 class WebSettings(Section):

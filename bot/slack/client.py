@@ -11,7 +11,7 @@ from slack_sdk.http_retry.builtin_async_handlers import (
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.face.face import FaceFailed
-from bot.slack.errors import FAILURES, said
+from bot.slack.errors import FAILURES, slack_reason
 from bot.slack.manifest import SCOPES
 from engine.messages import Message
 
@@ -44,12 +44,12 @@ async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_b
                 await client.apps_connections_open(app_token=app_token)
     except SlackApiError as error:
         raise FaceFailed(
-            Message("Slack refuses: {said}.", said=said(error)),
+            Message("Slack refuses: {said}.", said=slack_reason(error)),
             fix=Message("Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."),
         ) from error
     except FAILURES as error:
         raise FaceFailed(
-            Message("Slack cannot be reached ({said}).", said=said(error)),
+            Message("Slack cannot be reached ({said}).", said=slack_reason(error)),
             fix=Message("Check slack.api_base and the network."),
         ) from error
     if missing := _missing(str(who.headers.get("x-oauth-scopes", ""))):

@@ -29,7 +29,7 @@ _CODE = re.compile(r"[a-z0-9_:.,-]{1,60}")
 
 
 @asynccontextmanager
-async def mapped() -> AsyncIterator[None]:
+async def mapped_slack_errors() -> AsyncIterator[None]:
     """Map the library's errors to what they mean for the message.
 
     Raises ChatGone, SlowDown, Refused, Unsure, and a plain DeliveryError where the message was
@@ -49,13 +49,15 @@ def _meaning(error: Exception) -> DeliveryError:
     code = code_of(error)
     if not code or code in _UNSURE:
         return Unsure(
-            Message("Slack did not say whether the message arrived: {said}.", said=said(error))
+            Message(
+                "Slack did not say whether the message arrived: {said}.", said=slack_reason(error)
+            )
         )
     if code in _GONE:
-        return ChatGone(Message("Slack refuses: {said}.", said=said(error)))
+        return ChatGone(Message("Slack refuses: {said}.", said=slack_reason(error)))
     if code in _LATER:
-        return DeliveryError(Message("Slack refuses for now: {said}.", said=said(error)))
-    return Refused(Message("Slack refuses the message: {said}.", said=said(error)))
+        return DeliveryError(Message("Slack refuses for now: {said}.", said=slack_reason(error)))
+    return Refused(Message("Slack refuses the message: {said}.", said=slack_reason(error)))
 
 
 def _wait(error: Exception) -> float | None:
@@ -72,7 +74,7 @@ def code_of(error: Exception) -> str:
     return _field(error, "error")
 
 
-def said(error: Exception) -> str:
+def slack_reason(error: Exception) -> str:
     """Return Slack's word for an error and the scope that it misses, else status or type."""
     if needed := _field(error, "needed"):
         return f"{code_of(error)} (needs {needed})"
@@ -92,7 +94,9 @@ def why_no_picture(error: Exception, words: Words) -> str:
             " from the manifest and install it again.",
             scope=needed,
         )
-    return words.say("Slack did not take the picture ({code}). Try again later.", code=said(error))
+    return words.say(
+        "Slack did not take the picture ({code}). Try again later.", code=slack_reason(error)
+    )
 
 
 def _field(error: Exception, name: str) -> str:

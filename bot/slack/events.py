@@ -30,7 +30,7 @@ class SlackProfile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Myself:
+class SlackIdentity:
     """What the bot knows of itself, and how it asks about people."""
 
     user_id: str
@@ -47,7 +47,7 @@ def plain_text(text: str) -> str:
 
 
 async def read_message(
-    event: Payload, body: Payload, myself: Myself, *, now: datetime
+    event: Payload, body: Payload, myself: SlackIdentity, *, now: datetime
 ) -> Request | None:
     """Return the request in a `message` or `app_mention` event, or None.
 
@@ -83,7 +83,7 @@ async def read_message(
     )
 
 
-async def read_command(body: Payload, myself: Myself, *, now: datetime) -> Request:
+async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request:
     """Return the request in a slash command. "/presagio why" is "/why"."""
     name, text = body["command"].lstrip("/"), body.get("text", "").strip()
     if name == "presagio":
@@ -104,7 +104,7 @@ async def read_command(body: Payload, myself: Myself, *, now: datetime) -> Reque
     )
 
 
-async def read_press(body: Payload, myself: Myself, *, now: datetime) -> Request | None:
+async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
     """Return the request in a pressed button, or None for one that is not ours."""
     pressed = (body.get("actions") or [{}])[0]
     channel = (body.get("channel") or {}).get("id")
@@ -128,7 +128,7 @@ async def read_press(body: Payload, myself: Myself, *, now: datetime) -> Request
     )
 
 
-async def read_shortcut(body: Payload, myself: Myself, *, now: datetime) -> Request | None:
+async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
     """Return the request in "Find the prophecy" on a message."""
     message, channel = body.get("message") or {}, (body.get("channel") or {}).get("id")
     if not channel:
@@ -171,7 +171,7 @@ def _moment(timestamp: object) -> datetime | None:
         return None
 
 
-async def _person(user_id: str, myself: Myself, *, bot: bool = False) -> Person:
+async def _person(user_id: str, myself: SlackIdentity, *, bot: bool = False) -> Person:
     own = user_id == myself.user_id
     if bot or own:
         return Person(id=user_id, bot=True, myself=own)

@@ -12,9 +12,9 @@ from slack_sdk.webhook.async_client import AsyncWebhookClient
 from bot.face.face import DeliveryError
 from bot.face.reply import Reply
 from bot.face.request import Request
-from bot.slack.errors import FAILURES, mapped, said, why_no_picture
+from bot.slack.errors import FAILURES, mapped_slack_errors, slack_reason, why_no_picture
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
-from bot.slack.render import actions, blocks, escaped, fallback
+from bot.slack.render import actions, blocks, escaped_mrkdwn, fallback
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
@@ -45,7 +45,7 @@ class SlackFace:
             async with asyncio.timeout(_SIGN_SECONDS):
                 await self._client.reactions_add(channel=channel, name=_REACTION, timestamp=message)
         except FAILURES as error:
-            logger.info("Slack: no sign of life: %s", said(error))
+            logger.info("Slack: no sign of life: %s", slack_reason(error))
 
     async def deliver(self, request: Request, reply: Reply) -> None:
         """Show a reply. Raises DeliveryError, ChatGone."""
@@ -58,7 +58,7 @@ class SlackFace:
         if address := _body(request).get("response_url"):
             await self._respond(request, reply, str(address))
         else:
-            async with mapped():
+            async with mapped_slack_errors():
                 await self._post(request, reply)
 
     async def _post(self, request: Request, reply: Reply) -> None:
@@ -92,7 +92,7 @@ class SlackFace:
             "unfurl_links": False,
             "unfurl_media": False,
         }
-        async with mapped():
+        async with mapped_slack_errors():
             taken = await webhook.send_dict(answer)
         if taken.status_code >= 400:
             raise DeliveryError(
@@ -113,7 +113,7 @@ class SlackFace:
             except DeliveryError as untold:
                 logger.info("nobody was told that a picture failed: %s", untold)
             raise DeliveryError(
-                Message("Slack did not take a picture: {said}.", said=said(error))
+                Message("Slack did not take a picture: {said}.", said=slack_reason(error))
             ) from error
 
     async def _upload(self, request: Request, reply: Reply) -> None:
@@ -123,7 +123,7 @@ class SlackFace:
             content=reply.picture,
             filename="prophecy.png",
             title="prophecy.png",
-            initial_comment=escaped(reply.text) if reply.text else None,
+            initial_comment=escaped_mrkdwn(reply.text) if reply.text else None,
         )
 
 

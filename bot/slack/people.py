@@ -10,7 +10,7 @@ from typing import Any
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.face.face import DeliveryError
-from bot.slack.errors import FAILURES, said
+from bot.slack.errors import FAILURES, slack_reason
 from bot.slack.events import SlackProfile
 from engine.messages import Message
 
@@ -34,7 +34,7 @@ class People:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 user = await self._user(user_id)
         except FAILURES as error:
-            logger.info("Slack tells nothing about a user: %s", said(error))
+            logger.info("Slack tells nothing about a user: %s", slack_reason(error))
             user = {}
         return SlackProfile(
             language=str(user.get("locale") or "en").split("-")[0], time_zone=user.get("tz")

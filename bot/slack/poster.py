@@ -15,9 +15,9 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.face.face import Unsure
 from bot.face.reply import Reply
-from bot.slack.errors import code_of, mapped, said
+from bot.slack.errors import code_of, mapped_slack_errors, slack_reason
 from bot.slack.events import PLATFORM
-from bot.slack.render import blocks, escaped, fallback
+from bot.slack.render import blocks, escaped_mrkdwn, fallback
 from engine.chat import Chat
 from engine.messages import Message
 
@@ -46,7 +46,7 @@ class SlackPoster:
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:
         """Show the reply and return its timestamp, or the file's id. Raises what Poster says."""
-        async with mapped():
+        async with mapped_slack_errors():
             try:
                 return await self._show(chat.external_id, thread, reply, key)
             except SlackApiError as error:
@@ -61,7 +61,7 @@ class SlackPoster:
 
         None, too, where the app lacks the scope to read the chat. Raises DeliveryError.
         """
-        async with mapped():
+        async with mapped_slack_errors():
             try:
                 if thread and (found := await self._look(chat, key, since, thread)):
                     return found
@@ -69,7 +69,9 @@ class SlackPoster:
             except SlackApiError as error:
                 if code_of(error) != "missing_scope":
                     raise
-                logger.warning("Slack: cannot look for what may have arrived: %s", said(error))
+                logger.warning(
+                    "Slack: cannot look for what may have arrived: %s", slack_reason(error)
+                )
                 return None
 
     async def close(self) -> None:
@@ -83,7 +85,7 @@ class SlackPoster:
                 content=reply.picture,
                 filename=_file_name(key),
                 title=_file_name(key),
-                initial_comment=escaped(reply.text) if reply.text else None,
+                initial_comment=escaped_mrkdwn(reply.text) if reply.text else None,
             )
             return str(shown["files"][0]["id"])
         shown = await self._client.chat_postMessage(

@@ -42,7 +42,7 @@ _BOLD = {"bold": True}
 _LINK = re.compile(r"(https?://[^\s<>|]+)")
 
 
-def escaped(text: str) -> str:
+def escaped_mrkdwn(text: str) -> str:
     """Return text in which Slack sees no markup that calls people."""
     return _shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -53,7 +53,7 @@ def fallback(reply: Reply) -> str:
     titles = (item.headline for item in reply.items[:1])
     parts = [reply.headline, reply.text, *titles, *(hit.text for hit in first), reply.notice]
     said = cut(" · ".join(part for part in (*parts, reply.toast) if part), _FALLBACK)
-    return escaped(said) or "…"
+    return escaped_mrkdwn(said) or "…"
 
 
 def blocks(reply: Reply) -> list[Block]:

@@ -5,7 +5,6 @@ import contextlib
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -21,12 +20,13 @@ from bot.conversation.conversation import Conversation
 from bot.face.face import FaceFailed, FaceStatus
 from bot.face.request import Request
 from bot.listening.port import Port
+from bot.settings.faces import SlackSettings
 from bot.slack.client import web_client
-from bot.slack.errors import FAILURES, said
+from bot.slack.errors import FAILURES, slack_reason
 from bot.slack.events import (
     SHORTCUT,
-    Myself,
     Payload,
+    SlackIdentity,
     read_command,
     read_message,
     read_press,
@@ -41,6 +41,7 @@ logger = logging.getLogger("presagio.slack")
 
 _START_SECONDS = 15.0
 _CLOSE_SECONDS = 2.0
+_WATCH_SECONDS = 5.0
 _ANY = re.compile(".*")
 _TOKENS = "Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."
 
@@ -51,33 +52,25 @@ _silent.setLevel(logging.CRITICAL + 1)
 Reader = Callable[..., Awaitable[Request | None]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlackSettings:
-    """How Slack is reached: Socket Mode with an app token, else HTTP with a signing secret."""
-
-    bot_token: str = field(repr=False)
-    app_token: str = field(default="", repr=False)
-    signing_secret: str = field(default="", repr=False)
-    api_base: str = "https://slack.com/api/"
-    http_host: str = "127.0.0.1"
-    http_port: int = 3000
-    watch_seconds: float = 5.0
-
-
 class SlackService:
-    """One app in one workspace."""
+    """One app in one workspace: Socket Mode with an app token, else HTTP with a signing secret."""
 
     def __init__(
         self,
         settings: SlackSettings,
         *,
+        bot_token: str,
+        app_token: str = "",
+        signing_secret: str = "",
         conversation: Conversation,
         now: Callable[[], datetime],
     ) -> None:
         self._settings = settings
+        self._bot_token = bot_token
+        self._app_token, self._signing_secret = app_token, signing_secret
         self._conversation = conversation
         self._now = now
-        self._client = web_client(settings.bot_token, settings.api_base)
+        self._client = web_client(bot_token, settings.api_base)
         self._face = SlackFace(self._client)
         self._people = People(self._client)
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -88,7 +81,7 @@ class SlackService:
 
     def status(self) -> FaceStatus:
         """Tell whether events can come just now."""
-        way = "Socket Mode" if self._settings.app_token else "HTTP"
+        way = "Socket Mode" if self._app_token else "HTTP"
         return FaceStatus(listening=self._connected, way=way)
 
     async def run(self) -> None:
@@ -102,11 +95,11 @@ class SlackService:
             await self._watch()
         except SlackApiError as error:
             raise FaceFailed(
-                Message("Slack refuses: {said}.", said=said(error)), fix=_TOKENS
+                Message("Slack refuses: {said}.", said=slack_reason(error)), fix=_TOKENS
             ) from error
         except FAILURES as error:
             raise FaceFailed(
-                Message("Slack cannot be reached ({said}).", said=said(error)),
+                Message("Slack cannot be reached ({said}).", said=slack_reason(error)),
                 fix=Message("Check slack.api_base, slack.http_port and the network."),
             ) from error
         finally:
@@ -125,7 +118,7 @@ class SlackService:
                     await self._port.close()
 
     async def _start(self) -> None:
-        if not self._settings.app_token and not self._settings.signing_secret:
+        if not self._app_token and not self._signing_secret:
             raise FaceFailed(
                 Message("Slack: there is neither an app token nor a signing secret."),
                 fix=Message("Set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP)."),
@@ -133,21 +126,21 @@ class SlackService:
         who = await self._client.auth_test()
         app = self._app(
             AuthorizeResult.from_auth_test_response(
-                auth_test_response=who, bot_token=self._settings.bot_token
+                auth_test_response=who, bot_token=self._bot_token
             ),
-            Myself(
+            SlackIdentity(
                 user_id=str(who["user_id"]),
                 profile=self._people.profile,
                 is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
             ),
         )
-        if self._settings.app_token:
+        if self._app_token:
             await self._open_socket(app)
         else:
             await self._open_port(app)
 
     async def _open_socket(self, app: AsyncApp) -> None:
-        token = self._settings.app_token
+        token = self._app_token
         # With a bad token connecting would neither fail nor end: ask first.
         opened = await self._client.apps_connections_open(app_token=token)
         handler = AsyncSocketModeHandler(
@@ -155,7 +148,7 @@ class SlackService:
             token,
             logger=_silent,
             web_client=self._client,
-            ping_interval=2 * self._settings.watch_seconds,
+            ping_interval=2 * _WATCH_SECONDS,
         )
         self._socket = handler.client
         self._socket.wss_uri = opened["url"]
@@ -163,11 +156,11 @@ class SlackService:
         self._connecting = asyncio.create_task(self._socket.connect())  # type: ignore[no-untyped-call]  # not annotated
 
     async def _open_port(self, app: AsyncApp) -> None:
-        self._port = events_port(app, self._settings.signing_secret)
+        self._port = events_port(app, self._signing_secret)
         await self._port.listen(self._settings.http_host, self._settings.http_port)
         self._connected = True
 
-    def _app(self, authorized: AuthorizeResult, myself: Myself) -> AsyncApp:
+    def _app(self, authorized: AuthorizeResult, myself: SlackIdentity) -> AsyncApp:
         async def authorize(**_: object) -> AuthorizeResult:
             # Known since the start: a failed question in between must not cost a person's event.
             return authorized
@@ -181,7 +174,7 @@ class SlackService:
         app = AsyncApp(
             name="slack_bolt",  # else it reads the source of all that called it, for a file's name
             client=self._client,
-            signing_secret=self._settings.signing_secret,
+            signing_secret=self._signing_secret,
             authorize=authorize,
             request_verification_enabled=False,  # see http.py: before anything is read
         )
@@ -195,7 +188,7 @@ class SlackService:
         app.shortcut(SHORTCUT)(ack=_acknowledge, lazy=[on(read_shortcut)])
         return app
 
-    async def _answer(self, read: Reader, body: dict[str, Any], myself: Myself) -> None:
+    async def _answer(self, read: Reader, body: dict[str, Any], myself: SlackIdentity) -> None:
         with self._conversation.expecting():
             # Who somebody is has to be asked: whoever is known already must not overtake.
             async with self._order.setdefault(_place(body), asyncio.Lock()):
@@ -206,11 +199,11 @@ class SlackService:
     async def _watch(self) -> None:
         """Notice a deaf socket: an address serves once, and the client would retry a used one."""
         if self._connecting:
-            await asyncio.wait({self._connecting}, timeout=self._settings.watch_seconds)
+            await asyncio.wait({self._connecting}, timeout=_WATCH_SECONDS)
         while True:
             if self._socket:
                 await self._look(self._socket)
-            await asyncio.sleep(self._settings.watch_seconds)
+            await asyncio.sleep(_WATCH_SECONDS)
 
     async def _look(self, socket: SocketModeClient) -> None:
         was, self._connected = self._connected, await socket.is_connected()
@@ -237,5 +230,5 @@ async def _acknowledge(ack: Callable[[], Awaitable[None]]) -> None:
     await ack()
 
 
-async def _read_event(body: Payload, myself: Myself, *, now: datetime) -> Request | None:
+async def _read_event(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
     return await read_message(body["event"], body, myself, now=now)

@@ -64,7 +64,7 @@ class MessageUnchanged(DeliveryError):
 
 
 @asynccontextmanager
-async def mapped() -> AsyncIterator[None]:
+async def mapped_telegram_errors() -> AsyncIterator[None]:
     """Map the library's errors to what they mean for the message.
 
     Raises ChatGone, Moved, Unchanged, SlowDown, Refused, Unsure, and a plain DeliveryError where
@@ -85,15 +85,21 @@ def _meaning(error: TelegramError) -> DeliveryError:
     if isinstance(error, RetryAfter):
         return SlowDown(seconds_of(error))
     if isinstance(error, Forbidden) or says(error, "chat not found"):
-        return ChatGone(Message("Telegram refuses: {said}.", said=said(error)))
+        return ChatGone(Message("Telegram refuses: {said}.", said=telegram_reason(error)))
     if isinstance(error, BadRequest):
         if says(error, "not modified"):
             return MessageUnchanged(Message("Telegram has nothing to change."))
-        return Refused(Message("Telegram refuses the message: {said}.", said=said(error)))
+        return Refused(
+            Message("Telegram refuses the message: {said}.", said=telegram_reason(error))
+        )
     if isinstance(error.__cause__, _NEVER_SENT):
-        return DeliveryError(Message("Telegram cannot be reached: {said}.", said=said(error)))
+        return DeliveryError(
+            Message("Telegram cannot be reached: {said}.", said=telegram_reason(error))
+        )
     return Unsure(
-        Message("Telegram did not say whether the message arrived: {said}.", said=said(error))
+        Message(
+            "Telegram did not say whether the message arrived: {said}.", said=telegram_reason(error)
+        )
     )
 
 
@@ -108,7 +114,7 @@ def says(error: TelegramError, words: str) -> bool:
     return words in error.message.lower()
 
 
-def said(error: TelegramError) -> str:
+def telegram_reason(error: TelegramError) -> str:
     """Return what is known of an error: its description, else its type and that of its cause."""
     known = next((words for words in _KNOWN if says(error, words)), None)
     if known is None and _CODE.fullmatch(error.message.lower()):

@@ -15,7 +15,7 @@ AdminCheck = Callable[[int, int], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Myself:
+class TelegramIdentity:
     """What the bot knows of itself, and how it asks who is an admin."""
 
     id: int
@@ -24,7 +24,7 @@ class Myself:
     is_admin: AdminCheck  # (chat id, user id)
 
 
-def read_update(update: Update, myself: Myself, *, now: datetime) -> Request | None:
+def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> Request | None:
     """Return the request in an update, or None when there is nothing to answer."""
     if update.callback_query:
         return _pressed(update.callback_query, myself, now)
@@ -35,7 +35,9 @@ def read_update(update: Update, myself: Myself, *, now: datetime) -> Request | N
     return None
 
 
-def _said(update: Update, message: Message, myself: Myself, now: datetime) -> Request | None:
+def _said(
+    update: Update, message: Message, myself: TelegramIdentity, now: datetime
+) -> Request | None:
     text = message.text or message.caption or ""
     if not text or message.via_bot:
         return None
@@ -66,7 +68,7 @@ def _written_at(source: Message, message: Message) -> datetime | None:
 
 
 def _meant(
-    message: Message, text: str, place: Place, myself: Myself
+    message: Message, text: str, place: Place, myself: TelegramIdentity
 ) -> tuple[Trigger | None, str, Message]:
     """Tell whether the bot is spoken to, what is left without its name, and where it stands.
 
@@ -101,7 +103,7 @@ def _command(message: Message) -> str | None:
     return None
 
 
-def _pressed(query: CallbackQuery, myself: Myself, now: datetime) -> Request | None:
+def _pressed(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -> Request | None:
     message = query.message
     if message is None or not query.data:
         return None
@@ -153,7 +155,9 @@ def _place(message: Message) -> Place:
     )
 
 
-def _person(user: User | None, myself: Myself, *, speaks_as: Chat | None = None) -> Person:
+def _person(
+    user: User | None, myself: TelegramIdentity, *, speaks_as: Chat | None = None
+) -> Person:
     """Who speaks; a chat in whose name somebody speaks lends its id and is no bot.
 
     Telegram then names a bot of its own as the author.
@@ -167,7 +171,7 @@ def _person(user: User | None, myself: Myself, *, speaks_as: Chat | None = None)
 
 
 def _admin(
-    chat_id: int, user: User | None, myself: Myself, *, certain: bool = False
+    chat_id: int, user: User | None, myself: TelegramIdentity, *, certain: bool = False
 ) -> Callable[[], Awaitable[bool]]:
     async def check() -> bool:
         return certain or (user is not None and await myself.is_admin(chat_id, user.id))

@@ -20,12 +20,18 @@ from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.replies.limits import cut, utf16_length
 from bot.telegram.client import Bot
-from bot.telegram.errors import MessageUnchanged, Moved, mapped, said, says
+from bot.telegram.errors import (
+    MessageUnchanged,
+    Moved,
+    mapped_telegram_errors,
+    says,
+    telegram_reason,
+)
 from bot.telegram.events import PLATFORM
 from bot.telegram.render import (
     LONGEST_CAPTION,
     LONGEST_TOAST,
-    escaped,
+    escaped_html,
     html_messages,
     keyboard,
 )
@@ -57,7 +63,7 @@ class TelegramFace:
         """Show a reply. Raises DeliveryError, ChatGone."""
         origin = request.origin
         if isinstance(origin, InlineQuery):
-            async with mapped():
+            async with mapped_telegram_errors():
                 await self._choices(origin, reply)
         elif isinstance(origin, CallbackQuery):
             await self._pressed(request, origin, reply)
@@ -70,7 +76,7 @@ class TelegramFace:
                 int(request.place.chat_id), ChatAction.TYPING, message_thread_id=_thread(request)
             )
         except TelegramError as error:
-            logger.debug("no sign of life: %s", said(error))
+            logger.debug("no sign of life: %s", telegram_reason(error))
 
     async def _pressed(self, request: Request, query: CallbackQuery, reply: Reply) -> None:
         """End the button's waiting, then change its message or send what it asked for."""
@@ -78,7 +84,7 @@ class TelegramFace:
             toast = cut(reply.toast, LONGEST_TOAST) if reply.toast else None
             await self._bot.answer_callback_query(query.id, text=toast)
         except TelegramError as error:
-            logger.info("a button was answered too late: %s", said(error))
+            logger.info("a button was answered too late: %s", telegram_reason(error))
         if reply.replaces and query.message:
             await self._change(request, query.message.message_id, reply)
         elif reply.text or reply.hits or reply.picture:
@@ -87,7 +93,7 @@ class TelegramFace:
     async def _change(self, request: Request, message_id: int, reply: Reply) -> None:
         chat_id, buttons = int(request.place.chat_id), keyboard(reply.buttons)
         try:
-            async with mapped():
+            async with mapped_telegram_errors():
                 if reply.text or reply.hits:
                     await self._bot.edit_message_text(
                         html_messages(reply)[0],
@@ -115,7 +121,7 @@ class TelegramFace:
 
     async def _post(self, request: Request, chat_id: int, reply: Reply) -> None:
         thread, answered = _thread(request), _answered(request)
-        async with mapped():
+        async with mapped_telegram_errors():
             try:
                 await self._post_in(chat_id, reply, thread, answered)
             except BadRequest as error:
@@ -132,7 +138,7 @@ class TelegramFace:
     ) -> None:
         buttons = keyboard(reply.buttons)
         if reply.picture:
-            caption = escaped(cut(reply.text or "", LONGEST_CAPTION, utf16_length))
+            caption = escaped_html(cut(reply.text or "", LONGEST_CAPTION, utf16_length))
             await self._bot.send_photo(
                 chat_id,
                 reply.picture,

@@ -12,9 +12,9 @@ from telegram.error import BadRequest
 from bot.face.reply import Reply
 from bot.replies.limits import cut, utf16_length
 from bot.telegram.client import Bot
-from bot.telegram.errors import Moved, mapped, says
+from bot.telegram.errors import Moved, mapped_telegram_errors, says
 from bot.telegram.events import PLATFORM
-from bot.telegram.render import LONGEST_CAPTION, escaped, html_messages, keyboard
+from bot.telegram.render import LONGEST_CAPTION, escaped_html, html_messages, keyboard
 from db.chat.chats import Chats
 from engine.chat import Chat
 
@@ -53,7 +53,7 @@ class TelegramPoster:
         await self._bot.request.shutdown()
 
     async def _show(self, chat_id: int, topic: int | None, reply: Reply) -> Message:
-        async with mapped():
+        async with mapped_telegram_errors():
             try:
                 return await self._send(chat_id, topic, reply)
             except BadRequest as error:
@@ -67,7 +67,7 @@ class TelegramPoster:
             return await self._bot.send_photo(
                 chat_id,
                 reply.picture,
-                caption=escaped(cut(reply.text or "", LONGEST_CAPTION, utf16_length)),
+                caption=escaped_html(cut(reply.text or "", LONGEST_CAPTION, utf16_length)),
                 parse_mode=ParseMode.HTML,
                 reply_markup=buttons,
                 message_thread_id=topic,

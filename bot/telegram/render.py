@@ -35,10 +35,10 @@ class MarkupLine:
     @property
     def html(self) -> str:
         """The line as HTML."""
-        return f"{self.before}{escaped(self.text)}{self.after}"
+        return f"{self.before}{escaped_html(self.text)}{self.after}"
 
 
-def escaped(text: str) -> str:
+def escaped_html(text: str) -> str:
     """Return text in which Telegram finds no tag."""
     return html.escape(text, quote=False)
 
@@ -53,7 +53,7 @@ def html_messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     if reply.hits or reply.headline or reply.items:
         return [_answer(reply, limit)]
     said = "\n\n".join(part for part in (reply.text, reply.notice) if part)
-    return [escaped(piece) for piece in split(unnamed(said), limit, utf16_length)]
+    return [escaped_html(piece) for piece in split(unnamed(said), limit, utf16_length)]
 
 
 def keyboard(buttons: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup | None:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from telegram import BotCommand, ChatMember, ChatMemberRestricted, Update
@@ -13,8 +12,9 @@ from bot.commands import Command
 from bot.conversation.conversation import Conversation
 from bot.face.face import DeliveryError, FaceFailed, FaceStatus
 from bot.i18n.words import DEFAULT, LANGUAGES, words_for
+from bot.settings.faces import TelegramSettings
 from bot.telegram.client import Bot
-from bot.telegram.events import PLATFORM, Myself, read_update
+from bot.telegram.events import PLATFORM, TelegramIdentity, read_update
 from bot.telegram.face import TelegramFace
 from bot.telegram.poll import ALLOWED_UPDATES, HOLD_SECONDS, Poller, pause_after
 from bot.telegram.updates import Latest, Updates
@@ -29,25 +29,15 @@ _LONGEST_DESCRIPTION = 256
 _ADMINS = {ChatMember.ADMINISTRATOR, ChatMember.OWNER}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TelegramSettings:
-    """How Telegram is reached. With `webhook_url` updates are pushed, else they are polled."""
-
-    token: str = field(repr=False)
-    api_base: str = "https://api.telegram.org"
-    webhook_url: str = ""
-    webhook_secret: str = field(default="", repr=False)
-    webhook_host: str = "127.0.0.1"
-    webhook_port: int = 8443
-
-
 class TelegramService:
-    """One bot account."""
+    """One bot account. With `webhook_url` in the settings updates are pushed, else polled."""
 
     def __init__(
         self,
         settings: TelegramSettings,
         *,
+        token: str,
+        webhook_secret: str = "",
         conversation: Conversation,
         chats: Chats,
         inbox: Inbox,
@@ -55,11 +45,12 @@ class TelegramService:
         now: Callable[[], datetime],
     ) -> None:
         self._settings = settings
+        self._webhook_secret = webhook_secret
         self._conversation = conversation
         self._chats = chats
         self._commands = commands
         self._now = now
-        self._bot = Bot(settings.token, api_base=settings.api_base, hold=HOLD_SECONDS)
+        self._bot = Bot(token, api_base=settings.api_base, hold=HOLD_SECONDS)
         self._face = TelegramFace(self._bot, chats)
         self._typed = Latest()
         self._updates = Updates(self._bot, self._handle, inbox)
@@ -116,7 +107,7 @@ class TelegramService:
 
     async def _be_pushed(self) -> None:
         settings = self._settings
-        self._webhook = Webhook(self._bot, self._handle, secret=settings.webhook_secret)
+        self._webhook = Webhook(self._bot, self._handle, secret=self._webhook_secret)
         await self._patiently(self._log_in)
         await self._updates.resume()
         await self._webhook.listen(settings.webhook_host, settings.webhook_port)
@@ -124,7 +115,7 @@ class TelegramService:
             await self._patiently(
                 lambda: self._bot.set_webhook(
                     settings.webhook_url,
-                    secret_token=settings.webhook_secret,
+                    secret_token=self._webhook_secret,
                     allowed_updates=ALLOWED_UPDATES,
                     drop_pending_updates=False,
                 )
@@ -183,8 +174,8 @@ class TelegramService:
                 await self._chats.set_active(PLATFORM, str(change.chat.id), active=there)
 
     @property
-    def _myself(self) -> Myself:
-        return Myself(
+    def _myself(self) -> TelegramIdentity:
+        return TelegramIdentity(
             id=self._bot.id,
             username=self._bot.username,
             commands=frozenset(name for command in self._commands for name in command.names),

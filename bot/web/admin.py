@@ -5,12 +5,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from bot.engine_settings import prophecy_settings
 from bot.settings import Settings
-from bot.settings.section import Section
 from bot.web.dependencies import DeskOf, paced, require_admin_key
 from bot.web.parameters import problems
 from bot.web.schemas import Cleared, Reloaded
+from engine.settings.section import Section
 
 # Followed at once, by all faces: what answers are made by.
 _ANSWERS = {"search", "score"}
@@ -64,7 +63,7 @@ async def _reload(desk: DeskOf) -> dict[str, list[str]]:
     changed = list(_differences(desk.settings, settings))
     applied = [key for key in changed if _is_followed(key)]
     desk.use(settings)
-    desk.app.prophet.use(prophecy_settings(settings))
+    desk.app.prophet.use(settings.prophecy)
     return {"applied": applied, "needs_restart": [key for key in changed if key not in applied]}
 
 

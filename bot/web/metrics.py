@@ -14,8 +14,9 @@ from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from engine.llm.wire import add_usage
 from engine.ports import SearchIndex
-from engine.prophecy.prophecy import Judges, ProphecySettings, Prophet
+from engine.prophecy.prophecy import Judges, Prophet
 from engine.prophecy.retrieve import Meaning
+from engine.settings.searching import ProphecySettings
 from engine.types import (
     Candidate,
     Corpus,

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator
 
-from bot.engine_settings import has_model, llm_settings
 from bot.settings import Settings
-from bot.settings.section import UNLIMITED
+from engine.settings.section import UNLIMITED
 
 
 def open_doors(settings: Settings) -> Iterator[str]:
@@ -20,7 +19,7 @@ def open_doors(settings: Settings) -> Iterator[str]:
         *(["the page"] if web.page else []),
         *([] if secrets.web_api_keys else ["the API"]),
     ]
-    if doors and has_model(llm_settings(settings)):
+    if doors and settings.has_model():
         yield _model(settings, " and ".join(doors), "answer" if len(doors) > 1 else "answers")
 
 

@@ -11,7 +11,7 @@ class _Answer(BaseModel):
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
-class Usage(_Answer):
+class UsageFigures(_Answer):
     """What model calls consumed; null means that the endpoint did not say."""
 
     prompt_tokens: int | None
@@ -70,7 +70,7 @@ class ProphecyAnswer(_Answer):
     candidates: int
     coverage: float = Field(ge=0, le=1, description="Share of the headline that one text covers.")
     elapsed_ms: int
-    usage: Usage | None
+    usage: UsageFigures | None
     notice: str | None = Field(description="What a person should know about how this was found.")
     hits: list[ProphecyHit]
     near: list[ProphecyHit] = Field(description="Texts that the model judged too weak to be hits.")
@@ -131,7 +131,7 @@ class AskAnswer(_Answer):
     mode: Mode
     embedding_model: str | None
     elapsed_ms: int
-    usage: Usage | None
+    usage: UsageFigures | None
     notice: str | None
     sources: list[AnswerSource]
     kind: Kind

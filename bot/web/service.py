@@ -14,7 +14,6 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from bot.app import App
 from bot.commands.registry import ReadHeadline
-from bot.engine_settings import prophecy_settings
 from bot.face.face import FaceFailed, FaceStatus
 from bot.listening.connections import ACCEPTED_AT_ONCE, WAITING, Connections, most_of_port
 from bot.settings import load_settings
@@ -152,8 +151,7 @@ class WebFace:
         metrics = Metrics()
         index = MeasuredIndex(app.index, metrics)
         judge = app.judge and MeasuredJudge(app.judge, metrics)
-        settings = prophecy_settings(app.settings)
-        prophet = MeasuredProphet(metrics, index, judge, settings, app.meaning)
+        prophet = MeasuredProphet(metrics, index, judge, app.settings.prophecy, app.meaning)
         return cls(replace(app, prophet=prophet, index=index), metrics)
 
     def service(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from db.backup.libpq import variables
-from db.embedded.cluster import find_binaries
+from db.embedded.binaries import find_binaries
 from engine.errors import StorageError, StorageFull, StorageRights, StorageUnreachable
 from engine.messages import Message
 

@@ -10,9 +10,10 @@ from db.corpus.languages import language_of
 from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
+from engine.documents import Document
 from engine.errors import CorpusNotFound
 from engine.messages import Message
-from engine.types import Corpus, Document, Flag, Kind
+from engine.types import Corpus, Flag, Kind
 
 # Bytes that may wait to be sent: more than any batch, and never allocated ahead.
 _ROOM = 1 << 40

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from db.embedded.cluster import Binaries, failure
+from db.embedded.binaries import Binaries, failure
 from db.embedded.orphans import end_orphans
 from db.embedded.os_user import OsUser, run_as, spawn
 from engine.messages import Message

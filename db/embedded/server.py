@@ -1,40 +1,34 @@
 """The embedded PostgreSQL server: started by the first who needs it, stopped by the last.
 
-Two locks beside the data folder keep the processes in step. The gate is held while one of them
-decides to start or to stop the server. The users lock is shared by everybody who uses it; whoever
-leaves and can take it alone was the last. The kernel drops the locks of a killed process, so
-nothing has to be remembered about it. docs/decisions/0002-embedded-server.md gives the reasons.
+Two locks keep the processes in step (`share`). docs/decisions/0002-embedded-server.md gives the
+reasons.
 """
 
 import logging
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlencode
 
 from db.embedded import settings as sockets
+from db.embedded.binaries import Binaries, find_binaries, within_reach
 from db.embedded.cluster import (
     DATABASE,
     SUPERUSER,
-    Binaries,
     check_version,
     create,
-    find_binaries,
     password_file,
     remove_unfinished,
-    within_reach,
 )
 from db.embedded.data_folder import check_rights, refuse_copy
-from db.embedded.errors import GATE_LOCK, foreign_errors
-from db.embedded.filelock import FileLock
+from db.embedded.errors import foreign_errors
 from db.embedded.os_user import OsUser, server_account
 from db.embedded.postmaster import LOG_FILE, Postmaster, State, observe, start, stop, trim_log
 from db.embedded.settings import SETTINGS_FILE, write_settings
+from db.embedded.share import Share, open_gate
 from engine.errors import StorageUnreachable
 from engine.messages import Message
 
@@ -42,22 +36,7 @@ _log = logging.getLogger(__name__)
 
 START_SECONDS = 60.0
 STOP_SECONDS = 20.0
-LOCK_SECONDS = 90.0
-_NOTICE_SECONDS = 1.0
 _POLL_SECONDS = 0.02
-
-
-class _Share:
-    """This process's part in one server: locks belong to a process, its users may be several."""
-
-    def __init__(self, data_dir: Path) -> None:
-        self.gate = FileLock(data_dir / GATE_LOCK)
-        self.users = FileLock(data_dir / "postgres.users.lock")
-        self.count = 0
-
-
-_shares: dict[Path, _Share] = {}
-_one_thread = threading.Lock()
 
 
 class EmbeddedServer:
@@ -107,11 +86,9 @@ class EmbeddedServer:
         with foreign_errors(self._data_dir):
             self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._data_dir = self._data_dir.resolve()
-            with self._gate() as share:
+            with open_gate(self._data_dir, self._progress) as share:
                 self._postmaster = self._running(share)
-                if share.count == 0 and not share.users.acquire(shared=True, timeout=LOCK_SECONDS):
-                    raise self._locked()
-                share.count += 1
+                share.join()
 
     def release(self) -> None:
         """Give up the server; the last user stops it. Does nothing when nothing is held.
@@ -121,16 +98,13 @@ class EmbeddedServer:
         if self._postmaster is None:
             return
         self._postmaster = None
-        with foreign_errors(self._data_dir), self._gate() as share:
-            share.count -= 1
-            if share.count > 0:
-                return
-            share.users.release()
-            if share.users.acquire():
-                try:
-                    self._stop()
-                finally:
-                    share.users.release()
+        with (
+            foreign_errors(self._data_dir),
+            open_gate(self._data_dir, self._progress) as share,
+            share.left() as last,
+        ):
+            if last:
+                self._stop()
 
     def revive(self) -> bool:
         """Start the server again where it has died; tell whether it had.
@@ -165,34 +139,7 @@ class EmbeddedServer:
             raise StorageUnreachable(Message("The embedded database is not running."))
         return self._postmaster
 
-    @contextmanager
-    def _gate(self) -> Iterator[_Share]:
-        """Hold the gate, against other threads of this process too."""
-        with _one_thread:
-            share = _shares.setdefault(self._data_dir, _Share(self._data_dir))
-            if not share.gate.acquire(timeout=_NOTICE_SECONDS):
-                self._progress("Waiting for another process that starts or stops the database.")
-                if not share.gate.acquire(timeout=LOCK_SECONDS):
-                    raise self._locked()
-            try:
-                yield share
-            finally:
-                share.gate.release()
-                if share.count == 0:
-                    del _shares[self._data_dir]
-
-    def _locked(self) -> StorageUnreachable:
-        return StorageUnreachable(
-            Message(
-                "Another process has kept the database in {folder} locked for"
-                " {seconds:.0f} seconds.",
-                folder=self._data_dir,
-                seconds=LOCK_SECONDS,
-            ),
-            fix=Message("End the presagio process that hangs, then try again."),
-        )
-
-    def _running(self, share: _Share) -> Postmaster:
+    def _running(self, share: Share) -> Postmaster:
         """Return the running server, after starting it where it does not run."""
         deadline = time.monotonic() + START_SECONDS
         started = False
@@ -229,10 +176,10 @@ class EmbeddedServer:
             if not (self.folder / "PG_VERSION").exists():
                 gone = Message("The data folder {folder} has gone.", folder=self.folder)
                 raise StorageUnreachable(gone, fix=Message("Mount it, or restore a backup."))
-            with self._gate() as share:
+            with open_gate(self._data_dir, self._progress) as share:
                 return self._running(share)
 
-    def _start(self, share: _Share) -> None:
+    def _start(self, share: Share) -> None:
         refuse_copy(self.folder)
         account = self._account()
         if account:

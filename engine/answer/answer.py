@@ -4,9 +4,9 @@ passages -> request -> the model's claims, cached -> those that cite, renumbered
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from engine.answer.ask_model import AnswerRequest, Said, build_answer_request, hear
 from engine.answer.extract import extract
@@ -22,23 +22,11 @@ from engine.answer.types import (
 )
 from engine.llm.single_flight import SingleFlight
 from engine.messages import Message, join_messages
+from engine.settings.searching import AnswerSettings
 from engine.types import Corpus
 
 if TYPE_CHECKING:  # answers without a model need not pay for importing an HTTP client
     from engine.llm.client import ChatClient
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerSettings:
-    """How answers are made.
-
-    `uncited` says what becomes of a sentence of the model that names no source.
-    `passage_length` is how much of a passage the model sees, in characters.
-    """
-
-    uncited: Literal["drop", "mark"] = "drop"
-    passage_length: int = 1200
-    quotes: int = 3  # sentences of an answer without a model
 
 
 class Answerer:

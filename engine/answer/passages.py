@@ -9,7 +9,7 @@ from engine.answer.types import Gathered, Passage, Question
 from engine.messages import Message, join_messages, split_messages
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import NOT_ASKED, Prophet
-from engine.prophecy.score import ProphecyProfile, level_hits
+from engine.prophecy.score import level_hits
 from engine.ranking.fuse import fused
 from engine.types import Corpus, Mode, Prophecy, SearchRequest
 
@@ -70,7 +70,7 @@ async def gather(
         for text in _texts(question)
         for corpus in corpora
     ]
-    asked = _levelled(asked, prophet.profile)
+    asked = _levelled(asked, prophet.score.weights)
     by_meaning = [one for one in asked if one.embedding_model]
     return Gathered(
         corpora=tuple(corpora),
@@ -81,9 +81,9 @@ async def gather(
     )
 
 
-def _levelled(asked: Sequence[Prophecy], profile: ProphecyProfile) -> list[Prophecy]:
+def _levelled(asked: Sequence[Prophecy], weights: Mapping[str, float]) -> list[Prophecy]:
     """Make scores comparable: a corpus without vectors gains nothing beside one with them."""
-    levelled = iter(level_hits([hit for one in asked for hit in one.hits], profile))
+    levelled = iter(level_hits([hit for one in asked for hit in one.hits], weights))
     return [replace(one, hits=tuple(islice(levelled, len(one.hits)))) for one in asked]
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from engine.documents import require_zone
 from engine.errors import FetchError
 from engine.messages import Message
-from engine.types import require_zone
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from importlib.metadata import version
 from types import TracebackType
 from typing import Self
 
@@ -17,44 +18,19 @@ import httpx
 from ssrfguard import Policy
 from ssrfguard.httpx import AsyncSafeBackend, AsyncSafeTransport
 
-from engine.errors import FetchFailed, FetchTimeout, SettingsError
+from engine.errors import FetchFailed, FetchTimeout
 from engine.fetch.addresses import Resolver, address_policy
 from engine.fetch.body import ACCEPT_ENCODING, Body
 from engine.fetch.faults import mapped_fetch_errors, require_type, require_usable, shown_host
 from engine.fetch.frames import Chunks, CountingBackend, MeteredStream, Turns
 from engine.messages import Message
+from engine.settings.fetching import FetchSettings
 
 _PERMANENT = frozenset({301, 308})
 # The library's pool looks at all that is under way for each request: a hundred of them hold up
 # the event loop for half a second.
 _AT_ONCE = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchSettings:
-    """How this program appears to servers, and what it may reach besides the public web.
-
-    `contact` is an address where somebody answers for it; `allow_networks` are CIDR networks.
-    Raises SettingsError for a contact that no header can carry.
-    """
-
-    version: str = "0"
-    contact: str = ""
-    allow_networks: tuple[str, ...] = ()
-    connect_timeout: float = 5.0  # seconds for each address that is tried
-
-    def __post_init__(self) -> None:
-        if not self.contact.isascii() or not self.contact.isprintable():
-            raise SettingsError(
-                Message("fetch.user_agent_contact holds characters that no header can carry."),
-                fix=Message("Write an address, such as https://example.org/bot"),
-            )
-
-    @property
-    def user_agent(self) -> str:
-        """Name, version and contact."""
-        name = f"Presagio/{self.version}"
-        return f"{name} (+{self.contact})" if self.contact else name
+_CONNECT_SECONDS = 5.0  # for each address that is tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,10 +100,10 @@ class Fetcher:
             trust_env=False,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
             headers={
-                "User-Agent": settings.user_agent,
+                "User-Agent": user_agent(settings.user_agent_contact),
                 "Accept-Encoding": ACCEPT_ENCODING,
             },
-            timeout=httpx.Timeout(None, connect=settings.connect_timeout),
+            timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS),
         )
 
     async def __aenter__(self) -> Self:
@@ -218,3 +194,9 @@ class Fetcher:
 def _stream_of(response: httpx.Response) -> MeteredStream:
     stream: MeteredStream = response.extensions["network_stream"]
     return stream
+
+
+def user_agent(contact: str) -> str:
+    """Return what servers are told of this program: name, version and contact."""
+    name = f"Presagio/{version('presagio')}"
+    return f"{name} (+{contact})" if contact else name

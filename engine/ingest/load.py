@@ -9,11 +9,12 @@ from functools import partial
 from itertools import islice
 from typing import TypeVar
 
+from engine.documents import Document
 from engine.errors import InputError, RecordError
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject, SourceRecord
 from engine.ports import DocumentStore
-from engine.types import Corpus, Document
+from engine.types import Corpus
 
 BATCH = 10_000
 

@@ -7,12 +7,13 @@ what the time is only the caller knows; see engine.ingest.dates for the years th
 import re
 from collections.abc import Mapping, Sequence
 
+from engine.documents import Document
 from engine.errors import RecordError
 from engine.ingest.detect import READERS
 from engine.ingest.records import Defaults, PostFields, SourceRecord
 from engine.messages import Message
 from engine.text.clean import searchable, shown
-from engine.types import Document, Flag
+from engine.types import Flag
 
 LONGEST_TEXT = 100_000  # characters
 _LONGEST_URL = 2_000

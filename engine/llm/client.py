@@ -12,11 +12,10 @@ import httpx
 import stamina
 
 from engine.budget import Budget, BudgetSource, Planned
-from engine.errors import ModelRefused
 from engine.llm.breaker import Breaker
 from engine.llm.consent import Consent
+from engine.llm.endpoint import chat_endpoint
 from engine.llm.faults import Fault, status_fault, too_slow
-from engine.llm.settings import LlmSettings
 from engine.llm.spending import within_budget
 from engine.llm.transport import Transport
 from engine.llm.wire import (
@@ -30,11 +29,11 @@ from engine.llm.wire import (
     request_body,
     said_by,
 )
-from engine.messages import Message
 from engine.ports import UsageLedger
+from engine.settings.models import LlmSettings
 from engine.types import Usage
 
-__all__ = ["ChatAnswer", "ChatClient", "LlmSettings", "PromptMessage"]
+__all__ = ["ChatAnswer", "ChatClient", "PromptMessage"]
 
 logger = logging.getLogger("presagio.llm")
 
@@ -63,13 +62,15 @@ class ChatClient:
 
     Every answer that names its usage is recorded in `ledger`, failed ones included. `clock`
     returns monotonic seconds, `source` for whom it is asked just now. The client holds
-    connections: close it, or use `async with`.
+    connections: close it, or use `async with`. Raises SettingsError for an address or a key that
+    cannot work.
     """
 
     def __init__(
         self,
         settings: LlmSettings,
         *,
+        api_key: str | None = None,
         ledger: UsageLedger,
         clock: Callable[[], float],
         budget: Budget = Budget(),  # noqa: B008 - frozen
@@ -85,7 +86,14 @@ class ChatClient:
             failures=settings.breaker_failures, pause=settings.breaker_pause, clock=clock
         )
         self._schema_refused = False
-        self._transport = Transport(settings)
+        self._endpoint = chat_endpoint(settings, api_key)
+        self._transport = Transport(
+            self._endpoint,
+            "chat/completions",
+            connect_timeout=settings.connect_timeout,
+            read_timeout=settings.read_timeout,
+            headers={"X-OpenRouter-Title": "Presagio"},
+        )
 
     @property
     def model(self) -> str:
@@ -131,7 +139,7 @@ class ChatClient:
         Raises BudgetExhausted, ModelPaused, ModelRefused, ModelRateLimited, ModelUnreachable,
         ModelAnswerInvalid, ModelAnswerCut, and whatever the ledger raises.
         """
-        self._require_key()
+        self._endpoint.require_key()
         call = _Call(messages, schema, purpose, asked_at=now, started=self._clock())
         planned = self._planned(call)
         async with within_budget(self._budget, planned, self._ledger, now=now):
@@ -162,13 +170,6 @@ class ChatClient:
                 usage, model=model, purpose=call.purpose, source=source, now=call.asked_at
             )
 
-    def _require_key(self) -> None:
-        if self._settings.is_openrouter and not self._settings.api_key:
-            raise ModelRefused(
-                Message("{host} needs an API key.", host=self._settings.host),
-                fix=Message("Set OPENROUTER_API_KEY, or llm.base_url to a server of your own."),
-            )
-
     async def _within_total(self, call: _Call) -> ChatAnswer:
         """Bound everything by the total timeout and unwrap the last fault."""
         try:
@@ -177,7 +178,7 @@ class ChatClient:
         except TimeoutError as exc:
             if call.last_fault:  # it says more than "too slow"
                 raise call.last_fault.error from exc
-            raise too_slow(self._settings.total_timeout, "total_timeout") from exc
+            raise too_slow(self._endpoint, self._settings.total_timeout, "total_timeout") from exc
         except Fault as fault:
             raise fault.error from fault.__cause__
 
@@ -221,18 +222,19 @@ class ChatClient:
         return answer
 
     async def _exchange(self, call: _Call, schema: Mapping[str, object] | None) -> ChatAnswer:
-        body = request_body(self._settings, call.messages, schema)
+        endpoint, settings = self._endpoint, self._settings
+        body = request_body(settings, call.messages, schema, openrouter=endpoint.is_openrouter)
         status, headers, content = await self._transport.post(body)
         now = call.asked_at + timedelta(seconds=self._clock() - call.started)
         if status != httpx.codes.OK:
-            raise status_fault(status, said_by(content), self._settings, headers=headers, now=now)
-        payload = read_completion(content, self._settings)
+            raise status_fault(status, said_by(content), endpoint, headers=headers, now=now)
+        payload = read_completion(content, endpoint)
         usage = read_usage(payload)
         if usage:
             call.bills.append((str(payload.get("model") or self.model), usage))
         if error := error_in_payload(payload):
-            raise status_fault(*error, self._settings, headers=headers, now=now)
-        return read_choice(payload, self._settings)
+            raise status_fault(*error, endpoint, headers=headers, now=now)
+        return read_choice(payload, endpoint, settings.max_completion_tokens)
 
     def _log(self, call: _Call, answer: ChatAnswer) -> None:
         usage = answer.usage

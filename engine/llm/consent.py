@@ -4,7 +4,7 @@ Texts of a corpus of the kind personal, and what is asked of it, stay here. An e
 machine may read them; any other one only those of the corpora that its settings name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -20,7 +20,7 @@ class Consent:
 
     base_url: str
     setting: str  # which names corpora: "[llm] private_corpora"
-    private_corpora: frozenset[str] = frozenset()  # that it names
+    private_corpora: Collection[str] = ()  # that it names
 
     def require(self, corpora: Iterable[Corpus]) -> None:
         """Raise CorpusWithheld when one of `corpora` may not be sent to the endpoint."""

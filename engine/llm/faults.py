@@ -13,7 +13,7 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from engine.llm.settings import LlmSettings
+from engine.llm.endpoint import Endpoint
 from engine.messages import Message
 
 QUOTE_LENGTH = 160
@@ -45,7 +45,7 @@ class Fault(Exception):
 def status_fault(
     status: int,
     said: str,
-    settings: LlmSettings,
+    endpoint: Endpoint,
     *,
     headers: Mapping[str, str],
     now: datetime,
@@ -55,9 +55,9 @@ def status_fault(
     `said` is the server's own text; it is masked and cut before it is quoted.
     """
     schema_refused = status in _SCHEMA_STATUSES and bool(_SCHEMA_WORDS.search(said))
-    quoted = quote(said, settings.api_key)
+    quoted = quote(said, endpoint.api_key)
     head = Message(
-        "{host} {did} ({status})", host=settings.host, did=_what_happened(status), status=status
+        "{host} {did} ({status})", host=endpoint.host, did=_what_happened(status), status=status
     )
     message = (
         Message("{head}: {quoted}", head=head, quoted=quoted)
@@ -75,37 +75,56 @@ def status_fault(
     if status == 408 or status >= 500:
         error = ModelUnreachable(message, fix=Message("Try again later."))
         return Fault(error, retry_after=retry_after(headers.get("retry-after"), now))
-    refusal = ModelRefused(message, fix=_fix(status, settings))
+    refusal = ModelRefused(message, fix=_fix(status, endpoint))
     return Fault(refusal, schema_refused=schema_refused)
 
 
-def too_slow(seconds: float, setting: str) -> ModelUnreachable:
+def too_slow(endpoint: Endpoint, seconds: float, setting: str) -> ModelUnreachable:
     """The error for a wait that ended; `setting` is the key that allows a longer one."""
     return ModelUnreachable(
         Message("The model answered nothing within {seconds:g} s.", seconds=seconds),
-        fix=Message("Raise llm.{setting}.", setting=setting),
+        fix=Message("Raise {section}.{setting}.", section=endpoint.section, setting=setting),
     )
 
 
-def model_unreachable(message: Message) -> ModelUnreachable:
+def model_unreachable(endpoint: Endpoint, message: Message) -> ModelUnreachable:
     """The error for a connection that could not be made or kept."""
-    return ModelUnreachable(message, fix=Message("Check the network and llm.base_url."))
+    return ModelUnreachable(
+        message,
+        fix=Message("Check the network and {section}.base_url.", section=endpoint.section),
+    )
 
 
-def bad_address() -> ModelRefused:
+def bad_address(endpoint: Endpoint) -> ModelRefused:
     """The error for an address that the HTTP client cannot use."""
     return ModelRefused(
-        Message("The address of the model cannot be used."), fix=Message("Check llm.base_url.")
+        Message("The address of the model cannot be used."), fix=_check_address(endpoint)
     )
 
 
-def unreadable_answer(what: Message, settings: LlmSettings) -> ModelAnswerInvalid:
+def too_long(endpoint: Endpoint, number: int) -> ModelAnswerInvalid:
+    """The error for an answer of more than `number` bytes."""
+    return ModelAnswerInvalid(
+        Message("The answer of {host} passes {number} bytes.", host=endpoint.host, number=number),
+        fix=_check_address(endpoint),
+    )
+
+
+def unreadable_answer(what: Message, endpoint: Endpoint) -> ModelAnswerInvalid:
     """The error for an answer that is no chat completion; `what` completes "it ..."."""
     return ModelAnswerInvalid(
         Message(
-            "The answer of {host} is no chat completion: it {what}.", host=settings.host, what=what
+            "The answer of {host} is no chat completion: it {what}.", host=endpoint.host, what=what
         ),
-        fix=Message("Check llm.base_url."),
+        fix=_check_address(endpoint),
+    )
+
+
+def no_vectors(endpoint: Endpoint) -> ModelAnswerInvalid:
+    """The error for an answer that does not hold a vector for each text."""
+    return ModelAnswerInvalid(
+        Message("The answer of {host} holds no usable vectors.", host=endpoint.host),
+        fix=_check_both(endpoint),
     )
 
 
@@ -153,12 +172,25 @@ def _what_happened(status: int) -> Message:
     }.get(status, Message("refuses the request"))
 
 
-def _fix(status: int, settings: LlmSettings) -> Message:
+def _fix(status: int, endpoint: Endpoint) -> Message:
+    section, model, variable = endpoint.section, endpoint.model, endpoint.key_variable
     if 300 <= status < 400:
-        return Message("Set llm.base_url to the final address.")
+        return Message("Set {section}.base_url to the final address.", section=section)
     return {
-        401: Message("Check OPENROUTER_API_KEY."),
+        401: Message("Check {variable}.", variable=variable),
         402: Message("Add credit to the account."),
-        403: Message("Check the rights of OPENROUTER_API_KEY."),
-        404: Message("Check llm.base_url and llm.model ({model}).", model=settings.model),
-    }.get(status, Message("Check llm.model ({model}).", model=settings.model))
+        403: Message("Check the rights of {variable}.", variable=variable),
+        404: _check_both(endpoint),
+    }.get(status, Message("Check {section}.model ({model}).", section=section, model=model))
+
+
+def _check_address(endpoint: Endpoint) -> Message:
+    return Message("Check {section}.base_url.", section=endpoint.section)
+
+
+def _check_both(endpoint: Endpoint) -> Message:
+    return Message(
+        "Check {section}.base_url and {section}.model ({model}).",
+        section=endpoint.section,
+        model=endpoint.model,
+    )

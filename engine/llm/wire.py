@@ -10,9 +10,10 @@ from dataclasses import asdict, dataclass
 from typing import Literal, TypeVar
 
 from engine.errors import ModelAnswerCut
+from engine.llm.endpoint import Endpoint
 from engine.llm.faults import Fault, unreadable_answer
-from engine.llm.settings import LlmSettings
 from engine.messages import Message
+from engine.settings.models import LlmSettings
 from engine.types import Usage
 
 Number = TypeVar("Number", int, float)
@@ -44,27 +45,16 @@ class ChatAnswer:
         return self.finish_reason == "stop"
 
 
-def request_headers(settings: LlmSettings) -> dict[str, str]:
-    """Authorization and the headers that name the application."""
-    headers = {"X-OpenRouter-Title": _header_text(settings.app_title)}
-    if settings.app_url:
-        headers["HTTP-Referer"] = _header_text(settings.app_url)
-    if settings.api_key:
-        headers["Authorization"] = f"Bearer {settings.api_key}"
-    return headers
-
-
-def _header_text(text: str) -> str:
-    """Printable ASCII without outer blanks, which is all that HTTP lets through."""
-    return "".join(one for one in text if one.isascii() and one.isprintable()).strip()
-
-
 def request_body(
     settings: LlmSettings,
     messages: Sequence[PromptMessage],
     schema: Mapping[str, object] | None,
+    *,
+    openrouter: bool,
 ) -> dict[str, object]:
     """The JSON body. `schema` is the value of response_format.json_schema, or None.
+
+    Fallback models, reasoning effort and strict parameter routing are `openrouter`'s own fields.
 
     No temperature and no top_p: reasoning models refuse them.
     """
@@ -75,7 +65,7 @@ def request_body(
     }
     if schema is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": dict(schema)}
-    if settings.sends_openrouter_fields:
+    if openrouter:
         body |= _openrouter_fields(settings, strict=schema is not None)
     return body
 
@@ -91,11 +81,11 @@ def _openrouter_fields(settings: LlmSettings, *, strict: bool) -> dict[str, obje
     return fields
 
 
-def read_completion(body: bytes, settings: LlmSettings) -> dict[str, object]:
+def read_completion(body: bytes, endpoint: Endpoint) -> dict[str, object]:
     """Decode the body of a successful response. Raises Fault when it is no JSON object."""
     payload = decode(body)
     if payload is None:
-        raise Fault(unreadable_answer(Message("is not a JSON object"), settings))
+        raise Fault(unreadable_answer(Message("is not a JSON object"), endpoint))
     return payload
 
 
@@ -182,29 +172,31 @@ def _amount(value: object) -> float | None:
     return float(value) if math.isfinite(value) and value >= 0 else None
 
 
-def read_choice(payload: Mapping[str, object], settings: LlmSettings) -> ChatAnswer:
+def read_choice(
+    payload: Mapping[str, object], endpoint: Endpoint, max_completion_tokens: int
+) -> ChatAnswer:
     """Read the first choice. Raises Fault when there is none, or when it was cut while empty."""
     choice = _first_choice(payload)
     message = choice.get("message")
     if not isinstance(message, Mapping):
-        raise Fault(unreadable_answer(Message("has no message"), settings))
+        raise Fault(unreadable_answer(Message("has no message"), endpoint))
     content = _content(message.get("content"))
     reason = choice.get("finish_reason")
     if reason == "length" and not content.strip():
-        raise Fault(_cut(settings))
+        raise Fault(_cut(max_completion_tokens))
     return ChatAnswer(
         content=content,
         finish_reason=reason if isinstance(reason, str) else None,
-        model=str(payload.get("model") or settings.model),
+        model=str(payload.get("model") or endpoint.model),
         usage=read_usage(payload) or Usage(),
     )
 
 
-def _cut(settings: LlmSettings) -> ModelAnswerCut:
+def _cut(tokens: int) -> ModelAnswerCut:
     return ModelAnswerCut(
         Message(
             "The model used all of its {number} tokens before it answered.",
-            number=settings.max_completion_tokens,
+            number=tokens,
         ),
         fix=Message("Raise llm.max_completion_tokens."),
     )

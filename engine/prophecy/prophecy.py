@@ -6,15 +6,16 @@ headline -> terms -> candidates -> distinct -> judged -> scored -> hits, and wha
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.retrieve import Meaning, Retriever
-from engine.prophecy.score import ProphecyProfile, Scorer, lexical_part
+from engine.prophecy.score import Scorer, lexical_part
 from engine.ranking.distinct import alike, eldest
+from engine.settings.searching import ProphecySettings, ScoreSettings
 from engine.text.address import addressed
 from engine.types import (
     Candidate,
@@ -22,7 +23,6 @@ from engine.types import (
     Filters,
     Headline,
     Hit,
-    Mode,
     Prophecy,
     SearchRequest,
     Term,
@@ -48,18 +48,6 @@ class Judges(Protocol):
         """Return what was judged, and a notice about what was not. Never raises ModelError."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProphecySettings:
-    """How wide to look and what to leave out."""
-
-    mode: Mode | None = None  # None: hybrid where there are vectors
-    candidates: int = 150  # that words propose, and meaning
-    candidates_of_both: int = 240  # near-identical texts counted once
-    duplicate_similarity: float = 90.0
-    exclude_recent_months: int = 0
-    profile: ProphecyProfile = field(default_factory=ProphecyProfile)
-
-
 class Prophet:
     """Answers headlines by words, and by meaning where that is given, with or without a judge."""
 
@@ -77,14 +65,14 @@ class Prophet:
         self.use(settings or ProphecySettings())
 
     @property
-    def profile(self) -> ProphecyProfile:
+    def score(self) -> ScoreSettings:
         """How hits are scored now."""
-        return self._settings.profile
+        return self._settings.score
 
     def use(self, settings: ProphecySettings) -> None:
         """Answer by these settings from now on."""
         self._settings = settings
-        self._retriever = Retriever(self._index, self._meaning, limit=settings.candidates)
+        self._retriever = Retriever(self._index, self._meaning, limit=settings.search.candidates)
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         """Return the best hits, all older than the headline, and as many that are near.
@@ -97,16 +85,16 @@ class Prophet:
             corpus,
             headline.text,
             self._narrowed(request.filters, asked_at),
-            request.mode or self._settings.mode,
+            request.mode or self._settings.search.chosen_mode,
         )
         terms, found = retrieved.terms, retrieved.candidates
         async with self._alone():
-            groups = alike(found, similarity=self._settings.duplicate_similarity)
-            groups = groups[: self._settings.candidates_of_both]
+            groups = alike(found, similarity=self._settings.score.duplicate_similarity)
+            groups = groups[: self._settings.search.candidates_of_both]
             candidates = [eldest(group) for group in groups]
         verdict = await self._verdict(corpus, request, candidates)
         scorer = Scorer(
-            profile=self._settings.profile,
+            settings=self._settings,
             terms=terms,
             documents=corpus.documents,
             average_length=corpus.average_length,
@@ -138,7 +126,8 @@ class Prophet:
 
     def _narrowed(self, filters: Filters, asked_at: datetime) -> Filters:
         """Add to the person's filters that a prophecy is older than its headline."""
-        limit = asked_at - timedelta(days=self._settings.exclude_recent_months * _DAYS_A_MONTH)
+        months = self._settings.search.exclude_recent_months
+        limit = asked_at - timedelta(days=months * _DAYS_A_MONTH)
         before = min(filters.before, limit) if filters.before else limit
         return replace(filters, before=before)
 

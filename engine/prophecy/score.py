@@ -6,12 +6,13 @@ answer, times multipliers for texts that are worth less as a prophecy.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from engine.ranking.bm25 import Bm25, idf
-from engine.ranking.profile import Parts, Profile, best_first, level
-from engine.types import Candidate, Flag, Hit, Term
+from engine.ranking.profile import Parts, best_first, level, weighted_mean
+from engine.settings.searching import ProphecySettings, ScoreSettings
+from engine.types import Candidate, Hit, Term
 
 HIGHEST_JUDGMENT = 6
 _DAYS_A_YEAR = 365.25
@@ -19,26 +20,9 @@ _DAYS_A_YEAR = 365.25
 # the feature than in retrieval.
 _FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
 _LEAD = 0.5
+_SHORT_TOKENS = 4
 # What may be known of some texts alone. A judgment may too, but the judged come first anyway.
 _LEVELLED = ("semantic",)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProphecyProfile(Profile):
-    """Weights of the features and multipliers; all in 0..1."""
-
-    weights: Mapping[str, float] = field(
-        default_factory=lambda: {"judgment": 0.65, "lexical": 0.25, "age": 0.1, "semantic": 0.1}
-    )
-    age_full_years: float = 10.0  # the age that counts as 1
-    factors: Mapping[Flag, float] = field(
-        default_factory=lambda: {Flag.REPOST: 0.97, Flag.QUOTE: 0.97, Flag.TRUNCATED: 0.98}
-    )
-    short: float = 0.8  # fewer than `short_tokens` tokens
-    short_tokens: int = 4
-    minimum_judgment: int = 3  # below this a judged candidate is no hit, but near
-    minimum_lexical: float = 0.1  # below this an unjudged candidate is no hit,
-    minimum_semantic: float = 0.5  # unless it means as much as this
 
 
 def lexical_part(
@@ -80,38 +64,38 @@ def age(created_at: datetime, asked_at: datetime, full_years: float) -> float:
     return min(1.0, math.log1p(days) / math.log1p(full_years * _DAYS_A_YEAR))
 
 
-def factors(candidate: Candidate, profile: ProphecyProfile) -> dict[str, float]:
+def factors(candidate: Candidate, score: ScoreSettings) -> dict[str, float]:
     """Return the multipliers that apply, by name."""
     found = {
         flag.names[0]: factor
-        for flag, factor in profile.factors.items()
+        for flag, factor in score.factors.items()
         if candidate.flags & flag and factor < 1
     }
-    if candidate.length < profile.short_tokens and profile.short < 1:
-        found["short"] = profile.short
+    if candidate.length < _SHORT_TOKENS and score.short < 1:
+        found["short"] = score.short
     return found
 
 
-def level_hits(hits: Sequence[Hit], profile: ProphecyProfile) -> list[Hit]:
+def level_hits(hits: Sequence[Hit], weights: Mapping[str, float]) -> list[Hit]:
     """Return hits of several answers with parts and scores that can be compared."""
     parts = level([hit.parts for hit in hits], _LEVELLED)
     return [
         hit
         if one == hit.parts
-        else replace(hit, parts=one, score=_score(one, hit.factors, profile))
+        else replace(hit, parts=one, score=_score(one, hit.factors, weights))
         for hit, one in zip(hits, parts, strict=True)
     ]
 
 
-def _score(parts: Parts, multipliers: Mapping[str, float], profile: ProphecyProfile) -> float:
-    return profile.score(parts) * math.prod(multipliers.values())
+def _score(parts: Parts, multipliers: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    return weighted_mean(parts, weights) * math.prod(multipliers.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scorer:
     """Scores the candidates of one headline."""
 
-    profile: ProphecyProfile
+    settings: ProphecySettings
     terms: Sequence[Term]
     documents: int
     average_length: float
@@ -145,16 +129,16 @@ class Scorer:
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
             "lexical": lexical_part(candidate, self.terms, self.documents, self.average_length),
-            "age": age(candidate.created_at, self.asked_at, self.profile.age_full_years),
+            "age": age(candidate.created_at, self.asked_at, self.settings.score.age_full_years),
             "semantic": candidate.similarity,
         }
 
     def _hit(self, candidate: Candidate, parts: Parts) -> Hit:
-        multipliers = factors(candidate, self.profile)
+        multipliers = factors(candidate, self.settings.score)
         return Hit(
             rank=0,
             candidate=candidate,
-            score=_score(parts, multipliers, self.profile),
+            score=_score(parts, multipliers, self.settings.score.weights),
             parts=parts,
             factors=multipliers,
             matched=tuple(self.terms[index].shown for index in candidate.matched),
@@ -164,9 +148,9 @@ class Scorer:
         judgment = hit.parts["judgment"]
         if judgment is None:
             covered, alike = hit.parts["lexical"] or 0.0, hit.parts["semantic"] or 0.0
-            least = self.profile
+            least = self.settings.search
             return covered >= least.minimum_lexical or alike >= least.minimum_semantic
-        return round(judgment * HIGHEST_JUDGMENT) >= self.profile.minimum_judgment
+        return round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
 
 
 def _best(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:

@@ -5,21 +5,22 @@ query -> lexemes -> plan -> matching documents -> best or newest -> distinct -> 
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
 from engine.ports import Reads
 from engine.query.filters import Conditions, conditions
 from engine.query.plan import LanguageQuery, Plan, Wanted, units, wanted
-from engine.query.profiles import PROFILES, FeatureContext, KindProfile, ranked
+from engine.query.profiles import FeatureContext, KindProfile, ranked
 from engine.query.query import Alternative, Query
 from engine.query.receipts import Receipts
 from engine.query.types import Counts, Found, FoundDocuments, Scored
-from engine.ranking.bm25 import Bm25, idf
+from engine.ranking.bm25 import idf
 from engine.ranking.distinct import alike
+from engine.settings.searching import FindSettings
 from engine.text.clean import searchable
-from engine.types import Corpus, Kind, Term
+from engine.types import Corpus, Term
 
 DEFAULT_LIMIT = 20
 _SPARE = 20  # more than the limit is fetched at first, for some are near-identical
@@ -66,20 +67,6 @@ class FindIndex(Reads, Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindSettings:
-    """How alike texts must be to count as one (0..100), the parameters of BM25, the profiles.
-
-    `pool` is how many of the best by words, of the newest and of the most liked documents a
-    profile ranks; all there are, where there are no more.
-    """
-
-    duplicate_similarity: float = 90.0
-    bm25: Bm25 = field(default_factory=Bm25)
-    profiles: Mapping[Kind, KindProfile] = field(default_factory=lambda: PROFILES)
-    pool: int = 200
-
-
 @dataclass(frozen=True, slots=True)
 class _Stages:
     """What was fetched, how much of it was compared, and what is left."""
@@ -114,7 +101,7 @@ class Finder:
         plan = await self._plan(corpus, looked_for)
         required = conditions(query.filters)
         ranks = plan.plan is Plan.RANKED
-        profile = self._settings.profiles.get(corpus.kind) if ranks else None
+        profile = self._settings.profile(corpus.kind) if ranks else None
         if profile is None:
             stages = await self._retrieved(corpus, plan, required, limit)
         else:
@@ -125,7 +112,7 @@ class Finder:
                 corpus, plan, required, limit, asked=asked, profile=profile
             )
         retrieved, kept = stages.retrieved, stages.kept
-        receipts = Receipts(corpus, plan, self._settings.bm25)
+        receipts = Receipts(corpus, plan, self._settings.search.bm25)
         shown = [receipts.hit(rank, one) for rank, one in enumerate(kept[:limit], start=1)]
         return Found(
             query=query,
@@ -221,7 +208,7 @@ class Finder:
         by_id = {one.document.candidate.id: one for one in found}
         groups = alike(
             [one.document.candidate for one in found],
-            similarity=self._settings.duplicate_similarity,
+            similarity=self._settings.score.duplicate_similarity,
         )
         return [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
 

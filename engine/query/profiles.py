@@ -6,31 +6,21 @@ present in the answer (None: nothing is known). docs/kinds.md tells what each me
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from engine.query.query import Group, Query
 from engine.query.types import FoundDocument, Scored
-from engine.ranking.profile import Profile, best_first, level
-from engine.types import Kind
+from engine.ranking.profile import Parts, best_first, level, weighted_mean
+from engine.settings.searching import PersonalSettings, PublishedSettings, SocialSettings
 
 OWN_ROLES = frozenset({"me", "user"})
 _OTHER_ROLES = frozenset({"others", "assistant", "system", "tool"})
 _SECONDS_A_DAY = 86_400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindProfile(Profile):
-    """What counts, and how much: the weights of features by name, and the features' parameters.
-
-    `authorities` names authors and domains, in lower case, with what their word is worth, 0..1.
-    """
-
-    decay_days: float = 180.0  # in which recency falls to 1/e
-    engagement_full: int = 1000  # likes and reposts that count as 1
-    authorities: Mapping[str, float] = field(default_factory=dict)
-    authority_otherwise: float = 0.5  # of who is not among them
+KindProfile = PersonalSettings | SocialSettings | PublishedSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,50 +95,51 @@ def _joined(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-_FEATURES: Mapping[str, Callable[[FoundDocument, FeatureContext, KindProfile], float | None]] = {
-    "lexical": lambda found, asked, _: lexical_share(found.candidate.bm25, asked.reference),
-    "recency": lambda found, asked, profile: (
-        recency(found.candidate.created_at, asked.now, profile.decay_days) if asked.now else None
-    ),
-    "role": lambda found, _, __: is_own_words(found.role),
-    "thread": lambda found, asked, _: (
-        focus(asked.threads.get(found.thread, 1) - 1) if found.thread else 0.0
-    ),
-    "engagement": lambda found, _, profile: engagement(found.engagement, profile.engagement_full),
-    "hashtags": lambda found, asked, _: hashtags(asked.query.groups, found.tags),
-    "authority": lambda found, _, profile: authority(
-        found.candidate.author, found.domain, profile.authorities, profile.authority_otherwise
-    ),
-}
-FEATURES = tuple(_FEATURES)
-
-PERSONAL = KindProfile(weights={"lexical": 0.6, "recency": 0.2, "role": 0.1, "thread": 0.1})
-SOCIAL = KindProfile(
-    weights={"lexical": 0.5, "recency": 0.2, "engagement": 0.2, "hashtags": 0.1}, decay_days=30.0
-)
-PUBLISHED = KindProfile(weights={"lexical": 0.8, "authority": 0.2})
-# Kinds that are not here are ranked by BM25 alone.
-PROFILES: Mapping[Kind, KindProfile] = {
-    Kind.PERSONAL: PERSONAL,
-    Kind.SOCIAL: SOCIAL,
-    Kind.PUBLISHED: PUBLISHED,
-}
-
-
 def ranked(
     documents: Sequence[FoundDocument], asked: FeatureContext, profile: KindProfile
 ) -> list[Scored]:
     """Return the documents by their score, best first, ties by date then id."""
     threads = Counter(one.thread for one in documents)
     asked = replace(asked, threads=threads)
-    names = [name for name, weight in profile.weights.items() if weight > 0]
-    parts = level([_parts(one, asked, profile, names) for one in documents], names)
-    scored = [(profile.score(its), one, its) for one, its in zip(documents, parts, strict=True)]
+    weights = {name: weight for name, weight in profile.weights.items() if weight > 0}
+    known = [features(one, asked, profile) for one in documents]
+    parts = level([{name: its[name] for name in weights} for its in known], weights)
+    scored = [
+        (weighted_mean(its, weights), one, its) for one, its in zip(documents, parts, strict=True)
+    ]
     scored.sort(key=lambda found: best_first(found[0], found[1].candidate))
     return [Scored(one, score, its) for score, one, its in scored]
 
 
-def _parts(
-    found: FoundDocument, asked: FeatureContext, profile: KindProfile, names: Sequence[str]
-) -> dict[str, float | None]:
-    return {name: _FEATURES[name](found, asked, profile) for name in names}
+def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) -> Parts:
+    """Return the features that a profile weighs, by name."""
+    lexical = lexical_share(found.candidate.bm25, asked.reference)
+    match profile:
+        case PersonalSettings():
+            return {
+                "lexical": lexical,
+                "recency": _recency(found, asked, profile.decay_days),
+                "role": is_own_words(found.role),
+                "thread": focus(asked.threads.get(found.thread, 1) - 1) if found.thread else 0.0,
+            }
+        case SocialSettings():
+            return {
+                "lexical": lexical,
+                "recency": _recency(found, asked, profile.decay_days),
+                "engagement": engagement(found.engagement, profile.engagement_full),
+                "hashtags": hashtags(asked.query.groups, found.tags),
+            }
+        case PublishedSettings():
+            return {
+                "lexical": lexical,
+                "authority": authority(
+                    found.candidate.author,
+                    found.domain,
+                    profile.worths,
+                    profile.authority_otherwise,
+                ),
+            }
+
+
+def _recency(found: FoundDocument, asked: FeatureContext, decay_days: float) -> float | None:
+    return recency(found.candidate.created_at, asked.now, decay_days) if asked.now else None

@@ -1,26 +1,19 @@
 """Profiles: features of a text, each 0..1, combined into one score by their weights."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from engine.types import Candidate
 
 Parts = Mapping[str, float | None]  # a feature by its name; None: nothing is known
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """How much each feature counts, by its name."""
-
-    weights: Mapping[str, float]
-
-    def score(self, parts: Parts) -> float:
-        """Return the weighted mean of the parts that are present (not None), 0..1."""
-        present = {name: value for name, value in parts.items() if value is not None}
-        total = sum(self.weights.get(name, 0.0) for name in present)
-        if not total:
-            return 0.0
-        return sum(self.weights.get(name, 0.0) * value for name, value in present.items()) / total
+def weighted_mean(parts: Parts, weights: Mapping[str, float]) -> float:
+    """Return the mean of the parts that are present (not None) by their weights, 0..1."""
+    present = {name: value for name, value in parts.items() if value is not None}
+    total = sum(weights.get(name, 0.0) for name in present)
+    if not total:
+        return 0.0
+    return sum(weights.get(name, 0.0) * value for name, value in present.items()) / total
 
 
 def best_first(score: float, candidate: Candidate) -> tuple[float, object, int]:

@@ -7,17 +7,8 @@ from pathlib import Path
 from bench.house import circles, listing, modules, public_names
 
 ROOT = Path(__file__).resolve().parents[2]
-# The same thing on two platforms, the page of a value, or what a convention calls for.
-SHARED = {
-    "command",  # of each command line module
-    "main",
-    "escaped",
-    "mapped",
-    "said",
-    "Myself",
-    "Usage",
-    *(f"{name}Settings" for name in ("Answer", "Fetch", "Llm", "Slack", "Telegram")),
-}
+# What a convention calls for: `command` of each command line module, `main` of what runs.
+SHARED = {"command", "main"}
 
 
 def test_the_listing_is_the_house() -> None:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from engine.types import Corpus, Document, Flag, Kind
+from engine.documents import Document
+from engine.types import Corpus, Flag, Kind
 from tests.db.loading import document
 
 TODAY = datetime.now(UTC).replace(microsecond=0)

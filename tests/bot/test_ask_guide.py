@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.settings.searching import AnswerSettings
 from engine.answer.types import AnswerOutcome
+from engine.settings.searching import AnswerSettings
 from tests.bot.conftest import Invoke
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "ask.md").read_text(encoding="utf-8")

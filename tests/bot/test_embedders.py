@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from bot.embedders import mode_of, no_embedder, open_embedders
+from bot.embedders import no_embedder, open_embedders
 from bot.settings import Settings, load_settings
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from engine.errors import SettingsError
-from engine.types import Corpus, Kind, Mode
+from engine.types import Corpus, Kind
 
 
 @pytest.fixture
@@ -32,14 +32,6 @@ async def corpus(database: Database) -> Corpus:
 def settings(**keys: str) -> Settings:
     environ = {f"PRESAGIO_EMBEDDINGS__{key.upper()}": value for key, value in keys.items()}
     return load_settings(environ={**environ, "PRESAGIO_DATA_DIR": "x"})
-
-
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [("auto", None), (None, None), ("hybrid", Mode.HYBRID), ("rerank", Mode.RERANK)],
-)
-def test_auto_leaves_the_mode_open(name: str | None, mode: Mode | None) -> None:
-    assert mode_of(name) is mode
 
 
 async def test_each_backend_has_its_embedder(database: Database, corpus: Corpus) -> None:

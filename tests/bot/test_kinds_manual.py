@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from pydantic_ai.models.test import TestModel
 
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.contracts.results import PersonalSnippet, PublishedSnippet, Snippet, SocialSnippet
-from engine.query.profiles import FEATURES, PROFILES
+from engine.settings.searching import FindSettings
 from engine.text.snippet import MOST_VOICE_TERMS, RADIUS
 from engine.types import Kind
 from tests.bot.conftest import Invoke
@@ -17,6 +18,15 @@ from tests.bot.conftest import Invoke
 MANUAL = (Path(__file__).parents[2] / "docs" / "kinds.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^presagio (\w.*)$", MANUAL, re.MULTILINE)
 PYTHON = MANUAL.partition("```python\n")[2].partition("```")[0]
+
+
+RANKED = [kind for kind in Kind if FindSettings().profile(kind)]
+
+
+def weights(kind: Kind) -> Mapping[str, float]:
+    profile = FindSettings().profile(kind)
+    assert profile
+    return profile.weights
 
 
 def row(start: str, holds: str = "") -> str:
@@ -48,14 +58,14 @@ def test_every_field_of_a_snippet_is_described(snippet: type[Snippet]) -> None:
     assert all(f"`{name}`" in MANUAL for name in snippet.model_fields)
 
 
-@pytest.mark.parametrize("kind", PROFILES)
+@pytest.mark.parametrize("kind", RANKED)
 def test_weights_are_as_written(kind: Kind) -> None:
     written = re.findall(r"(\w+) (0\.\d)", row(str(kind), "lexical"))
-    assert {name: float(weight) for name, weight in written} == PROFILES[kind].weights
+    assert {name: float(weight) for name, weight in written} == weights(kind)
 
 
 def test_every_feature_is_explained() -> None:
-    assert all(f"- **{name}**: " in MANUAL for name in FEATURES)
+    assert all(f"- **{name}**: " in MANUAL for kind in RANKED for name in weights(kind))
 
 
 def test_windows_are_as_wide_as_written() -> None:

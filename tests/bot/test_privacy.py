@@ -34,7 +34,6 @@ from bot.cli.embed import embed_corpora
 from bot.cli.glossary_actions import suggest
 from bot.console.output import Output
 from bot.conversation.pasted_links import read_pasted
-from bot.engine_settings import fetch_settings
 from bot.queries.ask import ask
 from bot.settings import load_settings
 from db.pool import Database
@@ -286,7 +285,7 @@ async def test_a_page_is_told_its_own_address_and_links_in_texts_are_not_opened(
             await fill(app.database, "links", Kind.PERSONAL, linking)
             await search(app, "links")
             assert site.requests == []
-            async with Fetcher(fetch_settings(app.settings)) as fetcher:
+            async with Fetcher(app.settings.fetch) as fetcher:
                 read = await read_pasted(fetcher, site.url("/news"), now=NOW)
     assert read.text == "Harbour tax doubles again this year"
     [asked] = site.requests

@@ -4,17 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.engine_settings import find_settings
 from bot.settings import load_settings
-from bot.settings.searching import named_worth
 from engine.errors import SettingsError
-from engine.query.find import FindSettings
-from engine.query.profiles import PROFILES
-from engine.types import Kind
+from engine.settings.searching import FindSettings, named_worth
 
 
 def test_the_defaults_are_those_of_the_engine() -> None:
-    assert find_settings(load_settings()) == FindSettings(profiles=PROFILES)
+    assert load_settings().find == FindSettings()
 
 
 def test_every_key_reaches_the_engine(tmp_path: Path) -> None:
@@ -26,17 +22,16 @@ def test_every_key_reaches_the_engine(tmp_path: Path) -> None:
         "[published]\nlexical = 0.1\nauthority = 0.2\nauthority_otherwise = 0.3\n"
         'authorities = ["www.Example.org = 0.9", "@Ana=1", "Ben Lee = .5"]\n'
     )
-    profiles = find_settings(load_settings(file)).profiles
-    personal, social = profiles[Kind.PERSONAL], profiles[Kind.SOCIAL]
+    find = load_settings(file).find
+    personal, social, published = find.personal, find.social, find.published
     assert personal.weights == {"lexical": 0.5, "recency": 0.4, "role": 0.3, "thread": 0.2}
     assert personal.decay_days == 7
     assert social.weights == {
         "lexical": 0.9, "recency": 0.8, "engagement": 0.7, "hashtags": 0.6,
     }  # fmt: skip
     assert (social.decay_days, social.engagement_full) == (8, 9)
-    published = profiles[Kind.PUBLISHED]
     assert published.weights == {"lexical": 0.1, "authority": 0.2}
-    assert published.authorities == {"example.org": 0.9, "ana": 1.0, "ben lee": 0.5}
+    assert published.worths == {"example.org": 0.9, "ana": 1.0, "ben lee": 0.5}
     assert published.authority_otherwise == 0.3
 
 

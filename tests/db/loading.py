@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from engine.types import Corpus, Document, Flag, Kind
+from engine.documents import Document
+from engine.types import Corpus, Flag, Kind
 
 START = datetime(2010, 1, 1, tzinfo=UTC)
 

@@ -8,7 +8,6 @@ from html import escape
 from typing import Any
 
 from bot.app import App, open_app
-from bot.engine_settings import fetch_settings
 from bot.face.face import Poster
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.platforms import posters_of
@@ -75,7 +74,7 @@ class Newsroom:
         feeds = tuple(FeedSettings(url=self.web.url(path), category="news") for path in self.feeds)
         settings = load_settings(environ=self.environ).model_copy(update={"feeds": feeds})
         app = await self.stack.enter_async_context(open_app(settings, progress=lambda _: None))
-        fetcher = await self.stack.enter_async_context(Fetcher(fetch_settings(settings)))
+        fetcher = await self.stack.enter_async_context(Fetcher(settings.fetch))
         posters = posters_of(settings, Chats(app.database))
         for poster in posters:
             self.stack.push_async_callback(poster.close)

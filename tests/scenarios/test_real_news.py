@@ -17,12 +17,13 @@ from bot.app import open_app
 from bot.settings import load_settings
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
+from engine.documents import Document
 from engine.evaluate.judged import read_headlines, read_qrels
 from engine.ingest import Defaults, normalise, open_source
 from engine.ingest.records import Reject
 from engine.judge.request import TEXT_LENGTH, one_line
 from engine.prophecy.headline import read_headline
-from engine.types import Document, Kind
+from engine.types import Kind
 from tests.fakes.model import scoring
 from tests.fakes.web import reply
 from tests.scenarios.newsroom import HOUR, Newsroom, newsroom

@@ -216,7 +216,7 @@ async def test_an_endpoint_that_is_down_costs_its_list_and_not_the_answer(
         found = await asyncio.to_thread(search)
     assert found["mode"] == "lexical"
     assert found["hits"]
-    assert "Searched by words alone: 127.0.0.1 gave no vectors (503)" in found["notice"]
+    assert "Searched by words alone: 127.0.0.1 failed (503)" in found["notice"]
 
 
 async def test_a_refused_key_ends_embedding_with_one_line(

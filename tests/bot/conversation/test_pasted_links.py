@@ -7,7 +7,8 @@ import pytest
 
 from bot.conversation.pasted_links import read_pasted
 from engine.errors import FetchRefused, FetchStatus
-from engine.fetch.client import Fetcher, FetchSettings
+from engine.fetch.client import Fetcher
+from engine.settings.fetching import FetchSettings
 from tests.fakes.web import WebServer, page
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -26,7 +27,7 @@ async def web() -> AsyncIterator[WebServer]:
 
 @pytest.fixture
 async def fetcher() -> AsyncIterator[Fetcher]:
-    settings = FetchSettings(version="1", allow_networks=("127.0.0.0/8",))
+    settings = FetchSettings(allow_networks=("127.0.0.0/8",))
     async with Fetcher(settings) as ready:
         yield ready
 
@@ -62,6 +63,6 @@ async def test_a_page_that_cannot_be_had_is_an_error(web: WebServer, fetcher: Fe
 
 
 async def test_a_private_address_is_refused() -> None:
-    async with Fetcher(FetchSettings(version="1")) as fetcher:
+    async with Fetcher(FetchSettings()) as fetcher:
         with pytest.raises(FetchRefused):
             await read_pasted(fetcher, "http://127.0.0.1:1/a", now=NOW)

@@ -22,8 +22,8 @@ from engine import errors
 from engine.budget import Budget, BudgetSource, require_budget
 from engine.errors import BudgetExhausted, FetchStatus, PresagioError
 from engine.fetch.faults import require_usable
+from engine.llm.endpoint import Endpoint
 from engine.llm.faults import status_fault
-from engine.llm.settings import LlmSettings
 from engine.messages import Message, as_message, join_messages, message_from_json, message_json
 from engine.types import Usage
 
@@ -145,8 +145,10 @@ def test_what_a_page_answers(status: int, expected: str) -> None:
     ],
 )
 def test_what_a_model_answers(status: int, said: str, expected: str) -> None:
-    settings = LlmSettings(base_url="https://llm.example/v1", model="m", api_key="k" * 20)
-    fault = status_fault(status, said, settings, headers={"retry-after": "7"}, now=NOW)
+    endpoint = Endpoint(
+        section="llm", base_url="https://llm.example/v1", model="m", api_key="k" * 20
+    )
+    fault = status_fault(status, said, endpoint, headers={"retry-after": "7"}, now=NOW)
     notice = Message("Not judged: {reason}", reason=fault.error.message)
     assert SPANISH.render(notice) == f"Sin evaluar: {expected}"
 

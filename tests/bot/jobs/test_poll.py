@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from bot.app import App, open_app
-from bot.engine_settings import fetch_settings
 from bot.jobs.news import documents_of
 from bot.jobs.poll import Polling, poll
 from bot.jobs.wiring import open_jobs
@@ -61,7 +60,7 @@ async def polling(database_url: str) -> AsyncIterator[tuple[Polling, App]]:
     settings = load_settings(environ=environ)
     async with (
         open_app(settings, progress=lambda _: None, set_up=True) as app,
-        FetcherThatFails(fetch_settings(settings)) as fetcher,
+        FetcherThatFails(settings.fetch) as fetcher,
         ParserOfTheUnstorable(workers=1) as parser,
         open_jobs(app, fetcher, [], now=lambda: NOW) as works,
     ):

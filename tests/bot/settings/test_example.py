@@ -7,8 +7,8 @@ from pydantic import SecretStr
 
 from bot.settings.example import example_toml
 from bot.settings.model import Sections
-from bot.settings.section import Section
 from bot.settings.sources import section_fields
+from engine.settings.section import Section
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "config.example.toml"
 

@@ -8,7 +8,7 @@ import pytest
 
 from bot.face.request import Trigger
 from bot.slack.events import (
-    Myself,
+    SlackIdentity,
     SlackProfile,
     plain_text,
     read_command,
@@ -27,7 +27,7 @@ async def is_admin(user: str) -> bool:
     return user == "UADMIN"
 
 
-MYSELF = Myself(user_id="UBOT", profile=profile, is_admin=is_admin)
+MYSELF = SlackIdentity(user_id="UBOT", profile=profile, is_admin=is_admin)
 SAID: Mapping[str, Any] = {
     "type": "message",
     "user": "U1",

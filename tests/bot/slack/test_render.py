@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.face.reply import Action, Button, HitView, Reply
 from bot.i18n.words import words_for
 from bot.slack.events import plain_text
-from bot.slack.render import blocks, escaped, fallback
+from bot.slack.render import blocks, escaped_mrkdwn, fallback
 from tests.fakes.slack.block_kit import check_blocks
 from tests.fakes.slack.chat import check_content
 from tests.fakes.slack.mrkdwn import Seen, read, read_blocks
@@ -132,5 +132,5 @@ def test_the_last_row_of_buttons_is_never_left_out() -> None:
 
 @given(st.text(alphabet="&<>;ltgam!@#|x \u202e", max_size=60))
 def test_what_is_escaped_reads_as_before(text: str) -> None:
-    assert read(escaped(text)).text == text
-    assert plain_text(escaped(text)) == text.strip()
+    assert read(escaped_mrkdwn(text)).text == text
+    assert plain_text(escaped_mrkdwn(text)) == text.strip()

@@ -9,8 +9,9 @@ import pytest
 
 from bot.face.face import FaceFailed
 from bot.face.request import Place
+from bot.settings.faces import SlackSettings
 from bot.slack.events import SHORTCUT
-from bot.slack.service import SlackService, SlackSettings
+from bot.slack.service import SlackService
 from db.pool import Database
 from engine.chat import Listening
 from tests.bot.conversing import Bot, bot_on
@@ -19,6 +20,12 @@ from tests.fakes.slack import Fault, SlackServer, Timing, User
 from tests.patience import PATIENCE
 
 WATCH = 0.05
+SECRETS = ("bot_token", "app_token", "signing_secret")
+
+
+@pytest.fixture(autouse=True)
+def _closely_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.slack.service._WATCH_SECONDS", WATCH)
 
 
 @pytest.fixture
@@ -42,14 +49,10 @@ async def bot(database_url: str) -> AsyncIterator[Bot]:
 
 
 def service(slack: SlackServer, bot: Bot, **settings: object) -> SlackService:
-    values: dict[str, object] = {
-        "bot_token": slack.bot_token,
-        "app_token": slack.app_token,
-        "api_base": slack.base_url,
-        "watch_seconds": WATCH,
-    }
-    chosen = SlackSettings(**{**values, **settings})  # type: ignore[arg-type]  # the table above has the types
-    return SlackService(chosen, conversation=bot.conversation, now=lambda: NOW)
+    secrets = {"bot_token": slack.bot_token, "app_token": slack.app_token}
+    secrets |= {name: str(settings.pop(name)) for name in SECRETS if name in settings}
+    chosen = SlackSettings(**{"api_base": slack.base_url, **settings})
+    return SlackService(chosen, **secrets, conversation=bot.conversation, now=lambda: NOW)
 
 
 @asynccontextmanager

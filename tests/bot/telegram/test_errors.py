@@ -14,14 +14,14 @@ from telegram.error import (
 )
 
 from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
-from bot.telegram.errors import MessageUnchanged, Moved, mapped, said
+from bot.telegram.errors import MessageUnchanged, Moved, mapped_telegram_errors, telegram_reason
 
 SECRET = "what-somebody-wrote"
 
 
 async def raised(error: TelegramError) -> DeliveryError:
     with pytest.raises(DeliveryError) as failed:
-        async with mapped():
+        async with mapped_telegram_errors():
             raise error
     return failed.value
 
@@ -68,7 +68,7 @@ async def test_each_error_has_its_kind(error: TelegramError, kind: type) -> None
     ],
 )
 async def test_what_a_description_quotes_is_not_told(error: TelegramError, expected: str) -> None:
-    assert said(error) == expected
+    assert telegram_reason(error) == expected
     told = str(await raised(error))
     assert expected in told
     assert SECRET not in told
@@ -77,4 +77,4 @@ async def test_what_a_description_quotes_is_not_told(error: TelegramError, expec
 def test_a_broken_connection_is_told_by_its_type() -> None:
     error = NetworkError(f"httpx.ReadError: {SECRET}")
     error.__cause__ = httpx.ReadError(SECRET)
-    assert said(error) == "NetworkError from ReadError"
+    assert telegram_reason(error) == "NetworkError from ReadError"

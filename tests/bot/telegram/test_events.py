@@ -7,7 +7,7 @@ import pytest
 from telegram import Update
 
 from bot.face.request import Request, Trigger
-from bot.telegram.events import Myself, read_update
+from bot.telegram.events import TelegramIdentity, read_update
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 ALICE = {"id": 7, "is_bot": False, "first_name": "Alice", "language_code": "es-AR"}
@@ -21,7 +21,9 @@ async def nobody(_chat: int, _user: int) -> bool:
     return False
 
 
-MYSELF = Myself(id=1, username="Presagio_bot", commands=frozenset({"p", "why"}), is_admin=nobody)
+MYSELF = TelegramIdentity(
+    id=1, username="Presagio_bot", commands=frozenset({"p", "why"}), is_admin=nobody
+)
 
 
 def read(**fields: Any) -> Request | None:

@@ -9,7 +9,8 @@ import pytest
 
 from bot.commands import standard_commands
 from bot.face.face import FaceFailed
-from bot.telegram.service import TelegramService, TelegramSettings
+from bot.settings.faces import TelegramSettings
+from bot.telegram.service import TelegramService
 from db.chat.events import Inbox
 from db.pool import Database
 from tests.bot.conversing import Bot, bot_on
@@ -46,9 +47,13 @@ Start = Callable[..., TelegramService]
 @pytest.fixture
 def start(telegram: TelegramServer, bot: Bot, storage: Database) -> Start:
     def make(**settings: object) -> TelegramService:
-        values = {"token": telegram.token, "api_base": telegram.root, **settings}
+        values = {"api_base": telegram.root, **settings}
+        token = str(values.pop("token", telegram.token))
+        secret = str(values.pop("webhook_secret", ""))
         return TelegramService(
-            TelegramSettings(**values),  # type: ignore[arg-type]  # the fields of TelegramSettings
+            TelegramSettings(**values),
+            token=token,
+            webhook_secret=secret,
             conversation=bot.conversation,
             chats=bot.services.chats,
             inbox=Inbox(storage, "telegram"),

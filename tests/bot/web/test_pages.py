@@ -8,7 +8,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from db.pool import Database
-from engine.types import Document
+from engine.documents import Document
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.db.loading import document, load
 from tests.fakes.model import ModelServer, scoring

@@ -17,8 +17,9 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
 from db.search.rank_statement import CLASSES
+from engine.documents import Document
 from engine.errors import StorageError, StorageInterrupted
-from engine.types import Corpus, Document, Flag, Kind
+from engine.types import Corpus, Flag, Kind
 from tests.db.loading import (
     assert_exact,
     document,

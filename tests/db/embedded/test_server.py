@@ -19,7 +19,7 @@ import asyncpg
 import pytest
 
 from db.embedded import server as server_module
-from db.embedded.cluster import Binaries, find_binaries
+from db.embedded.binaries import Binaries, find_binaries
 from db.embedded.filelock import FileLock
 from db.embedded.os_user import server_account
 from db.embedded.postmaster import PID_FILE, State, observe
@@ -199,8 +199,8 @@ class TestSharing:
     def test_a_lock_that_is_never_given_up_is_an_error_that_says_what_to_do(
         self, data_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(server_module, "LOCK_SECONDS", 0.2)
-        monkeypatch.setattr(server_module, "_NOTICE_SECONDS", 0.1)
+        monkeypatch.setattr("db.embedded.share.LOCK_SECONDS", 0.2)
+        monkeypatch.setattr("db.embedded.share._NOTICE_SECONDS", 0.1)
         told: list[str] = []
         with hold(data_dir / "postgres.gate.lock") as holder:
             with pytest.raises(StorageUnreachable, match="End the presagio process that hangs"):

@@ -8,14 +8,15 @@ import pytest
 from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.find import DialectIndex
+from engine.documents import Document
 from engine.query.filters import conditions
-from engine.query.find import Finder, FindSettings
+from engine.query.find import Finder
 from engine.query.plan import units, wanted
-from engine.query.profiles import KindProfile
 from engine.query.read import parse_query
 from engine.query.types import Found, FoundDocuments
+from engine.settings.searching import FindSettings, ScoreSettings, SocialSettings
 from engine.text.clean import searchable
-from engine.types import Document, Kind
+from engine.types import Kind
 from tests.bot.kinds import fill
 from tests.db.loading import document, load
 
@@ -66,9 +67,9 @@ async def test_the_pool_is_the_union_of_the_three_best(database: Database, text:
     assert found.passing == len(everything) > 20
 
 
-async def find(database: Database, profile: KindProfile, text: str, pool: int = 200) -> Found:
+async def find(database: Database, profile: SocialSettings, text: str, pool: int = 200) -> Found:
     corpus = await Corpora(database).get("c")
-    chosen = FindSettings(profiles={Kind.SOCIAL: profile}, duplicate_similarity=100, pool=pool)
+    chosen = FindSettings(social=profile, score=ScoreSettings(duplicate_similarity=100), pool=pool)
     return await Finder(DialectIndex(database), chosen).find(corpus, parse_query(text), limit=7)
 
 
@@ -76,7 +77,8 @@ def ids(found: Found) -> list[str]:
     return [hit.document.candidate.external_id for hit in found.hits]
 
 
-LIKED = KindProfile(weights={"lexical": 0.3, "engagement": 0.7})
+WORDS_ALONE = SocialSettings(lexical=1.0, recency=0, engagement=0, hashtags=0)
+LIKED = SocialSettings(lexical=0.3, recency=0, engagement=0.7, hashtags=0)
 
 
 async def test_a_small_pool_finds_what_ranking_everything_finds(database: Database) -> None:
@@ -95,7 +97,7 @@ async def test_the_pool_grows_until_enough_are_distinct(database: Database) -> N
     same = [document(str(n), "coffee with milk", day=n) for n in range(120)]
     other = [document(f"o{n}", f"coffee {'bread ' * (n + 3)} {n}", day=-n) for n in range(10)]
     await fill(database, "c", Kind.SOCIAL, [*same, *other])
-    found = await find(database, KindProfile(weights={"lexical": 1.0}), "coffee", pool=5)
+    found = await find(database, WORDS_ALONE, "coffee", pool=5)
     assert len(found.hits) == 7
     left_out = found.counts.fetched - found.counts.distinct
     assert sum(hit.alike for hit in found.hits) == left_out > 20
@@ -173,7 +175,7 @@ async def test_the_pool_grows_where_the_same_text_is_the_best_the_newest_and_the
     ]
     other = [document(f"o{n}", f"coffee {f'word{n} ' * 9}", day=200 + n / 99) for n in range(6)]
     await fill(database, "c", Kind.SOCIAL, [*same, *other])
-    found = await find(database, KindProfile(weights={"lexical": 1.0}), "coffee", pool=5)
+    found = await find(database, WORDS_ALONE, "coffee", pool=5)
     assert ids(found) == ["s0", *(f"o{n}" for n in range(6))]
     assert found.hits[0].alike == 149
 
@@ -194,7 +196,7 @@ async def test_who_says_one_of_two_alternatives_has_said_that_part_of_the_query(
     texts = ["coffee", "tea", *["milk"] * 6]
     rows = [document(f"{n}", text, day=n) for n, text in enumerate(texts)]
     await fill(database, "c", Kind.SOCIAL, rows)
-    profile = KindProfile(weights={"lexical": 1.0})
+    profile = WORDS_ALONE
     alone = {
         hit.document.candidate.external_id: hit.score
         for hit in (await find(database, profile, "coffee")).hits
@@ -212,8 +214,8 @@ async def test_what_is_recent_depends_on_when_it_is_asked(database: Database) ->
     decay_days_later = rows[1].created_at + (rows[1].created_at - rows[0].created_at)
     await fill(database, "c", Kind.SOCIAL, rows)
     corpus = await Corpora(database).get("c")
-    profile = KindProfile(weights={"lexical": 0.1, "recency": 0.9}, decay_days=30)
-    finder = Finder(DialectIndex(database), FindSettings(profiles={Kind.SOCIAL: profile}))
+    profile = SocialSettings(lexical=0.1, recency=0.9, engagement=0, hashtags=0, decay_days=30)
+    finder = Finder(DialectIndex(database), FindSettings(social=profile))
     asked = parse_query("coffee")
     known = await finder.find(corpus, asked, now=decay_days_later)
     assert ids(known) == ["new", "old"]

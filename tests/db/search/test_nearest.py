@@ -8,8 +8,9 @@ import pytest
 from db.corpus.documents import Documents
 from db.pool import Database, PoolSettings
 from db.search.embeddings import Embeddings
+from engine.documents import Document
 from engine.embed.fill import fill
-from engine.types import Corpus, Document, Filters, Flag
+from engine.types import Corpus, Filters, Flag
 from engine.vectors import VectorSpace
 from tests.db.loading import START, document, load, read_back
 from tests.db.vectors import WordModel, can_keep_vectors, cosine

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from db.pool import Database
 from db.search.shown import Threads
-from engine.types import Document, Flag
+from engine.documents import Document
+from engine.types import Flag
 from tests.db.loading import START, document, load
 
 

@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from engine.answer.answer import Answerer, AnswerSettings
+from engine.answer.answer import Answerer
 from engine.answer.types import AnswerOutcome, CitedAnswer, ModelAnswer, Question
 from engine.budget import Budget
-from engine.llm.client import ChatClient, LlmSettings
+from engine.llm.client import ChatClient
 from engine.llm.prompts import ANSWER_VERSION
 from engine.messages import as_message
+from engine.settings.models import LlmSettings
+from engine.settings.searching import AnswerSettings
 from engine.types import Usage
 from tests.engine.judge.test_judge import NOW
 from tests.engine.passages import ME, gathered, passage

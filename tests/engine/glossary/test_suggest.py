@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from engine.budget import Budget
 from engine.errors import BudgetExhausted, ModelAnswerInvalid, ModelUnreachable
 from engine.glossary.suggest import AskedTerm, SuggestedPair, Suggester, read_pairs, request
-from engine.llm.client import ChatClient, LlmSettings
+from engine.llm.client import ChatClient
 from engine.llm.prompts import GLOSSARY_SCHEMA, GLOSSARY_VERSION
+from engine.settings.models import LlmSettings
 from tests.engine.passages import ME
 from tests.fakes.model import ModelServer, answer, failure
 from tests.fakes.ports import MemoryLedger
@@ -113,7 +114,7 @@ def ledger() -> MemoryLedger:
 
 
 def client(server: ModelServer, ledger: MemoryLedger, budget: Budget | None = None) -> ChatClient:
-    settings = LlmSettings(base_url=server.base_url, api_key="k", total_timeout=2.0, retries=0)
+    settings = LlmSettings(base_url=server.base_url, total_timeout=2.0, retries=0)
     return ChatClient(settings, ledger=ledger, clock=time.monotonic, budget=budget or Budget())
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import orjson
 
+from engine.documents import Document
 from engine.errors import RecordError
 from engine.ingest import Defaults, Reject, SourceRecord, normalise, open_source
-from engine.types import Document
 
 TWEET = {
     "id_str": "1131393056299786240",

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
+from engine.documents import Document
 from engine.errors import InputError, StorageError, StorageInterrupted
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.records import Defaults, Reject, SourceRecord, fingerprint
-from engine.types import Corpus, Document, Kind
+from engine.types import Corpus, Kind
 from tests.patience import PATIENCE
 
 Record = SourceRecord | Reject

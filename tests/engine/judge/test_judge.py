@@ -14,8 +14,9 @@ import stamina
 
 from engine.budget import Budget
 from engine.judge.judge import Judge
-from engine.llm.client import ChatClient, LlmSettings
+from engine.llm.client import ChatClient
 from engine.llm.prompts import JUDGE_VERSION
+from engine.settings.models import LlmSettings
 from engine.types import Candidate, Headline, Usage, Verdict
 from tests.engine.candidates import candidate
 from tests.engine.passages import ME
@@ -54,12 +55,12 @@ class Bench:
         """Put another judge, with other settings, in front of the same server and memory."""
         values: dict[str, object] = {
             "base_url": self.server.base_url,
-            "api_key": KEY,
             "total_timeout": 1.0,
             "retries": 1,
         }
         self.client = ChatClient(
-            LlmSettings(**(values | changes)),  # type: ignore[arg-type]  # fields by name
+            LlmSettings(**(values | changes)),
+            api_key=KEY,
             ledger=self.ledger,
             clock=time.monotonic,
             budget=budget or Budget(),

@@ -8,12 +8,12 @@ from aiohttp import web
 
 from engine.errors import ModelRefused, ModelUnreachable
 from engine.llm.check import check_endpoint
-from engine.llm.settings import LlmSettings
+from engine.llm.endpoint import Endpoint
 
 KEY = "sk-or-secret"
 
 
-class Endpoint:
+class Listening:
     """A server that answers every GET alike and remembers what it was asked."""
 
     def __init__(self) -> None:
@@ -27,8 +27,8 @@ class Endpoint:
 
 
 @pytest.fixture
-async def endpoint() -> AsyncIterator[Endpoint]:
-    endpoint = Endpoint()
+async def endpoint() -> AsyncIterator[Listening]:
+    endpoint = Listening()
     app = web.Application()
     app.router.add_get("/{path:.*}", endpoint.answer)
     runner = web.AppRunner(app)
@@ -39,24 +39,27 @@ async def endpoint() -> AsyncIterator[Endpoint]:
     await runner.cleanup()
 
 
-async def test_a_server_that_lists_its_models_is_fine(endpoint: Endpoint) -> None:
-    settings = LlmSettings(base_url=endpoint.url, api_key=KEY, model="local/model")
-    assert await check_endpoint(settings) == "local/model at 127.0.0.1"
+def asked_at(url: str, key: str | None = None) -> Endpoint:
+    return Endpoint(section="llm", base_url=url, model="local/model", api_key=key)
+
+
+async def test_a_server_that_lists_its_models_is_fine(endpoint: Listening) -> None:
+    assert await check_endpoint(asked_at(endpoint.url, KEY)) == "local/model at 127.0.0.1"
     [asked] = endpoint.asked
     assert (asked.method, asked.path) == ("GET", "/v1/models")
     assert asked.headers["Authorization"] == f"Bearer {KEY}"
 
 
-async def test_without_a_key_none_is_sent(endpoint: Endpoint) -> None:
-    await check_endpoint(LlmSettings(base_url=endpoint.url))
+async def test_without_a_key_none_is_sent(endpoint: Listening) -> None:
+    await check_endpoint(asked_at(endpoint.url))
     assert "Authorization" not in endpoint.asked[0].headers
 
 
 async def test_openrouter_is_asked_about_the_key(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+    endpoint: Listening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LlmSettings, "is_openrouter", True)
-    await check_endpoint(LlmSettings(base_url=endpoint.url, api_key=KEY))
+    monkeypatch.setattr(Endpoint, "is_openrouter", True)
+    await check_endpoint(asked_at(endpoint.url, KEY))
     assert endpoint.asked[0].path == "/v1/key"
 
 
@@ -71,18 +74,18 @@ async def test_openrouter_is_asked_about_the_key(
     ],
 )
 async def test_any_other_answer_is_told_with_its_fix(
-    endpoint: Endpoint, status: int, said: str
+    endpoint: Listening, status: int, said: str
 ) -> None:
     endpoint.status = status
     with pytest.raises(ModelRefused) as refused:
-        await check_endpoint(LlmSettings(base_url=endpoint.url, api_key=KEY))
+        await check_endpoint(asked_at(endpoint.url, KEY))
     assert str(refused.value) == said
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/v1", "https://127.0.0.1:1"])
 async def test_nobody_there_is_told_without_the_key(url: str) -> None:
     with pytest.raises(ModelUnreachable) as failed:
-        await check_endpoint(LlmSettings(base_url=url, api_key=KEY))
+        await check_endpoint(asked_at(url, KEY))
     assert str(failed.value) == (
         "127.0.0.1 does not answer (ConnectError). Check llm.base_url and the network."
     )
@@ -95,4 +98,4 @@ async def test_a_server_that_never_answers_is_not_waited_for(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(ModelUnreachable, match="TimeoutError"):
-            await check_endpoint(LlmSettings(base_url=url))
+            await check_endpoint(asked_at(url))

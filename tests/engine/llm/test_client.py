@@ -24,9 +24,11 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
-from engine.llm.client import ChatAnswer, ChatClient, LlmSettings, PromptMessage
+from engine.llm.client import ChatAnswer, ChatClient, PromptMessage
+from engine.llm.endpoint import Endpoint, chat_endpoint
 from engine.llm.prompts import JUDGE_SCHEMA
 from engine.llm.transport import MAX_ANSWER_BYTES
+from engine.settings.models import LlmSettings
 from engine.types import Usage
 from tests.fakes.model import (
     ModelServer,
@@ -80,7 +82,8 @@ def client_for(
 ) -> ChatClient:
     values: dict[str, object] = {"total_timeout": 2.0, "base_url": server.base_url} | changes
     return ChatClient(
-        LlmSettings(api_key=api_key, **values),  # type: ignore[arg-type]  # field by name
+        LlmSettings(**values),
+        api_key=api_key,
         ledger=ledger or MemoryLedger(),
         clock=clock or time.monotonic,
         budget=budget or Budget(),
@@ -115,10 +118,13 @@ async def test_a_plain_server_gets_only_standard_fields(server: ModelServer) -> 
     assert body["response_format"] == {"type": "json_schema", "json_schema": dict(JUDGE_SCHEMA)}
 
 
-async def test_openrouter_gets_its_own_fields(server: ModelServer) -> None:
+async def test_openrouter_gets_its_own_fields(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.openrouter = True
     server.script = [answer("yes")]
-    async with client_for(server, fallback_models=("b/c",), openrouter_fields=True) as client:
+    monkeypatch.setattr(Endpoint, "is_openrouter", True)
+    async with client_for(server, fallback_models=("b/c",)) as client:
         await ask(client, schema=True)
     body = server.requests[0].body
     assert body["models"] == ["b/c"]
@@ -136,21 +142,16 @@ async def test_openrouter_gets_its_own_fields(server: ModelServer) -> None:
     ],
 )
 def test_the_host_decides_about_openrouter_fields(base_url: str, sent: bool) -> None:
-    assert LlmSettings(base_url=base_url).sends_openrouter_fields is sent
-    assert (
-        LlmSettings(base_url=base_url, openrouter_fields=not sent).sends_openrouter_fields != sent
-    )
+    assert chat_endpoint(LlmSettings(base_url=base_url), None).is_openrouter is sent
 
 
 async def test_headers_carry_the_key_and_name_the_application(server: ModelServer) -> None:
     server.script = [answer("yes")]
-    settings = {"app_title": "✨ Presagio\n✨", "app_url": "https://omens.example"}
-    async with client_for(server, **settings) as client:  # type: ignore[arg-type]  # by name
+    async with client_for(server) as client:
         await ask(client)
     headers = server.requests[0].headers
     assert headers["Authorization"] == f"Bearer {KEY}"
     assert headers["X-OpenRouter-Title"] == "Presagio"
-    assert headers["HTTP-Referer"] == "https://omens.example"
 
 
 async def test_a_server_of_ones_own_needs_no_key(server: ModelServer) -> None:
@@ -417,11 +418,12 @@ async def test_waits_between_retries_grow_and_jitter(server: ModelServer) -> Non
     ],
 )
 async def test_a_refused_schema_is_left_out_and_remembered(
-    server: ModelServer, status: int, message: str
+    server: ModelServer, status: int, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.openrouter = True
     server.script = [failure(status, message), answer("one"), answer("two")]
-    async with client_for(server, openrouter_fields=True) as client:
+    monkeypatch.setattr(Endpoint, "is_openrouter", True)
+    async with client_for(server) as client:
         assert (await ask(client, schema=True)).content == "one"
         assert (await ask(client, schema=True)).content == "two"
     with_schema = ["response_format" in one.body for one in server.requests]
@@ -549,9 +551,9 @@ async def test_a_call_that_fails_holds_its_place_no_longer(server: ModelServer) 
 async def test_each_call_is_recorded_for_whom_it_was_made(server: ModelServer) -> None:
     ledger, asking = MemoryLedger(), iter([BudgetSource.WEB, BudgetSource.POSTS])
     server.script = [answer("yes")]
-    settings = LlmSettings(api_key=KEY, base_url=server.base_url)
+    settings = LlmSettings(base_url=server.base_url)
     async with ChatClient(
-        settings, ledger=ledger, clock=time.monotonic, source=lambda: next(asking)
+        settings, api_key=KEY, ledger=ledger, clock=time.monotonic, source=lambda: next(asking)
     ) as client:
         await ask(client)
         await ask(client)
@@ -586,8 +588,8 @@ async def test_a_local_key_of_any_shape_is_masked(server: ModelServer) -> None:
 
 
 def test_the_key_is_not_in_the_representation() -> None:
-    settings = LlmSettings(api_key=KEY)
-    assert KEY not in f"{settings!r} {settings}"
+    endpoint = chat_endpoint(LlmSettings(), KEY)
+    assert KEY not in f"{endpoint!r} {endpoint}"
 
 
 async def test_the_log_names_the_model_and_the_cost_but_no_content(

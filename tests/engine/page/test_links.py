@@ -16,9 +16,10 @@ from engine.errors import (
     FetchUntitled,
     FetchWrongType,
 )
-from engine.fetch.client import Fetcher, FetchLimits, FetchSettings
+from engine.fetch.client import Fetcher, FetchLimits
 from engine.page import links
 from engine.page.links import first_link, headline_from_link
+from engine.settings.fetching import FetchSettings
 from engine.types import Headline
 from tests.fakes.articles import ARGENTINE, BLOG, BRITISH
 from tests.fakes.web import (

@@ -9,9 +9,10 @@ import pytest
 
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
-from engine.prophecy.prophecy import ProphecySettings, Prophet
-from engine.prophecy.score import ProphecyProfile, Scorer
+from engine.prophecy.prophecy import Prophet
+from engine.prophecy.score import Scorer
 from engine.ranking.bm25 import Bm25
+from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
 from engine.types import (
     Candidate,
     Corpus,
@@ -227,7 +228,7 @@ async def test_age_is_told_from_the_headline_and_not_from_today() -> None:
 
 
 async def test_the_strictest_of_all_limits_holds() -> None:
-    settings = ProphecySettings(exclude_recent_months=12)
+    settings = ProphecySettings(search=SearchSettings(exclude_recent_months=12))
     for given_before, expected in (
         (None, NOW - timedelta(days=12 * 30.44)),
         (NOW, NOW - timedelta(days=12 * 30.44)),
@@ -248,7 +249,9 @@ async def test_the_other_filters_pass_through() -> None:
 
 async def test_as_many_candidates_as_set_are_asked_for() -> None:
     index = Index(TEXTS)
-    prophecy = await ask(index=index, settings=ProphecySettings(candidates=2), limit=9)
+    prophecy = await ask(
+        index=index, settings=ProphecySettings(search=SearchSettings(candidates=2)), limit=9
+    )
     assert index.asked[0][2] == 2
     assert len(prophecy.candidates) == 2
 
@@ -333,7 +336,9 @@ async def test_headlines_that_come_at_once_are_thought_about_in_turns_of_the_eve
 async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() -> None:
     judge = StandInJudge({})
     texts = [candidate(n, f"storm number {chr(97 + n // 2) * 9}") for n in range(10)]
-    settings = ProphecySettings(candidates_of_both=3, duplicate_similarity=99)
+    settings = ProphecySettings(
+        search=SearchSettings(candidates_of_both=3), score=ScoreSettings(duplicate_similarity=99)
+    )
     prophecy = await Prophet(Index(texts), judge, settings).prophesy(
         CORPUS, SearchRequest(headline=read_headline("storm number"), limit=3, now=NOW)
     )
@@ -342,10 +347,10 @@ async def test_copies_count_once_and_no_more_texts_are_judged_than_are_wanted() 
 
 
 async def test_meaning_joins_the_score_and_a_text_of_like_meaning_may_be_a_hit() -> None:
-    profile = ProphecyProfile(minimum_semantic=0.5)
+    settings = ProphecySettings(search=SearchSettings(minimum_semantic=0.5))
 
     def hits(similarity: float | None) -> list[Hit]:
-        scorer = Scorer(profile=profile, terms=[], documents=9, average_length=4, asked_at=NOW)
+        scorer = Scorer(settings=settings, terms=[], documents=9, average_length=4, asked_at=NOW)
         return scorer.hits([replace(candidate(1, "far"), similarity=similarity)], {}, 3)
 
     assert hits(None) == []

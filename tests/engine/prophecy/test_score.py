@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.prophecy.score import (
-    ProphecyProfile,
     Scorer,
     age,
     factors,
@@ -19,6 +18,7 @@ from engine.prophecy.score import (
     lexical_part,
     term_weights,
 )
+from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
 from engine.types import Candidate, Flag, Hit, Term
 from tests.engine.candidates import candidate
 
@@ -59,14 +59,18 @@ def hits(
     *,
     terms: Sequence[Term] = TERMS,
     limit: int = 10,
-    profile: ProphecyProfile | None = None,
+    settings: ProphecySettings | None = None,
 ) -> list[Hit]:
-    return scorer(profile, terms).hits(candidates, judgments or {}, limit)
+    return scorer(settings, terms).hits(candidates, judgments or {}, limit)
 
 
-def scorer(profile: ProphecyProfile | None = None, terms: Sequence[Term] = TERMS) -> Scorer:
+def wanting(**least: float) -> ProphecySettings:
+    return ProphecySettings(search=SearchSettings(**least))
+
+
+def scorer(settings: ProphecySettings | None = None, terms: Sequence[Term] = TERMS) -> Scorer:
     return Scorer(
-        profile=profile or ProphecyProfile(),
+        settings=settings or ProphecySettings(),
         terms=terms,
         documents=DOCUMENTS,
         average_length=AVERAGE,
@@ -151,13 +155,11 @@ def test_the_first_year_counts_more_than_the_last() -> None:
 
 
 def test_every_flag_that_costs_is_named() -> None:
-    profile = ProphecyProfile(
-        factors={Flag.REPOST: 0.5, Flag.QUOTE: 0.9, Flag.TRUNCATED: 1.0}, short=0.8, short_tokens=4
-    )
+    score = ScoreSettings(repost=0.5, quote=0.9, truncated=1.0, short=0.8)
     flags = Flag.REPOST | Flag.QUOTE | Flag.TRUNCATED | Flag.MEDIA
     given_candidate = found(1, {0: 1}, flags=flags, length=3)
-    assert factors(given_candidate, profile) == {"repost": 0.5, "quote": 0.9, "short": 0.8}
-    assert factors(found(1, {0: 1}, length=4), profile) == {}
+    assert factors(given_candidate, score) == {"repost": 0.5, "quote": 0.9, "short": 0.8}
+    assert factors(found(1, {0: 1}, length=4), score) == {}
 
 
 # --- order ----------------------------------------------------------------------------------
@@ -192,7 +194,7 @@ def test_what_was_judged_as_nothing_is_no_hit() -> None:
 def test_the_judgment_that_is_enough_is_set() -> None:
     candidates = [found(score, {0: 1}) for score in range(7)]
     judgments = {score: score for score in range(7)}
-    assert ids(hits(candidates, judgments, profile=ProphecyProfile(minimum_judgment=4))) == [
+    assert ids(hits(candidates, judgments, settings=wanting(minimum_judgment=4))) == [
         6,
         5,
         4,
@@ -212,9 +214,7 @@ def test_what_was_judged_as_little_is_near_and_as_nothing_is_not() -> None:
 def test_nothing_is_near_where_every_judgment_is_enough_or_none_was_made() -> None:
     candidates = [found(score, {0: 1}) for score in range(7)]
     judgments = {score: score for score in range(7)}
-    assert (
-        scorer(ProphecyProfile(minimum_judgment=1)).hits_and_near(candidates, judgments, 9)[1] == []
-    )
+    assert scorer(wanting(minimum_judgment=1)).hits_and_near(candidates, judgments, 9)[1] == []
     assert scorer().hits_and_near(candidates, {}, 9)[1] == []
 
 
@@ -222,7 +222,7 @@ def test_unjudged_it_takes_some_of_the_headlines_words() -> None:
     terms = (term("rare", 1), term("common", 900))
     candidates = [found(1, {1: 1}), found(2, {0: 1})]
     assert ids(hits(candidates, terms=terms)) == [2]
-    assert ids(hits(candidates, terms=terms, profile=ProphecyProfile(minimum_lexical=0))) == [2, 1]
+    assert ids(hits(candidates, terms=terms, settings=wanting(minimum_lexical=0))) == [2, 1]
 
 
 def test_a_text_without_a_vector_does_not_outrank_its_twin_with_one() -> None:
@@ -244,10 +244,10 @@ def test_an_answer_without_vectors_gains_nothing_beside_one_with_them() -> None:
     words = {0: 1, 1: 1, 2: 1}
     [without], [having] = hits([found(1, words)]), hits([found(2, words, similarity=0.4)])
     assert without.score > having.score
-    levelled = level_hits([without, having], ProphecyProfile())
+    levelled = level_hits([without, having], ScoreSettings().weights)
     assert levelled[0].score < levelled[1].score
     assert levelled[1] == having
-    assert level_hits([without], ProphecyProfile()) == [without]
+    assert level_hits([without], ScoreSettings().weights) == [without]
 
 
 def test_an_older_text_goes_before_its_equal() -> None:
@@ -335,10 +335,8 @@ def test_length_counts_for_less_in_the_score_than_in_retrieval() -> None:
 def test_what_just_reaches_a_minimum_is_a_hit() -> None:
     """Unjudged, by words or by meaning; either is enough."""
     same_meaning = replace(found(1, {}), similarity=0.5)
-    assert ids(
-        hits([same_meaning, found(2, {})], profile=ProphecyProfile(minimum_semantic=0.5))
-    ) == [1]
-    assert ids(hits([found(3, {})], profile=ProphecyProfile(minimum_lexical=0))) == [3]
+    assert ids(hits([same_meaning, found(2, {})], settings=wanting(minimum_semantic=0.5))) == [1]
+    assert ids(hits([found(3, {})], settings=wanting(minimum_lexical=0))) == [3]
 
 
 def test_what_means_the_same_counts_in_the_score() -> None:

@@ -9,15 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.query.profiles import (
-    FEATURES,
-    PERSONAL,
-    PROFILES,
-    PUBLISHED,
-    SOCIAL,
     FeatureContext,
     KindProfile,
     authority,
     engagement,
+    features,
     focus,
     hashtags,
     is_own_words,
@@ -27,10 +23,11 @@ from engine.query.profiles import (
 )
 from engine.query.read import parse_query
 from engine.query.types import FoundDocument
-from engine.types import Kind
+from engine.settings.searching import PersonalSettings, PublishedSettings, SocialSettings
 from tests.bot.finds import make_find_hit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PERSONAL, SOCIAL, PUBLISHED = PersonalSettings(), SocialSettings(), PublishedSettings()
 ASKED = FeatureContext(query=parse_query("coffee prices"), reference=2.0, now=NOW)
 
 
@@ -139,7 +136,7 @@ def test_of_equal_posts_the_liked_the_tagged_and_the_newer_one_come_first() -> N
 
 
 def test_of_equal_articles_the_trusted_one_comes_first_and_age_is_no_matter() -> None:
-    trusting = replace(PUBLISHED, authorities={"example.org": 1.0})
+    trusting = PublishedSettings(authorities=("example.org = 1",))
     documents = [found(1, days=1), found(2, days=900, domain="example.org")]
     assert order(trusting, *documents) == [2, 1]
     assert order(PUBLISHED, *documents) == [2, 1]  # a tie, and the older one
@@ -157,8 +154,9 @@ def test_the_order_does_not_depend_on_how_candidates_came(documents: list[FoundD
 
 
 def test_ties_break_by_date_then_id() -> None:
+    words_alone = SocialSettings(lexical=1, recency=0, engagement=0, hashtags=0)
     tied = [found(3), found(2), found(1, days=0.5)]
-    assert order(KindProfile(weights={"lexical": 1.0}), *tied) == [1, 2, 3]
+    assert order(words_alone, *tied) == [1, 2, 3]
 
 
 def test_weights_are_renormalised_over_what_is_known() -> None:
@@ -175,12 +173,16 @@ def test_what_is_not_known_of_a_message_gains_it_nothing_beside_others() -> None
     assert scores[3].parts["role"] == 0.0
 
 
-@pytest.mark.parametrize("kind", PROFILES)
-def test_scores_are_shares_and_parts_are_those_weighed(kind: Kind) -> None:
-    one = ranked([found(1, engagement=10**9, tags=("coffee",), role="me")], ASKED, PROFILES[kind])[
-        0
-    ]
+@pytest.mark.parametrize("profile", [PERSONAL, SOCIAL, PUBLISHED])
+def test_scores_are_shares_and_parts_are_those_weighed(profile: KindProfile) -> None:
+    document = found(1, engagement=10**9, tags=("coffee",), role="me")
+    [one] = ranked([document], ASKED, profile)
     assert one.score is not None
     assert 0 <= one.score <= 1
-    assert set(one.parts) == set(PROFILES[kind].weights) <= set(FEATURES)
+    assert set(one.parts) == set(profile.weights) == set(features(document, ASKED, profile))
     assert all(part is None or 0 <= part <= 1 for part in one.parts.values())
+
+
+def test_a_feature_without_weight_is_no_part() -> None:
+    [one] = ranked([found(1)], ASKED, SocialSettings(recency=0))
+    assert set(one.parts) == {"lexical", "engagement", "hashtags"}

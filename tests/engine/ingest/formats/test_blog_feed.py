@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.documents import Document
 from engine.errors import InputError
-from engine.types import Document
 from tests.engine.ingest.reading import documents, records
 
 RSS = """<?xml version="1.0"?>

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.documents import Document
 from engine.errors import InputError
 from engine.ingest import Defaults
-from engine.types import Document, Flag
+from engine.types import Flag
 from tests.engine.ingest.reading import documents, records
 
 DID = "did:plc:ana"

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.documents import Document
 from engine.ingest.formats.meta import mended
-from engine.types import Document, Flag
+from engine.types import Flag
 from tests.engine.ingest.reading import documents, records
 
 POST = {

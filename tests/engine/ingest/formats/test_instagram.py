@@ -5,7 +5,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from engine.types import Document, Flag
+from engine.documents import Document
+from engine.types import Flag
 from tests.engine.ingest.reading import documents, records
 
 MEDIA = {"uri": "media/posts/a.jpg", "creation_timestamp": 1577880000,

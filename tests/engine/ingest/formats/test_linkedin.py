@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.documents import Document
 from engine.errors import InputError
 from engine.ingest import Defaults
-from engine.types import Document, Flag
+from engine.types import Flag
 from tests.engine.ingest.reading import documents, records
 
 SHARE = {

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.documents import Document
 from engine.errors import RecordError
 from engine.ingest.formats.front_matter import split_front_matter
 from engine.text.clean import shown
-from engine.types import Document
 from tests.engine.ingest.reading import documents, records
 
 ARTICLE = """---

@@ -5,8 +5,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from engine.documents import Document
 from engine.ingest import Defaults
-from engine.types import Document, Flag
+from engine.types import Flag
 from tests.engine.ingest.reading import documents, records
 
 ANA = "https://example.social/users/ana"

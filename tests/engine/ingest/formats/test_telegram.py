@@ -3,9 +3,10 @@
 import orjson
 import pytest
 
+from engine.documents import Document
 from engine.errors import UsageError
 from engine.ingest import Defaults
-from engine.types import Document, Flag
+from engine.types import Flag
 from tests.engine.ingest.reading import documents, records
 
 MESSAGE = {

@@ -1,11 +1,16 @@
 """What can be set about retrieval, scores, finds and answers."""
 
 import re
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from bot.settings.section import Section
+from engine.ranking.bm25 import Bm25
+from engine.settings.section import Section
+from engine.types import Flag, Kind, Mode
 
 
 class SearchSettings(Section):
@@ -50,6 +55,16 @@ class SearchSettings(Section):
         0.5, ge=0, le=1, description="unless their meaning is as close to it as this (0 to 1)."
     )
 
+    @property
+    def bm25(self) -> Bm25:
+        """The parameters of BM25."""
+        return Bm25(self.k1, self.b)
+
+    @property
+    def chosen_mode(self) -> Mode | None:
+        """The mode, None where what there is decides (auto)."""
+        return None if self.mode == "auto" else Mode(self.mode)
+
 
 class ScoreSettings(Section):
     """How a hit is scored. Weights are renormalised over the parts that exist; a multiplier of 1
@@ -78,6 +93,25 @@ class ScoreSettings(Section):
             raise ValueError("needs a weight above 0 in judgment, lexical or age")
         return self
 
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The weight of each feature by its name."""
+        return {
+            "judgment": self.judgment,
+            "lexical": self.lexical,
+            "age": self.age,
+            "semantic": self.semantic,
+        }
+
+    @property
+    def factors(self) -> Mapping[Flag, float]:
+        """The multipliers of texts that are worth less as a prophecy."""
+        return {
+            Flag.REPOST: self.repost,
+            Flag.QUOTE: self.quote,
+            Flag.TRUNCATED: self.truncated,
+        }
+
 
 _WORTH = re.compile(r"0|1|[01]?\.\d+")
 
@@ -99,8 +133,21 @@ def _authority(entry: str) -> str:
 Authority = Annotated[str, AfterValidator(_authority)]
 
 
-class PersonalSettings(Section):
+class KindSettings(Section):
+    """How find ranks documents of one kind. A key that is named like a feature is its weight."""
+
+    features: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """The weight of each feature by its name."""
+        return {name: getattr(self, name) for name in self.features}
+
+
+class PersonalSettings(KindSettings):
     """How find ranks messages and notes. Weights are renormalised over the parts that exist."""
+
+    features = ("lexical", "recency", "role", "thread")
 
     lexical: float = Field(0.6, gt=0, description="Weight of the words found.")
     recency: float = Field(0.2, ge=0, description="Weight of being recent.")
@@ -111,8 +158,10 @@ class PersonalSettings(Section):
     decay_days: float = Field(180, gt=0, description="Days in which recency falls to 37 %.")
 
 
-class SocialSettings(Section):
+class SocialSettings(KindSettings):
     """How find ranks posts."""
+
+    features = ("lexical", "recency", "engagement", "hashtags")
 
     lexical: float = Field(0.5, gt=0, description="Weight of the words found.")
     recency: float = Field(0.2, ge=0, description="Weight of being recent.")
@@ -122,8 +171,10 @@ class SocialSettings(Section):
     engagement_full: int = Field(1000, ge=1, description="Likes and reposts that count in full.")
 
 
-class PublishedSettings(Section):
+class PublishedSettings(KindSettings):
     """How find ranks articles."""
+
+    features = ("lexical", "authority")
 
     lexical: float = Field(0.8, gt=0, description="Weight of the words found.")
     authority: float = Field(
@@ -138,18 +189,10 @@ class PublishedSettings(Section):
         0.5, ge=0, le=1, description="What the word of all others is worth."
     )
 
-
-class LogSettings(Section):
-    """What is remembered of searches; presagio log shows it."""
-
-    keep_days: int = Field(
-        30, ge=0, le=36_500, description="Days for which searches are remembered; 0 for none."
-    )
-    chat_queries: bool = Field(
-        False,
-        description="Whether the words of /find are remembered too. Of headlines and other messages"
-        " of a chat only a hash is, in any case.",
-    )
+    @cached_property
+    def worths(self) -> Mapping[str, float]:
+        """What the word of each author and domain that is named is worth, names in lower case."""
+        return dict(filter(None, map(named_worth, self.authorities)))
 
 
 class AnswerSettings(Section):
@@ -167,3 +210,39 @@ class AnswerSettings(Section):
     quotes: int = Field(
         3, ge=1, le=20, description="Sentences of an answer that no model has written."
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProphecySettings:
+    """How headlines are searched, and how what is found is scored."""
+
+    search: SearchSettings = field(default_factory=SearchSettings)
+    score: ScoreSettings = field(default_factory=ScoreSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindSettings:
+    """How queries of the dialect are answered.
+
+    `pool` is how many of the best by words, of the newest and of the most liked documents a
+    profile ranks; all there are, where there are no more.
+    """
+
+    search: SearchSettings = field(default_factory=SearchSettings)
+    score: ScoreSettings = field(default_factory=ScoreSettings)
+    personal: PersonalSettings = field(default_factory=PersonalSettings)
+    social: SocialSettings = field(default_factory=SocialSettings)
+    published: PublishedSettings = field(default_factory=PublishedSettings)
+    pool: int = 200
+
+    def profile(self, kind: Kind) -> PersonalSettings | SocialSettings | PublishedSettings | None:
+        """Return how documents of a kind are ranked; None for kinds ranked by BM25 alone."""
+        match kind:
+            case Kind.PERSONAL:
+                return self.personal
+            case Kind.SOCIAL:
+                return self.social
+            case Kind.PUBLISHED:
+                return self.published
+            case _:
+                return None

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from bot.settings.section import UNLIMITED, HttpUrl, Section
+from engine.settings.section import UNLIMITED, HttpUrl, Section
+from engine.vectors import Prefixes
 
 
 def _unlimited_or_not_negative(amount: float) -> float:
@@ -114,6 +115,11 @@ class EmbeddingSettings(Section):
     at_ingest: bool = Field(
         False, description="Whether presagio ingest makes vectors of the corpus it filled."
     )
+
+    @property
+    def prefixes(self) -> Prefixes:
+        """What the model wants to read before texts."""
+        return Prefixes(query=self.query_prefix, document=self.document_prefix)
 
 
 class GlossarySettings(Section):

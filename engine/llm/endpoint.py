@@ -1,0 +1,111 @@
+"""Where a model is asked, checked before anything is sent."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import urlsplit
+
+from engine.errors import ModelRefused, SettingsError
+from engine.messages import Message
+from engine.settings.models import EmbeddingSettings, LlmSettings
+
+_KEYS = {"llm": "OPENROUTER_API_KEY", "embeddings": "EMBEDDINGS_API_KEY"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A server that speaks OpenAI's protocol, and the section of the settings that names it.
+
+    Raises SettingsError for an address or a key that cannot work.
+    """
+
+    section: Literal["llm", "embeddings"]
+    base_url: str
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        # The message never quotes the URL: people put passwords into URLs.
+        if not _is_web_address(self.base_url):
+            raise SettingsError(
+                Message("{section}.base_url is not an http(s) address.", section=self.section),
+                fix=Message("Example: {url}", url=_default_address(self.section)),
+            )
+        if self.api_key is not None and not _fits_a_header(self.api_key):
+            raise SettingsError(
+                Message("The API key holds spaces, line breaks or non-ASCII characters."),
+                fix=Message("Set {variable} to the key alone.", variable=self.key_variable),
+            )
+
+    @property
+    def host(self) -> str:
+        """Host name of the endpoint, without user name, password or port."""
+        return urlsplit(self.base_url).hostname or ""
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that holds the key."""
+        return _KEYS[self.section]
+
+    @property
+    def is_openrouter(self) -> bool:
+        """Whether it is one of OpenRouter's own hosts: they need a key and know more fields."""
+        return self.host == "openrouter.ai" or self.host.endswith(".openrouter.ai")
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether there is a key where one is needed: a server of one's own needs none."""
+        return self.api_key is not None or not self.is_openrouter
+
+    def require_key(self) -> None:
+        """Raise ModelRefused where a key is needed and there is none."""
+        if not self.can_be_asked:
+            raise ModelRefused(
+                Message("{host} needs an API key.", host=self.host),
+                fix=Message("Set OPENROUTER_API_KEY, or llm.base_url to a server of your own."),
+            )
+
+    def url(self, path: str) -> str:
+        """Return the address of one of its resources."""
+        return f"{self.base_url.rstrip('/')}/{path}"
+
+    def headers(self) -> dict[str, str]:
+        """Return what tells the server who asks."""
+        return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+
+
+def chat_endpoint(settings: LlmSettings, api_key: str | None) -> Endpoint:
+    """Return where completions are asked for. Raises SettingsError."""
+    return Endpoint(
+        section="llm", base_url=settings.base_url, model=settings.model, api_key=api_key
+    )
+
+
+def embeddings_endpoint(settings: EmbeddingSettings, api_key: str | None) -> Endpoint:
+    """Return where vectors are asked for. Raises SettingsError, also where no model is named."""
+    if not settings.model:
+        raise SettingsError(
+            Message("[embeddings] model is empty."),
+            fix=Message("Name the model that the endpoint should use."),
+        )
+    return Endpoint(
+        section="embeddings", base_url=settings.base_url, model=settings.model, api_key=api_key
+    )
+
+
+def _default_address(section: str) -> str:
+    return LlmSettings().base_url if section == "llm" else EmbeddingSettings().base_url
+
+
+def _fits_a_header(key: str) -> bool:
+    return bool(key) and key.isascii() and key.isprintable() and " " not in key
+
+
+def _is_web_address(url: str) -> bool:
+    if not url.isprintable() or " " in url:
+        return False
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").encode("idna")
+        return parts.scheme in {"http", "https"} and bool(host) and parts.port != 0
+    except ValueError:  # UnicodeError, which a misspelt host gives, is one too
+        return False

@@ -1,0 +1,38 @@
+"""What the engine makes of the sections about searching."""
+
+import pytest
+
+from engine.settings.searching import (
+    FindSettings,
+    PublishedSettings,
+    ScoreSettings,
+    SearchSettings,
+    SocialSettings,
+)
+from engine.types import Flag, Kind, Mode
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [("auto", None), ("hybrid", Mode.HYBRID), ("rerank", Mode.RERANK)]
+)
+def test_auto_leaves_the_mode_open(name: str, mode: Mode | None) -> None:
+    assert SearchSettings(mode=name).chosen_mode is mode
+
+
+def test_weights_and_multipliers_carry_the_names_of_what_they_weigh() -> None:
+    score = ScoreSettings(judgment=0.4, lexical=0.3, age=0.2, semantic=0.1, quote=0.5)
+    assert score.weights == {"judgment": 0.4, "lexical": 0.3, "age": 0.2, "semantic": 0.1}
+    assert score.factors == {Flag.REPOST: 0.97, Flag.QUOTE: 0.5, Flag.TRUNCATED: 0.98}
+    assert SocialSettings(recency=0.9).weights == {
+        "lexical": 0.5, "recency": 0.9, "engagement": 0.2, "hashtags": 0.1,
+    }  # fmt: skip
+
+
+def test_authorities_are_known_by_their_names_in_lower_case() -> None:
+    chosen = PublishedSettings(authorities=("www.Example.org = 0.9", "@Ana=1"))
+    assert chosen.worths == {"example.org": 0.9, "ana": 1.0}
+
+
+def test_kinds_without_a_profile_have_none() -> None:
+    ranked = {kind for kind in Kind if FindSettings().profile(kind)}
+    assert ranked == {Kind.PERSONAL, Kind.SOCIAL, Kind.PUBLISHED}
