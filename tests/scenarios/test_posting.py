@@ -151,10 +151,10 @@ async def test_a_model_that_is_back_judges_what_waited(database_url: str) -> Non
 
 
 async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(database_url: str) -> None:
-    """A call costs 7,120 tokens: of 60,000 a day the fourth is ahead of the clock until ten in the
-    morning, and four begin before the first has been counted."""
-    async with newsroom(database_url, PRESAGIO_LLM__DAILY_TOKENS="60000") as room:
-        room.clock.time = (room.clock() + timedelta(days=1)).replace(hour=4, minute=0)
+    """A call costs 7,120 tokens: of 34,000 a day the first is more than what belongs to the hours
+    until five in the morning, and four begin before it has been counted."""
+    async with newsroom(database_url, PRESAGIO_LLM__DAILY_TOKENS="34000") as room:
+        room.clock.time = (room.clock() + timedelta(days=1)).replace(hour=3, minute=0)
         process = await room.process()
         await room.subscribe(process, "telegram")
         weak = [f"Coffee {word} in the {word}" for word in ("wedding", "theatre", "museum")]
