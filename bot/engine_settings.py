@@ -17,6 +17,7 @@ from engine.types import Flag, Kind
 
 if TYPE_CHECKING:
     from engine.fetch.client import FetchSettings
+    from engine.ingest.reading import ReadingLimits
 
 
 def prophecy_settings(settings: Settings) -> ProphecySettings:
@@ -87,6 +88,17 @@ def fetch_settings(settings: Settings) -> "FetchSettings":
         version=version("presagio"),
         contact=settings.fetch.user_agent_contact,
         allow_networks=tuple(str(network) for network in settings.fetch.allow_networks),
+    )
+
+
+def reading_limits(settings: Settings) -> "ReadingLimits":
+    """Translate [ingest]."""
+    from engine.ingest.reading import ReadingLimits  # noqa: PLC0415 - only two commands read files
+
+    return ReadingLimits(
+        seconds=settings.ingest.seconds,
+        per_megabyte=settings.ingest.seconds_per_megabyte,
+        memory=settings.ingest.memory_mb * 1_000_000,
     )
 
 

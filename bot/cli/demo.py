@@ -14,6 +14,7 @@ from bot.cli.chat import converse
 from bot.cli.ingest_actions import IngestOptions, ingest_files, open_sources
 from bot.cli.shared import now, settings_of, with_app
 from bot.console.output import Output
+from bot.engine_settings import reading_limits
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
 from bot.replies.prophecy import whole_reply
@@ -37,7 +38,8 @@ async def load_demo(app: App, *, output: Output) -> None:
     options = IngestOptions(corpus=DEMO_CORPUS, language=_LANGUAGE)
     # Its counts are no result of the demo: they go where remarks go.
     remarks = Output(output.remarks, output.remarks)
-    with open_sources([str(bundled("demo.jsonl"))], options) as sources:
+    limits = reading_limits(app.settings)
+    async with open_sources([str(bundled("demo.jsonl"))], options, limits) as sources:
         await ingest_files(app, sources, options, output=remarks)
     await app.corpora.change(DEMO_CORPUS, url_template="https://example.org/{author}/{id}")
 

@@ -56,6 +56,27 @@ class FetchSettings(Section):
     )
 
 
+class IngestSettings(Section):
+    """What one file of an ingest may take. A file that takes more is reported, and the others go
+    in."""
+
+    seconds: float = Field(
+        10.0, gt=0, le=86_400, description="Seconds of processor time for a file of any size."
+    )
+    seconds_per_megabyte: float = Field(
+        5.0,
+        ge=0,
+        le=3_600,
+        description="What each megabyte adds to them; ordinary files take a tenth of a second.",
+    )
+    memory_mb: int = Field(
+        2_000,
+        ge=300,
+        le=1_000_000,
+        description="Megabytes of memory of the process that reads files. Counted on Linux alone.",
+    )
+
+
 class LoggingSettings(Section):
     """What the program tells about itself on stderr."""
 
@@ -79,6 +100,7 @@ class Sections(Section):
     glossary: GlossarySettings = GlossarySettings()
     answer: AnswerSettings = AnswerSettings()
     log: LogSettings = LogSettings()
+    ingest: IngestSettings = IngestSettings()
     fetch: FetchSettings = FetchSettings()
     feeds: tuple[FeedSettings, ...] = ()
     polling: PollingSettings = PollingSettings()

@@ -2,10 +2,10 @@
 
 import itertools
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from io import BufferedReader, BytesIO
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest.formats.api import ApiReader
@@ -24,8 +24,9 @@ from engine.ingest.formats.whatsapp import WhatsAppReader
 from engine.ingest.formats.x_archive import XArchiveReader
 from engine.ingest.ownership import only_own_words
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects
-from engine.ingest.records import Defaults, Reject, SourceRecord
-from engine.ingest.sources import Source, source_at
+from engine.ingest.records import Defaults, Place, Reject, SourceRecord
+from engine.ingest.sources import Source, Watch, source_at
+from engine.ingest.streams import Readable
 from engine.messages import Message
 
 AUTO = "auto"
@@ -62,14 +63,34 @@ class RecordStream:
     """
 
     def __init__(
-        self, source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
+        self,
+        source: Source,
+        reader: Reader,
+        names: Sequence[str],
+        defaults: Defaults,
+        *,
+        after: Place | None = None,
     ) -> None:
         self.name, self.format, self.kinds = source.name, reader.name, reader.kinds
         self.total_bytes = source.total_bytes(names)
         self._source = source
-        self._records = _read(source, reader, names, defaults)
+        self._file: str | None = None
+        self._taken = 0  # records and rejects of that file
+        left = _left(source, names, after)
+        self._records = _read(source, reader, left, defaults)
         if defaults.only_mine:
             self._records = only_own_words(self._records, reader, defaults.author)
+        if after:
+            self._take_up(after)
+
+    def _take_up(self, after: Place) -> None:
+        """Pass over what was read before. Raises InputError."""
+        self._source.missed()
+        if self._source.is_skipped_place(after.file):
+            return
+        for _ in itertools.islice(self, after.taken):
+            if self._file != after.file:
+                raise _changed(after.file)
 
     @property
     def bytes_read(self) -> int:
@@ -80,7 +101,21 @@ class RecordStream:
         return self
 
     def __next__(self) -> SourceRecord | Reject:
-        return next(self._records)
+        found = next(self._records)
+        if self._source.reading != self._file:
+            self._file, self._taken = self._source.reading, 0
+        self._taken += 1
+        return found
+
+    @property
+    def reading(self) -> str | None:
+        """The file that is in hand, None before the first one."""
+        return self._source.reading
+
+    @property
+    def place(self) -> Place | None:
+        """Where it can be taken up again, None before the first file."""
+        return Place(file=self._file, taken=self._taken) if self._file else None
 
     def __enter__(self) -> Self:
         return self
@@ -104,9 +139,14 @@ def open_source(
     *,
     format: str = AUTO,  # noqa: A002 - the name of the command's option
     defaults: Defaults | None = None,
-    stdin: IO[bytes] | None = None,
+    stdin: Readable | None = None,
+    watch: Watch | None = None,
+    skipped: Collection[str] = (),
+    after: Place | None = None,
 ) -> RecordStream:
     """Open a path (file, folder, zip, gzip) or "-" for standard input, and recognise its format.
+
+    With `after`, what was read up to there does not come again.
 
     Raises UsageError for a format that does not exist, UnknownFormat when no reader recognises
     the content, InputError when it cannot be read. Use it in a `with`.
@@ -116,10 +156,10 @@ def open_source(
             Message("There is no format {format!r}.", format=format),
             fix=Message("Formats: {known}.", known=_known()),
         )
-    source = source_at(where, stdin or sys.stdin.buffer)
+    source = source_at(where, stdin or sys.stdin.buffer, watch=watch, skipped=skipped)
     try:
         reader, names = _choose(source, None if format == AUTO else READERS[format])
-        return RecordStream(source, reader, names, defaults or Defaults())
+        return RecordStream(source, reader, names, defaults or Defaults(), after=after)
     except BaseException:
         source.close()
         raise
@@ -135,8 +175,27 @@ def _read(
         yield from source.missed()
 
 
+def _left(source: Source, names: Sequence[str], after: Place | None) -> Sequence[str]:
+    """Return the files that are still to be read. Raises InputError."""
+    start = 0
+    if after:
+        places = [source.place(name) for name in names]
+        if after.file not in places:
+            raise _changed(after.file)
+        start = places.index(after.file)
+        source.bytes_read = source.total_bytes(names[:start]) or 0
+    return [name for name in names[start:] if not source.is_skipped(name)]
+
+
+def _changed(file: str) -> InputError:
+    return InputError(
+        Message("{name} changed while it was read.", name=file),
+        fix=Message("Give it again when nobody writes to it."),
+    )
+
+
 def _choose(source: Source, wanted: Reader | None) -> tuple[Reader, Sequence[str]]:
-    names = source.names()
+    names = source.names(with_skipped=True)
     if source.packed:
         return _choose_members(source, names, wanted)
     if wanted:

@@ -135,14 +135,16 @@ def rewound(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
     return buffered(_Rewound(head, rest))
 
 
-def unpacked(name: str, stream: io.BufferedReader) -> io.BufferedReader:
-    """Return the content of a gzip stream, or the stream itself when it is none."""
+def unpacked(
+    name: str, stream: io.BufferedReader, count: Callable[[int], None] | None = None
+) -> io.BufferedReader:
+    """Return the content of a gzip stream, counted, or the stream itself when it is none."""
     magic = stream.read(len(_GZIP))
     stream = rewound(magic, stream)
     if magic != _GZIP:
         return stream
     content = gzip.GzipFile(fileobj=stream)
-    return buffered(CountedStream(name, content, closes=(content, stream)))
+    return buffered(CountedStream(name, content, closes=(content, stream), count=count))
 
 
 def damaged(name: str) -> InputError:

@@ -6,7 +6,9 @@ from pathlib import Path
 import orjson
 
 from engine.errors import RecordError
-from engine.ingest import Defaults, Reject, SourceRecord, normalise, open_source
+from engine.ingest import Defaults, Reject, SourceRecord
+from engine.ingest.detect import open_source
+from engine.ingest.normalise import normalise
 from engine.types import Document
 
 TWEET = {
