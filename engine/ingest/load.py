@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from engine.errors import InputError
+from engine.errors import PresagioError
 from engine.ingest.records import Reject
 from engine.ports import DocumentStore
 from engine.types import Corpus, Document
@@ -27,7 +27,7 @@ class Batch:
     read: int
     digests: Mapping[str, int] = field(default_factory=dict)
     rejects: Sequence[Reject] = ()
-    damage: InputError | None = None
+    damage: PresagioError | None = None
     last: bool = False
 
 

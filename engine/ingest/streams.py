@@ -130,6 +130,17 @@ def buffered(raw: io.RawIOBase) -> io.BufferedReader:
     return io.BufferedReader(raw, BUFFER)
 
 
+def read_whole(stream: io.BufferedReader, most: int) -> bytes:
+    """Return what is left of a stream, at most `most` bytes.
+
+    `read(most)` would take that much memory for the smallest file.
+    """
+    content = io.BytesIO()
+    while content.tell() < most and (chunk := stream.read(min(BUFFER, most - content.tell()))):
+        content.write(chunk)
+    return content.getvalue()
+
+
 def rewound(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
     """Return a stream that gives `head` first."""
     return buffered(_Rewound(head, rest))

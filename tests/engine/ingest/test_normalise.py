@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from engine.errors import RecordError
 from engine.ingest import Defaults, SourceRecord
 from engine.ingest.detect import READERS
-from engine.ingest.normalise import normalise
-from engine.ingest.normalise import language
+from engine.ingest.normalise import language, normalise
 from engine.types import Flag
 from tests.engine.ingest.reading import TWEET, one, reason
 
