@@ -9,7 +9,7 @@ import orjson
 
 from engine.feeds.read import read_feed
 from engine.feeds.types import FeedEntry, ParsedFeed
-from engine.isolation.worker import allow, serve
+from engine.isolation.worker import allow, run_worker
 
 _LENGTH = struct.Struct(">I")
 
@@ -56,4 +56,4 @@ def _unpack_entry(said: dict[str, Any]) -> FeedEntry:
 
 def main() -> None:
     """Read feeds for the process that owns input and output."""
-    serve(lambda _: answer)
+    run_worker(lambda _: answer)

@@ -24,7 +24,7 @@ from engine.ingest.formats.whatsapp import WhatsAppReader
 from engine.ingest.formats.x_archive import XArchiveReader
 from engine.ingest.ownership import only_own_words
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects
-from engine.ingest.records import Defaults, Place, Reject, SourceRecord
+from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.ingest.sources import Source, Watch, source_at
 from engine.ingest.streams import Readable
 from engine.messages import Message
@@ -69,7 +69,7 @@ class RecordStream:
         names: Sequence[str],
         defaults: Defaults,
         *,
-        after: Place | None = None,
+        after: Bookmark | None = None,
     ) -> None:
         self.name, self.format, self.kinds = source.name, reader.name, reader.kinds
         self.total_bytes = source.total_bytes(names)
@@ -83,7 +83,7 @@ class RecordStream:
         if after:
             self._take_up(after)
 
-    def _take_up(self, after: Place) -> None:
+    def _take_up(self, after: Bookmark) -> None:
         """Pass over what was read before. Raises InputError."""
         self._source.missed()
         if self._source.is_skipped_place(after.file):
@@ -113,9 +113,9 @@ class RecordStream:
         return self._source.reading
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> Bookmark | None:
         """Where it can be taken up again, None before the first file."""
-        return Place(file=self._file, taken=self._taken) if self._file else None
+        return Bookmark(file=self._file, taken=self._taken) if self._file else None
 
     def __enter__(self) -> Self:
         return self
@@ -142,7 +142,7 @@ def open_source(
     stdin: Readable | None = None,
     watch: Watch | None = None,
     skipped: Collection[str] = (),
-    after: Place | None = None,
+    after: Bookmark | None = None,
 ) -> RecordStream:
     """Open a path (file, folder, zip, gzip) or "-" for standard input, and recognise its format.
 
@@ -175,7 +175,7 @@ def _read(
         yield from source.missed()
 
 
-def _left(source: Source, names: Sequence[str], after: Place | None) -> Sequence[str]:
+def _left(source: Source, names: Sequence[str], after: Bookmark | None) -> Sequence[str]:
     """Return the files that are still to be read. Raises InputError."""
     start = 0
     if after:

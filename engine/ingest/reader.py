@@ -181,11 +181,16 @@ def _is_deep(raw: bytes, value: object) -> bool:
         return False
     level = [value]
     for _ in range(_DEEPEST):
-        inner = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [found for each in inner for found in each if isinstance(found, dict | list)]
+        level = [inner for each in level for inner in _inside(each)]
         if not level:
             return False
     return True
+
+
+def _inside(value: object) -> list[object]:
+    """Return the objects and lists that stand in one."""
+    found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [inner for inner in found if isinstance(inner, dict | list)]
 
 
 def _reason(raw: bytes, exc: orjson.JSONDecodeError) -> str:

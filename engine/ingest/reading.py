@@ -13,7 +13,7 @@ from typing import IO, Any, Self
 from engine.errors import InputError
 from engine.ingest.crossing import DOCUMENTS, FILE, INPUT, rejects_of, unpack_documents
 from engine.ingest.load import Batch, BatchLost
-from engine.ingest.records import Defaults, Place, Reject
+from engine.ingest.records import Bookmark, Defaults, Reject
 from engine.ingest.standard_input import StandardInput
 from engine.isolation.frames import unpack_refusal
 from engine.isolation.process import Ending, Worker, WorkerEnded
@@ -91,8 +91,8 @@ class ReadSource:
         self.name, self.format, self.kinds = where, format, tuple[Kind, ...]()
         self.total_bytes: int | None = None
         self.bytes_read = 0
-        self._place: Place | None = None  # the end of the latest batch that was translated,
-        self._next: Place | None = None  # and of the one that was read
+        self._place: Bookmark | None = None  # the end of the latest batch that was translated,
+        self._next: Bookmark | None = None  # and of the one that was read
         self._file: str | None = None  # what is in hand
         self._skipped: list[str] = []
         self._untold: list[Reject] = []
@@ -145,7 +145,7 @@ class ReadSource:
         if self._reader.open_source is not self or not self._reader.worker.running:
             await self._open()
         said = await self._ask("batch", number=number)
-        self._next = Place(**said["place"]) if said["place"] else self._place
+        self._next = Bookmark(**said["place"]) if said["place"] else self._place
         self.bytes_read = said["bytes_read"]
         damage = said["damage"] and unpack_refusal(said["damage"].encode())
         return Batch(

@@ -40,7 +40,7 @@ class Reject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Bookmark:
     """How far a source was read: `taken` records and rejects of the file were the last."""
 
     file: str

@@ -22,9 +22,9 @@ from engine.ingest.crossing import (
 )
 from engine.ingest.detect import RecordStream, open_source
 from engine.ingest.normalise import normalise
-from engine.ingest.records import Defaults, Place, Reject, SourceRecord
+from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.isolation.frames import pack_refusal
-from engine.isolation.worker import Line, allow, seconds_left, serve
+from engine.isolation.worker import Owner, allow, run_worker, seconds_left
 from engine.types import Document
 
 _MEGABYTE = 1_000_000
@@ -35,8 +35,8 @@ _PART = 500  # documents
 class _Allowance:
     """The processor time that each file may take: some at first, more with every megabyte."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
         self._file: str | None = None
         self._seconds, self._per_megabyte, self._unpaid = 0.0, 0.0, 0
         self._left: dict[str, float] = {}  # of files that are in hand again in this batch
@@ -62,7 +62,7 @@ class _Allowance:
                 self._left[self._file] = seconds_left()
             self._file = file
             # Told before anything happens: who ends over it can tell no more.
-            self._line.tell(FILE + json.dumps(file).encode())
+            self._owner.tell(FILE + json.dumps(file).encode())
             allow(self._left.pop(file, self._seconds))
 
     def count(self, size: int) -> None:
@@ -70,7 +70,7 @@ class _Allowance:
         self._unpaid += size
         if self._unpaid >= _MEGABYTE:
             self._pay()
-            self._line.tell(PROGRESS)
+            self._owner.tell(PROGRESS)
 
     def _pay(self) -> None:
         allow(seconds_left() + self._unpaid / _MEGABYTE * self._per_megabyte)
@@ -80,11 +80,11 @@ class _Allowance:
 class _StandardInput:
     """What the owner has on its standard input."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
 
     def read(self, size: int, /) -> bytes:
-        return self._line.ask(INPUT + str(size).encode())
+        return self._owner.ask(INPUT + str(size).encode())
 
     def close(self) -> None:
         """It is the owner's to close."""
@@ -93,9 +93,9 @@ class _StandardInput:
 class Desk:
     """Carries out the orders; one source is open at a time."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
-        self._allowance = _Allowance(line)
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._allowance = _Allowance(owner)
         self._stream: RecordStream | None = None
         self._defaults = Defaults()
         self._versions: dict[str, list[SourceRecord]] = {}  # of the batch, by id
@@ -126,10 +126,10 @@ class Desk:
             where,
             format=format,
             defaults=self._defaults,
-            stdin=_StandardInput(self._line),
+            stdin=_StandardInput(self._owner),
             watch=self._allowance,
             skipped=frozenset(skipped),
-            after=Place(**after) if after else None,
+            after=Bookmark(**after) if after else None,
         )
         kinds = [kind.value for kind in stream.kinds]
         return [stream.name, stream.format, kinds, stream.total_bytes]
@@ -174,7 +174,7 @@ class Desk:
         rejects: list[Reject] = []
         documents = self._translated((self._versions.pop(identity) for identity in ids), rejects)
         for part in _parts(documents):
-            self._line.tell(DOCUMENTS + pack_documents(part))
+            self._owner.tell(DOCUMENTS + pack_documents(part))
         self._versions = {}
         return reject_rows(rejects)
 
@@ -207,4 +207,4 @@ def _parts(documents: Iterable[Document]) -> Iterator[Sequence[Document]]:
 
 def main() -> None:
     """Read sources for the process that owns input and output."""
-    serve(lambda line: Desk(line).answer)
+    run_worker(lambda owner: Desk(owner).answer)

@@ -60,7 +60,7 @@ class WorkerEnded(Exception):
 
 
 class Worker:
-    """One process at most, which runs `main` of a module; see engine.isolation.worker.serve.
+    """One process at most, which runs `main` of a module; see engine.isolation.worker.run_worker.
 
     It may be silent for `patience` seconds by the clock, and take `memory` bytes where the system
     counts them. Ended processes are waited for in `close`.

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import PurePath
 from traceback import extract_tb
 from typing import BinaryIO, TypeAlias
 
@@ -31,8 +32,8 @@ if sys.platform != "win32":
 Answer: TypeAlias = Callable[[bytes], bytes]
 
 
-class Line:
-    """The way to the owner while an order is carried out."""
+class Owner:
+    """Whoever gives the orders: told notes, and asked, while one is carried out."""
 
     def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
         self._orders, self._answers = orders, answers
@@ -64,15 +65,15 @@ class Line:
         return content if len(content) == length else None
 
 
-def work(line: Line, answer: Answer) -> None:
+def work(owner: Owner, answer: Answer) -> None:
     """Answer the orders until there are no more. `answer` may raise PresagioError."""
-    line.send(READY)
-    for order in _orders(line):
-        line.send(_answered(order, answer))
+    owner.send(READY)
+    for order in _orders(owner):
+        owner.send(_answered(order, answer))
 
 
-def _orders(line: Line) -> Iterator[bytes]:
-    while (order := line.receive()) is not None:
+def _orders(owner: Owner) -> Iterator[bytes]:
+    while (order := owner.receive()) is not None:
         yield order
 
 
@@ -88,7 +89,7 @@ def _answered(order: bytes, answer: Answer) -> bytes:
     except Exception as exc:
         # Its words may quote what people wrote.
         last = extract_tb(exc.__traceback__)[-1]
-        said = f"{type(exc).__name__} in {os.path.basename(last.filename)}:{last.lineno}"  # noqa: PTH119
+        said = f"{type(exc).__name__} in {PurePath(last.filename).name}:{last.lineno}"
         return pack_frame(FAULT, said.encode("utf-8", "replace"))
 
 
@@ -106,18 +107,18 @@ def seconds_left() -> float:
 def limit_memory(size: int) -> None:
     """Let this process have at most `size` bytes of addresses.
 
-    Linux counts them as a program sees them; macOS takes the limit and does not keep it.
+    Only Linux keeps such a limit.
     """
     if sys.platform == "linux":
         resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
 
-def serve(employ: Callable[[Line], Answer]) -> None:
+def run_worker(employ: Callable[[Owner], Answer]) -> None:
     """Work for the process that owns input and output; the first argument limits the memory."""
     limit_memory(int(sys.argv[1]))
-    line = Line(sys.stdin.buffer, sys.stdout.buffer)
+    owner = Owner(sys.stdin.buffer, sys.stdout.buffer)
     try:
-        work(line, employ(line))
+        work(owner, employ(owner))
     except (BrokenPipeError, EOFError):  # the owner was killed
         # Python flushes the output once more on its way out.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

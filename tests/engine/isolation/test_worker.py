@@ -21,7 +21,7 @@ from engine.isolation.frames import (
     pack_refusal,
     unpack_refusal,
 )
-from engine.isolation.worker import Line, work
+from engine.isolation.worker import Owner, work
 from engine.messages import Message
 
 Frame = tuple[bytes, bytes]
@@ -39,7 +39,7 @@ def frames(output: bytes) -> list[Frame]:
 def answers(orders: bytes) -> list[Frame]:
     """Let a worker answer, and take its output apart."""
     output = io.BytesIO()
-    line = Line(io.BytesIO(orders), output)
+    owner = Owner(io.BytesIO(orders), output)
 
     def answer(order: bytes) -> bytes:
         match order:
@@ -50,11 +50,11 @@ def answers(orders: bytes) -> list[Frame]:
             case b"fail":
                 raise ZeroDivisionError("what somebody wrote")
             case b"ask":
-                line.tell(b"a sign of life")
-                return b"heard " + line.ask(b"more")
+                owner.tell(b"a sign of life")
+                return b"heard " + owner.ask(b"more")
         return order.upper()
 
-    work(line, answer)
+    work(owner, answer)
     return frames(output.getvalue())
 
 
@@ -116,7 +116,7 @@ def test_an_order_that_was_cut_off_ends_the_work(kept: int) -> None:
 
 
 def test_a_worker_whose_owner_was_killed_ends_without_a_word() -> None:
-    start = "from engine.isolation.worker import serve; serve(lambda _: bytes.upper)"
+    start = "from engine.isolation.worker import run_worker; run_worker(lambda _: bytes.upper)"
     with subprocess.Popen(
         [sys.executable, "-c", start, str(1 << 31)],
         stdin=subprocess.PIPE,
