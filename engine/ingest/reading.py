@@ -91,8 +91,8 @@ class ReadSource:
         self.name, self.format, self.kinds = where, format, tuple[Kind, ...]()
         self.total_bytes: int | None = None
         self.bytes_read = 0
-        self._place: Bookmark | None = None  # the end of the latest batch that was translated,
-        self._next: Bookmark | None = None  # and of the one that was read
+        self._stored_to: Bookmark | None = None  # the end of the latest batch that was translated,
+        self._read_to: Bookmark | None = None  # and of the one that was read
         self._file: str | None = None  # what is in hand
         self._skipped: list[str] = []
         self._untold: list[Reject] = []
@@ -137,7 +137,7 @@ class ReadSource:
             except WorkerEnded as exc:
                 self._give_up(exc)
                 raise BatchLost from exc
-        self._place, self._untold = self._next, []
+        self._stored_to, self._untold = self._read_to, []
         documents, self._documents = self._documents, []
         return documents, rejects_of(unusable)
 
@@ -145,7 +145,7 @@ class ReadSource:
         if self._reader.open_source is not self or not self._reader.worker.running:
             await self._open()
         said = await self._ask("batch", number=number)
-        self._next = Bookmark(**said["place"]) if said["place"] else self._place
+        self._read_to = Bookmark(**said["bookmark"]) if said["bookmark"] else self._stored_to
         self.bytes_read = said["bytes_read"]
         damage = said["damage"] and unpack_refusal(said["damage"].encode())
         return Batch(
@@ -166,7 +166,7 @@ class ReadSource:
             "format": self.format,
             "defaults": asdict(self._defaults),
             "skipped": self._skipped,
-            "after": self._place and asdict(self._place),
+            "after": self._stored_to and asdict(self._stored_to),
             "seconds": limits.seconds,
             "per_megabyte": limits.per_megabyte,
         }
@@ -200,7 +200,7 @@ class ReadSource:
         file = self._file or self.name
         self._over = file == self.name or file in self._skipped
         self._skipped.append(file)
-        taken = self._place.taken if self._place and self._place.file == file else 0
+        taken = self._stored_to.taken if self._stored_to and self._stored_to.file == file else 0
         stored = f"; its first {taken:,} records are stored" if taken else ""
         reason = f"{_reason(ended, self._reader.limits)}{stored}"
         self._untold.append(Reject(file=file, line=1, reason=reason))

@@ -20,8 +20,9 @@ from engine.ingest.crossing import (
     pack_documents,
     reject_rows,
 )
-from engine.ingest.detect import RecordStream, open_source
+from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import RecordStream
 from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.isolation.frames import pack_refusal
 from engine.isolation.worker import Owner, allow, run_worker, seconds_left
@@ -158,14 +159,14 @@ class Desk:
                     break
         except InputError as exc:
             damage = pack_refusal(exc).decode()
-        place = self._stream.place
+        bookmark = self._stream.bookmark
         return {
             "read": read,
             "last": read < number and self._allowance.bytes_read <= enough,
             "digests": {identity: found[-1].digest for identity, found in self._versions.items()},
             "rejects": reject_rows(rejects),
             "damage": damage,
-            "place": place and asdict(place),
+            "bookmark": bookmark and asdict(bookmark),
             "bytes_read": self._stream.bytes_read,
         }
 
