@@ -23,9 +23,8 @@ from bench.tweets import DATA
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
-from engine.ingest.detect import open_source
 from engine.ingest.load import IngestReport, Loader
-from engine.ingest.records import Defaults
+from engine.ingest.reading import SourceReader
 from engine.types import Kind
 
 _QUICK = 2_000
@@ -86,11 +85,9 @@ class Loads:
             author=None,
             url_template=None,
         )
-        loader = Loader(
-            documents, corpus, Defaults(), rejected=lambda _: None, progress=lambda _: None
-        )
-        with open_source(str(self._file)) as records:
-            await loader.load(iter(records))
+        loader = Loader(documents, corpus, rejected=lambda _: None, progress=lambda _: None)
+        async with SourceReader() as reader:
+            await loader.load(await reader.open(str(self._file)))
         report = await loader.finish()
         await documents.settle(corpus)
         return report

@@ -15,8 +15,8 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.lexical import LexicalIndex
-from engine.ingest import Defaults, open_source
 from engine.ingest.load import Loader
+from engine.ingest.reading import SourceReader
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.types import Kind, Prophecy, SearchRequest
@@ -41,9 +41,9 @@ async def load_demo(url: str) -> None:
         "demo", kind=Kind.TWEETS, language="english", author=None, url_template=None
     )
     documents = Documents(database)
-    loader = Loader(documents, corpus, Defaults(), rejected=print, progress=lambda _: None)
-    with open_source(str(EXAMPLES / "demo.jsonl")) as stream:
-        report = await loader.load(iter(stream))
+    loader = Loader(documents, corpus, rejected=print, progress=lambda _: None)
+    async with SourceReader() as reader:
+        report = await loader.load(await reader.open(str(EXAMPLES / "demo.jsonl")))
     await loader.finish()
     await documents.settle(corpus)
     assert (report.rejected, report.inserted > 400) == (0, True)

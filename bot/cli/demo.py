@@ -37,7 +37,7 @@ async def load_demo(app: App, *, output: Output) -> None:
     options = IngestOptions(corpus=DEMO_CORPUS, language=_LANGUAGE)
     # Its counts are no result of the demo: they go where remarks go.
     remarks = Output(output.remarks, output.remarks)
-    with open_sources([str(bundled("demo.jsonl"))], options) as sources:
+    async with open_sources([str(bundled("demo.jsonl"))], options, app.settings.ingest) as sources:
         await ingest_files(app, sources, options, output=remarks)
     await app.corpora.change(DEMO_CORPUS, url_template="https://example.org/{author}/{id}")
 

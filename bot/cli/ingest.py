@@ -1,15 +1,13 @@
 """`presagio ingest`: reads its arguments."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from bot.cli.shared import Json, account, settings_of, text, with_app
+from bot.cli.shared import Json, account, settings_of, text
 from bot.console.output import Output
+from bot.signals import run_until_signal
 from engine.types import Kind
-
-if TYPE_CHECKING:
-    from bot.app import App
 
 # Written here as well: to ask the readers would load them for every --help.
 FORMATS = (
@@ -60,8 +58,8 @@ def command(
 
     Example: presagio ingest twitter-2024.zip --corpus me --author myhandle
     """
-    from bot.cli.ingest_actions import IngestOptions, open_sources
-    from bot.cli.ingest_actions import ingest_files as load
+    from bot.app import open_app
+    from bot.cli.ingest_actions import IngestOptions, ingest_files, open_sources
 
     settings = settings_of(context)
 
@@ -76,13 +74,18 @@ def command(
     )
     output = Output.of_process()
 
-    async def store(opened: "App") -> None:
-        corpus = await load(opened, sources, chosen, output=output)
-        if settings.embeddings.at_ingest:
-            from bot.cli.embed import embed_corpora
+    async def store() -> None:
+        # Opened first: a file that is not there needs no database.
+        async with (
+            open_sources(files, chosen, settings.ingest) as sources,
+            open_app(settings, progress=output.remark) as opened,
+        ):
+            corpus = await ingest_files(opened, sources, chosen, output=output)
+            if settings.embeddings.at_ingest:
+                from bot.cli.embed import embed_corpora
 
-            await embed_corpora(opened, corpus, json=json, output=output, leave_out_withheld=True)
+                await embed_corpora(
+                    opened, corpus, json=json, output=output, leave_out_withheld=True
+                )
 
-    # Opened first: a file that is not there needs no database.
-    with open_sources(files, chosen) as sources:
-        with_app(settings, store)
+    run_until_signal(store())

@@ -3,8 +3,8 @@
 import asyncio
 import io
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,10 @@ from bot.cli.rejects import RejectsReport
 from bot.console.output import Output
 from bot.console.progress import progress_bar
 from engine.errors import CorpusNotFound, InputError, NothingUsable, UsageError
-from engine.ingest.detect import RecordStream, open_source
 from engine.ingest.load import IngestReport, Loader
+from engine.ingest.reading import ReadSource, SourceReader
 from engine.ingest.records import Defaults
+from engine.settings.reading import IngestSettings
 from engine.types import Corpus, Kind
 
 if TYPE_CHECKING:
@@ -43,30 +44,25 @@ class IngestOptions:
         return Defaults(author=self.author, only_mine=self.only_mine)
 
 
-@contextmanager
-def open_sources(files: Sequence[str], options: IngestOptions) -> Iterator[list[RecordStream]]:
+@asynccontextmanager
+async def open_sources(
+    files: Sequence[str], options: IngestOptions, settings: IngestSettings
+) -> AsyncIterator[list[ReadSource]]:
     """Lend all files, recognised; "-" is standard input.
 
     Raises UsageError for a format that does not exist, InputError for an unusable file.
     """
-    with ExitStack() as stack:
-        # Standard input without Python's buffer, whose lock a reading thread would keep at exit.
-        stdin = io.FileIO(sys.stdin.fileno(), closefd=False) if "-" in files else None
-        sources = [
-            stack.enter_context(
-                open_source(name, format=options.format, defaults=options.defaults, stdin=stdin)
-            )
+    # Standard input without Python's buffer, whose lock a reading thread would keep at exit.
+    stdin = io.FileIO(sys.stdin.fileno(), closefd=False) if "-" in files else None
+    async with SourceReader(settings) as reader:
+        yield [
+            await reader.open(name, format=options.format, defaults=options.defaults, stdin=stdin)
             for name in files
         ]
-        try:
-            yield sources
-        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
-            stack.pop_all()  # a thread may still read them, and the process ends anyway
-            raise
 
 
 async def ingest_files(
-    app: "App", sources: Sequence[RecordStream], options: IngestOptions, *, output: Output
+    app: "App", sources: Sequence[ReadSource], options: IngestOptions, *, output: Output
 ) -> str:
     """Load files into one corpus, write the counts, and return its name.
 
@@ -82,7 +78,6 @@ async def ingest_files(
         loader = Loader(
             app.documents,
             corpus,
-            options.defaults,
             rejected=rejects.add,
             progress=_telling(tell, sources),
         )
@@ -117,7 +112,7 @@ async def ingest_files(
 
 
 async def _ensure_corpus(
-    app: "App", options: IngestOptions, sources: Sequence[RecordStream]
+    app: "App", options: IngestOptions, sources: Sequence[ReadSource]
 ) -> tuple[Corpus, bool]:
     """Return the corpus to fill and whether it is new; what was not asked for stays.
 
@@ -143,7 +138,7 @@ async def _ensure_corpus(
     return corpus, known is None
 
 
-def _require_fitting(sources: Sequence[RecordStream], kind: Kind, name: str) -> None:
+def _require_fitting(sources: Sequence[ReadSource], kind: Kind, name: str) -> None:
     """Raise UsageError where a file holds what a corpus of that kind is not made of."""
     for source in sources:
         if kind not in source.kinds:
@@ -160,13 +155,13 @@ async def _drop_if_empty(app: "App", corpus: Corpus) -> None:
         await app.corpora.drop(corpus.name)
 
 
-def _total(sources: Sequence[RecordStream]) -> int | None:
+def _total(sources: Sequence[ReadSource]) -> int | None:
     sizes = [source.total_bytes for source in sources]
     return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def _telling(
-    tell: Callable[[int, str], None], sources: Sequence[RecordStream]
+    tell: Callable[[int, str], None], sources: Sequence[ReadSource]
 ) -> Callable[[IngestReport], None]:
     def progress(report: IngestReport) -> None:
         done = sum(source.bytes_read for source in sources)

@@ -10,8 +10,8 @@ from bot.settings.faces import ChatSettings, SlackSettings, TelegramSettings
 from bot.settings.news import FeedSettings, PollingSettings, PostingSettings
 from bot.settings.web import WebSettings
 from engine.llm.endpoint import Endpoint, chat_endpoint
-from engine.settings.fetching import FetchSettings
 from engine.settings.models import EmbeddingSettings, GlossarySettings, LlmSettings
+from engine.settings.reading import FetchSettings, IngestSettings
 from engine.settings.searching import (
     AnswerSettings,
     FindSettings,
@@ -61,6 +61,7 @@ class Sections(Section):
     glossary: GlossarySettings = GlossarySettings()
     answer: AnswerSettings = AnswerSettings()
     log: LogSettings = LogSettings()
+    ingest: IngestSettings = IngestSettings()
     fetch: FetchSettings = FetchSettings()
     feeds: tuple[FeedSettings, ...] = ()
     polling: PollingSettings = PollingSettings()

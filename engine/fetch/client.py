@@ -24,7 +24,7 @@ from engine.fetch.body import ACCEPT_ENCODING, Body
 from engine.fetch.faults import mapped_fetch_errors, require_type, require_usable, shown_host
 from engine.fetch.frames import Chunks, CountingBackend, MeteredStream, Turns
 from engine.messages import Message
-from engine.settings.fetching import FetchSettings
+from engine.settings.reading import FetchSettings
 
 _PERMANENT = frozenset({301, 308})
 # The library's pool looks at all that is under way for each request: a hundred of them hold up

@@ -1,21 +1,10 @@
 """Files of posts become documents.
 
-with open_source("export.zip", defaults=defaults) as records:
-    for record in records:
-        ...  # a Reject, or a SourceRecord whose digest says whether it is new
-        document = normalise(record, defaults)  # RecordError: record.reject(str(error))
+`engine.ingest.detect.open_source` yields the records of a file, and `engine.ingest.normalise`
+makes a document of each. `engine.ingest.reading` does both in a process of its own, and
+`engine.ingest.load` stores what changed.
 """
 
-from engine.ingest.detect import READERS, RecordStream, open_source
-from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject, SourceRecord
 
-__all__ = [
-    "READERS",
-    "Defaults",
-    "RecordStream",
-    "Reject",
-    "SourceRecord",
-    "normalise",
-    "open_source",
-]
+__all__ = ["Defaults", "Reject", "SourceRecord"]

@@ -2,10 +2,8 @@
 
 import itertools
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from io import BufferedReader, BytesIO
-from types import TracebackType
-from typing import IO, Self
 
 from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest.formats.api import ApiReader
@@ -22,10 +20,11 @@ from engine.ingest.formats.telegram import TelegramReader
 from engine.ingest.formats.trump_archive import TrumpArchiveCsvReader, TrumpArchiveJsonReader
 from engine.ingest.formats.whatsapp import WhatsAppReader
 from engine.ingest.formats.x_archive import XArchiveReader
-from engine.ingest.ownership import only_own_words
 from engine.ingest.reader import BOM, JsonObject, Reader, Sample, json_objects
-from engine.ingest.records import Defaults, Reject, SourceRecord
-from engine.ingest.sources import Source, source_at
+from engine.ingest.record_stream import RecordStream
+from engine.ingest.records import Bookmark, Defaults
+from engine.ingest.sources import Source, Watch, source_at
+from engine.ingest.streams import Readable
 from engine.messages import Message
 
 AUTO = "auto"
@@ -54,59 +53,19 @@ READERS: Mapping[str, Reader] = {
 _SAMPLED = 20  # objects
 
 
-class RecordStream:
-    """The records of one source, in order: an iterator that is also its own progress.
-
-    `bytes_read` grows to `total_bytes` (None when unknown) while it is read. Iterating may raise
-    InputError when the file turns out to be damaged; what came before it is good.
-    """
-
-    def __init__(
-        self, source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
-    ) -> None:
-        self.name, self.format, self.kinds = source.name, reader.name, reader.kinds
-        self.total_bytes = source.total_bytes(names)
-        self._source = source
-        self._records = _read(source, reader, names, defaults)
-        if defaults.only_mine:
-            self._records = only_own_words(self._records, reader, defaults.author)
-
-    @property
-    def bytes_read(self) -> int:
-        """Bytes read so far; compressed ones for a gzip file, unpacked ones for a zip."""
-        return self._source.bytes_read
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> SourceRecord | Reject:
-        return next(self._records)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the files."""
-        self._records.close()
-        self._source.close()
-
-
 def open_source(
     where: str,
     *,
     format: str = AUTO,  # noqa: A002 - the name of the command's option
     defaults: Defaults | None = None,
-    stdin: IO[bytes] | None = None,
+    stdin: Readable | None = None,
+    watch: Watch | None = None,
+    skipped: Collection[str] = (),
+    after: Bookmark | None = None,
 ) -> RecordStream:
     """Open a path (file, folder, zip, gzip) or "-" for standard input, and recognise its format.
+
+    With `after`, what was read up to there does not come again.
 
     Raises UsageError for a format that does not exist, UnknownFormat when no reader recognises
     the content, InputError when it cannot be read. Use it in a `with`.
@@ -116,27 +75,17 @@ def open_source(
             Message("There is no format {format!r}.", format=format),
             fix=Message("Formats: {known}.", known=_known()),
         )
-    source = source_at(where, stdin or sys.stdin.buffer)
+    source = source_at(where, stdin or sys.stdin.buffer, watch=watch, skipped=skipped)
     try:
         reader, names = _choose(source, None if format == AUTO else READERS[format])
-        return RecordStream(source, reader, names, defaults or Defaults())
+        return RecordStream(source, reader, names, defaults or Defaults(), after=after)
     except BaseException:
         source.close()
         raise
 
 
-def _read(
-    source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
-) -> Generator[SourceRecord | Reject]:
-    """Yield the records of the named files, and what was missed for being refused."""
-    yield from source.missed()
-    if names:
-        yield from reader.records(source, names, defaults)
-        yield from source.missed()
-
-
 def _choose(source: Source, wanted: Reader | None) -> tuple[Reader, Sequence[str]]:
-    names = source.names()
+    names = source.names(with_skipped=True)
     if source.packed:
         return _choose_members(source, names, wanted)
     if wanted:

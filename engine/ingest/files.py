@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from engine.errors import InputError
 from engine.ingest.streams import CountedStream, Readable, damaged, refused_by_system, regular_file
@@ -182,7 +182,7 @@ class ZipFiles:
 class OneStream:
     """Standard input as the only file; it stays open."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: Readable) -> None:
         self._stream = stream
 
     def names(self) -> Sequence[str]:

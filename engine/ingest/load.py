@@ -1,24 +1,48 @@
 """The way of a source's records into a corpus: batch by batch, what changed, safely repeatable."""
 
 import asyncio
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from engine.documents import Document
-from engine.errors import InputError, RecordError
-from engine.ingest.normalise import normalise
-from engine.ingest.records import Defaults, Reject, SourceRecord
+from engine.errors import PresagioError
+from engine.ingest.records import Reject
 from engine.ports import DocumentStore
 from engine.types import Corpus
 
 BATCH = 10_000
 
-_Result = TypeVar("_Result")
+
+class BatchLost(Exception):
+    """A batch cannot be translated: whoever read it is gone. The next one begins where it began."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Records of a source: `read` of them, with the digest of each id, and those of no use.
+
+    After `damage`, or the `last` batch, there is no other.
+    """
+
+    read: int
+    digests: Mapping[str, int] = field(default_factory=dict)
+    rejects: Sequence[Reject] = ()
+    damage: PresagioError | None = None
+    last: bool = False
+
+
+class RecordSource(Protocol):
+    """Where records come from."""
+
+    async def batch(self, number: int) -> Batch:
+        """Read on, at most `number` records. Raises UsageError."""
+
+    async def documents(self, ids: Collection[str]) -> tuple[Sequence[Document], Sequence[Reject]]:
+        """Return documents of the latest batch: of each id the last usable one, and the unusable.
+
+        Raises BatchLost.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +69,14 @@ class IngestReport:
 class Loader:
     """Loads sources into one corpus.
 
-    Reading and normalising run in threads while the database stores the batch before. A batch
-    is stored whole or not at all; the batches before it stay, and a repeated run completes the
-    rest. When it is cancelled, a thread may go on reading: the source is then not to be closed.
+    A batch is read and translated while the database stores the one before. It is stored whole
+    or not at all; the batches before it stay, and a repeated run completes the rest.
     """
 
     def __init__(
         self,
         store: DocumentStore,
         corpus: Corpus,
-        defaults: Defaults,
         *,
         rejected: Callable[[Reject], None],
         progress: Callable[[IngestReport], None],
@@ -62,31 +84,28 @@ class Loader:
     ) -> None:
         self._store = store
         self._corpus = corpus
-        self._defaults = defaults
         self._rejected = rejected
         self._progress = progress
         self._batch = batch
         self._under_way: dict[str, int] = {}  # digests of the batch that is being stored
         self.report = IngestReport(corpus=corpus.name)
 
-    async def load(self, records: Iterator[SourceRecord | Reject]) -> IngestReport:
+    async def load(self, source: RecordSource) -> IngestReport:
         """Store all records of a source and return the counts so far, of all sources.
 
         Raises InputError when the source is damaged, after storing what came before the damage,
         and the errors of the store.
         """
         storing: asyncio.Task[None] | None = None
-        damage: InputError | None = None
         try:
-            while damage is None:
-                batch, damage = await _in_thread(lambda: _take(records, self._batch))
-                if not batch:
-                    break
-                documents = await self._changed(batch)
+            while True:
+                batch, documents = await self._changed(source)
                 if storing:
                     await storing
                 self._under_way = {each.external_id: each.digest for each in documents}
                 storing = asyncio.create_task(self._upsert(documents))
+                if batch.last or batch.damage:
+                    break
         except asyncio.CancelledError:
             if storing:
                 storing.cancel()
@@ -94,8 +113,8 @@ class Loader:
         finally:
             if storing:
                 await storing
-        if damage:
-            raise damage
+        if batch.damage:
+            raise batch.damage
         return self.report
 
     async def finish(self) -> IngestReport:
@@ -103,26 +122,20 @@ class Loader:
         await self._store.stitch_threads(self._corpus)
         return self.report
 
-    async def _changed(self, batch: Sequence[SourceRecord | Reject]) -> list[Document]:
-        """Return the documents of the records that are new or changed; the last of an id wins."""
-        rejects: list[Reject] = []
-        versions: dict[str, list[SourceRecord]] = {}
-        for record in batch:
-            if isinstance(record, Reject):
-                rejects.append(record)
-            else:
-                versions.setdefault(record.external_id, []).append(record)
-        digests = {identity: records[-1].digest for identity, records in versions.items()}
-        outdated = await self._outdated(digests)
-        documents, unusable = await asyncio.to_thread(
-            _normalised,
-            [versions[identity] for identity in digests if identity in outdated],
-            self._defaults,
-        )
-        for reject in rejects + unusable:
-            self._rejected(reject)
-        self._count(read=len(batch), rejected=len(rejects) + len(unusable))
-        return documents
+    async def _changed(self, source: RecordSource) -> tuple[Batch, Sequence[Document]]:
+        """Return the next batch and the documents of its records that are new or changed."""
+        while True:
+            batch = await source.batch(self._batch)
+            try:
+                outdated = await self._outdated(batch.digests)
+                wanted = [identity for identity in batch.digests if identity in outdated]
+                documents, unusable = await source.documents(wanted)
+            except BatchLost:
+                continue
+            for reject in (*batch.rejects, *unusable):
+                self._rejected(reject)
+            self._count(read=batch.read, rejected=len(batch.rejects) + len(unusable))
+            return batch, documents
 
     async def _outdated(self, digests: Mapping[str, int]) -> set[str]:
         """Return the ids that are new or changed, as it will be after the batch under way."""
@@ -142,56 +155,3 @@ class Loader:
         counts = {name: getattr(self.report, name) + number for name, number in more.items()}
         self.report = replace(self.report, **counts)
         self._progress(self.report)
-
-
-def _normalised(
-    versions: Sequence[Sequence[SourceRecord]], defaults: Defaults
-) -> tuple[list[Document], list[Reject]]:
-    """Return the document of the last usable version of each record, and the unusable ones."""
-    documents, rejects = [], []
-    for records in versions:
-        for record in reversed(records):
-            try:
-                documents.append(normalise(record, defaults))
-                break
-            except RecordError as exc:
-                rejects.append(record.reject(str(exc)))
-    return documents, rejects
-
-
-def _take(
-    records: Iterator[SourceRecord | Reject], number: int
-) -> tuple[list[SourceRecord | Reject], InputError | None]:
-    """Return the next records, fewer at the end, and the damage that hides those after them."""
-    batch: list[SourceRecord | Reject] = []
-    try:
-        batch.extend(islice(records, number))
-    except InputError as damage:
-        return batch, damage
-    return batch, None
-
-
-async def _in_thread(read: Callable[[], _Result]) -> _Result:
-    """Return what `read` returns, from a thread that nobody waits for when this is cancelled.
-
-    A pool's thread would be waited for, and one that reads a pipe may never end.
-    """
-    loop = asyncio.get_running_loop()
-    result: asyncio.Future[_Result] = loop.create_future()
-
-    def settle(settled: Callable[[], None]) -> None:
-        if not result.done():
-            settled()
-
-    def work() -> None:
-        try:
-            value = read()
-        except Exception as exc:
-            settled = partial(result.set_exception, exc)
-        else:
-            settled = partial(result.set_result, value)
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(settle, settled)
-
-    threading.Thread(target=work, daemon=True).start()
-    return await result

@@ -23,6 +23,7 @@ from engine.ingest.sources import Source
 from engine.ingest.streams import HEAD
 from engine.types import Kind
 
+_DEEPEST = 100  # levels; orjson writes no more than 254, and Python calls itself 1,000 times
 BOM = b"\xef\xbb\xbf"
 # "[1, 2]" may be a bad line, an array of records begins with an object. X writes an assignment.
 _ARRAY = re.compile(rb"\s*(?:(?:window\.|Grailbird\.)[\w.]+\s*=\s*)?\[\s*(?:[{\]]|$)")
@@ -166,10 +167,30 @@ def parsed(
         except orjson.JSONDecodeError as exc:
             yield rejected(label, unit, number, _reason(raw, exc))
             continue
-        if isinstance(value, dict):
+        if _is_deep(raw, value):
+            yield rejected(label, unit, number, f"nested more than {_DEEPEST} levels deep")
+        elif isinstance(value, dict):
             yield JsonObject(label, number, unit, raw, value)
         else:
             yield rejected(label, unit, number, "not an object")
+
+
+def _is_deep(raw: bytes, value: object) -> bool:
+    """Tell whether a value is nested more deeply than what walks it may recurse."""
+    if sum(map(raw.count, (b"{", b"["))) <= _DEEPEST:
+        return False
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [inner for each in level for inner in _inside(each)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: object) -> list[object]:
+    """Return the objects and lists that stand in one."""
+    found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [inner for inner in found if isinstance(inner, dict | list)]
 
 
 def _reason(raw: bytes, exc: orjson.JSONDecodeError) -> str:

@@ -40,6 +40,14 @@ class Reject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bookmark:
+    """How far a source was read: `taken` records and rejects of the file were the last."""
+
+    file: str
+    taken: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord:
     """One record as the file holds it: cheap to make, not normalised.
 

@@ -2,10 +2,11 @@
 
 import io
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
-from typing import IO
+from typing import Protocol
 
 from engine.errors import InputError
 from engine.ingest.files import STANDARD_INPUT, Files, FolderFiles, OneStream, ZipFiles
@@ -13,6 +14,7 @@ from engine.ingest.records import Reject
 from engine.ingest.streams import (
     HEAD,
     CountedStream,
+    Readable,
     buffered,
     closed_on_error,
     not_a_file,
@@ -26,21 +28,66 @@ from engine.messages import Message
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
+class Watch(Protocol):
+    """Whoever looks on while a source is read."""
+
+    def turn_to(self, file: str) -> None:
+        """A file is about to be read, or what it holds to be translated."""
+
+    def count(self, size: int) -> None:
+        """So many bytes of it were read; what a gzip unpacks to counts as well."""
+
+
+class Unwatched:
+    """Nobody looks on."""
+
+    def turn_to(self, file: str) -> None:
+        """It does not matter."""
+
+    def count(self, size: int) -> None:
+        """It does not matter."""
+
+
 class Source:
     """Files that a reader reads, with the bytes counted that it has read so far.
 
-    `name` is the path as given; a `packed` source (folder, zip) has many files.
+    `name` is the path as given; a `packed` source (folder, zip) has many files. `reading` is the
+    file of records that was opened last. Files that are `skipped`, by their places, are as if
+    they were not there.
     """
 
-    def __init__(self, name: str, files: Files, *, packed: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        files: Files,
+        *,
+        packed: bool,
+        watch: Watch | None = None,
+        skipped: Collection[str] = (),
+    ) -> None:
         self.name, self.packed, self.bytes_read = name, packed, 0
+        self.reading: str | None = None
         self._files = files
+        self._watch = watch or Unwatched()
+        self._skipped = skipped
         self._looked_at: dict[str, io.BufferedReader] = {}
         self._missed: list[Reject] = []
 
-    def names(self) -> Sequence[str]:
+    def names(self, *, with_skipped: bool = False) -> Sequence[str]:
         """Return the names of the files that may hold records and may be read."""
-        return [name for name in self._files.names() if not self._files.refusal(name)]
+        return [
+            name
+            for name in self._files.names()
+            if not self._files.refusal(name) and (with_skipped or not self.is_skipped(name))
+        ]
+
+    def is_skipped(self, name: str) -> bool:
+        """Tell whether the file is to be left out."""
+        return bool(self._skipped) and self.is_skipped_place(self.place(name))
+
+    def is_skipped_place(self, place: str) -> bool:
+        """Tell whether the file that lies there is to be left out."""
+        return place in self._skipped
 
     def refused(self) -> Sequence[str]:
         """Return the names of the files that are there and not read; see Files.refusal."""
@@ -50,8 +97,7 @@ class Source:
         """Note that refused files are missed; `missed` tells of them."""
         for name in names:
             reason = self._files.refusal(name) or "changed while it was read"
-            label = self.label(name) if self.packed else str(PurePath(self.name).with_name(name))
-            self._missed.append(Reject(file=label, line=1, reason=reason))
+            self._missed.append(Reject(file=self.place(name), line=1, reason=reason))
 
     def missed(self) -> Sequence[Reject]:
         """Return the files that would have been read but are refused, each once."""
@@ -68,6 +114,12 @@ class Source:
         """Return the file's name as a person should see it."""
         return f"{self.name}/{name}" if self.packed else self.name
 
+    def place(self, name: str) -> str:
+        """Return where the file lies; beside a file that was given lie others."""
+        if self.packed or name in self._files.names():
+            return self.label(name)
+        return str(PurePath(self.name).with_name(name))
+
     def citation(self, name: str) -> str:
         """Return the file's name without the folders that the export happens to lie in."""
         whole = PurePath(self.name).name
@@ -80,7 +132,7 @@ class Source:
     def beside(self, name: str, companion: str) -> str | None:
         """Return the name of the file `companion` in the folder of `name`, if there is one."""
         found = str(PurePosixPath(name).parent / companion)
-        if not self._files.holds(found):
+        if not self._files.holds(found) or self.is_skipped(found):
             return None
         if self._files.refusal(found):
             self.miss([found])
@@ -103,16 +155,20 @@ class Source:
 
         `counted` adds what is read to `bytes_read`.
         """
+        label, place = self.label(name), self.place(name)
+        self._watch.turn_to(place)
+        if counted:
+            self.reading = place
         if stream := self._looked_at.pop(name, None):
             return stream
-        label = self.label(name)
         try:
             opened = self._files.open(name)
         except OSError as exc:
             raise refused_by_system(label, exc) from exc
-        raw = CountedStream(label, opened, closes=(opened,), count=self._count if counted else None)
+        count = self._count if counted else self._watch.count
+        raw = CountedStream(label, opened, closes=(opened,), count=count)
         with closed_on_error(raw):
-            return unpacked(label, buffered(raw))
+            return unpacked(label, buffered(raw), self._watch.count)
 
     def close(self) -> None:
         """Close what is still open."""
@@ -123,27 +179,31 @@ class Source:
 
     def _count(self, size: int) -> None:
         self.bytes_read += size
+        self._watch.count(size)
 
 
-def source_at(where: str, stdin: IO[bytes]) -> Source:
+def source_at(
+    where: str, stdin: Readable, *, watch: Watch | None = None, skipped: Collection[str] = ()
+) -> Source:
     """Return the source at a path, or standard input for "-". Raises InputError."""
+    source = partial(Source, watch=watch, skipped=skipped)
     if where == "-":
-        return Source(STANDARD_INPUT, OneStream(stdin), packed=False)
+        return source(STANDARD_INPUT, OneStream(stdin), packed=False)
     path = Path(where)
     try:
         if path.is_dir():
-            return Source(where, FolderFiles(path), packed=True)
+            return source(where, FolderFiles(path), packed=True)
         if not stat.S_ISREG(path.stat().st_mode):
             raise not_a_file(where)
         if _begins_like_zip(path):
-            return Source(where, ZipFiles(path), packed=True)
+            return source(where, ZipFiles(path), packed=True)
     except OSError as exc:
         raise refused_by_system(where, exc) from exc
     except ValueError as exc:  # a NUL in the path
         raise InputError(
             Message("{where!r} is no path.", where=where), fix=Message("Check the path.")
         ) from exc
-    return Source(where, FolderFiles(path.parent, only=path.name), packed=False)
+    return source(where, FolderFiles(path.parent, only=path.name), packed=False)
 
 
 def _begins_like_zip(path: Path) -> bool:

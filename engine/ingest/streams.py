@@ -130,19 +130,32 @@ def buffered(raw: io.RawIOBase) -> io.BufferedReader:
     return io.BufferedReader(raw, BUFFER)
 
 
+def read_whole(stream: io.BufferedReader, most: int) -> bytes:
+    """Return what is left of a stream, at most `most` bytes.
+
+    `read(most)` would take that much memory for the smallest file.
+    """
+    content = io.BytesIO()
+    while content.tell() < most and (chunk := stream.read(min(BUFFER, most - content.tell()))):
+        content.write(chunk)
+    return content.getvalue()
+
+
 def rewound(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
     """Return a stream that gives `head` first."""
     return buffered(_Rewound(head, rest))
 
 
-def unpacked(name: str, stream: io.BufferedReader) -> io.BufferedReader:
-    """Return the content of a gzip stream, or the stream itself when it is none."""
+def unpacked(
+    name: str, stream: io.BufferedReader, count: Callable[[int], None] | None = None
+) -> io.BufferedReader:
+    """Return the content of a gzip stream, counted, or the stream itself when it is none."""
     magic = stream.read(len(_GZIP))
     stream = rewound(magic, stream)
     if magic != _GZIP:
         return stream
     content = gzip.GzipFile(fileobj=stream)
-    return buffered(CountedStream(name, content, closes=(content, stream)))
+    return buffered(CountedStream(name, content, closes=(content, stream), count=count))
 
 
 def damaged(name: str) -> InputError:

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import asyncpg
 import orjson
+import psutil  # type: ignore[import-untyped]  # no type information
 import pytest
 
 from db.embedded.postmaster import PID_FILE
 from tests.bot.command_line import PROGRAM, Done, ask, finish, presagio, start, write_tweets
 from tests.bot.conftest import Invoke
 from tests.database import execute, wait_for
+from tests.patience import PATIENCE
 
 BATCHES = 12_000  # records: one whole batch and a part of the next
 DOCUMENTS = "SELECT coalesce(sum(documents), 0)::int FROM corpus"
@@ -98,6 +100,43 @@ class TestSignals:
         process.send_signal(signal.SIGTERM)
         assert finish(process).code == 143
         os.close(writing)
+
+
+def readers(process: "subprocess.Popen[bytes]") -> list[psutil.Process]:
+    """The processes in which a command reads files."""
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if "engine.ingest.worker" in " ".join(child.cmdline())]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+class TestReader:
+    """The process in which files are read."""
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+    def test_ends_with_the_command(self, database: str, file: Path, number: int) -> None:
+        before_insert(database, "PERFORM pg_sleep(60)")
+        process = start("ingest", str(file))
+        until(lambda: storing(database))
+        [reader] = readers(process)
+        process.send_signal(number)
+        finish(process)
+        assert psutil.wait_procs([reader], timeout=PATIENCE)[1] == []
+
+    def test_that_is_killed_costs_the_file_that_it_had_in_hand(
+        self, invoke: Invoke, database: str, tmp_path: Path
+    ) -> None:
+        held = tmp_path / "held.jsonl.gz"
+        lines = write_tweets(tmp_path / "a", range(1_000)).read_bytes()
+        held.write_bytes(gzip.compress(lines * 400))  # takes a while
+        good = write_tweets(tmp_path / "good.jsonl", range(7_000, 7_005))
+        process = start("ingest", str(held), str(good), "--json")
+        until(lambda: ask(database, DOCUMENTS) > 0)
+        [reader] = readers(process)
+        reader.kill()
+        done = finish(process)
+        assert (done.json["inserted"], done.json["rejected"]) == (1_005, 1)
+        assert f"{held}:1: the process that read it was killed" in done.err
+        assert "records are stored" in done.err
 
 
 def test_a_killed_one_is_completed_by_the_next(invoke: Invoke, database: str, file: Path) -> None:

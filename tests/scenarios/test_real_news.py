@@ -19,7 +19,9 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from engine.documents import Document
 from engine.evaluate.judged import read_headlines, read_qrels
-from engine.ingest import Defaults, normalise, open_source
+from engine.ingest import Defaults
+from engine.ingest.detect import open_source
+from engine.ingest.normalise import normalise
 from engine.ingest.records import Reject
 from engine.judge.request import TEXT_LENGTH, one_line
 from engine.prophecy.headline import read_headline

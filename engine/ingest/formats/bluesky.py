@@ -17,6 +17,7 @@ from engine.ingest.fields import mapping, mappings, string, strings, text_of
 from engine.ingest.reader import JsonObject, Sample, members_named
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
+from engine.ingest.streams import read_whole
 from engine.messages import Message
 from engine.types import Flag, Kind
 
@@ -46,7 +47,7 @@ class BlueskyReader:
         for name in names:
             label, citation = source.label(name), source.citation(name)
             with source.open(name) as stream:
-                content = stream.read(LARGEST + 1)
+                content = read_whole(stream, LARGEST + 1)
             did, found = _repository(label, content)
             for number, (key, value) in enumerate(found, start=1):
                 identity = f"at://{did}/{key}"

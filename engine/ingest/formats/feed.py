@@ -6,7 +6,6 @@ from collections.abc import Generator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import feedparser
 import orjson
 
 from engine.errors import FeedUnreadable, InputError
@@ -18,6 +17,7 @@ from engine.ingest.html_text import html_text
 from engine.ingest.reader import JsonObject, Sample
 from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
 from engine.ingest.sources import Source
+from engine.ingest.streams import read_whole
 from engine.messages import Message
 from engine.types import Kind
 
@@ -27,6 +27,8 @@ def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
 
     Raises FeedUnreadable when it is no feed, or declares entities.
     """
+    import feedparser  # noqa: PLC0415 - takes long to load, and most exports are no feeds
+
     text = markup_text(content)
     require_harmless(text)
     body = text.encode("utf-8", "replace")
@@ -106,7 +108,7 @@ class BlogFeedReader:
         for name in names:
             label, file = source.label(name), source.citation(name)
             with source.open(name) as stream:
-                content = stream.read(LARGEST + 1)
+                content = read_whole(stream, LARGEST + 1)
             if len(content) > LARGEST:
                 raise InputError(
                     Message(
@@ -139,7 +141,6 @@ class BlogFeedReader:
 
 
 def _entries(label: str, content: bytes) -> Sequence[dict[str, Any]]:
-    # Imported here: reading feeds takes long to load, and most exports are none.
     try:
         return blog_entries(content)
     except FeedUnreadable as exc:

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from bot.cli.ingest_actions import TWEET_URL
-from engine.ingest import READERS
+from engine.ingest.detect import READERS
 from tests.bot.command_line import ROOT, ask, presagio, write_tweets
 from tests.bot.conftest import Invoke
 

@@ -12,7 +12,7 @@ from engine.feeds.parsing import FeedParser
 from engine.feeds.types import Story
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.posting.types import FindState
-from engine.settings.fetching import FetchSettings
+from engine.settings.reading import FetchSettings
 from engine.types import Hit
 from tests.bot.conversing import Bot, bot_on, news_desk
 from tests.bot.prophecies import NOW, make_hit, make_prophecy

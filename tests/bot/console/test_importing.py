@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from bot.cli.ingest import FORMATS
-from engine.ingest import READERS
+from engine.ingest.detect import READERS
 from engine.types import Kind
 from tests.bot.command_line import ROOT, ask, write_chat, write_tweets
 from tests.bot.conftest import Invoke

@@ -8,7 +8,7 @@ import pytest
 from bot.conversation.pasted_links import read_pasted
 from engine.errors import FetchRefused, FetchStatus
 from engine.fetch.client import Fetcher
-from engine.settings.fetching import FetchSettings
+from engine.settings.reading import FetchSettings
 from tests.fakes.web import WebServer, page
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)

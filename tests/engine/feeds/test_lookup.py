@@ -8,7 +8,7 @@ from engine.errors import FeedUnreadable, FetchRefused, FetchStatus
 from engine.feeds.lookup import FeedLookup, FoundFeed, ReadableFeed, address_of
 from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
-from engine.settings.fetching import FetchSettings
+from engine.settings.reading import FetchSettings
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import HTML, WebServer, page, redirect
 

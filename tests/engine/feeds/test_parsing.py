@@ -136,7 +136,7 @@ async def test_endless_nesting_is_refused_at_once(parser: FeedParser) -> None:
     started = time.monotonic()
     with pytest.raises(FeedUnreadable, match="nested without end"):
         await parser.parse(rss("<item>" + "<a>" * 3_000_000), None, URL)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 10  # to read a third of it takes twenty
 
 
 @pytest.mark.parametrize(("seconds", "patience"), [(0.3, 30.0), (30.0, 0.3)])

@@ -18,7 +18,7 @@ from engine.feeds.stories import link_key
 from engine.fetch.addresses import Resolver, address_policy
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
-from engine.settings.fetching import FetchSettings
+from engine.settings.reading import FetchSettings
 from tests.fakes.web import WebServer, loopback_resolver, page, redirect
 
 LIMITS = FetchLimits(seconds=5.0, bytes=100_000)

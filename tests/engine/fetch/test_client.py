@@ -23,7 +23,7 @@ from engine.errors import (
     FetchWrongType,
 )
 from engine.fetch.client import Fetched, Fetcher, FetchLimits, user_agent
-from engine.settings.fetching import FetchSettings
+from engine.settings.reading import FetchSettings
 from tests.fakes.web import (
     Answer,
     Asked,

@@ -7,7 +7,9 @@ import orjson
 
 from engine.documents import Document
 from engine.errors import RecordError
-from engine.ingest import Defaults, Reject, SourceRecord, normalise, open_source
+from engine.ingest import Defaults, Reject, SourceRecord
+from engine.ingest.detect import open_source
+from engine.ingest.normalise import normalise
 
 TWEET = {
     "id_str": "1131393056299786240",

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from engine.errors import InputError, UnknownFormat, UsageError
-from engine.ingest import READERS, open_source
+from engine.ingest.detect import READERS, open_source
 from engine.ingest.files import ZipFiles
 from engine.ingest.streams import refused_by_system
 from tests.engine.ingest.formats.test_trump_archive import (

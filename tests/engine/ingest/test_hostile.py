@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest import Defaults, SourceRecord, normalise
+from engine.ingest import Defaults, SourceRecord
+from engine.ingest.normalise import normalise
 from tests.engine.ingest.formats import (
     test_blog_feed,
     test_bluesky,

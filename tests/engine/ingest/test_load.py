@@ -2,8 +2,7 @@
 
 import asyncio
 import itertools
-import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -14,8 +13,9 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.pool import Database
 from engine.documents import Document
-from engine.errors import InputError, StorageError, StorageInterrupted
-from engine.ingest.load import IngestReport, Loader
+from engine.errors import InputError, RecordError, StorageError, StorageInterrupted
+from engine.ingest.load import Batch, BatchLost, IngestReport, Loader
+from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject, SourceRecord, fingerprint
 from engine.types import Corpus, Kind
 from tests.patience import PATIENCE
@@ -80,6 +80,43 @@ def records(number: int, first: int = 0) -> list[Record]:
     return [record(str(n), line=n) for n in range(first, first + number)]
 
 
+class Pile:
+    """A source of records that are there already."""
+
+    def __init__(self, found: Iterable[Record]) -> None:
+        self._found = iter(found)
+        self._versions: dict[str, list[SourceRecord]] = {}
+
+    async def batch(self, number: int) -> Batch:
+        taken, damage = list[Record](), None
+        try:
+            taken.extend(itertools.islice(self._found, number))
+        except InputError as exc:
+            damage = exc
+        self._versions = {}
+        for found in taken:
+            if isinstance(found, SourceRecord):
+                self._versions.setdefault(found.external_id, []).append(found)
+        return Batch(
+            read=len(taken),
+            digests={identity: found[-1].digest for identity, found in self._versions.items()},
+            rejects=tuple(found for found in taken if isinstance(found, Reject)),
+            damage=damage,
+            last=len(taken) < number,
+        )
+
+    async def documents(self, ids: Collection[str]) -> tuple[list[Document], list[Reject]]:
+        documents, rejects = list[Document](), list[Reject]()
+        for identity in ids:
+            for found in reversed(self._versions[identity]):
+                try:
+                    documents.append(normalise(found, Defaults()))
+                    break
+                except RecordError as exc:
+                    rejects.append(found.reject(str(exc)))
+        return documents, rejects
+
+
 class Run:
     """One loader and what it tells."""
 
@@ -89,14 +126,13 @@ class Run:
         self.loader = Loader(
             shelf,
             corpus,
-            Defaults(),
             rejected=self.rejects.append,
             progress=self.reports.append,
             batch=batch,
         )
 
     async def load(self, found: Iterable[Record]) -> tuple[int, int, int, int, int]:
-        return counts(await self.loader.load(iter(found)))
+        return counts(await self.loader.load(Pile(found)))
 
 
 def counts(report: IngestReport) -> tuple[int, int, int, int, int]:
@@ -235,42 +271,46 @@ class TestCancelling:
     async def test_does_not_wait_for_a_source_that_says_nothing(
         self, shelf: Shelf, corpus: Corpus
     ) -> None:
-        reading, speaking = threading.Event(), threading.Event()
+        reading = asyncio.Event()
 
-        def silent() -> Iterator[Record]:
-            yield from records(4)
-            reading.set()
-            speaking.wait(30)
+        class Silent(Pile):
+            async def batch(self, number: int) -> Batch:
+                reading.set()
+                await asyncio.Event().wait()
+                raise AssertionError
 
-        try:
-            loading = asyncio.create_task(Run(shelf, corpus).load(silent()))
-            await until(reading.is_set)
-            loading.cancel()
-            async with asyncio.timeout(PATIENCE):
-                with pytest.raises(asyncio.CancelledError):
-                    await loading
-        finally:
-            speaking.set()
+        loading = asyncio.create_task(Run(shelf, corpus).loader.load(Silent([])))
+        await reading.wait()
+        loading.cancel()
+        async with asyncio.timeout(PATIENCE):
+            with pytest.raises(asyncio.CancelledError):
+                await loading
 
 
-async def test_reading_does_not_hold_up_the_loop(shelf: Shelf, corpus: Corpus) -> None:
-    beats = 0
+async def test_a_batch_that_is_lost_is_asked_for_again_and_counted_once(
+    shelf: Shelf, corpus: Corpus
+) -> None:
+    bad = Reject(file="f", line=2, reason="it takes too long")
 
-    async def beat() -> None:
-        nonlocal beats
-        while True:
-            await asyncio.sleep(0.01)
-            beats += 1
+    class Fragile(Pile):
+        """The second record ends whoever reads it; it is left out then."""
 
-    def slow() -> Iterator[Record]:
-        for found in records(3):
-            threading.Event().wait(0.1)
-            yield found
+        lost = False
 
-    beating = asyncio.create_task(beat())
-    await Run(shelf, corpus).load(slow())
-    beating.cancel()
-    assert beats > 5
+        def __init__(self) -> None:
+            super().__init__(records(3))
+
+        async def documents(self, ids: Collection[str]) -> tuple[list[Document], list[Reject]]:
+            if self.lost:
+                return await super().documents(ids)
+            self.lost = True
+            self._found = iter([record("0"), bad, record("2", line=2)])
+            raise BatchLost
+
+    run = Run(shelf, corpus)
+    assert counts(await run.loader.load(Fragile())) == (3, 2, 0, 0, 1)
+    assert run.rejects == [bad]
+    assert set(await stored(shelf, corpus)) == {"0", "2"}
 
 
 async def test_threads_are_stitched_across_batches_and_sources(

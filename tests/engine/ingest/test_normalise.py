@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import RecordError
-from engine.ingest import READERS, Defaults, SourceRecord, normalise
-from engine.ingest.normalise import language
+from engine.ingest import Defaults, SourceRecord
+from engine.ingest.detect import READERS
+from engine.ingest.normalise import language, normalise
 from engine.types import Flag
 from tests.engine.ingest.reading import TWEET, one, reason
 

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.ingest import Defaults, normalise, open_source
+from engine.ingest import Defaults
+from engine.ingest.detect import open_source
+from engine.ingest.normalise import normalise
 from engine.types import Flag
 from tests.engine.ingest.reading import documents, records
 

@@ -14,8 +14,8 @@ from db.corpus.documents import Documents
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from engine.evaluate.judged import read_headlines, read_qrels
-from engine.ingest import Defaults, open_source
 from engine.ingest.load import Loader
+from engine.ingest.reading import SourceReader
 from engine.posting.gate import HITS, promise
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
@@ -43,9 +43,9 @@ class Archive:
             "archive", kind=Kind.TWEETS, language=self.language, author=None, url_template=None
         )
         documents = Documents(database)
-        loader = Loader(documents, corpus, Defaults(), rejected=print, progress=lambda _: None)
-        with open_source(str(data / "tweets" / f"{self.name}.jsonl")) as stream:
-            await loader.load(iter(stream))
+        loader = Loader(documents, corpus, rejected=print, progress=lambda _: None)
+        async with SourceReader() as reader:
+            await loader.load(await reader.open(str(data / "tweets" / f"{self.name}.jsonl")))
         await loader.finish()
         await documents.settle(corpus)
         await database.close()

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InputError
-from engine.ingest import Defaults, open_source
+from engine.ingest import Defaults
+from engine.ingest.detect import open_source
 from tests.engine.ingest.reading import TWEET, documents, javascript, records
 
 LONG = "A text about pigs & cows that goes on for so long that X has cut it"

@@ -1,4 +1,4 @@
-"""What can be set about fetching pages and feeds."""
+"""What can be set about reading pages, feeds and files."""
 
 from ipaddress import ip_network
 from typing import Annotated
@@ -38,4 +38,25 @@ class FetchSettings(Section):
         "",
         description="Address of a page or mailbox that servers are told, for questions about"
         " this bot.",
+    )
+
+
+class IngestSettings(Section):
+    """What one file of an ingest may take. A file that takes more is reported, and the others go
+    in. macOS counts processor time alone, Windows neither."""
+
+    seconds: float = Field(
+        10.0, gt=0, le=86_400, description="Seconds of processor time for a file of any size."
+    )
+    seconds_per_megabyte: float = Field(
+        5.0,
+        ge=0,
+        le=3_600,
+        description="What each megabyte adds to them; ordinary files take a tenth of a second.",
+    )
+    memory_mb: int = Field(
+        2_000,
+        ge=300,
+        le=1_000_000,
+        description="Megabytes of memory of the process that reads files. Counted on Linux alone.",
     )

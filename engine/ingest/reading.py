@@ -1,0 +1,217 @@
+"""Reads sources in a process of its own, which may hang, grow and die over one of their files.
+
+A file that takes too much time or memory, or takes the process along, is a reject; the files
+after it are read by another process, which begins where the latest batch began.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from types import TracebackType
+from typing import IO, Any, Self
+
+from engine.documents import Document
+from engine.errors import InputError
+from engine.ingest.crossing import DOCUMENTS, FILE, INPUT, rejects_of, unpack_documents
+from engine.ingest.load import Batch, BatchLost
+from engine.ingest.records import Bookmark, Defaults, Reject
+from engine.ingest.standard_input import StandardInput
+from engine.isolation.frames import unpack_refusal
+from engine.isolation.process import Ending, Worker, WorkerEnded
+from engine.messages import Message
+from engine.settings.reading import IngestSettings
+from engine.types import Kind
+
+_MODULE = "engine.ingest.worker"
+_PATIENCE = 600.0
+_LARGEST_BATCH = 1 << 28  # bytes of documents as JSON: a title may be that of all messages
+
+
+class SourceReader:
+    """Reads sources, one after the other. Use `async with`; the process starts when needed.
+
+    `patience` is for how many seconds by the clock nothing needs to happen.
+    """
+
+    def __init__(
+        self, settings: IngestSettings | None = None, *, patience: float = _PATIENCE
+    ) -> None:
+        self.settings = settings or IngestSettings()
+        memory = self.settings.memory_mb * 1_000_000
+        self.worker = Worker(_MODULE, patience=patience, memory=memory)
+        self.open_source: ReadSource | None = None  # the one that the process has in hand
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.worker.close()
+
+    async def open(
+        self,
+        where: str,
+        *,
+        format: str = "auto",  # noqa: A002 - the name of the command's option
+        defaults: Defaults | None = None,
+        stdin: IO[bytes] | None = None,
+    ) -> "ReadSource":
+        """Recognise a path (file, folder, zip, gzip), or `stdin` for "-".
+
+        Raises UsageError for a format that does not exist, UnknownFormat when no reader recognises
+        the content, InputError when it cannot be read.
+        """
+        source = ReadSource(self, where, format, defaults or Defaults(), stdin)
+        await source.recognise()
+        return source
+
+
+class ReadSource:
+    """One source, read batch by batch; a RecordSource. `bytes_read` grows to `total_bytes`."""
+
+    def __init__(
+        self,
+        reader: SourceReader,
+        where: str,
+        format: str,  # noqa: A002 - the name of the command's option
+        defaults: Defaults,
+        stdin: IO[bytes] | None,
+    ) -> None:
+        self._reader, self._where, self._defaults = reader, where, defaults
+        self._stdin = StandardInput(stdin) if stdin else None
+        self.name, self.format, self.kinds = where, format, tuple[Kind, ...]()
+        self.total_bytes: int | None = None
+        self.bytes_read = 0
+        self._stored_to: Bookmark | None = None  # the end of the latest batch that was translated,
+        self._read_to: Bookmark | None = None  # and of the one that was read
+        self._file: str | None = None  # what is in hand
+        self._skipped: list[str] = []
+        self._untold: list[Reject] = []
+        self._over = False
+        self._documents: list[Document] = []
+        self._size = 0
+
+    async def recognise(self) -> None:
+        """Find out the format and what it may fill. Raises InputError, UsageError."""
+        try:
+            name, self.format, kinds, self.total_bytes = await self._open()
+        except WorkerEnded as exc:
+            reason = _reason(exc, self._reader.settings)
+            raise InputError(
+                Message("{name} cannot be read: {reason}.", name=self._where, reason=reason),
+                fix=Message("Look at what it holds, or raise the limits in [ingest]."),
+            ) from exc
+        self.name, self.kinds = name, tuple(map(Kind, kinds))
+
+    async def batch(self, number: int) -> Batch:
+        """Read on, at most `number` records. Raises UsageError."""
+        while not self._over:
+            try:
+                return await self._batch(number)
+            except WorkerEnded as exc:
+                self._give_up(exc)
+            except InputError as exc:  # it is not there any more
+                return Batch(
+                    read=len(self._untold), rejects=tuple(self._untold), damage=exc, last=True
+                )
+        return Batch(read=len(self._untold), rejects=tuple(self._untold), last=True)
+
+    async def documents(self, ids: Collection[str]) -> tuple[Sequence[Document], Sequence[Reject]]:
+        """Return documents of the latest batch: of each id the last usable one, and the unusable.
+
+        Raises BatchLost.
+        """
+        self._documents, self._size, unusable = [], 0, []
+        if ids:
+            try:
+                unusable = await self._ask("documents", ids=list(ids))
+            except WorkerEnded as exc:
+                self._give_up(exc)
+                raise BatchLost from exc
+        self._stored_to, self._untold = self._read_to, []
+        documents, self._documents = self._documents, []
+        return documents, rejects_of(unusable)
+
+    async def _batch(self, number: int) -> Batch:
+        if self._reader.open_source is not self or not self._reader.worker.running:
+            await self._open()
+        said = await self._ask("batch", number=number)
+        self._read_to = Bookmark(**said["bookmark"]) if said["bookmark"] else self._stored_to
+        self.bytes_read = said["bytes_read"]
+        damage = said["damage"] and unpack_refusal(said["damage"].encode())
+        return Batch(
+            read=said["read"] + len(self._untold),
+            digests=said["digests"],
+            rejects=(*self._untold, *rejects_of(said["rejects"])),
+            damage=damage,
+            last=said["last"],
+        )
+
+    async def _open(self) -> Any:
+        self._file, self._reader.open_source = None, self
+        settings = self._reader.settings
+        if self._stdin and self.kinds:
+            self._stdin.begin_again()
+        opened: Mapping[str, Any] = {
+            "where": self._where,
+            "format": self.format,
+            "defaults": asdict(self._defaults),
+            "skipped": self._skipped,
+            "after": self._stored_to and asdict(self._stored_to),
+            "seconds": settings.seconds,
+            "per_megabyte": settings.seconds_per_megabyte,
+        }
+        used = self._reader.worker.running
+        try:
+            return await self._ask("open", **opened)
+        except WorkerEnded:
+            if not used or self._file:
+                raise
+        return await self._ask("open", **opened)  # it had died before
+
+    async def _ask(self, order: str, **more: Any) -> Any:
+        said = json.dumps({"order": order, **more}).encode()
+        return json.loads(await self._reader.worker.ask(said, self._hear))
+
+    async def _hear(self, note: bytes) -> bytes | None:
+        kind, content = note[:1], note[1:]
+        if kind == FILE:
+            self._file = json.loads(content)
+        elif kind == DOCUMENTS:
+            self._size += len(content)
+            if self._size > _LARGEST_BATCH:
+                raise WorkerEnded(Ending.GREEDY)
+            self._documents += unpack_documents(content)
+        elif kind == INPUT and self._stdin:
+            return await self._stdin.read(int(content))
+        return None
+
+    def _give_up(self, ended: WorkerEnded) -> None:
+        """Note the file that was in hand; without it, what is left can be read."""
+        file = self._file or self.name
+        self._over = file == self.name or file in self._skipped
+        self._skipped.append(file)
+        taken = self._stored_to.taken if self._stored_to and self._stored_to.file == file else 0
+        stored = f"; its first {taken:,} records are stored" if taken else ""
+        reason = f"{_reason(ended, self._reader.settings)}{stored}"
+        self._untold.append(Reject(file=file, line=1, reason=reason))
+
+
+def _reason(ended: WorkerEnded, settings: IngestSettings) -> str:
+    match ended.ending:
+        case Ending.SLOW:
+            seconds, more = (
+                f"{settings.seconds:g} s",
+                f"{settings.seconds_per_megabyte:g} s a megabyte",
+            )
+            return f"it takes longer to read than {seconds} and {more}"
+        case Ending.GREEDY:
+            return f"it takes more than {settings.memory_mb:,} MB of memory to read"
+        case Ending.KILLED:
+            return "the process that read it was killed, perhaps for want of memory"
+        case Ending.BROKEN:
+            return f"the process that read it broke down ({ended.detail or 'nobody knows why'})"

@@ -1,0 +1,211 @@
+"""The process in which sources are read and their records translated.
+
+An order opens a source, asks for its next batch, or for documents of that batch: what is stored
+already is told by its digest, never translated and never sent. Notes tell which file is in hand,
+bring documents in parts, and ask for standard input.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+from engine.documents import Document
+from engine.errors import InputError, RecordError
+from engine.ingest.crossing import (
+    DOCUMENTS,
+    FILE,
+    INPUT,
+    PROGRESS,
+    pack_documents,
+    reject_rows,
+)
+from engine.ingest.detect import open_source
+from engine.ingest.normalise import normalise
+from engine.ingest.record_stream import RecordStream
+from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
+from engine.isolation.frames import pack_refusal
+from engine.isolation.worker import Owner, allow, run_worker, seconds_left
+
+_MEGABYTE = 1_000_000
+_BATCH_BYTES = 32 * _MEGABYTE  # of the source; a batch ends there even if it has few records
+_PART = 500  # documents
+
+
+class _Allowance:
+    """The processor time that each file may take: some at first, more with every megabyte."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._file: str | None = None
+        self._seconds, self._per_megabyte, self._unpaid = 0.0, 0.0, 0
+        self._left: dict[str, float] = {}  # of files that are in hand again in this batch
+        self.bytes_read = 0
+
+    def begin(self, seconds: float, per_megabyte: float) -> None:
+        """Begin with another source."""
+        self._seconds, self._per_megabyte = seconds, per_megabyte
+        self._file, self._unpaid = None, 0
+        self._left.clear()
+        allow(seconds)
+
+    def begin_batch(self, reading: str | None) -> None:
+        """Go on with the file whose reading was interrupted."""
+        if reading:
+            self.turn_to(reading)
+        self._left.clear()
+
+    def turn_to(self, file: str) -> None:
+        if file != self._file:
+            self._pay()
+            if self._file:
+                self._left[self._file] = seconds_left()
+            self._file = file
+            # Told before anything happens: who ends over it can tell no more.
+            self._owner.tell(FILE + json.dumps(file).encode())
+            allow(self._left.pop(file, self._seconds))
+
+    def count(self, size: int) -> None:
+        self.bytes_read += size
+        self._unpaid += size
+        if self._unpaid >= _MEGABYTE:
+            self._pay()
+            self._owner.tell(PROGRESS)
+
+    def _pay(self) -> None:
+        allow(seconds_left() + self._unpaid / _MEGABYTE * self._per_megabyte)
+        self._unpaid = 0
+
+
+class _StandardInput:
+    """What the owner has on its standard input."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+
+    def read(self, size: int, /) -> bytes:
+        return self._owner.ask(INPUT + str(size).encode())
+
+    def close(self) -> None:
+        """It is the owner's to close."""
+
+
+class Desk:
+    """Carries out the orders; one source is open at a time."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._allowance = _Allowance(owner)
+        self._stream: RecordStream | None = None
+        self._defaults = Defaults()
+        self._versions: dict[str, list[SourceRecord]] = {}  # of the batch, by id
+
+    def answer(self, order: bytes) -> bytes:
+        """Return what is asked for, as JSON. Raises InputError, UsageError."""
+        said = json.loads(order)
+        orders: Mapping[str, Callable[..., object]] = {
+            "open": self._open, "batch": self._batch, "documents": self._documents,
+        }  # fmt: skip
+        return json.dumps(orders[said.pop("order")](**said)).encode()
+
+    def _open(
+        self,
+        *,
+        where: str,
+        format: str,  # noqa: A002 - the name of the command's option
+        defaults: Mapping[str, Any],
+        skipped: Sequence[str],
+        after: Mapping[str, Any] | None,
+        seconds: float,
+        per_megabyte: float,
+    ) -> object:
+        self._close()
+        self._allowance.begin(seconds, per_megabyte)
+        self._defaults = Defaults(**defaults)
+        self._stream = stream = open_source(
+            where,
+            format=format,
+            defaults=self._defaults,
+            stdin=_StandardInput(self._owner),
+            watch=self._allowance,
+            skipped=frozenset(skipped),
+            after=Bookmark(**after) if after else None,
+        )
+        kinds = [kind.value for kind in stream.kinds]
+        return [stream.name, stream.format, kinds, stream.total_bytes]
+
+    def _close(self) -> None:
+        self._versions = {}
+        if self._stream:
+            self._stream.close()
+        self._stream = None
+
+    def _batch(self, *, number: int) -> object:
+        """Read on; the last digest of an id counts."""
+        if self._stream is None:
+            raise ValueError("no source is open")
+        self._allowance.begin_batch(self._stream.reading)
+        self._versions, rejects, damage, read = {}, list[Reject](), None, 0
+        enough = self._allowance.bytes_read + _BATCH_BYTES
+        try:
+            for found in islice(self._stream, number):
+                read += 1
+                if isinstance(found, Reject):
+                    rejects.append(found)
+                else:
+                    self._versions.setdefault(found.external_id, []).append(found)
+                if self._allowance.bytes_read > enough:
+                    break
+        except InputError as exc:
+            damage = pack_refusal(exc).decode()
+        bookmark = self._stream.bookmark
+        return {
+            "read": read,
+            "last": read < number and self._allowance.bytes_read <= enough,
+            "digests": {identity: found[-1].digest for identity, found in self._versions.items()},
+            "rejects": reject_rows(rejects),
+            "damage": damage,
+            "bookmark": bookmark and asdict(bookmark),
+            "bytes_read": self._stream.bytes_read,
+        }
+
+    def _documents(self, *, ids: Sequence[str]) -> object:
+        """Send the documents of the records with these ids in notes; answer the unusable ones."""
+        rejects: list[Reject] = []
+        documents = self._translated((self._versions.pop(identity) for identity in ids), rejects)
+        for part in _parts(documents):
+            self._owner.tell(DOCUMENTS + pack_documents(part))
+        self._versions = {}
+        return reject_rows(rejects)
+
+    def _translated(
+        self, versions: Iterable[Sequence[SourceRecord]], rejects: list[Reject]
+    ) -> Iterator[Document]:
+        """Yield the document of the last usable version of each record."""
+        for records in versions:
+            for record in reversed(records):
+                self._allowance.turn_to(record.file)
+                try:
+                    yield normalise(record, self._defaults)
+                    break
+                except RecordError as exc:
+                    rejects.append(record.reject(str(exc)))
+
+
+def _parts(documents: Iterable[Document]) -> Iterator[Sequence[Document]]:
+    """Yield some documents at a time, so that neither side holds a batch as JSON."""
+    part, size = list[Document](), 0
+    for document in documents:
+        part.append(document)
+        size += len(document.text) + len(document.search_text) + len(document.title or "")
+        if len(part) == _PART or size > _MEGABYTE:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def main() -> None:
+    """Read sources for the process that owns input and output."""
+    run_worker(lambda owner: Desk(owner).answer)

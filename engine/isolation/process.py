@@ -1,0 +1,206 @@
+"""The side of the owner: a process that is started when it is needed and replaced when it ends.
+
+Processes are started anew, not forked, so they hold no socket, no secret and no lock of their
+owner, and what they read may neither hang it nor take it along.
+"""
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from enum import Enum
+from signal import Signals
+from typing import TypeAlias, TypeVar
+
+from engine.errors import PresagioError
+from engine.isolation.frames import (
+    ANSWER,
+    FAULT,
+    GREEDY,
+    HEADER,
+    LARGEST,
+    NOTE,
+    ORDER,
+    READY,
+    REFUSAL,
+    REPLY,
+    pack_frame,
+    unpack_refusal,
+)
+from engine.messages import Message
+
+Heard: TypeAlias = Callable[[bytes], Awaitable[bytes | None]]
+_Pipe = TypeVar("_Pipe", asyncio.StreamReader, asyncio.StreamWriter)
+
+# Imports what its owner would import, and reads neither its environment nor its user's files.
+_START = "import sys; sys.path[:] = sys.argv[2:]; from {module} import main; main()"
+_ENVIRONMENT = None if sys.platform == "win32" else dict[str, str]()  # Windows needs its own
+_OUT_OF_TIME, _KILLED = 27, 9  # SIGPROF and SIGKILL, which Windows has not
+_START_SECONDS = 60.0
+_END_SECONDS = 5.0
+_BUFFER = 1 << 20  # bytes
+
+
+class Ending(Enum):
+    """How a worker ended without an answer."""
+
+    SLOW = "it was over its time"
+    GREEDY = "it was over its memory"
+    KILLED = "somebody killed it, such as a system that ran out of memory"
+    BROKEN = "it crashed, or met an error that nobody foresaw"
+
+
+class WorkerEnded(Exception):
+    """There is no answer, and the process is gone. `detail` names the signal or the error."""
+
+    def __init__(self, ending: Ending, detail: str = "") -> None:
+        super().__init__(ending.value)
+        self.ending, self.detail = ending, detail
+
+
+class Worker:
+    """One process at most, which runs `main` of a module; see engine.isolation.worker.run_worker.
+
+    It may be silent for `patience` seconds by the clock, and take `memory` bytes where the system
+    counts them. Ended processes are waited for in `close`.
+    """
+
+    def __init__(self, module: str, *, patience: float, memory: int) -> None:
+        self._module, self._patience, self._memory = module, patience, memory
+        self._process: Process | None = None
+        self._killed: list[Process] = []
+
+    @property
+    def running(self) -> bool:
+        """Whether there is a process, as far as is known."""
+        return self._process is not None
+
+    async def ask(self, order: bytes, heard: Heard | None = None) -> bytes:
+        """Return the answer to `order`. `heard` is told the notes, and may reply to them.
+
+        Raises WorkerEnded, the PresagioError that the worker raised, and PresagioError when no
+        process can be started.
+        """
+        process = self._process or await self._start()
+        try:
+            await self._send(process, pack_frame(ORDER, order))
+            kind, content = await self._conversation(process, heard)
+        except TimeoutError as exc:
+            self._kill()
+            raise WorkerEnded(Ending.SLOW) from exc
+        except (ConnectionError, asyncio.IncompleteReadError) as exc:
+            raise await self._ended(process) from exc
+        except BaseException:  # cancelled: its answer would be taken for that of the next order
+            self._kill()
+            raise
+        if kind == ANSWER:
+            return content
+        if kind == REFUSAL:
+            raise unpack_refusal(content)
+        self._kill()  # nobody knows what state it is in
+        if kind == GREEDY:
+            raise WorkerEnded(Ending.GREEDY)
+        raise WorkerEnded(Ending.BROKEN, content.decode() if kind == FAULT else "")
+
+    async def close(self) -> None:
+        """End the process, and wait until all that were killed are gone."""
+        self._kill()
+        for process in self._killed:
+            await process.communicate()  # takes what it wrote last: else its pipe stays open
+        self._killed.clear()
+
+    async def _conversation(self, process: Process, heard: Heard | None) -> tuple[bytes, bytes]:
+        """Return what comes after the notes."""
+        while True:
+            async with asyncio.timeout(self._patience):
+                kind, content = await _frame(_stream(process.stdout))
+            if kind != NOTE:
+                return kind, content
+            # Nobody's fault but the owner's, how long that takes.
+            if heard and (reply := await heard(content)) is not None:
+                await self._send(process, pack_frame(REPLY, reply))
+
+    async def _send(self, process: Process, frame: bytes) -> None:
+        orders = _stream(process.stdin)
+        async with asyncio.timeout(self._patience):
+            orders.write(frame)
+            await orders.drain()
+
+    async def _start(self) -> Process:
+        await self.close()
+        self._process = process = await _spawned(self._module, self._memory)
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                await _stream(process.stdout).readexactly(len(READY))
+        except (TimeoutError, asyncio.IncompleteReadError) as exc:
+            self._kill()
+            raise _unstartable() from exc
+        except BaseException:
+            self._kill()
+            raise
+        return process
+
+    async def _ended(self, process: Process) -> WorkerEnded:
+        """Return how a process ended that has closed its output."""
+        try:
+            # Not killed before: that may reap it here, and how it ended is lost to asyncio.
+            async with asyncio.timeout(_END_SECONDS):
+                code = -await process.wait()
+        except TimeoutError:
+            return WorkerEnded(Ending.BROKEN)
+        finally:
+            self._kill()
+        if code == _OUT_OF_TIME:
+            return WorkerEnded(Ending.SLOW)
+        if code == _KILLED:
+            return WorkerEnded(Ending.KILLED)
+        return WorkerEnded(Ending.BROKEN, Signals(code).name if code > 0 else f"exit code {-code}")
+
+    def _kill(self) -> None:
+        if self._process is None:
+            return
+        process, self._process = self._process, None
+        self._killed.append(process)
+        _stream(process.stdin).close()
+        with suppress(ProcessLookupError):  # it has ended by itself
+            process.kill()
+
+
+async def _spawned(module: str, memory: int) -> Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-I",
+            "-c",
+            _START.format(module=module),
+            str(memory),
+            *sys.path,
+            stdin=PIPE,
+            stdout=PIPE,
+            limit=_BUFFER,
+            env=_ENVIRONMENT,
+            start_new_session=True,  # an interrupt on the terminal is for its owner
+        )
+    except OSError as exc:
+        raise _unstartable() from exc
+
+
+async def _frame(answers: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    kind, length = HEADER.unpack(await answers.readexactly(HEADER.size))
+    if length > LARGEST:
+        return GREEDY, b""
+    return kind, await answers.readexactly(length)
+
+
+def _stream(pipe: _Pipe | None) -> _Pipe:
+    if pipe is None:
+        raise ValueError("a process without its pipes")
+    return pipe
+
+
+def _unstartable() -> PresagioError:
+    return PresagioError(
+        Message("The process that reads what others wrote cannot be started."),
+        fix=Message("See whether memory or the number of processes is limited."),
+    )

@@ -1,0 +1,339 @@
+"""Sources are read in a process that may hang, grow and die over a file; the others are read."""
+
+import asyncio
+import gzip
+import io
+import os
+import re
+import sys
+import time
+import zipfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import orjson
+import psutil  # type: ignore[import-untyped]  # no type information
+import pytest
+
+from engine.documents import Document
+from engine.errors import InputError, UnknownFormat, UsageError
+from engine.ingest import reading
+from engine.ingest.load import BatchLost
+from engine.ingest.reading import ReadSource, SourceReader
+from engine.ingest.records import Defaults, Reject
+from engine.settings.reading import IngestSettings
+from tests.engine.ingest import reading as here
+from tests.patience import PATIENCE
+
+LIMITS = IngestSettings(seconds=1.0, seconds_per_megabyte=0.5, memory_mb=400)
+linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is counted on Linux alone")
+
+
+def workers() -> list[psutil.Process]:
+    return [one for one in psutil.Process().children() if _is_worker(one)]
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        return "engine.ingest" in " ".join(process.cmdline())
+    except psutil.Error:  # it is ending
+        return False
+
+
+@pytest.fixture(autouse=True)
+def no_process_is_left() -> Iterator[None]:
+    yield
+    assert workers() == []
+
+
+@pytest.fixture
+async def reader() -> AsyncIterator[SourceReader]:
+    async with SourceReader(LIMITS) as reader:
+        yield reader
+
+
+@pytest.fixture
+async def strange(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SourceReader]:
+    """Reads a format whose records do harm."""
+    monkeypatch.setattr(reading, "_MODULE", "tests.engine.ingest.strange_worker")
+    async with SourceReader(LIMITS) as reader:
+        yield reader
+
+
+def line(identity: str, **more: str) -> bytes:
+    when = "2019-05-23T10:00:00Z"
+    return orjson.dumps({"id": identity, "text": f"Text {identity}", "created_at": when, **more})
+
+
+def write(path: Path, *lines: bytes) -> Path:
+    path.write_bytes(b"\n".join(lines))
+    return path
+
+
+async def everything(
+    source: ReadSource, *, number: int = 1000
+) -> tuple[list[Document], list[Reject]]:
+    """Read a source as a loader does."""
+    documents, rejects = list[Document](), list[Reject]()
+    while True:
+        batch = await source.batch(number)
+        try:
+            found, unusable = await source.documents(list(batch.digests))
+        except BatchLost:
+            continue
+        assert batch.read >= len(batch.rejects) + len(found) + len(unusable)
+        documents += found
+        rejects += [*batch.rejects, *unusable]
+        if batch.damage:
+            raise batch.damage
+        if batch.last:
+            return documents, rejects
+
+
+def ids(documents: list[Document]) -> list[str]:
+    return [document.external_id for document in documents]
+
+
+class TestOrdinaryFiles:
+    async def test_come_out_as_the_readers_read_them(
+        self, reader: SourceReader, tmp_path: Path
+    ) -> None:
+        (tmp_path / "notes").mkdir()
+        (tmp_path / "notes" / "a.md").write_text(
+            "---\ndate: 2019-05-23\ntags: [sea]\n---\n# The port\n\nIt is “closed” ñ &amp; quiet.\n"
+        )
+        (tmp_path / "notes" / "b.md").write_text("No date: the day of its last change.\n")
+        write(tmp_path / "t.jsonl", line("1", lang="es"), b"{broken", line("2", text=" "))
+        for name in ("notes", "t.jsonl"):
+            defaults = Defaults(author="ana")
+            found = await everything(
+                await reader.open(str(tmp_path / name), defaults=defaults), number=2
+            )
+            documents, rejects = here.documents(tmp_path / name, defaults=defaults)
+            assert found[0] == documents
+            assert sorted(found[1], key=str) == sorted(rejects, key=str)
+
+    async def test_many_are_read_by_one_process_that_opens_them_when_it_comes_to_them(
+        self, reader: SourceReader, tmp_path: Path
+    ) -> None:
+        files = [write(tmp_path / f"{n}.jsonl", line(str(n))) for n in range(60)]
+        sources = [await reader.open(str(file)) for file in files]
+        [worker] = workers()
+        assert len(worker.open_files()) <= 1
+        for number, source in enumerate(sources):
+            assert ids((await everything(source))[0]) == [str(number)]
+        assert workers() == [worker]
+
+    async def test_what_is_stored_already_is_neither_translated_nor_sent(
+        self, strange: SourceReader, tmp_path: Path
+    ) -> None:
+        file = write(tmp_path / "a.strange", line("1"), line("2", post="fail"))
+        source = await strange.open(str(file), format="strange")
+        batch = await source.batch(10)
+        assert list(batch.digests) == ["1", "2"]
+        documents, _ = await source.documents(["1"])
+        assert ids(list(documents)) == ["1"]
+
+    async def test_progress_grows_to_the_size(self, reader: SourceReader, tmp_path: Path) -> None:
+        file = write(tmp_path / "a.jsonl", *(line(str(n)) for n in range(9)))
+        source = await reader.open(str(file))
+        assert (source.total_bytes, source.bytes_read) == (file.stat().st_size, 0)
+        await everything(source)
+        assert source.bytes_read == source.total_bytes
+
+    async def test_whose_names_are_no_text(self, reader: SourceReader, tmp_path: Path) -> None:
+        folder = tmp_path / "notes"
+        folder.mkdir()
+        (folder / "a.md").write_text("Words\n")
+        (folder / os.fsdecode(b"\xff.md")).write_bytes(b"x" * 5_000_000)
+        documents, [reject] = await everything(await reader.open(str(folder)))
+        assert ids(documents) == ["a.md"]
+        assert reject.file == f"{folder}/\udcff.md"
+
+    async def test_that_cannot_be_used_are_told(self, reader: SourceReader, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"none does not exist\. Check the path"):
+            await reader.open(str(tmp_path / "none"))
+        with pytest.raises(UnknownFormat, match="not recognised"):
+            await reader.open(str(write(tmp_path / "noise", b"\xee\r\x93\0")))
+        file = write(tmp_path / "a.jsonl", line("1", author="ana"))
+        with pytest.raises(UsageError, match="no format 'none'"):
+            await reader.open(str(file), format="none")
+        source = await reader.open(str(file), defaults=Defaults(only_mine=True))
+        with pytest.raises(UsageError, match="does not say whose"):
+            await source.batch(9)
+
+
+HARM = [
+    ("loop", r"takes longer to read than 1 s and 0.5 s a megabyte"),
+    pytest.param("grow", r"takes more than 400 MB of memory to read", marks=linux),
+    ("kill", r"was killed, perhaps for want of memory"),
+    ("crash", r"broke down \(SIGSEGV\)"),
+    ("fail", r"broke down \(ZeroDivisionError in strange_worker\.py:\d+\)"),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processor time is not counted there")
+class TestHarmfulFiles:
+    @pytest.mark.parametrize("when", ["read", "post"])
+    @pytest.mark.parametrize(("deed", "reason"), HARM)
+    async def test_are_rejects_and_the_others_go_in(
+        self, strange: SourceReader, tmp_path: Path, deed: str, reason: str, when: str
+    ) -> None:
+        write(tmp_path / "a.strange", line("1"), line("2"))
+        write(tmp_path / "b.strange", line("3"), line("4", **{when: deed}), line("5"))
+        write(tmp_path / "c.strange", line("6"), line("7", text=" "))
+        source = await strange.open(str(tmp_path), format="strange")
+        documents, [bad, empty] = await everything(source)
+        assert ids(documents) == ["1", "2", "6"]
+        assert bad.file == f"{tmp_path}/b.strange"
+        assert re.search(reason, bad.reason)
+        assert empty == Reject(file=f"{tmp_path}/c.strange", line=2, reason="the text is empty")
+
+    async def test_say_what_of_them_was_stored_before(
+        self, strange: SourceReader, tmp_path: Path
+    ) -> None:
+        write(tmp_path / "a.strange", line("1"), line("2"), line("3"), line("4", read="crash"))
+        write(tmp_path / "b.strange", line("5"))
+        source = await strange.open(str(tmp_path), format="strange")
+        documents, [bad] = await everything(source, number=2)
+        assert ids(documents) == ["1", "2", "5"]
+        assert bad.reason.endswith("; its first 2 records are stored")
+
+    async def test_in_a_zip(self, strange: SourceReader, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "z.zip", "w") as packed:
+            for number in range(6):
+                deed = {"read": "fail"} if number % 2 else {}
+                packed.writestr(f"{number}.strange", line(str(number), **deed))
+        source = await strange.open(str(tmp_path / "z.zip"), format="strange")
+        documents, rejects = await everything(source)
+        assert ids(documents) == ["0", "2", "4"]
+        places = [reject.file for reject in rejects]
+        assert places == [f"{tmp_path}/z.zip/{number}.strange" for number in (1, 3, 5)]
+
+    async def test_alone_are_over_and_the_next_source_is_read(
+        self, strange: SourceReader, tmp_path: Path
+    ) -> None:
+        bad = write(tmp_path / "a.strange", line("1", read="kill"))
+        good = write(tmp_path / "b.strange", line("2"))
+        one, two = [await strange.open(str(file), format="strange") for file in (bad, good)]
+        documents, [reject] = await everything(one)
+        assert (documents, reject.file) == ([], str(bad))
+        assert ids((await everything(two))[0]) == ["2"]
+
+    async def test_that_only_wait_are_ended_by_the_clock(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(reading, "_MODULE", "tests.engine.ingest.strange_worker")
+        write(tmp_path / "a.strange", line("1", read="sleep"))
+        write(tmp_path / "b.strange", line("2"))
+        async with SourceReader(patience=5.0) as reader:
+            source = await reader.open(str(tmp_path), format="strange")
+            documents, [reject] = await everything(source)
+        assert ids(documents) == ["2"]
+        assert "takes longer to read" in reject.reason
+
+    async def test_a_file_that_is_read_piece_by_piece_has_time_for_each(
+        self, strange: SourceReader, tmp_path: Path
+    ) -> None:
+        # Longer than the first second lasts, and no more than its megabytes allow.
+        file = write(tmp_path / "a.strange", *(line(str(n), text="x" * 900) for n in range(9_000)))
+        documents, rejects = await everything(await strange.open(str(file), format="strange"))
+        assert (len(documents), rejects) == (9_000, [])
+
+    async def test_a_process_that_died_idle_costs_nothing(
+        self, reader: SourceReader, tmp_path: Path
+    ) -> None:
+        file = write(tmp_path / "a.jsonl", line("1"))
+        source, other = await reader.open(str(file)), await reader.open(str(file))
+        [worker] = workers()
+        worker.kill()
+        psutil.wait_procs([worker], timeout=PATIENCE)
+        for each in (source, other):
+            documents, rejects = await everything(each)
+            assert (ids(documents), rejects) == (["1"], [])
+
+    async def test_cancelling_ends_the_process(self, strange: SourceReader, tmp_path: Path) -> None:
+        file = write(tmp_path / "a.strange", line("1", read="sleep"))
+        source = await strange.open(str(file), format="strange")
+        waiting = asyncio.create_task(source.batch(9))
+        await asyncio.sleep(0.1)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await strange.__aexit__(None, None, None)
+        assert workers() == []
+
+
+class TestAttacks:
+    async def test_among_good_notes_cost_nothing_but_themselves(
+        self, reader: SourceReader, tmp_path: Path
+    ) -> None:
+        bomb = "a: &a [x]\n" + "".join(
+            f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+            for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+        )
+        notes = {
+            "1.md": "---\ndate: 2019-05-23\n---\nGood\n",
+            "2.md": f"---\n{bomb}---\nBad\n",
+            "3.md": "# a" + " " * 60_000 + "x\nA long heading\n",
+            "4.md": f"+++\n{'a.' * 60_000}b = 1\n+++\nBad\n",
+            "5.md": "---\n" + "[" * 50_000 + "\n---\nBad\n",
+            "6.md": "---\ndate: 2019-05-24\n---\nGood\n",
+        }
+        for name, text in notes.items():
+            (tmp_path / name).write_text(text)
+        (tmp_path / "bomb.xml").write_text("<!DOCTYPE rss [<!ENTITY a 'a'>]><rss>&a;</rss>")
+        documents, rejects = await everything(await reader.open(str(tmp_path)))
+        assert ids(documents) == ["1.md", "3.md", "6.md"]
+        assert [Path(reject.file).name for reject in rejects] == ["2.md", "4.md", "5.md"]
+        assert "has an alias" in rejects[0].reason
+
+    async def test_deep_nesting_is_a_reject(self, reader: SourceReader, tmp_path: Path) -> None:
+        post = orjson.dumps({"timestamp": 1_500_000_000, "data": [{"post": "a"}]})
+        deep = post[:-1] + b',"deep":' + b"[" * 900 + b"]" * 900 + b"}"
+        wide = post[:-1] + b',"wide":[' + b"[]," * 900 + b"[]]}"
+        file = write(tmp_path / "your_posts_1.json", b"[", post, b",", deep, b",", wide, b"]")
+        documents, [reject] = await everything(await reader.open(str(file), format="facebook"))
+        assert len(documents) == 1  # two that say the same are one
+        assert reject.reason == "record 2: nested more than 100 levels deep"
+
+    async def test_entities_in_a_feed_are_refused(
+        self, reader: SourceReader, tmp_path: Path
+    ) -> None:
+        bomb = tmp_path / "a.xml"
+        entities = "<!DOCTYPE rss [<!ENTITY a 'aaaaaaaa'><!ENTITY b '&a;&a;&a;&a;'>]>"
+        bomb.write_text(f"{entities}<rss version='2.0'><channel><title>&b;</title></channel></rss>")
+        with pytest.raises(InputError, match="declares XML entities"):
+            await everything(await reader.open(str(bomb)))
+
+
+class TestStandardInput:
+    @pytest.mark.parametrize("packed", [False, True])
+    async def test_is_read_from_its_beginning(self, reader: SourceReader, packed: bool) -> None:
+        content = b"\n".join(line(str(n), text="x" * 500) for n in range(6_000))
+        content = gzip.compress(content, 0) if packed else content
+        source = await reader.open("-", stdin=io.BytesIO(content))
+        assert (source.name, source.total_bytes) == ("standard input", None)
+        documents, rejects = await everything(source)
+        assert (len(documents), rejects) == (6_000, [])
+
+    async def test_may_be_silent_for_longer_than_a_file(self) -> None:
+        reading_end, writing_end = os.pipe()
+        async with SourceReader(patience=2.0) as reader:
+            with os.fdopen(reading_end, "rb", buffering=0) as stdin:
+                opening = asyncio.create_task(reader.open("-", stdin=stdin))
+                started = time.monotonic()
+                while time.monotonic() - started < 3:
+                    await asyncio.sleep(0.2)
+                    assert not opening.done()
+                os.write(writing_end, line("1"))
+                os.close(writing_end)
+                assert ids((await everything(await opening))[0]) == ["1"]
+
+    async def test_that_does_harm_is_a_reject(self, strange: SourceReader) -> None:
+        content = line("1") + b"\n" + line("2", read="crash")
+        stdin = io.BytesIO(content)
+        source = await strange.open("-", format="strange", stdin=stdin)
+        documents, [reject] = await everything(source, number=1)
+        assert ids(documents) == ["1"]
+        assert reject.file == "standard input"
