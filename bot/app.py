@@ -128,7 +128,8 @@ async def open_app(
         client = chat_client(settings, database)
         if client:
             await stack.enter_async_context(client)
-        judge = Judge(client, Judgments(database)) if client else None
+        reasons = settings.llm.reasons
+        judge = Judge(client, Judgments(database), reasons=reasons) if client else None
         bm25 = Bm25(settings.search.k1, settings.search.b)
         glossaries = Glossaries(database)
         weight = settings.glossary.headline_weight

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from engine.embed.scales import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.retrieve import Meaning, Retriever
@@ -111,6 +112,7 @@ class Prophet:
             documents=corpus.documents,
             average_length=corpus.average_length,
             asked_at=asked_at,
+            means=retrieved.model not in WORD_COUNTERS,
         )
         async with self._alone():
             hits, near = scorer.hits_and_near(candidates, verdict.scores, request.limit)

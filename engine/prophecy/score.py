@@ -1,7 +1,8 @@
 """Features, profiles and the order of hits (docs/decisions/0005-score.md).
 
-A profile is a weighted sum of features, each 0..1, over the features that are present in the
-answer, times multipliers for texts that are worth less as a prophecy.
+A profile is a weighted mean of the evidence that is present in the answer, each part 0..1, times
+a small boost for age and multipliers for texts that are worth less as a prophecy. What too little
+speaks for is no hit, but near (docs/decisions/0027-silence.md).
 """
 
 import math
@@ -19,6 +20,10 @@ _DAYS_A_YEAR = 365.25
 # the feature than in retrieval.
 _FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
 _LEAD = 0.5
+# A long text shares words by chance: whether it shares enough is asked as retrieval would.
+_STRICT_BM25 = Bm25(k1=1.2, b=0.75)
+# Up to this share the evidence of words grows evenly, and beyond ever more slowly.
+_EVEN = 0.5
 # What may be known of some texts alone. A judgment may too, but the judged come first anyway.
 _LEVELLED = ("semantic",)
 
@@ -37,26 +42,60 @@ class ProphecyProfile(Profile):
     short: float = 0.8  # fewer than `short_tokens` tokens
     short_tokens: int = 4
     minimum_judgment: int = 3  # below this a judged candidate is no hit, but near
-    minimum_lexical: float = 0.1  # below this an unjudged candidate is no hit,
-    minimum_semantic: float = 0.5  # unless it means as much as this
+    # An unjudged candidate is a hit where its share of either, or the sum of its shares of both,
+    # is at least 1.
+    minimum_lexical: float = 0.25
+    minimum_semantic: float = 0.25
+
+    def whole(self, parts: Parts) -> float:
+        """Return the weights of the evidence that is known, together; 1 where they are nothing."""
+        known = (name for name, value in parts.items() if value is not None and name != "age")
+        return sum(self.weights.get(name, 0.0) for name in known) or 1.0
+
+    @property
+    def boost(self) -> float:
+        """What age can change of a score, 0..1."""
+        age = self.weights.get("age", 0.0)
+        others = self.weights.get("judgment", 0.0) + self.weights.get("lexical", 0.0)
+        return age / (age + others) if age else 0.0
+
+
+def coverage(
+    candidate: Candidate,
+    terms: Sequence[Term],
+    documents: int,
+    average_length: float,
+    bm25: Bm25 = _FEATURE_BM25,
+) -> float:
+    """Return the share of the headline that the candidate covers, words weighted.
+
+    A word weighs its idf, the more the earlier it stands. Words that the corpus has never seen
+    count among what is not covered, so the figure means the same for every headline. A covered
+    word counts with its BM25 part, which is 1 for a text of average length that says it once:
+    a short text, or one that repeats the words, may pass 1.
+    """
+    weights = term_weights(terms, documents)
+    whole = sum(w for w, t in zip(weights, terms, strict=True) if t.neighbour_of is None)
+    covered = sum(
+        weights[index] * bm25.part(frequency, candidate.length, average_length)
+        for index, frequency in candidate.matched.items()
+    )
+    return covered / whole if whole else 0.0
 
 
 def lexical_part(
     candidate: Candidate, terms: Sequence[Term], documents: int, average_length: float
 ) -> float:
-    """Return the share of the headline that the candidate covers, 0..1, words weighted.
+    """Return the share of the headline that the candidate covers, 0..1, words weighted."""
+    return min(1.0, coverage(candidate, terms, documents, average_length))
 
-    A word weighs its idf, the more the earlier it stands. Words that the corpus has never seen
-    count among what is not covered, so the figure means the same for every headline. A covered
-    word counts with its BM25 part, which is 1 for a text of average length that says it once.
+
+def evident(covered: float) -> float:
+    """Return what a coverage counts for in the score, 0..1.
+
+    The more is covered the more it counts, however much that is, so that nothing ties at the top.
     """
-    weights = term_weights(terms, documents)
-    whole = sum(w for w, t in zip(weights, terms, strict=True) if t.neighbour_of is None)
-    covered = sum(
-        weights[index] * _FEATURE_BM25.part(frequency, candidate.length, average_length)
-        for index, frequency in candidate.matched.items()
-    )
-    return min(1.0, covered / whole) if whole else 0.0
+    return covered if covered <= _EVEN else 1 - _EVEN**2 / covered
 
 
 def term_weights(terms: Sequence[Term], documents: int) -> list[float]:
@@ -98,13 +137,10 @@ def level_hits(hits: Sequence[Hit], profile: ProphecyProfile) -> list[Hit]:
     return [
         hit
         if one == hit.parts
-        else replace(hit, parts=one, score=_score(one, hit.factors, profile))
+        # What was not known is nothing now, and only makes the mean smaller.
+        else replace(hit, parts=one, score=hit.score * profile.whole(hit.parts) / profile.whole(one))
         for hit, one in zip(hits, parts, strict=True)
     ]
-
-
-def _score(parts: Parts, multipliers: Mapping[str, float], profile: ProphecyProfile) -> float:
-    return profile.score(parts) * math.prod(multipliers.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +152,7 @@ class Scorer:
     documents: int
     average_length: float
     asked_at: datetime  # the headline's date, or now
+    means: bool = True  # whether similarity is of meaning, or of words once more
 
     def hits(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
@@ -130,21 +167,21 @@ class Scorer:
     def hits_and_near(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
     ) -> tuple[list[Hit], list[Hit]]:
-        """Return the hits, and the best `limit` of what a model saw too little in to be one.
+        """Return the hits, and the best `limit` of what is too weak to be one.
 
-        Ranks go on from the hits, so that a rank names one text of the answer. Where the model saw
-        nothing at all, nothing is near.
+        Ranks go on from the hits, so that a rank names one text of the answer. What a model judged
+        as nothing is not near.
         """
         parts = [self._parts(candidate, judgments.get(candidate.id)) for candidate in candidates]
         scored = list(map(self._hit, candidates, level(parts, _LEVELLED)))
         hits = _best(filter(self._qualifies, scored), limit, after=0)
-        weak = (hit for hit in scored if hit.parts["judgment"] and not self._qualifies(hit))
+        weak = (one for one in scored if one.parts["judgment"] != 0 and not self._qualifies(one))
         return hits, _best(weak, limit, after=len(hits))
 
     def _parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
-            "lexical": lexical_part(candidate, self.terms, self.documents, self.average_length),
+            "lexical": min(1.0, self._coverage(candidate)),
             "age": age(candidate.created_at, self.asked_at, self.profile.age_full_years),
             "semantic": candidate.similarity,
         }
@@ -154,19 +191,41 @@ class Scorer:
         return Hit(
             rank=0,
             candidate=candidate,
-            score=_score(parts, multipliers, self.profile),
+            score=self._score(candidate, parts) * math.prod(multipliers.values()),
             parts=parts,
             factors=multipliers,
             matched=tuple(self.terms[index].shown for index in candidate.matched),
         )
 
+    def _score(self, candidate: Candidate, parts: Parts) -> float:
+        """Return the mean of the evidence, which age can only lower: it is none itself."""
+        evidence = {name: value for name, value in parts.items() if name != "age"}
+        mean = self.profile.score(evidence | {"lexical": evident(self._coverage(candidate))})
+        return mean * (1 - self.profile.boost * (1 - (parts["age"] or 0.0)))
+
     def _qualifies(self, hit: Hit) -> bool:
         judgment = hit.parts["judgment"]
-        if judgment is None:
-            covered, alike = hit.parts["lexical"] or 0.0, hit.parts["semantic"] or 0.0
-            least = self.profile
-            return covered >= least.minimum_lexical or alike >= least.minimum_semantic
-        return round(judgment * HIGHEST_JUDGMENT) >= self.profile.minimum_judgment
+        if judgment is not None:
+            return round(judgment * HIGHEST_JUDGMENT) >= self.profile.minimum_judgment
+        least = self.profile
+        enough = _share(self._shared(hit.candidate), least.minimum_lexical)
+        if self.means:
+            enough += _share(hit.parts["semantic"], least.minimum_semantic)
+        return round(enough, 9) >= 1 if math.isfinite(enough) else True
+
+    def _coverage(self, candidate: Candidate, bm25: Bm25 = _FEATURE_BM25) -> float:
+        return coverage(candidate, self.terms, self.documents, self.average_length, bm25)
+
+    def _shared(self, candidate: Candidate) -> float:
+        """Return the share of the headline that a text covers, less what may be chance."""
+        return min(self._coverage(candidate), self._coverage(candidate, _STRICT_BM25))
+
+
+def _share(value: float | None, least: float) -> float:
+    """Return how often `value` holds the least that is enough."""
+    if value is None:
+        return 0.0
+    return value / least if least else math.inf
 
 
 def _best(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
