@@ -32,9 +32,7 @@ class Judge:
     With `reasons` the model also says, for what it scores high, why.
     """
 
-    def __init__(
-        self, client: "ChatClient", cache: JudgmentCache, *, reasons: bool = True
-    ) -> None:
+    def __init__(self, client: "ChatClient", cache: JudgmentCache, *, reasons: bool = True) -> None:
         self._client = client
         self._cache = cache
         self._prompt = JUDGE_WITH_REASONS if reasons else JUDGE

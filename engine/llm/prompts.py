@@ -14,7 +14,6 @@ class Prompt:
     schema: Mapping[str, object]
 
 
-
 JUDGE_SYSTEM = """\
 You compare one news headline with old tweets of one account. For each tweet: does it describe \
 or entail the headline, as if it had foretold it?
@@ -44,9 +43,9 @@ Answer with one JSON object and nothing else: {"n": how many tweets you read, \
 
 _JUDGE_REASONS = """
 
-After scores, put "why": [{"i": i, "why": "..."}, ...]: for tweets that score 4 or more, what makes \
-them fit, in at most 12 words and in the language of the headline. No names of accounts, no \
-links, nothing that the tweet does not say. Without such a tweet: "why": []."""
+After scores, put "why": [{"i": i, "why": "..."}, ...]: for tweets that score 4 or more, what \
+makes them fit, in at most 12 words and in the language of the headline. No names of accounts, \
+no links, nothing that the tweet does not say. Without such a tweet: "why": []."""
 
 JUDGE_REPAIR = """
 

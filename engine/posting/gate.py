@@ -15,7 +15,8 @@ def promise(prophecy: Prophecy) -> float:
     """Return the highest share of the headline's idf (0..1) that one hit covers.
 
     A hit must have three words in common with the headline, or all of a shorter one. The prophecy
-    need not be judged; its first `HITS` hits count.
+    need not be judged; its first `HITS` hits count, and what is near after them: a model may see
+    more in a long text than its words tell.
     """
     asked = {term.shown: term.neighbour_of or term.word for term in prophecy.terms}
     needed = min(_WORDS, len(set(asked.values())))
@@ -26,7 +27,7 @@ def promise(prophecy: Prophecy) -> float:
     return max(
         (
             hit.parts.get("lexical") or 0.0
-            for hit in prophecy.hits[:HITS]
+            for hit in (*prophecy.hits, *prophecy.near)[:HITS]
             if in_common(hit) >= needed
         ),
         default=0.0,

@@ -119,8 +119,8 @@ class Prophet:
             return Prophecy(
                 headline=headline,
                 corpus=corpus.name,
-                hits=_with_addresses(hits, corpus),
-                near=_with_addresses(near, corpus),
+                hits=_as_shown(hits, corpus, verdict),
+                near=_as_shown(near, corpus, verdict),
                 terms=tuple(terms),
                 candidates=_proposed(found, groups),
                 verdict=verdict,
@@ -178,8 +178,16 @@ def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]])
     return tuple(one.external_id for one in found if one.id in kept)
 
 
-def _with_addresses(hits: Sequence[Hit], corpus: Corpus) -> tuple[Hit, ...]:
-    return tuple(replace(hit, candidate=addressed(hit.candidate, corpus)) for hit in hits)
+def _as_shown(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hit, ...]:
+    """Return hits with their addresses, and with what the model says of them."""
+    return tuple(
+        replace(
+            hit,
+            candidate=addressed(hit.candidate, corpus),
+            why=verdict.reasons.get(hit.candidate.id),
+        )
+        for hit in hits
+    )
 
 
 def _covered(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> float:

@@ -134,13 +134,15 @@ def factors(candidate: Candidate, profile: ProphecyProfile) -> dict[str, float]:
 def level_hits(hits: Sequence[Hit], profile: ProphecyProfile) -> list[Hit]:
     """Return hits of several answers with parts and scores that can be compared."""
     parts = level([hit.parts for hit in hits], _LEVELLED)
-    return [
-        hit
-        if one == hit.parts
-        # What was not known is nothing now, and only makes the mean smaller.
-        else replace(hit, parts=one, score=hit.score * profile.whole(hit.parts) / profile.whole(one))
-        for hit, one in zip(hits, parts, strict=True)
-    ]
+    return [_levelled(hit, one, profile) for hit, one in zip(hits, parts, strict=True)]
+
+
+def _levelled(hit: Hit, parts: Parts, profile: ProphecyProfile) -> Hit:
+    """Return a hit with what was not known counted as nothing, which makes its mean smaller."""
+    if parts == hit.parts:
+        return hit
+    smaller = profile.whole(hit.parts) / profile.whole(parts)
+    return replace(hit, parts=parts, score=hit.score * smaller)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
