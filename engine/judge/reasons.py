@@ -11,7 +11,8 @@ _NUMBER_KEYS = ("i", "id", "index", "number")
 _REASON_KEYS = ("why", "reason")
 # Addresses with and without a scheme, and names of accounts: a reason leads nowhere.
 _LINK = re.compile(
-    r"\S*(?:://|www\.)\S*|(?<![\w.])[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:/\S*|(?!\w))", re.IGNORECASE
+    r"\S*(?:://|www\.|mailto:)\S*|\S+@\S+\.\S+|(?<![\w.])[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:/\S*|(?!\w))",
+    re.IGNORECASE,
 )
 _MENTION = re.compile(r"[@＠]\w+|<[@!#][^>]*>")
 # Control characters, line ends, what turns text round or cannot be seen, and markup.
@@ -37,7 +38,7 @@ def plain_reason(text: object) -> str | None:
     """
     if not isinstance(text, str):
         return None
-    bare = _LINK.sub(" ", _MENTION.sub(" ", text[: 10 * LONGEST]))
+    bare = _MENTION.sub(" ", _LINK.sub(" ", text[: 10 * LONGEST]))
     words = _UNWANTED.sub(" ", bare).split()
     kept = words[:MOST_WORDS]
     while len(" ".join(kept)) > LONGEST:

@@ -83,10 +83,10 @@ def _judgments(properties: Mapping[str, object]) -> Mapping[str, object]:
 
 JUDGE_SCHEMA = _judgments(_JUDGE_SCORES)
 
-JUDGE = Prompt(version="judge-2", system=JUDGE_SYSTEM, repair=JUDGE_REPAIR, schema=JUDGE_SCHEMA)
+JUDGE = Prompt(version="judge-1", system=JUDGE_SYSTEM, repair=JUDGE_REPAIR, schema=JUDGE_SCHEMA)
 # Another prompt, and so another version: what one answers is never taken for the other's.
 JUDGE_WITH_REASONS = Prompt(
-    version="judge-2-why",
+    version="judge-2",
     system=JUDGE_SYSTEM + _JUDGE_REASONS,
     repair=JUDGE_REPAIR.replace("]]}", ']], "why": []}'),
     schema=_judgments({**_JUDGE_SCORES, "why": _JUDGE_WHY}),

@@ -20,7 +20,7 @@ from db.corpus.documents import Documents
 from engine.evaluate.judged import read_headlines, read_qrels
 from engine.ingest import Defaults, normalise, open_source
 from engine.ingest.records import Reject
-from engine.judge.request import TEXT_LENGTH, one_line
+from engine.judge.request import TEXT_LENGTH, around
 from engine.prophecy.headline import read_headline
 from engine.types import Document, Kind
 from tests.fakes.model import scoring
@@ -69,9 +69,12 @@ def read(data: Path) -> tuple[Judged, list[Document]]:
         for number, record in enumerate(records)
         if number % SLICE == 0 or record.external_id in known
     ]
-    texts = {one.external_id: one_line(one.text, TEXT_LENGTH) for one in documents}
+    texts = {one.external_id: one.text for one in documents}
     labels = {
-        one.headline: {texts[tweet]: label for tweet, label in qrels.get(one.qid, {}).items()}
+        one.headline: {
+            around(texts[tweet], one.headline, TEXT_LENGTH): label
+            for tweet, label in qrels.get(one.qid, {}).items()
+        }
         for one in read_headlines(data / "judged" / "en.headlines.jsonl")
     }
     return Judged(labels), documents
