@@ -20,8 +20,10 @@ _DAYS_A_YEAR = 365.25
 # the feature than in retrieval.
 _FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
 _LEAD = 0.5
-# A long text shares words by chance: whether it shares enough is asked as retrieval would.
+# Whether a text shares enough is asked with retrieval's own length, for a long text shares words by
+# chance; and no word is rarer than this, for in a small corpus chance decides which are missing.
 _STRICT_BM25 = Bm25(k1=1.2, b=0.75)
+_RAREST = 3
 # Up to this share the evidence of words grows evenly, and beyond ever more slowly.
 _EVEN = 0.5
 # What may be known of some texts alone. A judgment may too, but the judged come first anyway.
@@ -65,7 +67,9 @@ def coverage(
     terms: Sequence[Term],
     documents: int,
     average_length: float,
+    *,
     bm25: Bm25 = _FEATURE_BM25,
+    rarest: int = 0,
 ) -> float:
     """Return the share of the headline that the candidate covers, words weighted.
 
@@ -74,7 +78,7 @@ def coverage(
     word counts with its BM25 part, which is 1 for a text of average length that says it once:
     a short text, or one that repeats the words, may pass 1.
     """
-    weights = term_weights(terms, documents)
+    weights = term_weights(terms, documents, rarest)
     whole = sum(w for w, t in zip(weights, terms, strict=True) if t.neighbour_of is None)
     covered = sum(
         weights[index] * bm25.part(frequency, candidate.length, average_length)
@@ -98,18 +102,19 @@ def evident(covered: float) -> float:
     return covered if covered <= _EVEN else 1 - _EVEN**2 / covered
 
 
-def term_weights(terms: Sequence[Term], documents: int) -> list[float]:
+def term_weights(terms: Sequence[Term], documents: int, rarest: int = 0) -> list[float]:
     """Return what each word of the headline weighs; a neighbour stands where its word stands.
 
     A headline leads with what it is about: the first word weighs half as much again as the
-    last.
+    last. A word that fewer than `rarest` documents say weighs as if so many did.
     """
     last = sum(term.neighbour_of is None for term in terms) - 1
     position, weights = -1, []
     for term in terms:
         position += term.neighbour_of is None
         lead = 1 + _LEAD * (1 - position / last) if last > 0 else 1.0
-        weights.append(term.weight * idf(documents, term.document_frequency) * lead)
+        said_by = min(max(term.document_frequency, rarest), documents)
+        weights.append(term.weight * idf(documents, said_by) * lead)
     return weights
 
 
@@ -210,17 +215,23 @@ class Scorer:
         if judgment is not None:
             return round(judgment * HIGHEST_JUDGMENT) >= self.profile.minimum_judgment
         least = self.profile
-        enough = _share(self._shared(hit.candidate), least.minimum_lexical)
+        shared = self._coverage(hit.candidate, bm25=_STRICT_BM25, rarest=_RAREST)
+        enough = _share(shared, least.minimum_lexical)
         if self.means:
             enough += _share(hit.parts["semantic"], least.minimum_semantic)
         return round(enough, 9) >= 1 if math.isfinite(enough) else True
 
-    def _coverage(self, candidate: Candidate, bm25: Bm25 = _FEATURE_BM25) -> float:
-        return coverage(candidate, self.terms, self.documents, self.average_length, bm25)
-
-    def _shared(self, candidate: Candidate) -> float:
-        """Return the share of the headline that a text covers, less what may be chance."""
-        return min(self._coverage(candidate), self._coverage(candidate, _STRICT_BM25))
+    def _coverage(
+        self, candidate: Candidate, *, bm25: Bm25 = _FEATURE_BM25, rarest: int = 0
+    ) -> float:
+        return coverage(
+            candidate,
+            self.terms,
+            self.documents,
+            self.average_length,
+            bm25=bm25,
+            rarest=rarest,
+        )
 
 
 def _share(value: float | None, least: float) -> float:

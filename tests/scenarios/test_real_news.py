@@ -72,7 +72,7 @@ def read(data: Path) -> tuple[Judged, list[Document]]:
     texts = {one.external_id: one.text for one in documents}
     labels = {
         one.headline: {
-            around(texts[tweet], one.headline, TEXT_LENGTH): label
+            around(texts[tweet], read_headline(one.headline).text, TEXT_LENGTH): label
             for tweet, label in qrels.get(one.qid, {}).items()
         }
         for one in read_headlines(data / "judged" / "en.headlines.jsonl")

@@ -61,7 +61,7 @@ def test_a_reply_on_paper() -> None:
         notice="Not judged: no key.",
         hits=(view(), view("Two\nlines", rank=2, author=None, url=None, judged=True, flags=())),
     )
-    assert shown(reply) == (
+    assert shown(reply, width=64) == (
         "Coffee prices soar\n"
         "Not judged: no key.\n"
         "\n"
