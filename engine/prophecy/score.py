@@ -224,14 +224,8 @@ class Scorer:
     def _coverage(
         self, candidate: Candidate, *, bm25: Bm25 = _FEATURE_BM25, rarest: int = 0
     ) -> float:
-        return coverage(
-            candidate,
-            self.terms,
-            self.documents,
-            self.average_length,
-            bm25=bm25,
-            rarest=rarest,
-        )
+        whole = (self.terms, self.documents, self.average_length)
+        return coverage(candidate, *whole, bm25=bm25, rarest=rarest)
 
 
 def _share(value: float | None, least: float) -> float:
@@ -243,13 +237,9 @@ def _share(value: float | None, least: float) -> float:
 
 def _best(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
     kept = sorted(hits, key=_order)[:limit]
-    return [_ranked(hit, rank) for rank, hit in enumerate(kept, start=after + 1)]
+    return [replace(hit, rank=rank) for rank, hit in enumerate(kept, start=after + 1)]
 
 
 def _order(hit: Hit) -> tuple[object, ...]:
     unjudged = hit.parts["judgment"] is None
     return (unjudged, *best_first(hit.score, hit.candidate))
-
-
-def _ranked(hit: Hit, rank: int) -> Hit:
-    return replace(hit, rank=rank)
