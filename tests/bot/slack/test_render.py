@@ -114,6 +114,13 @@ def test_the_date_leads_to_the_tweet_and_the_facts_are_there() -> None:
         assert fact in facts
 
 
+def test_the_models_reason_is_only_text() -> None:
+    hits = tuple(replace(HIT, rank=rank, why="<!channel> & *bold*") for rank in range(1, 16))
+    shown = seen(Reply(words=WORDS, headline="News", hits=hits))
+    assert shown.text.count("Why: <!channel> & *bold*") == 15
+    assert len(shown.links) == 15
+
+
 @pytest.mark.parametrize("url", [None, "javascript:alert(1)", "https://x.com/a b", "https://x|y>"])
 def test_an_address_that_is_none_is_no_link(url: str | None) -> None:
     assert seen(Reply(words=WORDS, headline="News", hits=(replace(HIT, url=url),))).links == ()
