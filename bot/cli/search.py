@@ -54,8 +54,10 @@ async def write_prophecy(
         output.json(prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms))
     else:
         words = words_for(DEFAULT)
-        output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
-        if options.near and prophecy.near:
+        near = options.near and prophecy.near
+        if prophecy.hits or not near:
+            output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
+        if near:
             output.show(prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True))
         elif prophecy.near and not prophecy.hits:
             output.remark("What is nearest to it: the same with --near.")

@@ -62,7 +62,7 @@ class ProphecyProfile(Profile):
         return age / (age + others) if age else 0.0
 
 
-def coverage(
+def share_covered(
     candidate: Candidate,
     terms: Sequence[Term],
     documents: int,
@@ -91,7 +91,7 @@ def lexical_part(
     candidate: Candidate, terms: Sequence[Term], documents: int, average_length: float
 ) -> float:
     """Return the share of the headline that the candidate covers, 0..1, words weighted."""
-    return min(1.0, coverage(candidate, terms, documents, average_length))
+    return min(1.0, share_covered(candidate, terms, documents, average_length))
 
 
 def evident(covered: float) -> float:
@@ -225,7 +225,7 @@ class Scorer:
         self, candidate: Candidate, *, bm25: Bm25 = _FEATURE_BM25, rarest: int = 0
     ) -> float:
         whole = (self.terms, self.documents, self.average_length)
-        return coverage(candidate, *whole, bm25=bm25, rarest=rarest)
+        return share_covered(candidate, *whole, bm25=bm25, rarest=rarest)
 
 
 def _share(value: float | None, least: float) -> float:

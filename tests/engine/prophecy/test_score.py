@@ -14,11 +14,11 @@ from engine.prophecy.score import (
     ProphecyProfile,
     Scorer,
     age,
-    coverage,
     evident,
     factors,
     level_hits,
     lexical_part,
+    share_covered,
     term_weights,
 )
 from engine.types import Candidate, Flag, Hit, Term
@@ -175,7 +175,9 @@ def test_the_parts_and_factors_are_in_the_receipt() -> None:
     assert set(hit.matched) == {"coffee", "soar"}
     lexical_part = hit.parts["lexical"]
     assert lexical_part
-    mean = (0.65 * 0.5 + 0.25 * evident(coverage(hit.candidate, TERMS, DOCUMENTS, AVERAGE))) / 0.9
+    mean = (
+        0.65 * 0.5 + 0.25 * evident(share_covered(hit.candidate, TERMS, DOCUMENTS, AVERAGE))
+    ) / 0.9
     assert hit.score == pytest.approx(mean * hit.factors["quote"] * hit.factors["short"])
 
 
@@ -251,7 +253,7 @@ def test_words_and_meaning_add_up(
 ) -> None:
     terms = (term("half", 10), term("sixth", 150), *[term(f"other{n}", 200) for n in range(3)])
     one = found(1, matched, similarity=similarity)
-    assert 0.13 < coverage(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE) < 0.25
+    assert 0.13 < share_covered(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE) < 0.25
     assert ids(scorer(terms=terms).hits([one], {}, 1)) == [1] * enough
 
 
@@ -266,7 +268,9 @@ def test_a_long_text_shares_words_by_chance() -> None:
     terms = (term("half"), term("other"), term("third"))
     short, long = (found(1, {2: 1}, length=length) for length in (10, 60))
     assert ids(hits([short], terms=terms)) == [1]
-    assert coverage(long, terms, DOCUMENTS, AVERAGE) < coverage(short, terms, DOCUMENTS, AVERAGE)
+    assert share_covered(long, terms, DOCUMENTS, AVERAGE) < share_covered(
+        short, terms, DOCUMENTS, AVERAGE
+    )
     assert ids(hits([long], terms=terms)) == []
 
 
