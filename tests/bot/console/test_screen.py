@@ -79,7 +79,9 @@ def test_a_reply_on_paper() -> None:
 
 def test_the_models_reason_stands_below_the_text() -> None:
     lines = shown(Reply(words=WORDS, hits=(view(why="he \x1b[31msaid so"),))).splitlines()
-    assert [line for line in lines if "Why" in line] == ["   Why: he \N{REPLACEMENT CHARACTER}[31msaid so"]
+    assert [line for line in lines if "Why" in line] == [
+        "   Why: he \N{REPLACEMENT CHARACTER}[31msaid so"
+    ]
 
 
 def test_text_keeps_its_lines() -> None:
