@@ -1,9 +1,10 @@
-"""Prompt tokens of one judge request: ours against the plain form. `python -m bench.tokens`
+"""Prompt tokens of one judge request in both archives: ours against the plain form.
+`python -m bench.tokens`
 
 Plain form: one JSON object a line, {"i", "id", "created_at", "text"}, ISO date with time, texts
 cut alike. Tokens are counted with o200k_base, the vocabulary of the default model's family,
 which the package bpe-openai ships. Prints one JSON line a row; `of_plain` is the ratio to the
-first row.
+first row of the archive. "why" is what the prompt and one reason of twelve words add.
 """
 
 import json
@@ -11,13 +12,24 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from engine.judge.request import TEXT_LENGTH, build_judge_request, candidate_line, one_line
-from engine.llm.prompts import JUDGE_SYSTEM
+from engine.judge.request import (
+    TEXT_LENGTH,
+    around,
+    build_judge_request,
+    candidate_line,
+    one_line,
+)
+from engine.llm.prompts import JUDGE, JUDGE_WITH_REASONS
 from engine.types import Candidate, Flag, Headline
 
-ARCHIVE = Path(__file__).resolve().parents[1] / "../shared/data/tweets/trump_archive.jsonl"
+_TWEETS = Path(__file__).resolve().parents[1] / "../shared/data/tweets"
+ARCHIVES = {
+    "trump_archive": "Trump orders a wall along the border",
+    "argentina_2019": "El gobierno anuncia un nuevo acuerdo con el FMI",
+}
 CANDIDATES = 150
-HEADLINE = Headline(text="Trump orders a wall along the border", original="")
+_LIMITS = (200, 240, TEXT_LENGTH)  # characters of a text
+_REASON = {"i": 42, "why": "He warned in 2012 that fuel prices would double within four years"}
 
 
 def main() -> None:
@@ -26,27 +38,39 @@ def main() -> None:
         from bpe_openai import get_encoding
     except ImportError:
         sys.exit("bench.tokens needs bpe-openai: pip install bpe-openai")
-    if not ARCHIVE.exists():
+    if not _TWEETS.exists():
         sys.exit("bench.tokens needs the tweets in ../shared/data.")
     encoding = get_encoding("o200k_base")
-    tweets = _spread()
-    request = build_judge_request(HEADLINE, tweets, model="")
-    forms = {
+    for archive, title in ARCHIVES.items():
+        forms = _forms(_spread(archive), Headline(text=title, original=""))
+        counts = {name: len(encoding.encode(text)) for name, text in forms.items()}
+        for name, tokens in counts.items():
+            share = round(tokens / counts["plain lines"], 3)
+            row = {"archive": archive, "form": name, "tokens": tokens, "of_plain": share}
+            print(json.dumps(row))
+
+
+def _forms(tweets: list[Candidate], headline: Headline) -> dict[str, str]:
+    request = build_judge_request(headline, tweets, model="", version="")
+    return {
         "plain lines": _lines(tweets, (", ", ": ")),
         "plain lines without spaces": _lines(tweets, (",", ":")),
-        "our lines": "\n".join(candidate_line(i, one) for i, one in enumerate(tweets, start=1)),
-        "texts alone": "\n".join(one_line(one.text, TEXT_LENGTH) for one in tweets),
-        "our whole prompt": JUDGE_SYSTEM + "\n" + request.content,
+        "our lines": "\n".join(
+            candidate_line(i, one, headline.text) for i, one in enumerate(tweets, start=1)
+        ),
+        **{
+            f"texts of {limit}": "\n".join(around(one.text, headline.text, limit) for one in tweets)
+            for limit in _LIMITS
+        },
+        "our whole prompt": JUDGE.system + "\n" + request.content,
+        "the same with why": JUDGE_WITH_REASONS.system + "\n" + request.content,
+        "one why": json.dumps(_REASON),
     }
-    counts = {name: len(encoding.encode(text)) for name, text in forms.items()}
-    for name, tokens in counts.items():
-        share = round(tokens / counts["plain lines"], 3)
-        print(json.dumps({"form": name, "tokens": tokens, "of_plain": share}))
 
 
-def _spread() -> list[Candidate]:
+def _spread(archive: str) -> list[Candidate]:
     """Tweets at equal distances through the whole archive."""
-    with ARCHIVE.open(encoding="utf-8") as file:
+    with (_TWEETS / f"{archive}.jsonl").open(encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
     step = len(records) // CANDIDATES
     return [_candidate(number, records[number * step]) for number in range(CANDIDATES)]

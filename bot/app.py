@@ -121,7 +121,8 @@ async def open_app(
         client = chat_client(settings, database)
         if client:
             await stack.enter_async_context(client)
-        judge = Judge(client, Judgments(database)) if client else None
+        reasons = settings.llm.reasons
+        judge = Judge(client, Judgments(database), reasons=reasons) if client else None
         bm25 = settings.search.bm25
         glossaries = Glossaries(database)
         weight = settings.glossary.headline_weight

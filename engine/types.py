@@ -175,7 +175,8 @@ class Usage:
 class Verdict:
     """The outcome of judging candidates.
 
-    `scores` maps candidate id to 0..6 and holds only what was judged.
+    `scores` maps candidate id to 0..6 and holds only what was judged. `reasons` says in the
+    model's few words why, for some that it scored high; they are an opinion, never a fact.
     `notice` says, for a person, why some or all candidates were not judged.
     """
 
@@ -187,6 +188,7 @@ class Verdict:
     cached: bool = False
     withheld: bool = False  # the model may not read this corpus, now or later
     damage: Mapping[str, int] = field(default_factory=dict)  # kinds of repaired answer faults
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +201,7 @@ class Hit:
     parts: Mapping[str, float | None]  # judgment, lexical, age, semantic: 0..1 each
     factors: Mapping[str, float]  # multipliers that were applied
     matched: tuple[str, ...]  # words of the headline, and neighbours of unknown ones
+    why: str | None = None  # what the model says of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +216,7 @@ class Prophecy:
     verdict: Verdict
     coverage: float  # highest share of the headline's idf that one candidate covers
     notice: Message | None
-    near: tuple[Hit, ...] = ()  # judged too weak to be hits; shown to whoever asks for them
+    near: tuple[Hit, ...] = ()  # too weak to be hits; shown to whoever asks for them
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None  # whose vectors were compared; None = nobody's
 

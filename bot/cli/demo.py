@@ -16,7 +16,7 @@ from bot.cli.shared import now, settings_of, with_app
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
-from bot.replies.prophecy import whole_reply
+from bot.replies.prophecy import prophecy_reply
 from engine.corpora import DEMO_CORPUS
 from engine.prophecy.headline import read_headline
 from engine.types import SearchRequest
@@ -54,7 +54,7 @@ async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:
             now=now,
         )
         prophecy = await app.prophesy(request, corpus=DEMO_CORPUS)
-        output.show(whole_reply(prophecy, now=now, words=words))
+        output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
     output.remark("Next: presagio demo --chat, or your own archive: presagio ingest FILE")
 
 

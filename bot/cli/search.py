@@ -11,7 +11,7 @@ from bot.cli.shared import CorpusName, Json, NoLlm, SearchMode, now, settings_of
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
-from bot.replies.prophecy import whole_reply
+from bot.replies.prophecy import prophecy_reply
 from bot.replies.prophecy_json import prophecy_json
 from engine.prophecy.headline import read_headline
 from engine.types import Filters, Mode, SearchRequest
@@ -31,6 +31,7 @@ class SearchOptions:
     date: datetime | None = None
     judged: bool = True
     mode: Mode | None = None  # None leaves it to the settings
+    near: bool = False
     json: bool = False
 
 
@@ -52,7 +53,14 @@ async def write_prophecy(
     if options.json:
         output.json(prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms))
     else:
-        output.show(whole_reply(prophecy, now=now, words=words_for(DEFAULT)))
+        words = words_for(DEFAULT)
+        near = options.near and prophecy.near
+        if prophecy.hits or not near:
+            output.show(prophecy_reply(prophecy, prophecy.hits, now=now, words=words))
+        if near:
+            output.show(prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True))
+        elif prophecy.near and not prophecy.hits:
+            output.remark("What is nearest to it: the same with --near.")
 
 
 def command(
@@ -65,6 +73,7 @@ def command(
     date: Annotated[str | None, typer.Option("--date", help="Date of the headline.")] = None,
     mode: SearchMode = None,
     no_llm: NoLlm = False,
+    near: Annotated[bool, typer.Option("--near", help="Show what is too weak, too.")] = False,
     json: Json = False,
 ) -> None:
     """Find the old texts that foretold a headline.
@@ -79,6 +88,7 @@ def command(
         date=read_date(date) if date is not None else None,
         judged=not no_llm,
         mode=mode,
+        near=near,
         json=json,
     )
     with_app(

@@ -158,6 +158,8 @@ def _hit(hit: Hit, words: Words, *, proposed: bool) -> Iterator[str]:
     )
     if hit.parts.get("judgment") is None:
         yield _INDENT + words.say("not judged")
+    if hit.why:
+        yield _INDENT + words.say("the model says: {reason}", reason=hit.why)
     if proposed:
         ranks = ", ".join(
             f"{words.say(_LISTS[name])} {rank}"

@@ -60,9 +60,11 @@ def layout(reply: Reply) -> Iterator[Line]:
 
 
 def _hit(hit: HitView, words: Words) -> Iterator[Line]:
-    facts = [hit.age, hit.date_text, *_author(hit), f"{hit.score:.2f}", *hit.marks(words)]
+    facts = [hit.age, hit.date_text, *_author(hit), *hit.marks(words)]
     yield from _lines(f"{hit.rank}. {' · '.join(facts)}", "facts")
     yield from _lines(hit.text, indent=_INDENT)
+    if reason := hit.reason(words):
+        yield from _lines(reason, "notice", indent=_INDENT)
     if hit.url:
         yield from _lines(hit.url, "link", indent=_INDENT)
 

@@ -6,12 +6,18 @@ from typing import Self
 
 from bot.face.request import Request, Trigger
 from bot.i18n.words import Words, marked
+from engine.prophecy.sureness import Sureness
 
 _MARKS = {
     "repost": marked("repost"),
     "quote": marked("quote"),
     "truncated": marked("cut"),
     "deleted": marked("deleted"),
+}
+_SURENESS = {
+    Sureness.FORETOLD: marked("foretold"),
+    Sureness.CLOSE: marked("close"),
+    Sureness.PERHAPS: marked("perhaps"),
 }
 _SEPARATOR = ":"
 _LONGEST_ACTION = 64  # bytes
@@ -76,14 +82,21 @@ class HitView:
     date_text: str  # "March 14, 2012", in the reader's language
     age: str  # "9 years before", in the reader's language
     url: str | None
-    score: float  # 0..1
+    sureness: Sureness | None  # None: it is no hit, but near
     flags: tuple[str, ...]  # names of engine.types.Flag
     judged: bool  # by the language model
+    why: str | None = None  # what the model says of it: anybody's text, escaped like any
 
     def marks(self, words: Words) -> tuple[str, ...]:
-        """What a reader must be told beside the text."""
-        marks = tuple(words.say(_MARKS[flag]) for flag in self.flags if flag in _MARKS)
-        return marks if self.judged else (words.say("not judged"), *marks)
+        """What a reader must be told beside the text: first how sure the answer is of it."""
+        sure = () if self.sureness is None else (words.say(_SURENESS[self.sureness]),)
+        unjudged = () if self.judged else (words.say("not judged"),)
+        flags = (words.say(_MARKS[flag]) for flag in self.flags if flag in _MARKS)
+        return (*sure, *unjudged, *flags)
+
+    def reason(self, words: Words) -> str | None:
+        """What the model says of it, named as its opinion."""
+        return None if self.why is None else words.say("Why: {reason}", reason=self.why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

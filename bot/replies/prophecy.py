@@ -9,6 +9,7 @@ from bot.i18n.words import Words, marked
 from bot.replies.dates import age_between
 from bot.replies.limits import cut
 from engine.chat import Answer, Tally
+from engine.prophecy.sureness import sureness
 from engine.types import Headline, Hit, Prophecy, Term
 
 EXAMPLE = marked("Coffee prices hit a record high")
@@ -38,21 +39,17 @@ def prophecy_reply(
         headline=cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE)
         or None,
         text=_introduction(prophecy, words, near=near) if hits else _nothing(prophecy, words),
-        hits=tuple(hit_view(hit, until, words) for hit in hits),
+        hits=tuple(hit_view(hit, until, words, near=near) for hit in hits),
         notice=" ".join(filter(None, notices)) or None,
         buttons=buttons,
     )
 
 
-def whole_reply(prophecy: Prophecy, *, now: datetime, words: Words) -> Reply:
-    """Return the answer with all its hits; where there is none, what is nearest stands below."""
-    if prophecy.hits or not prophecy.near:
-        return prophecy_reply(prophecy, prophecy.hits, now=now, words=words)
-    return prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True)
+def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> HitView:
+    """Return a hit as a person sees it; `until` is what its age counts up to.
 
-
-def hit_view(hit: Hit, until: datetime, words: Words) -> HitView:
-    """Return a hit as a person sees it; `until` is what its age counts up to."""
+    What is only `near` is not told to be more.
+    """
     found = hit.candidate
     return HitView(
         rank=hit.rank,
@@ -62,9 +59,10 @@ def hit_view(hit: Hit, until: datetime, words: Words) -> HitView:
         date_text=words.date(found.created_at),
         age=age_between(found.created_at, until).said(words),
         url=found.url,
-        score=hit.score,
+        sureness=None if near else sureness(hit),
         flags=found.flags.names,
         judged=hit.parts.get("judgment") is not None,
+        why=hit.why,
     )
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import age_between
 from bot.replies.prophecy import notice_of
+from engine.prophecy.sureness import sureness
 from engine.types import Hit, Prophecy, Usage
 
 _PARTS = ("judgment", "lexical", "age", "semantic")
@@ -31,8 +32,8 @@ def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> di
         "elapsed_ms": round(elapsed_ms),
         "usage": _usage(verdict.usage) if verdict.usage else None,
         "notice": notice_of(prophecy, words_for(DEFAULT)),
-        "hits": [_hit(hit, until) for hit in prophecy.hits],
-        "near": [_hit(hit, until) for hit in prophecy.near],
+        "hits": [_hit(hit, until) | {"sureness": sureness(hit).value} for hit in prophecy.hits],
+        "near": [_hit(hit, until) | {"sureness": None} for hit in prophecy.near],
     }
 
 
@@ -58,6 +59,7 @@ def _hit(hit: Hit, until: datetime) -> dict[str, object]:
         "parts": {name: _part(hit.parts.get(name)) for name in _PARTS},
         "factors": {name: round(value, _DIGITS) for name, value in hit.factors.items()},
         "matched": list(hit.matched),
+        "why": hit.why,
         "proposed_by": dict(found.ranks),
         "flags": list(found.flags.names),
     }

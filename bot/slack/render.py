@@ -33,6 +33,7 @@ _TWEETS = 5400
 _TWEET = 2000
 _NOTICE = 500
 _AUTHOR = 60
+_REASON = 160
 _LABEL = 75
 _FALLBACK = 300
 _MOST_ROWS = MOST_HITS + 1
@@ -124,15 +125,18 @@ def _left_out(reply: Reply) -> Iterator[RichTextElement]:
 
 
 def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
-    longest = min(_TWEET, _TWEETS // of)
+    reason = cut(_shown(hit.reason(reply.words) or ""), _REASON)
+    longest = min(_TWEET, _TWEETS // of - len(reason))
     yield RichTextSectionElement(elements=_facts(hit, reply))
     yield RichTextQuoteElement(elements=[_text(cut(_shown(hit.text), longest) or "…")])
+    if reason:
+        yield RichTextSectionElement(elements=[_text(reason)])
 
 
 def _facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
     """One line about a tweet; its date leads to it."""
     facts = [f"@{cut(_shown(hit.author), _AUTHOR)}"] if hit.author else []
-    facts = [*facts, f"({hit.score:.2f})", *hit.marks(reply.words)]
+    facts = [*facts, *hit.marks(reply.words)]
     date = _linked(hit.url, hit.date_text)
     age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}", style=_BOLD)
     return [age, _text(" · "), date, _text(" · " + " · ".join(facts))]

@@ -16,6 +16,7 @@ LONGEST_TOAST = 200
 _LONGEST_LABEL = 60
 _LONGEST_ITEM = 150  # of ten headlines, with a tweet each, in one message
 _LONGEST_LINK = 500
+_LONGEST_REASON = 160
 # Telegram takes a name behind an @ for one of its own people, and tells them.
 _NAME = re.compile(r"@(?=\w)")
 _JOINER = "\u2060"  # invisible
@@ -123,12 +124,14 @@ def _item(item: ItemView) -> MarkupLine:
 
 def _hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
     author = [unnamed(f"@{hit.author}")] if hit.author else []
-    facts = [f"{hit.rank}.", hit.age, "·", hit.date_text, *author, f"({hit.score:.2f})"]
-    marks = [", ".join(hit.marks(reply.words))] if hit.marks(reply.words) else []
+    facts = [f"{hit.rank}.", hit.age, "·", hit.date_text, *author]
+    marks = ["·", ", ".join(hit.marks(reply.words))] if hit.marks(reply.words) else []
     lines = [
         MarkupLine(" ".join([*facts, *marks]), "<u>", "</u>"),
         MarkupLine(cut(unnamed(hit.text), share, utf16_length), "<blockquote>", "</blockquote>"),
     ]
+    if reason := hit.reason(reply.words):
+        lines.append(MarkupLine(cut(unnamed(reason), _LONGEST_REASON, utf16_length), "<i>", "</i>"))
     if hit.url and len(hit.url) < _LONGEST_LINK:
         address = html.escape(hit.url)
         lines.append(MarkupLine(_place(hit.url), f'<a href="{address}">', "</a>"))

@@ -104,7 +104,14 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
             for hit in prophecy.hits
         ],
         near=[
-            card_view(hit, corpus=prophecy.corpus, until=until, words=words, marked=marked)
+            card_view(
+                hit,
+                corpus=prophecy.corpus,
+                until=until,
+                words=words,
+                marked=marked,
+                near=True,
+            )
             for hit in near
         ],
         nothing=reply.text,

@@ -4,6 +4,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bot.replies.dates import Period
 from engine.answer.types import AnswerOutcome
+from engine.prophecy.sureness import Sureness
 from engine.types import Kind, Mode
 
 
@@ -42,6 +43,8 @@ class ProphecyHit(_Answer):
     parts: Parts
     factors: dict[str, float] = Field(description="Multipliers that were applied.")
     matched: list[str] = Field(description="Words of the headline that the text says.")
+    sureness: Sureness | None = Field(description="How sure the answer is; null for what is near.")
+    why: str | None = Field(description="What the model says of a text that it scored 4 or more.")
     proposed_by: dict[str, int] = Field(description="Ranks in the lists that proposed it.")
     flags: list[str]
 
@@ -73,7 +76,7 @@ class ProphecyAnswer(_Answer):
     usage: UsageFigures | None
     notice: str | None = Field(description="What a person should know about how this was found.")
     hits: list[ProphecyHit]
-    near: list[ProphecyHit] = Field(description="Texts that the model judged too weak to be hits.")
+    near: list[ProphecyHit] = Field(description="Texts that are too weak to be hits.")
 
 
 class SearchAnswer(ProphecyAnswer):

@@ -44,6 +44,7 @@ class CardView:
     percent: int
     bars: Sequence[Bar]
     marks: Sequence[str]
+    reason: str | None
     matched: Sequence[str]
     tally: Tally
 
@@ -56,9 +57,10 @@ def card_view(
     words: Words,
     marked: Mapping[int, str],
     tally: Tally | None = None,
+    near: bool = False,
 ) -> CardView:
     """Return a hit as its card shows it; `marked` holds texts with marks, by id."""
-    view, found = hit_view(hit, until, words), hit.candidate
+    view, found = hit_view(hit, until, words, near=near), hit.candidate
     return CardView(
         hit=view,
         url=web_address(found.url),
@@ -74,6 +76,7 @@ def card_view(
             if (value := hit.parts.get(name)) is not None
         ],
         marks=view.marks(words),
+        reason=view.reason(words),
         matched=hit.matched,
         tally=tally or Tally(),
     )

@@ -28,15 +28,19 @@ class Judgments:
             row = await connection.fetchrow(self._sql["judgment"], key)
         if row is None:
             return None
+        entries = orjson.loads(row["scores"])
         return Verdict(
-            scores=dict(orjson.loads(row["scores"])),
+            scores={one: score for one, score, *_ in entries},
+            reasons={one: why[0] for one, _, *why in entries if why},
             model=row["model"],
             prompt_version=row["prompt_version"],
         )
 
     async def put(self, key: str, verdict: Verdict, *, now: datetime) -> None:
         """Store a verdict under its key, and forget what is older than 90 days."""
-        scores = orjson.dumps(list(verdict.scores.items())).decode()
+        reasons = {one: [why] for one, why in verdict.reasons.items()}
+        entries = [[*entry, *reasons.get(entry[0], [])] for entry in verdict.scores.items()]
+        scores = orjson.dumps(entries).decode()
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["store_judgment"],

@@ -70,6 +70,8 @@ async def gather(
         for text in _texts(question)
         for corpus in corpora
     ]
+    # A question is answered, or not, by what the sources say: what is only near may be a source.
+    asked = [replace(one, hits=(*one.hits, *one.near)[: request.limit]) for one in asked]
     asked = _levelled(asked, prophet.score.weights)
     by_meaning = [one for one in asked if one.embedding_model]
     return Gathered(

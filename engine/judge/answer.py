@@ -7,6 +7,7 @@ The wanted answer is `{"n": 150, "scores": [[12, 5], [40, 1]]}`. The rules for a
 - Objects (`{"i": 12, "score": 5}`), maps (`{"12": 5}`) and deeper nesting are read like pairs;
   numbers may be strings or floats. A score is rounded and refused outside 0..6, not clamped.
 - One number with two different scores gets the lower one: doubt speaks against a find.
+- Reasons are read beside the scores; where they break the JSON, they alone are lost.
 - Absent means 0 only when the model ended by itself, counted all candidates, and nothing it said
   was lost. Otherwise absent means not judged. A refused score leaves that one not judged.
 """
@@ -16,7 +17,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from engine.judge.reasons import LEAST_SCORE, read_reasons
 
 MAX_SCORE = 6
 # A whole answer for 150 candidates has about 1,500 characters; the rest bounds the work.
@@ -30,8 +33,12 @@ _LOSSY = frozenset({"truncated", "unreadable", "unknown_number"})
 _NUMBER_KEYS = ("i", "id", "index", "number")
 _SCORE_KEYS = ("s", "score", "judgment", "rating")
 _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
+_REASONS = re.compile(r',\s*"why"\s*:.*', re.DOTALL)
 _OPENING = re.compile(r"[\[{]")
 _NUMERIC = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
+# A text in JSON, to its end or to that of the answer: what stands in one is no score.
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)', re.DOTALL)
+_SAID = re.compile(r'"(?:[A-Za-z]{1,9}|-?[0-9.]{1,20})"')
 
 _DIGITS = r"[\"']?(-?(?:0|[1-9]\d{0,8})(?:\.\d{1,9})?)[\"']?"
 _SALVAGE = re.compile(
@@ -47,10 +54,14 @@ Form = Callable[[object], dict[str, object] | None]
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
-    """Scores by candidate number, only for what was judged, and the damage counted by kind."""
+    """Scores by candidate number, only for what was judged, and the damage counted by kind.
+
+    `reasons` has texts that may be shown, for some that score 4 or more.
+    """
 
     scores: Mapping[int, int]
     damage: Mapping[str, int]
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
@@ -60,7 +71,8 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
     """
     damage: Counter[str] = Counter()
     text = content[:MAX_LENGTH].rpartition("</think>")[2].strip().lstrip("\ufeff")
-    seen, entries = _find(text, damage)
+    answer, entries = _find(text, damage)
+    seen = _integer(answer.get("n"))
     scores, refused = _collect(entries, sent, damage)
     if not finished:
         damage["unfinished"] += 1
@@ -69,25 +81,34 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
     elif finished and not _LOSSY & damage.keys():
         absent = set(range(1, sent + 1)) - scores.keys() - refused
         scores |= dict.fromkeys(absent, 0)
-    return JudgeAnswer(scores, dict(damage))
+    reasons = {
+        number: reason
+        for number, reason in read_reasons(answer).items()
+        if scores.get(number, 0) >= LEAST_SCORE
+    }
+    return JudgeAnswer(scores, dict(damage), reasons)
 
 
-def _find(text: str, damage: Counter[str]) -> tuple[int | None, list[Entry]]:
-    """Return (n, entries) of the best JSON value in `text`, or of what is left of one."""
+def _find(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entry]]:
+    """Return the best JSON value in `text` and its entries, or what is left of one."""
     # Values without the name "scores" may be splinters of a broken answer that had it.
     forms = (_named,) if "scores" in text else (_named, _bare)
     for form in forms:
-        for kind, tried in (("", text), ("trailing_comma", _TRAILING_COMMA.sub("", text))):
+        for kind, tried in (
+            ("", text),
+            ("trailing_comma", _TRAILING_COMMA.sub("", text)),
+            ("broken_reasons", _REASONS.sub("}", text)),
+        ):
             found = _last(tried, form)
             if found is None:
                 continue
             answer, length = found
             damage.update([kind] if kind else [])
             damage.update(["surrounded"] if length < len(tried) else [])
-            return _integer(answer.get("n")), list(_entries(answer["scores"], damage))
+            return answer, list(_entries(answer["scores"], damage))
     entries = list(_salvaged(text))
     damage["truncated" if entries else "unreadable" if text else "empty"] += 1
-    return None, entries
+    return {}, entries
 
 
 def _last(text: str, form: Form) -> tuple[dict[str, object], int] | None:
@@ -151,8 +172,8 @@ def _entries(value: object, damage: Counter[str], depth: int = 0) -> Iterator[En
         yield from _from_object(value, damage)
     elif isinstance(value, list) and depth < MAX_DEPTH:
         for one in value:
-            if isinstance(one, list) and len(one) == 2 and not _containers(one):
-                yield one[0], one[1]
+            if isinstance(one, list) and len(one) in (2, 3) and not _containers(one):
+                yield one[0], one[1]  # and a reason
             else:
                 yield from _entries(one, damage, depth + 1)
     else:
@@ -172,6 +193,7 @@ def _from_object(value: dict[str, object], damage: Counter[str]) -> Iterator[Ent
 
 def _salvaged(text: str) -> Iterator[Entry]:
     """Complete entries after the last "scores", or after the first "[[" of a bare list."""
+    text = _TEXT.sub(lambda found: found[0] if _SAID.fullmatch(found[0]) else '""', text)
     start = text.rfind("scores")
     if start < 0:
         start = text.find("[[")

@@ -11,7 +11,7 @@ from engine.errors import CorpusWithheld, ModelError
 from engine.judge.answer import JudgeAnswer, read_judgments
 from engine.judge.request import JudgeRequest, build_judge_request
 from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair
-from engine.llm.prompts import JUDGE_REPAIR, JUDGE_SCHEMA, JUDGE_SYSTEM, JUDGE_VERSION
+from engine.llm.prompts import JUDGE, JUDGE_WITH_REASONS
 from engine.llm.single_flight import SingleFlight
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
@@ -27,11 +27,15 @@ PURPOSE = "judge"
 
 
 class Judge:
-    """Judges candidates in one batched call, cached, and never fails because of the model."""
+    """Judges candidates in one batched call, cached, and never fails because of the model.
 
-    def __init__(self, client: "ChatClient", cache: JudgmentCache) -> None:
+    With `reasons` the model also says, for what it scores high, why.
+    """
+
+    def __init__(self, client: "ChatClient", cache: JudgmentCache, *, reasons: bool = True) -> None:
         self._client = client
         self._cache = cache
+        self._prompt = JUDGE_WITH_REASONS if reasons else JUDGE
         self._flights: SingleFlight[Verdict] = SingleFlight()
 
     async def judge(
@@ -48,8 +52,10 @@ class Judge:
         Concurrent equal requests share one call. Raises only what cache and ledger raise.
         """
         if not candidates:
-            return Verdict(scores={}, prompt_version=JUDGE_VERSION)
-        request = build_judge_request(headline, candidates, model=self._client.model)
+            return Verdict(scores={}, prompt_version=self._prompt.version)
+        request = build_judge_request(
+            headline, candidates, model=self._client.model, version=self._prompt.version
+        )
         return await self._flights.run(request.key, lambda: self._verdict(corpus, request, now))
 
     async def _verdict(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> Verdict:
@@ -64,15 +70,15 @@ class Judge:
     async def _ask(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> Verdict:
         hearing = _Hearing(request)
         question = ModelQuestion(
-            system=JUDGE_SYSTEM,
-            repair=JUDGE_REPAIR,
+            system=self._prompt.system,
+            repair=self._prompt.repair,
             content=request.content,
             corpora=[corpus],
             purpose=PURPOSE,
-            schema=JUDGE_SCHEMA,
+            schema=self._prompt.schema,
         )
         hearing.error = await ask_and_repair(self._client, question, hearing.hear, now=now)
-        return hearing.verdict()
+        return replace(hearing.verdict(), prompt_version=self._prompt.version)
 
 
 @dataclass(slots=True)
@@ -82,6 +88,7 @@ class _Hearing:
     request: JudgeRequest
     answers: list[ChatAnswer] = field(default_factory=list)
     scores: dict[int, int] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
     damage: Counter[str] = field(default_factory=Counter)
     error: ModelError | None = None
 
@@ -92,6 +99,7 @@ class _Hearing:
         self.answers.append(answer)
         self.damage.update(read.damage)
         self.scores = {self.request.ids[number - 1]: s for number, s in read.scores.items()}
+        self.reasons = {self.request.ids[number - 1]: why for number, why in read.reasons.items()}
         if read.damage:
             logger.warning("%s answered with damage: %s", answer.model, dict(read.damage))
         return bool(self.scores)
@@ -100,11 +108,11 @@ class _Hearing:
         return Verdict(
             scores=self.scores,
             model=self.answers[-1].model if self.answers else None,
-            prompt_version=JUDGE_VERSION,
             usage=add_usage(one.usage for one in self.answers) if self.answers else None,
             notice=self._notice(),
             withheld=isinstance(self.error, CorpusWithheld),
             damage=dict(self.damage),
+            reasons=self.reasons,
         )
 
     def _notice(self) -> Message | None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC
 from hashlib import sha256
 
-from engine.llm.prompts import JUDGE_VERSION
+from engine.text.snippet import window, words
 from engine.types import Candidate, Headline
 
 HEADLINE_LENGTH = 500
-TEXT_LENGTH = 200
+TEXT_LENGTH = 280  # what a tweet holds; longer texts are cut around the words of the headline
+_BEGINNING = 5  # letters that forms of one word have in common, near enough to choose a window
+_LONGEST_MATCH = 20  # characters that a window leaves for the word in its middle
 
 # Control characters, line separators, bidirectional overrides, lone surrogates, byte order marks
 # and invisible tag characters: they break lines, break UTF-8 or hide text from people.
@@ -34,27 +36,52 @@ class JudgeRequest:
 
 
 def build_judge_request(
-    headline: Headline, candidates: Sequence[Candidate], *, model: str
+    headline: Headline, candidates: Sequence[Candidate], *, model: str, version: str
 ) -> JudgeRequest:
-    """Write the request. The same set of candidates gives the same request in any order."""
+    """Write the request. The same set of candidates gives the same request in any order.
+
+    `version` is the prompt's.
+    """
     title = one_line(headline.text, HEADLINE_LENGTH)
     ordered = sorted(candidates, key=lambda candidate: _place(title, candidate))
-    lines = [candidate_line(number, one) for number, one in enumerate(ordered, start=1)]
+    shown = [_shown(one, title) for one in ordered]
+    lines = [_line(number, one) for number, one in enumerate(shown, start=1)]
     return JudgeRequest(
         content="\n".join([title, *lines]),
         ids=tuple(candidate.id for candidate in ordered),
-        key=_key(title, candidates, model),
+        key=_key(
+            [version, model, title],
+            [(one.id, *said) for one, said in zip(ordered, shown, strict=True)],
+        ),
     )
 
 
-def candidate_line(number: int, candidate: Candidate) -> str:
-    """One JSON object without spaces: they are tokens too."""
-    shown = {
-        "i": number,
-        "date": candidate.created_at.astimezone(UTC).date().isoformat(),
-        "text": one_line(candidate.text, TEXT_LENGTH),
-    }
-    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+def candidate_line(number: int, candidate: Candidate, title: str) -> str:
+    """Return what the model sees of one candidate."""
+    return _line(number, _shown(candidate, title))
+
+
+def around(text: str, title: str, limit: int) -> str:
+    """Return visible text on one line, at most `limit` characters around what `title` says.
+
+    Words that begin alike are taken for the same; without any, the beginning of the text stands.
+    """
+    line = one_line(text, len(text))
+    if len(line) <= limit:
+        return line
+    sought = {_beginning(spot.word): len(spot.word) for spot in words(title)}
+    matches = [
+        (spot, float(sought[beginning]))
+        for spot in words(line)
+        if (beginning := _beginning(spot.word)) in sought and len(beginning) == _BEGINNING
+    ]
+    if not matches:
+        return one_line(line, limit)
+    return one_line(window(line, matches, max(1, limit // 2 - _LONGEST_MATCH)).text, limit)
+
+
+def _beginning(word: str) -> str:
+    return word.casefold()[:_BEGINNING]
 
 
 def one_line(text: str, limit: int) -> str:
@@ -75,11 +102,19 @@ def _place(title: str, candidate: Candidate) -> tuple[bytes, int]:
     return sha256(seed.encode("utf-8", "replace")).digest(), candidate.id
 
 
-def _key(title: str, candidates: Sequence[Candidate], model: str) -> str:
+def _shown(candidate: Candidate, title: str) -> tuple[str, str]:
+    """Return the day and the text that the model sees."""
+    day = candidate.created_at.astimezone(UTC).date().isoformat()
+    return day, around(candidate.text, title, TEXT_LENGTH)
+
+
+def _line(number: int, shown: tuple[str, str]) -> str:
+    """One JSON object without spaces: they are tokens too."""
+    day, text = shown
+    line = {"i": number, "date": day, "text": text}
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+
+
+def _key(asked: Sequence[str], shown: Sequence[tuple[int, str, str]]) -> str:
     """SHA-256 over everything that may change the judgments."""
-    shown = sorted(
-        (one.id, one.created_at.astimezone(UTC).date().isoformat(), one_line(one.text, TEXT_LENGTH))
-        for one in candidates
-    )
-    parts = json.dumps([JUDGE_VERSION, model, title, shown])
-    return sha256(parts.encode()).hexdigest()
+    return sha256(json.dumps([*asked, sorted(shown)]).encode()).hexdigest()

@@ -1,8 +1,18 @@
 """Every prompt. A change of any text needs a new version: versions enter cache keys and logs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-JUDGE_VERSION = "judge-1"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What a model is told, what is said more the second time, and the form of its answer."""
+
+    version: str
+    system: str
+    repair: str
+    schema: Mapping[str, object]
+
 
 JUDGE_SYSTEM = """\
 You compare one news headline with old tweets of one account. For each tweet: does it describe \
@@ -31,28 +41,56 @@ judge it by what it says about the headline, and let it change nothing for the o
 Answer with one JSON object and nothing else: {"n": how many tweets you read, \
 "scores": [[i, score], ...]}. List only tweets that score 1 or more."""
 
+_JUDGE_REASONS = """
+
+After scores, put "why": [{"i": i, "why": "..."}, ...]: for tweets that score 4 or more, what \
+makes them fit, in at most 12 words and in the language of the headline. No names of accounts, \
+no links, nothing that the tweet does not say. Without such a tweet: "why": []."""
+
 JUDGE_REPAIR = """
 
 Your last answer could not be read. Answer exactly in this form: \
 {"n": 3, "scores": [[2, 5], [3, 1]]}"""
 
-# Strict mode wants every property required and nothing else allowed.
-JUDGE_SCHEMA: Mapping[str, object] = {
-    "name": "judgments",
-    "strict": True,
-    "schema": {
+_JUDGE_SCORES: Mapping[str, object] = {
+    "n": {"type": "integer"},
+    "scores": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+}
+_JUDGE_WHY: Mapping[str, object] = {
+    "type": "array",
+    "items": {
         "type": "object",
-        "properties": {
-            "n": {"type": "integer"},
-            "scores": {
-                "type": "array",
-                "items": {"type": "array", "items": {"type": "integer"}},
-            },
-        },
-        "required": ["n", "scores"],
+        "properties": {"i": {"type": "integer"}, "why": {"type": "string"}},
+        "required": ["i", "why"],
         "additionalProperties": False,
     },
 }
+
+
+def _judgments(properties: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a schema in strict mode: every property required and nothing else allowed."""
+    return {
+        "name": "judgments",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": dict(properties),
+            "required": list(properties),
+            "additionalProperties": False,
+        },
+    }
+
+
+JUDGE_SCHEMA = _judgments(_JUDGE_SCORES)
+
+JUDGE = Prompt(version="judge-1", system=JUDGE_SYSTEM, repair=JUDGE_REPAIR, schema=JUDGE_SCHEMA)
+# Another prompt, and so another version: what one answers is never taken for the other's.
+JUDGE_WITH_REASONS = Prompt(
+    version="judge-2",
+    system=JUDGE_SYSTEM + _JUDGE_REASONS,
+    repair=JUDGE_REPAIR.replace("]]}", ']], "why": []}'),
+    schema=_judgments({**_JUDGE_SCORES, "why": _JUDGE_WHY}),
+)
 
 GLOSSARY_VERSION = "glossary-1"
 

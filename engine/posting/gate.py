@@ -16,7 +16,8 @@ def promise(prophecy: Prophecy) -> float:
     """Return the highest share of the headline's idf (0..1) that one hit covers.
 
     A hit counts half unless it has three words in common with the headline, or all of a shorter
-    one. The prophecy need not be judged; its first `HITS` hits count.
+    one. The prophecy need not be judged; its first `HITS` hits count, and what is near after them:
+    a model may see more in a long text than its words tell.
     """
     asked = {term.shown: term.neighbour_of or term.word for term in prophecy.terms}
     needed = min(_WORDS, len(set(asked.values())))
@@ -26,4 +27,5 @@ def promise(prophecy: Prophecy) -> float:
         covered = hit.parts.get("lexical") or 0.0
         return covered if len(in_common) >= needed else covered * _FEW_WORDS
 
-    return max(map(promised, prophecy.hits[:HITS]), default=0.0)
+    first = (*prophecy.hits, *prophecy.near)[:HITS]
+    return max(map(promised, first), default=0.0)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from engine.embed.scales import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.retrieve import Meaning, Retriever
@@ -99,14 +100,15 @@ class Prophet:
             documents=corpus.documents,
             average_length=corpus.average_length,
             asked_at=asked_at,
+            means=retrieved.model not in WORD_COUNTERS,
         )
         async with self._alone():
             hits, near = scorer.hits_and_near(candidates, verdict.scores, request.limit)
             return Prophecy(
                 headline=headline,
                 corpus=corpus.name,
-                hits=_with_addresses(hits, corpus),
-                near=_with_addresses(near, corpus),
+                hits=_as_shown(hits, corpus, verdict),
+                near=_as_shown(near, corpus, verdict),
                 terms=tuple(terms),
                 candidates=_proposed(found, groups),
                 verdict=verdict,
@@ -165,8 +167,16 @@ def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]])
     return tuple(one.external_id for one in found if one.id in kept)
 
 
-def _with_addresses(hits: Sequence[Hit], corpus: Corpus) -> tuple[Hit, ...]:
-    return tuple(replace(hit, candidate=addressed(hit.candidate, corpus)) for hit in hits)
+def _as_shown(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hit, ...]:
+    """Return hits with their addresses, and with what the model says of them."""
+    return tuple(
+        replace(
+            hit,
+            candidate=addressed(hit.candidate, corpus),
+            why=verdict.reasons.get(hit.candidate.id),
+        )
+        for hit in hits
+    )
 
 
 def _covered(candidate: Candidate, terms: Sequence[Term], corpus: Corpus) -> float:

@@ -1,7 +1,8 @@
 """Features, profiles and the order of hits (docs/decisions/0005-score.md).
 
-A profile is a weighted sum of features, each 0..1, over the features that are present in the
-answer, times multipliers for texts that are worth less as a prophecy.
+A profile is a weighted mean of the evidence that is present in the answer, each part 0..1, times
+a small boost for age and multipliers for texts that are worth less as a prophecy. What too little
+speaks for is no hit, but near (docs/decisions/0027-silence.md).
 """
 
 import math
@@ -21,40 +22,69 @@ _DAYS_A_YEAR = 365.25
 _FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
 _LEAD = 0.5
 _SHORT_TOKENS = 4
+# Whether a text shares enough is asked with retrieval's own length, for a long text shares words by
+# chance; and no word is rarer than this, for in a small corpus chance decides which are missing.
+_STRICT_BM25 = Bm25(k1=1.2, b=0.75)
+_RAREST = 3
+# Up to this share the evidence of words grows evenly, and beyond ever more slowly.
+_EVEN = 0.5
 # What may be known of some texts alone. A judgment may too, but the judged come first anyway.
 _LEVELLED = ("semantic",)
+
+
+def share_covered(
+    candidate: Candidate,
+    terms: Sequence[Term],
+    documents: int,
+    average_length: float,
+    *,
+    bm25: Bm25 = _FEATURE_BM25,
+    rarest: int = 0,
+) -> float:
+    """Return the share of the headline that the candidate covers, words weighted.
+
+    A word weighs its idf, the more the earlier it stands. Words that the corpus has never seen
+    count among what is not covered, so the figure means the same for every headline. A covered
+    word counts with its BM25 part, which is 1 for a text of average length that says it once:
+    a short text, or one that repeats the words, may pass 1.
+    """
+    weights = term_weights(terms, documents, rarest)
+    whole = sum(w for w, t in zip(weights, terms, strict=True) if t.neighbour_of is None)
+    covered = sum(
+        weights[index] * bm25.part(frequency, candidate.length, average_length)
+        for index, frequency in candidate.matched.items()
+    )
+    return covered / whole if whole else 0.0
 
 
 def lexical_part(
     candidate: Candidate, terms: Sequence[Term], documents: int, average_length: float
 ) -> float:
-    """Return the share of the headline that the candidate covers, 0..1, words weighted.
+    """Return the share of the headline that the candidate covers, 0..1, words weighted."""
+    return min(1.0, share_covered(candidate, terms, documents, average_length))
 
-    A word weighs its idf, the more the earlier it stands. Words that the corpus has never seen
-    count among what is not covered, so the figure means the same for every headline. A covered
-    word counts with its BM25 part, which is 1 for a text of average length that says it once.
+
+def evident(covered: float) -> float:
+    """Return what a coverage counts for in the score, 0..1.
+
+    The more is covered the more it counts, however much that is, so that nothing ties at the top.
     """
-    weights = term_weights(terms, documents)
-    whole = sum(w for w, t in zip(weights, terms, strict=True) if t.neighbour_of is None)
-    covered = sum(
-        weights[index] * _FEATURE_BM25.part(frequency, candidate.length, average_length)
-        for index, frequency in candidate.matched.items()
-    )
-    return min(1.0, covered / whole) if whole else 0.0
+    return covered if covered <= _EVEN else 1 - _EVEN**2 / covered
 
 
-def term_weights(terms: Sequence[Term], documents: int) -> list[float]:
+def term_weights(terms: Sequence[Term], documents: int, rarest: int = 0) -> list[float]:
     """Return what each word of the headline weighs; a neighbour stands where its word stands.
 
     A headline leads with what it is about: the first word weighs half as much again as the
-    last.
+    last. A word that fewer than `rarest` documents say weighs as if so many did.
     """
     last = sum(term.neighbour_of is None for term in terms) - 1
     position, weights = -1, []
     for term in terms:
         position += term.neighbour_of is None
         lead = 1 + _LEAD * (1 - position / last) if last > 0 else 1.0
-        weights.append(term.weight * idf(documents, term.document_frequency) * lead)
+        said_by = min(max(term.document_frequency, rarest), documents)
+        weights.append(term.weight * idf(documents, said_by) * lead)
     return weights
 
 
@@ -79,16 +109,21 @@ def factors(candidate: Candidate, score: ScoreSettings) -> dict[str, float]:
 def level_hits(hits: Sequence[Hit], weights: Mapping[str, float]) -> list[Hit]:
     """Return hits of several answers with parts and scores that can be compared."""
     parts = level([hit.parts for hit in hits], _LEVELLED)
-    return [
-        hit
-        if one == hit.parts
-        else replace(hit, parts=one, score=_score(one, hit.factors, weights))
-        for hit, one in zip(hits, parts, strict=True)
-    ]
+    return [_levelled(hit, one, weights) for hit, one in zip(hits, parts, strict=True)]
 
 
-def _score(parts: Parts, multipliers: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    return weighted_mean(parts, weights) * math.prod(multipliers.values())
+def _levelled(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
+    """Return a hit with what was not known counted as nothing, which makes its mean smaller."""
+    if parts == hit.parts:
+        return hit
+    smaller = _evidence_weight(hit.parts, weights) / _evidence_weight(parts, weights)
+    return replace(hit, parts=parts, score=hit.score * smaller)
+
+
+def _evidence_weight(parts: Parts, weights: Mapping[str, float]) -> float:
+    """Return the weights of the evidence that is known, together; 1 where they are nothing."""
+    known = (name for name, value in parts.items() if value is not None and name != "age")
+    return sum(weights.get(name, 0.0) for name in known) or 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +135,7 @@ class Scorer:
     documents: int
     average_length: float
     asked_at: datetime  # the headline's date, or now
+    means: bool = True  # whether similarity is of meaning, or of words once more
 
     def hits(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
@@ -114,21 +150,21 @@ class Scorer:
     def hits_and_near(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
     ) -> tuple[list[Hit], list[Hit]]:
-        """Return the hits, and the best `limit` of what a model saw too little in to be one.
+        """Return the hits, and the best `limit` of what is too weak to be one.
 
-        Ranks go on from the hits, so that a rank names one text of the answer. Where the model saw
-        nothing at all, nothing is near.
+        Ranks go on from the hits, so that a rank names one text of the answer. What a model judged
+        as nothing is not near.
         """
         parts = [self._parts(candidate, judgments.get(candidate.id)) for candidate in candidates]
         scored = list(map(self._hit, candidates, level(parts, _LEVELLED)))
         hits = _best(filter(self._qualifies, scored), limit, after=0)
-        weak = (hit for hit in scored if hit.parts["judgment"] and not self._qualifies(hit))
+        weak = (one for one in scored if one.parts["judgment"] != 0 and not self._qualifies(one))
         return hits, _best(weak, limit, after=len(hits))
 
     def _parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,
-            "lexical": lexical_part(candidate, self.terms, self.documents, self.average_length),
+            "lexical": min(1.0, self._coverage(candidate)),
             "age": age(candidate.created_at, self.asked_at, self.settings.score.age_full_years),
             "semantic": candidate.similarity,
         }
@@ -138,30 +174,50 @@ class Scorer:
         return Hit(
             rank=0,
             candidate=candidate,
-            score=_score(parts, multipliers, self.settings.score.weights),
+            score=self._score(candidate, parts) * math.prod(multipliers.values()),
             parts=parts,
             factors=multipliers,
             matched=tuple(self.terms[index].shown for index in candidate.matched),
         )
 
+    def _score(self, candidate: Candidate, parts: Parts) -> float:
+        """Return the mean of the evidence, which age can only lower: it is none itself."""
+        evidence = {name: value for name, value in parts.items() if name != "age"}
+        mean = weighted_mean(
+            evidence | {"lexical": evident(self._coverage(candidate))}, self.settings.score.weights
+        )
+        return mean * (1 - self.settings.score.age_boost * (1 - (parts["age"] or 0.0)))
+
     def _qualifies(self, hit: Hit) -> bool:
         judgment = hit.parts["judgment"]
-        if judgment is None:
-            covered, alike = hit.parts["lexical"] or 0.0, hit.parts["semantic"] or 0.0
-            least = self.settings.search
-            return covered >= least.minimum_lexical or alike >= least.minimum_semantic
-        return round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
+        if judgment is not None:
+            return round(judgment * HIGHEST_JUDGMENT) >= self.settings.search.minimum_judgment
+        least = self.settings.search
+        shared = self._coverage(hit.candidate, bm25=_STRICT_BM25, rarest=_RAREST)
+        enough = _share(shared, least.minimum_lexical)
+        if self.means:
+            enough += _share(hit.parts["semantic"], least.minimum_semantic)
+        return round(enough, 9) >= 1 if math.isfinite(enough) else True
+
+    def _coverage(
+        self, candidate: Candidate, *, bm25: Bm25 = _FEATURE_BM25, rarest: int = 0
+    ) -> float:
+        whole = (self.terms, self.documents, self.average_length)
+        return share_covered(candidate, *whole, bm25=bm25, rarest=rarest)
+
+
+def _share(value: float | None, least: float) -> float:
+    """Return how often `value` holds the least that is enough."""
+    if value is None:
+        return 0.0
+    return value / least if least else math.inf
 
 
 def _best(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
     kept = sorted(hits, key=_order)[:limit]
-    return [_ranked(hit, rank) for rank, hit in enumerate(kept, start=after + 1)]
+    return [replace(hit, rank=rank) for rank, hit in enumerate(kept, start=after + 1)]
 
 
 def _order(hit: Hit) -> tuple[object, ...]:
     unjudged = hit.parts["judgment"] is None
     return (unjudged, *best_first(hit.score, hit.candidate))
-
-
-def _ranked(hit: Hit, rank: int) -> Hit:
-    return replace(hit, rank=rank)

@@ -46,13 +46,17 @@ class SearchSettings(Section):
         description="Judged tweets below this (0 to 6) are no hits, and shown only on request.",
     )
     minimum_lexical: float = Field(
-        0.1,
+        0.25,
         ge=0,
         le=1,
-        description="Unjudged tweets that cover less of the headline (0 to 1) are no hits,",
+        description="Unjudged tweets are hits that cover so much of the headline (0 to 1),",
     )
     minimum_semantic: float = Field(
-        0.5, ge=0, le=1, description="unless their meaning is as close to it as this (0 to 1)."
+        0.25,
+        ge=0,
+        le=1,
+        description="or mean something as close to it as this (0 to 1), or half of the one and half"
+        " of the other, and so on. What is weaker is shown only on request.",
     )
 
     @property
@@ -72,7 +76,9 @@ class ScoreSettings(Section):
 
     judgment: float = Field(0.65, ge=0, description="Weight of the model's judgment.")
     lexical: float = Field(0.25, ge=0, description="Weight of the words in common.")
-    age: float = Field(0.10, ge=0, description="Weight of the age: older is higher.")
+    age: float = Field(
+        0.10, ge=0, description="What age may take from a score: it is a boost, and no evidence."
+    )
     semantic: float = Field(
         0.10, ge=0, description="Weight of the similarity of meaning, where there are vectors."
     )
@@ -89,8 +95,8 @@ class ScoreSettings(Section):
 
     @model_validator(mode="after")
     def _some_weight(self) -> Self:
-        if self.judgment + self.lexical + self.age == 0:
-            raise ValueError("needs a weight above 0 in judgment, lexical or age")
+        if self.judgment + self.lexical == 0:
+            raise ValueError("needs a weight above 0 in judgment or lexical")
         return self
 
     @property
@@ -102,6 +108,11 @@ class ScoreSettings(Section):
             "age": self.age,
             "semantic": self.semantic,
         }
+
+    @property
+    def age_boost(self) -> float:
+        """What age may change of a score, 0..1."""
+        return self.age / (self.age + self.judgment + self.lexical)
 
     @property
     def factors(self) -> Mapping[Flag, float]:

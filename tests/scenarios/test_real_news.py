@@ -23,7 +23,7 @@ from engine.ingest import Defaults
 from engine.ingest.detect import open_source
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Reject
-from engine.judge.request import TEXT_LENGTH, one_line
+from engine.judge.request import TEXT_LENGTH, around
 from engine.prophecy.headline import read_headline
 from engine.types import Kind
 from tests.fakes.model import scoring
@@ -72,9 +72,12 @@ def read(data: Path) -> tuple[Judged, list[Document]]:
         for number, record in enumerate(records)
         if number % SLICE == 0 or record.external_id in known
     ]
-    texts = {one.external_id: one_line(one.text, TEXT_LENGTH) for one in documents}
+    texts = {one.external_id: one.text for one in documents}
     labels = {
-        one.headline: {texts[tweet]: label for tweet, label in qrels.get(one.qid, {}).items()}
+        one.headline: {
+            around(texts[tweet], read_headline(one.headline).text, TEXT_LENGTH): label
+            for tweet, label in qrels.get(one.qid, {}).items()
+        }
         for one in read_headlines(data / "judged" / "en.headlines.jsonl")
     }
     return Judged(labels), documents

@@ -279,7 +279,7 @@ class TestModel:
         self, model: ModelServer
     ) -> None:
         model.script = [scoring(lambda _headline, _candidate: 2)]
-        done = await search(HEADLINE)
+        done = await search(HEADLINE, "--near")
         assert done.code == 0
         said, _, listed = done.out.partition("Nothing foretold this. Nearest:")
         assert FIRST not in said

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bot.console.screen import Screen
 from bot.face.reply import HitView, Reply
 from bot.i18n.words import words_for
+from engine.prophecy.sureness import Sureness
 
 WORDS = words_for("en")
 ESCAPES = re.compile(r"\x1b(\[[0-9;]*m|\]8;[^\x1b]*\x1b\\)")
@@ -40,7 +41,7 @@ def view(text: str = "Coffee will be dear", **changes: object) -> HitView:
         "date_text": "March 1, 2014",
         "age": "9 years before",
         "url": "https://x.com/ana/status/1",
-        "score": 0.8349,
+        "sureness": Sureness.PERHAPS,
         "flags": ("repost",),
         "judged": False,
     }
@@ -60,20 +61,27 @@ def test_a_reply_on_paper() -> None:
         notice="Not judged: no key.",
         hits=(view(), view("Two\nlines", rank=2, author=None, url=None, judged=True, flags=())),
     )
-    assert shown(reply) == (
+    assert shown(reply, width=64) == (
         "Coffee prices soar\n"
         "Not judged: no key.\n"
         "\n"
-        "1. 9 years before · March 1, 2014 · @ana · 0.83 · not judged\n"
+        "1. 9 years before · March 1, 2014 · @ana · perhaps · not judged\n"
         "· repost\n"
         "   Coffee will be dear\n"
         "   https://x.com/ana/status/1\n"
         "\n"
-        "2. 9 years before · March 1, 2014 · 0.83\n"
+        "2. 9 years before · March 1, 2014 · perhaps\n"
         "   Two\n"
         "   lines\n"
         "\n"
     )
+
+
+def test_the_models_reason_stands_below_the_text() -> None:
+    lines = shown(Reply(words=WORDS, hits=(view(why="he \x1b[31msaid so"),))).splitlines()
+    assert [line for line in lines if "Why" in line] == [
+        "   Why: he \N{REPLACEMENT CHARACTER}[31msaid so"
+    ]
 
 
 def test_text_keeps_its_lines() -> None:

@@ -1,5 +1,6 @@
 """Buttons carry what they ask for; what a platform sends back is believed only if we wrote it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from bot.face.reply import Action, HitView, aside
 from bot.face.request import Trigger
 from bot.i18n.words import words_for
+from engine.prophecy.sureness import Sureness
 from tests.bot.conversing import event
 
 names = st.sampled_from(["up", "down", "more", "why", "set", "más"])
@@ -63,7 +65,7 @@ def test_an_action_too_long_to_send_is_an_error_at_once() -> None:
         Action(name="set", value="corpus=" + "ñ" * 30)
 
 
-def view(flags: tuple[str, ...], *, judged: bool) -> HitView:
+def view(flags: tuple[str, ...], *, judged: bool, sureness: Sureness | None = None) -> HitView:
     return HitView(
         rank=1,
         text="x",
@@ -72,7 +74,7 @@ def view(flags: tuple[str, ...], *, judged: bool) -> HitView:
         date_text="",
         age="",
         url=None,
-        score=0.5,
+        sureness=sureness,
         flags=flags,
         judged=judged,
     )
@@ -98,6 +100,27 @@ def test_what_a_reader_must_know_is_marked(
 ) -> None:
     assert view(flags, judged=judged).marks(words_for("en")) == english
     assert view(flags, judged=judged).marks(words_for("es")) == spanish
+
+
+@pytest.mark.parametrize(
+    ("sureness", "english", "spanish"),
+    [
+        (Sureness.FORETOLD, "foretold", "anunciado"),
+        (Sureness.CLOSE, "close", "cercano"),
+        (Sureness.PERHAPS, "perhaps", "quizá"),
+    ],
+)
+def test_how_sure_the_answer_is_comes_first(sureness: Sureness, english: str, spanish: str) -> None:
+    shown = view(("repost",), judged=False, sureness=sureness)
+    assert shown.marks(words_for("en")) == (english, "not judged", "repost")
+    assert shown.marks(words_for("es")) == (spanish, "sin evaluar", "reenvío")
+
+
+def test_a_reason_is_told_as_the_models() -> None:
+    said = replace(view((), judged=True), why="he said so")
+    assert said.reason(words_for("en")) == "Why: he said so"
+    assert said.reason(words_for("es")) == "Por qué: he said so"
+    assert view((), judged=True).reason(words_for("en")) is None
 
 
 def test_a_word_aside_passes_on_a_button_and_is_a_message_elsewhere() -> None:

@@ -40,7 +40,7 @@ def test_each_story_leads_to_its_page_and_shows_its_tweet() -> None:
         "The news of June 1, 2026, foretold:",
         "",
         '<b><a href="https://news.example/1">Coffee prices soar</a></b>',
-        "<u>1. 1 year before · March 1, 2014 @\u2060ana (0.83)</u>",
+        "<u>1. 1 year before · March 1, 2014 @\u2060ana · foretold</u>",
         "<blockquote>tweet 1.2</blockquote>",
     ]
     assert '<b><a href="https://news.example/2">&lt;Tea&gt; &amp; more</a></b>' in html

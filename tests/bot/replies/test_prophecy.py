@@ -26,7 +26,7 @@ def test_a_hit_is_shown_as_it_was_written() -> None:
     hit = make_hit(text="RT  it's <b>\nhere</b> &amp; *there*")
     view = prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH).hits[0]
     assert view.text == "RT  it's <b>\nhere</b> &amp; *there*"
-    assert (view.rank, view.author, view.score) == (1, "ana", 0.83456)
+    assert (view.rank, view.author, view.sureness) == (1, "ana", "foretold")
     assert view.url == "https://x.com/ana/status/9007199254740993"
     assert view.date == datetime(2014, 3, 1, 9, tzinfo=UTC)
 
@@ -44,11 +44,11 @@ def test_ages_count_up_to_the_headline_and_without_its_date_to_now() -> None:
 @pytest.mark.parametrize(
     ("flags", "judged", "marks"),
     [
-        (Flag.NONE, True, ()),
-        (Flag.NONE, False, ("not judged",)),
-        (Flag.REPOST | Flag.TRUNCATED, True, ("repost", "cut")),
-        (Flag.QUOTE | Flag.DELETED, False, ("not judged", "quote", "deleted")),
-        (Flag.REPLY | Flag.MEDIA | Flag.THREAD, True, ()),
+        (Flag.NONE, True, ("foretold",)),
+        (Flag.NONE, False, ("perhaps", "not judged")),
+        (Flag.REPOST | Flag.TRUNCATED, True, ("foretold", "repost", "cut")),
+        (Flag.QUOTE | Flag.DELETED, False, ("perhaps", "not judged", "quote", "deleted")),
+        (Flag.REPLY | Flag.MEDIA | Flag.THREAD, True, ("foretold",)),
     ],
 )
 def test_what_a_reader_must_know_is_marked(
@@ -59,6 +59,13 @@ def test_what_a_reader_must_know_is_marked(
         prophecy_reply(make_prophecy(hit), [hit], now=NOW, words=ENGLISH).hits[0].marks(ENGLISH)
         == marks
     )
+
+
+def test_what_is_near_is_not_told_to_be_more() -> None:
+    prophecy = make_prophecy(near=(make_hit(parts=UNJUDGED_PARTS),))
+    reply = prophecy_reply(prophecy, prophecy.near, now=NOW, words=ENGLISH, near=True)
+    assert reply.text == "Nothing foretold this. Nearest:"
+    assert reply.hits[0].marks(ENGLISH) == ("not judged",)
 
 
 def test_a_hit_without_a_judgment_among_judged_ones_is_marked() -> None:

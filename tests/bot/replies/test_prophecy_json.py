@@ -58,6 +58,8 @@ def test_a_judged_prophecy() -> None:
                 "parts": {"judgment": 1.0, "lexical": 0.4242, "age": 0.9, "semantic": None},
                 "factors": {"repost": 0.5},
                 "matched": ["coffee", "prices"],
+                "why": None,
+                "sureness": "foretold",
                 "proposed_by": {},
                 "flags": ["repost", "truncated"],
             }
@@ -87,6 +89,13 @@ def test_an_unjudged_prophecy_says_so() -> None:
     assert result["usage"] == {"prompt_tokens": 9, "completion_tokens": None, "cost_usd": None}
     [shown] = result["hits"]
     assert shown["parts"] == {"judgment": None, "lexical": 0.5, "age": 0.1, "semantic": None}
+
+
+def test_what_is_near_is_not_told_to_be_sure_and_reasons_are_told() -> None:
+    prophecy = make_prophecy(replace(make_hit(), why="he said so"), near=(make_hit(2),))
+    result = printed(prophecy)
+    assert [hit["why"] for hit in (*result["hits"], *result["near"])] == ["he said so", None]
+    assert [hit["sureness"] for hit in (*result["hits"], *result["near"])] == ["foretold", None]
 
 
 def test_nothing_found_keeps_every_name() -> None:

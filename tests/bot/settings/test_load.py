@@ -289,7 +289,7 @@ def test_no_secret_is_shown() -> None:
         ),
         (
             "[score]\njudgment = 0\nlexical = 0\nage = 0\n",
-            "config.toml: [score] needs a weight above 0 in judgment, lexical or age.",
+            "config.toml: [score] needs a weight above 0 in judgment or lexical.",
         ),
         (
             '[database]\nurl = "mysql://me:hidden@host/x"\n',
@@ -380,9 +380,9 @@ def test_a_mistake_in_the_environment_is_named_with_its_fix(
 
 
 def test_a_section_that_a_variable_spoils_is_blamed_on_the_variable(write: Write) -> None:
-    write("[score]\njudgment = 0\nlexical = 0\n")
-    assert message_of(PRESAGIO_SCORE__AGE="0") == (
-        "PRESAGIO_SCORE__AGE needs a weight above 0 in judgment, lexical or age."
+    write("[score]\njudgment = 0\n")
+    assert message_of(PRESAGIO_SCORE__LEXICAL="0") == (
+        "PRESAGIO_SCORE__LEXICAL needs a weight above 0 in judgment or lexical."
     )
 
 

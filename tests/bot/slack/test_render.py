@@ -11,6 +11,7 @@ from bot.face.reply import Action, Button, HitView, Reply
 from bot.i18n.words import words_for
 from bot.slack.events import plain_text
 from bot.slack.render import blocks, escaped_mrkdwn, fallback
+from engine.prophecy.sureness import Sureness
 from tests.fakes.slack.block_kit import check_blocks
 from tests.fakes.slack.chat import check_content
 from tests.fakes.slack.mrkdwn import Seen, read, read_blocks
@@ -24,7 +25,7 @@ HIT = HitView(
     date_text="January 2, 2010",
     age="9 years before",
     url="https://x.com/ana/status/1",
-    score=0.81,
+    sureness=Sureness.PERHAPS,
     flags=(),
     judged=True,
 )
@@ -109,8 +110,15 @@ def test_the_date_leads_to_the_tweet_and_the_facts_are_there() -> None:
     shown = seen(Reply(words=WORDS, headline="News", hits=(replace(HIT, judged=False),)))
     assert [(link.url, link.label) for link in shown.links] == [(HIT.url, HIT.date_text)]
     facts = "".join(shown.text.split("\n"))
-    for fact in ("1. 9 years before", "@ana", "(0.81)", "not judged", HIT.text):
+    for fact in ("1. 9 years before", "@ana", "perhaps", "not judged", HIT.text):
         assert fact in facts
+
+
+def test_the_models_reason_is_only_text() -> None:
+    hits = tuple(replace(HIT, rank=rank, why="<!channel> & *bold*") for rank in range(1, 16))
+    shown = seen(Reply(words=WORDS, headline="News", hits=hits))
+    assert shown.text.count("Why: <!channel> & *bold*") == 15
+    assert len(shown.links) == 15
 
 
 @pytest.mark.parametrize("url", [None, "javascript:alert(1)", "https://x.com/a b", "https://x|y>"])

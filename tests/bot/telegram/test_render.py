@@ -10,6 +10,7 @@ from bot.face.reply import MOST_HITS, Action, Button, HitView, Reply
 from bot.i18n.words import words_for
 from bot.replies.limits import utf16_length
 from bot.telegram.render import LONGEST_TEXT, html_messages, keyboard
+from engine.prophecy.sureness import Sureness
 from tests.fakes.telegram.html import parse
 
 WORDS = words_for("en")
@@ -24,7 +25,7 @@ def view(text: str, **about: object) -> HitView:
         "date_text": "March 14, 2012",
         "age": "9 years before",
         "url": "https://x.com/ana/status/1",
-        "score": 0.5,
+        "sureness": Sureness.CLOSE,
         "flags": (),
         "judged": True,
     }
@@ -41,10 +42,18 @@ def test_an_answer_shows_headline_text_date_lead_time_and_link() -> None:
     assert html.splitlines() == [
         "<b>It rains</b>",
         "",
-        "<u>1. 9 years before · March 14, 2012 @\u2060ana (0.50)</u>",
+        "<u>1. 9 years before · March 14, 2012 @\u2060ana · close</u>",
         "<blockquote>Rain &amp; &lt;wind&gt;</blockquote>",
         '<a href="https://x.com/ana/status/1">x.com/ana/status/1</a>',
     ]
+
+
+def test_the_models_reason_stands_below_the_text_and_is_only_text() -> None:
+    hit = view("Rain", why="<b>he</b> & @ana said https://evil.example", url=None)
+    (html,) = html_messages(Reply(words=WORDS, headline="It rains", hits=(hit,)))
+    assert html.splitlines()[-1] == (
+        "<i>Why: &lt;b&gt;he&lt;/b&gt; &amp; @\u2060ana said https://evil.example</i>"
+    )
 
 
 @given(
@@ -56,7 +65,7 @@ def test_an_answer_shows_headline_text_date_lead_time_and_link() -> None:
 def test_any_answer_is_one_message_that_telegram_takes(
     headline: str, texts: list[str], notice: str, times: int
 ) -> None:
-    hits = tuple(view(text * times) for text in texts)
+    hits = tuple(view(text * times, why=text or None) for text in texts)
     reply = Reply(words=WORDS, headline=headline * times or "x", hits=hits, notice=notice * times)
     (html,) = html_messages(reply)
     assert utf16_length(shown(html)) <= LONGEST_TEXT

@@ -1,6 +1,7 @@
 """The page, read as a browser without scripts reads it."""
 
 import itertools
+import json
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -11,7 +12,7 @@ from db.pool import Database
 from engine.documents import Document
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.db.loading import document, load
-from tests.fakes.model import ModelServer, scoring
+from tests.fakes.model import Asked, ModelServer, judging, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS
 
 HEADLINE_AND_DATE = {"headline": HEADLINE, "date": "2023-05-04", "corpus": "demo"}
@@ -97,8 +98,30 @@ class TestProphecy:
         assert texts(page, ".nothing") == ["Nothing foretold this."]
         assert texts(page, "details.near:not([open]) > summary") == ["Nearest:"]
         assert len(page.css("details.near .card")) == 3
+        assert not texts(page, "details.near .tag")
         assert not page.css("form.vote, meta[property='og:image']")
         assert picture.status_code == 404
+
+    async def test_a_card_says_how_sure_it_is_and_why_and_numbers_are_folded_away(
+        self, coffee_url: str
+    ) -> None:
+        def reasoned(asked: Asked) -> str:
+            numbers = [one["i"] for one in asked.candidates]
+            why = [{"i": one, "why": "he <b>said</b> so & more"} for one in numbers]
+            scores = [[one, 6] for one in numbers]
+            return json.dumps({"n": len(numbers), "scores": scores, "why": why})
+
+        async with ModelServer([judging(reasoned)]) as model:
+            environ = {
+                "DATABASE_URL": coffee_url,
+                "PRESAGIO_LLM__BASE_URL": model.base_url,
+                "PRESAGIO_WEB__JUDGE": "true",
+            }
+            async with web_stage(environ) as stage:
+                page = read(await stage.get("/prophecy", **HEADLINE_AND_DATE))
+        assert texts(page, ".card .reason") == ["Why: he b said /b so & more"] * 3
+        assert [tag for tag in texts(page, ".card .when .tag") if tag == "foretold"]
+        assert len(page.css(".card details:not([open]) .bars")) == 3
 
     async def test_without_a_headline_the_page_begins_anew(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="  ")

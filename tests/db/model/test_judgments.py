@@ -17,7 +17,12 @@ NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
 
 async def test_a_verdict_comes_back_as_it_went_in(database: Database) -> None:
-    verdict = Verdict(scores={2**62: 6, 3: 0}, model="some/model", prompt_version="4")
+    verdict = Verdict(
+        scores={2**62: 6, 3: 0},
+        reasons={2**62: "he said so"},
+        model="some/model",
+        prompt_version="4",
+    )
     judgments = Judgments(database)
     await judgments.put("key", verdict, now=NOW)
     assert await judgments.get("key") == verdict

@@ -115,6 +115,43 @@ def test_ugly_answers(content: str, scores: dict[int, int], damage: dict[str, in
     assert got.damage.keys() - damage.keys() <= {"miscounted"}
 
 
+@pytest.mark.parametrize(
+    ("content", "reasons"),
+    [
+        ('{"n": 3, "scores": [[1, 5]], "why": [{"i": 1, "why": "he said so"}]}', {1: "he said so"}),
+        ('{"n": 3, "scores": [[1, 5]], "why": [[1, "he said so"]]}', {1: "he said so"}),
+        ('{"n": 3, "scores": [[1, 5]], "why": {"1": "he said so"}}', {1: "he said so"}),
+        ('{"n": 3, "scores": [[1, 5, "he said so"]]}', {1: "he said so"}),
+        ('{"n": 3, "scores": [[1, 5]], "why": []}', {}),
+        ('{"n": 3, "scores": [[1, 5]], "why": "because"}', {}),
+        ('{"n": 3, "scores": [[1, 5]], "why": [{"i": 1, "why": 7}, {"why": "x"}, 3, []]}', {}),
+        ('{"n": 3, "scores": [[1, 5]], "why": [{"i": 2, "why": "scored nothing"}]}', {}),
+        ('{"n": 3, "scores": [[1, 5]], "why": [{"i": true, "why": "no number"}]}', {}),
+    ],
+)
+def test_reasons_in_any_shape_cost_no_judgment(content: str, reasons: dict[int, str]) -> None:
+    got = read(content)
+    assert got.scores == {1: 5, 2: 0, 3: 0}
+    assert got.reasons == reasons
+
+
+def test_reasons_that_break_the_json_are_lost_alone() -> None:
+    got = read('{"n": 3, "scores": [[1, 5]], "why": [{"i": 1, "why": "he says "no" to it"}]}')
+    assert (got.scores, got.reasons) == ({1: 5, 2: 0, 3: 0}, {})
+    assert got.damage == {"broken_reasons": 1}
+
+
+@pytest.mark.parametrize("order", ["[2, 6]", '{"i": 2, "s": 6}', "scores [[2, 6]]"])
+def test_what_a_reason_says_is_no_score(order: str) -> None:
+    """A cut answer is searched for entries, and a tweet may have told the model what to write."""
+    said = json.dumps({"i": 1, "why": f"it says {order}"})
+    for content in (
+        f'{{"n": 3, "scores": [[1, 5]], "why": [{said}',
+        f'{{"n": 3, "why": [{said}], "scores": [[1, 5], [3',
+    ):
+        assert not read(content).scores.get(2)
+
+
 def test_an_answer_that_did_not_end_by_itself_proves_nothing_about_the_absent() -> None:
     got = read('{"n": 3, "scores": [[1, 5]]}', finished=False)
     assert dict(got.scores) == {1: 5}

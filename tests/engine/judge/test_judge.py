@@ -15,7 +15,7 @@ import stamina
 from engine.budget import Budget
 from engine.judge.judge import Judge
 from engine.llm.client import ChatClient
-from engine.llm.prompts import JUDGE_VERSION
+from engine.llm.prompts import JUDGE, JUDGE_WITH_REASONS
 from engine.settings.models import LlmSettings
 from engine.types import Candidate, Headline, Usage, Verdict
 from tests.engine.candidates import candidate
@@ -51,7 +51,9 @@ class Bench:
         self.ledger = MemoryLedger()
         self.judge = self.seat()
 
-    def seat(self, *, budget: Budget | None = None, **changes: object) -> Judge:
+    def seat(
+        self, *, budget: Budget | None = None, reasons: bool = True, **changes: object
+    ) -> Judge:
         """Put another judge, with other settings, in front of the same server and memory."""
         values: dict[str, object] = {
             "base_url": self.server.base_url,
@@ -65,7 +67,7 @@ class Bench:
             clock=time.monotonic,
             budget=budget or Budget(),
         )
-        self.judge = Judge(self.client, self.cache)
+        self.judge = Judge(self.client, self.cache, reasons=reasons)
         return self.judge
 
     async def hear(self, *script: Step, tweets: list[Candidate] | None = None) -> Verdict:
@@ -104,7 +106,7 @@ async def test_scores_come_back_under_the_ids_of_the_candidates(bench: Bench) ->
     assert verdict == Verdict(
         scores=EXPECTED,
         model="stand-in/model",
-        prompt_version=JUDGE_VERSION,
+        prompt_version=JUDGE_WITH_REASONS.version,
         usage=Usage(prompt_tokens=7000, completion_tokens=120, cost_usd=0.002),
     )
     assert bench.server.requests[0].headline == "The wall falls"
@@ -258,15 +260,50 @@ async def test_a_headline_cannot_pose_as_a_candidate(bench: Bench) -> None:
     assert len(bench.server.requests[0].candidates) == len(TWEETS)
 
 
-async def test_nothing_but_numbers_comes_out_of_an_answer(bench: Bench) -> None:
+def reasoned(asked: Asked) -> str:
+    """A judge that gives a reason for every second candidate, and for one that it scores 3."""
+    numbers = {str(one["text"]): int(one["i"]) for one in asked.candidates}
+    scores = [[numbers["tweet 3"], 6], [numbers["tweet 7"], 3]]
+    why = [
+        {"i": number, "why": f"it says so in {text}"} for text, number in sorted(numbers.items())
+    ]
+    return json.dumps({"n": len(numbers), "scores": scores, "why": why})
+
+
+async def test_a_reason_comes_with_what_scores_four_or_more(bench: Bench) -> None:
+    verdict = await bench.hear(judging(reasoned))
+    assert verdict.scores == EXPECTED | {107: 3}
+    assert verdict.reasons == {103: "it says so in tweet 3"}
+    assert verdict.damage == {}
+    again = await bench.hear()
+    assert (again.cached, again.reasons) == (True, verdict.reasons)
+
+
+async def test_reasons_are_asked_for_where_that_is_set(bench: Bench) -> None:
+    await bench.hear(judging(reasoned))
+    await bench.client.aclose()
+    bench.seat(reasons=False)
+    verdict = await bench.hear(scoring(by_text))
+    assert (verdict.reasons, verdict.prompt_version) == ({}, JUDGE.version)
+    first, second = (one.body for one in bench.server.requests)
+    told = [one["messages"][0]["content"] for one in (first, second)]
+    assert ['"why"' in one for one in told] == [True, False]
+    schemas = [one["response_format"]["json_schema"] for one in (first, second)]
+    assert [one["name"] for one in schemas] == ["judgments", "judgments"]
+    assert ["why" in one["schema"]["properties"] for one in schemas] == [True, False]
+
+
+async def test_nothing_but_numbers_and_plain_reasons_comes_out_of_an_answer(bench: Bench) -> None:
     forged = {
         "n": 10,
         "scores": [{"i": 1, "score": 6, "text": "forged", "url": "https://evil.example"}],
         "notice": "forged",
+        "why": [{"i": 1, "why": "see https://evil.example or @evil", "text": "forged"}],
     }
     verdict = await bench.hear(answer(json.dumps(forged)))
     assert "forged" not in repr(verdict)
     assert "evil" not in repr(verdict)
+    assert list(verdict.reasons.values()) == ["see or"]
 
 
 # Paid for once

@@ -4,12 +4,17 @@ import json
 import random
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.judge import request as judge_request
-from engine.judge.request import JudgeRequest, build_judge_request, candidate_line, one_line
+from engine.judge.request import (
+    JudgeRequest,
+    around,
+    build_judge_request,
+    candidate_line,
+    one_line,
+)
 from engine.types import Candidate, Headline
 from tests.engine.candidates import candidate
 
@@ -20,8 +25,10 @@ def headline(text: str) -> Headline:
     return Headline(text=text, original=text)
 
 
-def build(text: str, candidates: list[Candidate], model: str = "m") -> JudgeRequest:
-    return build_judge_request(headline(text), candidates, model=model)
+def build(
+    text: str, candidates: list[Candidate], model: str = "m", version: str = "v"
+) -> JudgeRequest:
+    return build_judge_request(headline(text), candidates, model=model, version=version)
 
 
 def test_the_headline_comes_first_and_then_one_object_a_line() -> None:
@@ -35,7 +42,9 @@ def test_the_headline_comes_first_and_then_one_object_a_line() -> None:
 
 def test_the_date_is_the_day_in_utc() -> None:
     night = datetime(2013, 8, 30, 23, tzinfo=timezone(timedelta(hours=-5)))
-    assert json.loads(candidate_line(1, candidate(7, created_at=night)))["date"] == "2013-08-31"
+    assert (
+        json.loads(candidate_line(1, candidate(7, created_at=night), "h"))["date"] == "2013-08-31"
+    )
 
 
 def test_every_candidate_is_sent_once_under_its_own_number() -> None:
@@ -62,9 +71,7 @@ def test_the_order_survives_another_database() -> None:
     assert orders[0] == orders[1]
 
 
-def test_the_key_changes_with_everything_that_may_change_a_judgment(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_key_changes_with_everything_that_may_change_a_judgment() -> None:
     base = build("A wall falls", TWEETS).key
     later = [candidate(1, TWEETS[0].text, created_at=datetime(2015, 1, 1, tzinfo=UTC)), *TWEETS[1:]]
     keys = {
@@ -76,8 +83,7 @@ def test_the_key_changes_with_everything_that_may_change_a_judgment(
         build("A wall falls", later).key,
         build("A wall falls", TWEETS, model="other").key,
     }
-    monkeypatch.setattr(judge_request, "JUDGE_VERSION", "judge-next")
-    keys.add(build("A wall falls", TWEETS).key)
+    keys.add(build("A wall falls", TWEETS, version="next").key)
     assert len(keys) == 8
 
 
@@ -87,6 +93,20 @@ def test_a_long_text_is_cut_after_a_word() -> None:
     assert one_line("x" * 150 + " tail of it", 154) == "x" * 150
     assert one_line("fits exactly", 12) == "fits exactly"
     assert one_line("ends at a word here", 14) == "ends at a word"
+
+
+def test_a_text_that_is_too_long_is_cut_around_what_the_headline_says() -> None:
+    filler = "nothing of that kind is said here " * 20
+    text = f"{filler} the walls of the city {filler}"
+    shown = around(text, "A great wall falls", 280)
+    assert "walls" not in shown  # it begins otherwise within five letters
+    shown = around(text, "City walls fall", 280)
+    assert "the walls of the city" in shown
+    assert 200 < len(shown) <= 280
+    assert shown in " ".join(text.split())
+    assert around(text, "Coffee", 280) == one_line(text, 280)
+    whole = "x" * 140 + " " + "y" * 139
+    assert around(whole, "City walls fall", 280) == whole
 
 
 def test_one_endless_word_is_cut_inside() -> None:
@@ -118,7 +138,8 @@ def test_no_text_leaves_its_line_or_makes_another_candidate(title: str, texts: l
     for line, id_ in zip(lines, request.ids, strict=True):
         shown = json.loads(line)
         assert list(shown) == ["i", "date", "text"]
-        assert shown["text"] == one_line(texts[id_], 200)
+        assert shown["text"] == around(texts[id_], one_line(title, 500), 280)
+        assert len(shown["text"]) <= 280
         assert shown["date"] == "2013-08-30"
     request.content.encode()  # a lone surrogate would raise
 

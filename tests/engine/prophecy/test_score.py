@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from engine.prophecy.score import (
     Scorer,
     age,
+    evident,
     factors,
     level_hits,
     lexical_part,
+    share_covered,
     term_weights,
 )
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
@@ -175,12 +177,14 @@ def test_the_parts_and_factors_are_in_the_receipt() -> None:
     assert set(hit.matched) == {"coffee", "soar"}
     lexical_part = hit.parts["lexical"]
     assert lexical_part
-    sums = 0.65 * 0.5 + 0.25 * lexical_part + 0.10
-    assert hit.score == pytest.approx(sums * hit.factors["quote"] * hit.factors["short"])
+    mean = (
+        0.65 * 0.5 + 0.25 * evident(share_covered(hit.candidate, TERMS, DOCUMENTS, AVERAGE))
+    ) / 0.9
+    assert hit.score == pytest.approx(mean * hit.factors["quote"] * hit.factors["short"])
 
 
 def test_the_judged_come_first_whatever_the_words_say() -> None:
-    weak = found(1, {1: 1}, length=40, days=1)
+    weak = found(1, {0: 1}, length=12, days=1)
     strong = found(2, {0: 1, 1: 1, 2: 1}, days=3000)
     assert ids(hits([strong, weak], {1: 3})) == [1, 2]
     assert ids(hits([strong, weak])) == [2, 1]
@@ -211,11 +215,19 @@ def test_what_was_judged_as_little_is_near_and_as_nothing_is_not() -> None:
     assert (ids(found_hits), ids(near), near[0].rank) == ([], [2], 1)
 
 
-def test_nothing_is_near_where_every_judgment_is_enough_or_none_was_made() -> None:
+def test_nothing_is_near_where_every_judgment_is_enough() -> None:
     candidates = [found(score, {0: 1}) for score in range(7)]
     judgments = {score: score for score in range(7)}
     assert scorer(wanting(minimum_judgment=1)).hits_and_near(candidates, judgments, 9)[1] == []
-    assert scorer().hits_and_near(candidates, {}, 9)[1] == []
+
+
+def test_unjudged_what_shares_too_little_is_near_behind_the_hits() -> None:
+    terms = (term("rare", 1), term("common", 900), term("usual", 800))
+    candidates = [found(1, {1: 1}), found(2, {0: 1}), found(3, {2: 1})]
+    found_hits, near = scorer(terms=terms).hits_and_near(candidates, {}, 9)
+    assert (ids(found_hits), ids(near)) == ([2], [3, 1])
+    assert [hit.rank for hit in (*found_hits, *near)] == [1, 2, 3]
+    assert ids(scorer(terms=terms).hits_and_near(candidates, {1: 0, 3: 1}, 9)[1]) == [3]
 
 
 def test_unjudged_it_takes_some_of_the_headlines_words() -> None:
@@ -223,6 +235,69 @@ def test_unjudged_it_takes_some_of_the_headlines_words() -> None:
     candidates = [found(1, {1: 1}), found(2, {0: 1})]
     assert ids(hits(candidates, terms=terms)) == [2]
     assert ids(hits(candidates, terms=terms, settings=wanting(minimum_lexical=0))) == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("matched", "similarity", "enough"),
+    [
+        ({}, 0.25, True),  # of one or the other
+        ({}, 0.24, False),
+        ({0: 1}, None, True),
+        ({1: 1}, None, False),
+        ({1: 1}, 0.0, False),
+        ({1: 1}, 0.12, True),  # of both together
+    ],
+)
+def test_words_and_meaning_add_up(
+    matched: Mapping[int, int], similarity: float | None, enough: bool
+) -> None:
+    terms = (term("half", 10), term("sixth", 150), *[term(f"other{n}", 200) for n in range(3)])
+    one = found(1, matched, similarity=similarity)
+    assert 0.13 < share_covered(found(1, {1: 1}), terms, DOCUMENTS, AVERAGE) < 0.25
+    assert ids(scorer(terms=terms).hits([one], {}, 1)) == [1] * enough
+
+
+def test_what_counts_words_says_nothing_beside_them() -> None:
+    one = found(1, {1: 1}, similarity=0.9)
+    terms = (term("rare", 1), term("common", 900))
+    assert ids(scorer(terms=terms).hits([one], {}, 1)) == [1]
+    assert ids(replace(scorer(terms=terms), means=False).hits([one], {}, 1)) == []
+
+
+def test_a_long_text_shares_words_by_chance() -> None:
+    terms = (term("half"), term("other"), term("third"))
+    short, long = (found(1, {2: 1}, length=length) for length in (10, 60))
+    assert ids(hits([short], terms=terms)) == [1]
+    assert share_covered(long, terms, DOCUMENTS, AVERAGE) < share_covered(
+        short, terms, DOCUMENTS, AVERAGE
+    )
+    assert ids(hits([long], terms=terms)) == []
+
+
+def test_age_alone_is_no_evidence() -> None:
+    [hit] = hits([found(1, {}, days=36_525)], settings=wanting(minimum_lexical=0))
+    assert hit.parts["age"] == 1.0
+    assert hit.score == 0.0
+
+
+def test_age_takes_a_tenth_at_most() -> None:
+    [new], [old] = (hits([found(1, {0: 1, 2: 1}, days=days)]) for days in (0, 9000))
+    assert new.score == pytest.approx(0.9 * old.score)
+    assert ScoreSettings(judgment=0, lexical=0.3, age=0.1).age_boost == pytest.approx(0.25)
+    assert ScoreSettings(age=0).age_boost == 0
+
+
+@given(st.floats(0, 50), st.floats(0.01, 50))
+def test_more_words_are_more_evidence_and_nothing_ties(covered: float, more: float) -> None:
+    assert 0 <= evident(covered) < evident(covered + more) < 1
+
+
+def test_a_text_that_repeats_the_words_goes_before_one_that_says_them() -> None:
+    says, repeats = found(1, {0: 1}, days=5000), found(2, {0: 3}, days=4000)
+    one = (term("hello"),)
+    assert ids(hits([says, repeats], terms=one)) == [2, 1]
+    assert all(hit.parts["lexical"] == 1.0 for hit in hits([says, repeats], terms=one))
+    assert all(hit.score < 1 for hit in hits([says, repeats], terms=one))
 
 
 def test_a_text_without_a_vector_does_not_outrank_its_twin_with_one() -> None:
@@ -237,7 +312,7 @@ def test_a_text_without_a_vector_does_not_outrank_its_twin_with_one() -> None:
 def test_where_no_text_has_a_similarity_none_counts() -> None:
     [hit] = hits([found(1, {0: 1, 1: 1, 2: 1}, days=4000)])
     assert hit.parts["semantic"] is None
-    assert hit.score == pytest.approx(1.0)
+    assert hit.score == pytest.approx(0.75)  # all words, once: evidence that may still grow
 
 
 def test_an_answer_without_vectors_gains_nothing_beside_one_with_them() -> None:
@@ -343,7 +418,7 @@ def test_what_means_the_same_counts_in_the_score() -> None:
     far, near = (replace(found(1, {0: 1}, days=5000), similarity=one) for one in (0.0, 1.0))
     [[low], [high]] = hits([far], {1: 3}), hits([near], {1: 3})
     assert dict(low.parts) | {"semantic": 1.0} == high.parts
-    assert high.score - low.score == pytest.approx(0.10 / 1.10)
+    assert high.score - low.score == pytest.approx(0.10 / 1.0)
 
 
 def test_a_receipt_names_an_alias_with_what_it_stands_for() -> None:
