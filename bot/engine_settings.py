@@ -26,6 +26,8 @@ def prophecy_settings(settings: Settings) -> ProphecySettings:
         mode=mode_of(settings.search.mode),
         candidates=settings.search.candidates,
         candidates_of_both=settings.search.candidates_of_both,
+        candidates_with_phrases=settings.search.candidates_with_phrases,
+        expansion=settings.search.expansion == "auto",
         duplicate_similarity=score.duplicate_similarity,
         exclude_recent_months=settings.search.exclude_recent_months,
         profile=ProphecyProfile(

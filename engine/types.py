@@ -106,6 +106,7 @@ class Corpus:
     languages: tuple[str, ...]  # every text-search language its documents use
     role: CorpusRole = CorpusRole.ARCHIVE
     glossary: int = 0  # version of the groups of aliases; 0 = there never was one
+    description: str | None = None  # whose texts these are, for a model that has to know
 
     @property
     def private(self) -> bool:
@@ -196,6 +197,7 @@ class Candidate:
     matched: Mapping[int, int]  # index into the query's terms -> how often the text says it
     similarity: float | None = None  # of meaning, calibrated, 0..1; None = not known
     ranks: Mapping[str, int] = field(default_factory=dict)  # which list proposed it, and where
+    asked_for: Mapping[str, int] = field(default_factory=dict)  # which phrase did, and where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +207,20 @@ class Usage:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion:
+    """Phrases that the account may have used for what a headline tells, as a model says.
+
+    There are none where no model was asked, or none answered.
+    """
+
+    phrases: tuple[str, ...] = ()
+    model: str | None = None
+    prompt_version: str | None = None
+    usage: Usage | None = None  # None: nothing was spent
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,6 +268,8 @@ class Prophecy:
     near: tuple[Hit, ...] = ()  # judged too weak to be hits; shown to whoever asks for them
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None  # whose vectors were compared; None = nobody's
+    expansion: Expansion = Expansion()
+    usage: Usage | None = None  # of all calls to models; None: nothing was spent
 
     @property
     def judged(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import CorpusName, Json, NoLlm, SearchMode, now, settings_of, text, with_app
+from bot.commands.why import receipt
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
@@ -31,6 +32,7 @@ class SearchOptions:
     date: datetime | None = None
     judged: bool = True
     mode: Mode | None = None  # None leaves it to the settings
+    explain: bool = False
     json: bool = False
 
 
@@ -52,7 +54,10 @@ async def write_prophecy(
     if options.json:
         output.json(prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms))
     else:
-        output.show(whole_reply(prophecy, now=now, words=words_for(DEFAULT)))
+        words = words_for(DEFAULT)
+        output.show(whole_reply(prophecy, now=now, words=words))
+        if options.explain:
+            output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
 
 
 def command(
@@ -65,6 +70,7 @@ def command(
     date: Annotated[str | None, typer.Option("--date", help="Date of the headline.")] = None,
     mode: SearchMode = None,
     no_llm: NoLlm = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
     json: Json = False,
 ) -> None:
     """Find the old texts that foretold a headline.
@@ -79,6 +85,7 @@ def command(
         date=read_date(date) if date is not None else None,
         judged=not no_llm,
         mode=mode,
+        explain=explain,
         json=json,
     )
     with_app(

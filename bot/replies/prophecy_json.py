@@ -29,7 +29,8 @@ def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> di
         "candidates": len(prophecy.candidates),
         "coverage": round(prophecy.coverage, _DIGITS),
         "elapsed_ms": round(elapsed_ms),
-        "usage": _usage(verdict.usage) if verdict.usage else None,
+        "phrases": list(prophecy.expansion.phrases),
+        "usage": _usage(prophecy.usage) if prophecy.usage else None,
         "notice": notice_of(prophecy, words_for(DEFAULT)),
         "hits": [_hit(hit, until) for hit in prophecy.hits],
         "near": [_hit(hit, until) for hit in prophecy.near],
@@ -59,6 +60,7 @@ def _hit(hit: Hit, until: datetime) -> dict[str, object]:
         "factors": {name: round(value, _DIGITS) for name, value in hit.factors.items()},
         "matched": list(hit.matched),
         "proposed_by": dict(found.ranks),
+        "asked_for": dict(found.asked_for),
         "flags": list(found.flags.names),
     }
 

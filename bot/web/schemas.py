@@ -43,6 +43,7 @@ class ProphecyHit(_Answer):
     factors: dict[str, float] = Field(description="Multipliers that were applied.")
     matched: list[str] = Field(description="Words of the headline that the text says.")
     proposed_by: dict[str, int] = Field(description="Ranks in the lists that proposed it.")
+    asked_for: dict[str, int] = Field(description="Phrases that found it, and its rank for each.")
     flags: list[str]
 
 
@@ -70,6 +71,9 @@ class ProphecyAnswer(_Answer):
     candidates: int
     coverage: float = Field(ge=0, le=1, description="Share of the headline that one text covers.")
     elapsed_ms: int
+    phrases: list[str] = Field(
+        description="What a model said that the account may have written about it."
+    )
     usage: Usage | None
     notice: str | None = Field(description="What a person should know about how this was found.")
     hits: list[ProphecyHit]

@@ -153,7 +153,9 @@ class WebFace:
         index = MeasuredIndex(app.index, metrics)
         judge = app.judge and MeasuredJudge(app.judge, metrics)
         settings = prophecy_settings(app.settings)
-        prophet = MeasuredProphet(metrics, index, judge, settings, app.meaning)
+        prophet = MeasuredProphet(
+            metrics, index, judge, settings, meaning=app.meaning, phrases=app.phrases
+        )
         return cls(replace(app, prophet=prophet, index=index), metrics)
 
     def service(

@@ -1,17 +1,20 @@
 """The main job: a headline finds the old texts that foretold it.
 
-headline -> terms -> candidates -> distinct -> judged -> scored -> hits, and what is only near
+headline -> terms, phrases -> candidates -> distinct -> judged -> scored
+-> hits, and what is only near
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from engine.llm.wire import add_usage
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
+from engine.prophecy.expand import Phrases
 from engine.prophecy.retrieve import Meaning, Retriever
 from engine.prophecy.score import ProphecyProfile, Scorer, lexical_part
 from engine.ranking.distinct import alike, eldest
@@ -19,6 +22,7 @@ from engine.text.address import addressed
 from engine.types import (
     Candidate,
     Corpus,
+    Expansion,
     Filters,
     Headline,
     Hit,
@@ -26,6 +30,7 @@ from engine.types import (
     Prophecy,
     SearchRequest,
     Term,
+    Usage,
     Verdict,
 )
 
@@ -55,6 +60,8 @@ class ProphecySettings:
     mode: Mode | None = None  # None: hybrid where there are vectors
     candidates: int = 150  # that words propose, and meaning
     candidates_of_both: int = 240  # near-identical texts counted once
+    candidates_with_phrases: int = 80  # the same, where a model named phrases
+    expansion: bool = True  # whether it is asked for them
     duplicate_similarity: float = 90.0
     exclude_recent_months: int = 0
     profile: ProphecyProfile = field(default_factory=ProphecyProfile)
@@ -69,10 +76,12 @@ class Prophet:
         judge: Judges | None = None,
         settings: ProphecySettings | None = None,
         meaning: Meaning | None = None,
+        phrases: Phrases | None = None,
     ) -> None:
         self._judge = judge
         self._index = index
         self._meaning = meaning
+        self._phrases = phrases
         self._thinking = asyncio.Lock()
         self.use(settings or ProphecySettings())
 
@@ -84,7 +93,13 @@ class Prophet:
     def use(self, settings: ProphecySettings) -> None:
         """Answer by these settings from now on."""
         self._settings = settings
-        self._retriever = Retriever(self._index, self._meaning, limit=settings.candidates)
+        self._retriever = Retriever(
+            self._index,
+            self._meaning,
+            limit=settings.candidates,
+            phrases=self._phrases,
+            limit_with_phrases=settings.candidates_with_phrases,
+        )
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         """Return the best hits, all older than the headline, and as many that are near.
@@ -93,16 +108,18 @@ class Prophet:
         """
         headline, now = request.headline, request.now
         asked_at = min(headline.date or now, now)
-        retrieved = await self._retriever.retrieve(
-            corpus,
-            headline.text,
-            self._narrowed(request.filters, asked_at),
-            request.mode or self._settings.mode,
-        )
+        async with self._expanding(corpus, request) as expansion:
+            retrieved = await self._retriever.retrieve(
+                corpus,
+                headline.text,
+                self._narrowed(request.filters, asked_at),
+                request.mode or self._settings.mode,
+                expansion,
+            )
         terms, found = retrieved.terms, retrieved.candidates
         async with self._alone():
             groups = alike(found, similarity=self._settings.duplicate_similarity)
-            groups = groups[: self._settings.candidates_of_both]
+            groups = groups[: self._most(retrieved.expansion)]
             candidates = [eldest(group) for group in groups]
         verdict = await self._verdict(corpus, request, candidates)
         scorer = Scorer(
@@ -126,7 +143,32 @@ class Prophet:
                 notice=notice(corpus, terms, verdict, retrieved.notice),
                 mode=retrieved.mode,
                 embedding_model=retrieved.model,
+                expansion=retrieved.expansion,
+                usage=_spent(verdict.usage, retrieved.expansion.usage),
             )
+
+    @asynccontextmanager
+    async def _expanding(
+        self, corpus: Corpus, request: SearchRequest
+    ) -> AsyncIterator[Awaitable[Expansion] | None]:
+        """Have a model name phrases while the block runs, where the answer is to be judged."""
+        wanted = request.judged and self._judge and self._settings.expansion and corpus.documents
+        if not wanted or self._phrases is None:
+            yield None
+            return
+        expand = self._phrases.expander.expand
+        task = asyncio.ensure_future(expand(corpus, request.headline, now=request.now))
+        try:
+            yield task
+        finally:  # nobody waits for it any more where the block failed
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _most(self, expansion: Expansion) -> int:
+        settings = self._settings
+        if expansion.phrases:
+            return settings.candidates_with_phrases
+        return settings.candidates_of_both
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
@@ -174,6 +216,11 @@ def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]])
     """Return the external ids of the members of `groups`, in the order they were found in."""
     kept = {one.id for group in groups for one in group}
     return tuple(one.external_id for one in found if one.id in kept)
+
+
+def _spent(*usages: Usage | None) -> Usage | None:
+    known = [usage for usage in usages if usage]
+    return add_usage(known) if known else None
 
 
 def _with_addresses(hits: Sequence[Hit], corpus: Corpus) -> tuple[Hit, ...]:

@@ -224,9 +224,9 @@ async def test_few_dates_are_looked_up_before_words(
     monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
     used: set[bool] = set()
 
-    def noting(*arguments: Any, dates_first: bool) -> str:
+    def noting(*arguments: Any, dates_first: bool, ids_alone: bool) -> str:
         used.add(dates_first)
-        return rank_statement(*arguments, dates_first=dates_first)
+        return rank_statement(*arguments, dates_first=dates_first, ids_alone=ids_alone)
 
     monkeypatch.setattr(search_module, "rank_statement", noting)
     week = Filters(after=START + timedelta(days=100), before=START + timedelta(days=107))
