@@ -186,4 +186,4 @@ def _distinct(phrases: Iterable[str], headline: str) -> list[str]:
 def _log(error: ModelError) -> None:
     """Tell why there are no phrases: loudly where it is a fault, and not a rule or a pause."""
     expected = isinstance(error, BudgetExhausted | CorpusWithheld | ModelPaused)
-    logger.log(logging.INFO if expected else logging.WARNING, "not expanded: %s", error)
+    logger.log(logging.INFO if expected else logging.WARNING, "not expanded: %s", error.message)
