@@ -126,10 +126,11 @@ class Bench:
                 "PRESAGIO_LLM__DAILY_TOKENS": "-1",
                 "PRESAGIO_LLM__DAILY_USD": "-1",
                 "PRESAGIO_SEARCH__EXPANSION": expansion,
-                "PRESAGIO_SEARCH__CANDIDATES": str(max(candidates, 150)),
-                "PRESAGIO_SEARCH__CANDIDATES_OF_BOTH": str(candidates),
                 "PRESAGIO_SEARCH__CANDIDATES_WITH_PHRASES": str(candidates),
             }
+            if expansion == "off":  # else what is found where no phrases come stays as usual
+                environ["PRESAGIO_SEARCH__CANDIDATES"] = str(max(candidates, 150))
+                environ["PRESAGIO_SEARCH__CANDIDATES_OF_BOTH"] = str(candidates)
             settings = load_settings(environ={**os.environ, **environ})
             async with open_app(settings, progress=progress) as app:
                 measured = [await self._measured(app, one) for one in self.headlines]

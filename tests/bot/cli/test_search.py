@@ -12,7 +12,7 @@ import pytest
 
 from tests.bot.command_line import ROOT, Done, presagio
 from tests.bot.conftest import Invoke
-from tests.fakes.model import ModelServer, Step, answer, failure, judging, scoring
+from tests.fakes.model import ModelServer, Step, answer, failure, judging, naming, scoring
 
 HEADLINE = "Container ship wedged across canal halts trade"
 FIRST = "213340376591758175"  # what the demo corpus foretold of it
@@ -304,3 +304,41 @@ class TestModel:
         assert done.json["hits"][0]["text"] == injected
         assert "PWNED" not in done.out
         assert done.json["hits"][0]["url"] == "https://x.com/i/status/666"
+
+
+class TestPhrases:
+    """What a model names before the search."""
+
+    @pytest.fixture
+    async def told(self, demo: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelServer]:
+        async with ModelServer(
+            [scoring(lambda _, shown: 6 * ("soup" in shown["text"].lower()))]
+        ) as model:
+            monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", model.base_url)
+            model.phrases = naming("soup again", usage={"prompt_tokens": 300})
+            yield model
+
+    async def test_stand_in_the_json_with_what_they_cost(
+        self, invoke: Invoke, told: ModelServer
+    ) -> None:
+        found = await asyncio.to_thread(lambda: invoke("search", HEADLINE, "--json").json)
+        assert_contract(found)
+        assert found["phrases"] == ["soup again"]
+        assert found["usage"]["prompt_tokens"] == 7300
+        assert {"soup again": 1} in [hit["asked_for"] for hit in found["hits"]]
+        again = await asyncio.to_thread(lambda: invoke("search", HEADLINE, "--json").json)
+        assert (again["phrases"], again["usage"]) == (["soup again"], None)
+        assert (told.calls, len(told.expansions)) == (1, 1)
+
+    async def test_are_named_by_explain(self, invoke: Invoke, told: ModelServer) -> None:
+        done = await asyncio.to_thread(lambda: invoke("search", HEADLINE, "--explain"))
+        assert "asked for: 'soup again'" in done.out
+        assert "1. score " in done.out
+
+    async def test_can_be_switched_off(
+        self, invoke: Invoke, told: ModelServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PRESAGIO_SEARCH__EXPANSION", "off")
+        found = await asyncio.to_thread(lambda: invoke("search", HEADLINE, "--json").json)
+        assert (found["phrases"], told.expansions) == ([], [])
+        assert found["judged"]

@@ -535,3 +535,18 @@ async def test_a_candidate_tells_what_is_known_of_it(database: Database) -> None
     assert (found.author, found.url, found.lang) == ("ana", "https://x.example/1", "en")
     assert (found.flags, found.length) == (Flag.QUOTE, 3)
     assert {terms[i].word: n for i, n in found.matched.items()} == {"rain": 1, "storm": 2}
+
+
+async def test_phrases_find_what_each_would_find_alone(checked: Checked) -> None:
+    phrases = [*checked.headlines(7, seed=29), "", "..."]
+    for filters in (ANY, Filters(before=START + timedelta(days=300), exclude=Flag.REPOST)):
+        found = await checked.search.ranked(checked.corpus, phrases, filters, 40)
+        alone = [await checked.ask(phrase, filters, 40) for phrase in phrases]
+        assert found == [[one.id for one in each] for each in alone]
+        assert any(found)
+
+
+async def test_no_phrases_and_no_room_find_nothing(checked: Checked) -> None:
+    assert await checked.search.ranked(checked.corpus, [], ANY, 40) == []
+    [phrase] = checked.headlines(1, seed=3)
+    assert await checked.search.ranked(checked.corpus, [phrase], ANY, 0) == [[]]
