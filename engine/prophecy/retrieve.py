@@ -21,6 +21,7 @@ _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
 _PATIENCE = 10.0  # seconds for the vector of a headline
 # Near-identical texts are counted once later on: so many are proposed for each that is wanted.
 _SPARE = 2
+_NEAR_AT_ONCE = 2  # phrases whose neighbours are looked for: each reads all vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +58,9 @@ class _Question:
     async def about(self, text: str) -> "_Question | None":
         """Return the question with another text, or None where that has no vector."""
         vector = await _embedded(self.embedder, text)
-        return (
-            None if isinstance(vector, Message) or not any(vector) else replace(self, vector=vector)
-        )
+        if isinstance(vector, Message) or not any(vector) or len(vector) != len(self.vector):
+            return None
+        return replace(self, vector=vector)
 
     async def nearest(self, filters: Filters, limit: int) -> dict[int, float]:
         """Return the cosines of the nearest documents, nearest first."""
@@ -178,20 +179,17 @@ class Retriever:
         )
 
     async def _asked(
-        self,
-        corpus: Corpus,
-        phrases: Sequence[str],
-        filters: Filters,
-        question: _Question | None,
+        self, corpus: Corpus, phrases: Sequence[str], filters: Filters, question: _Question | None
     ) -> list[PhraseList]:
         """Return a list by words for each phrase, and one by meaning where there is a question."""
         if not phrases or self._phrases is None:
             return []
-        limit = self._limit_with_phrases
+        limit, turns = self._limit_with_phrases, asyncio.Semaphore(_NEAR_AT_ONCE)
 
         async def near(phrase: str) -> list[int]:
-            asked = await question.about(phrase) if question else None
-            return list(await asked.nearest(filters, limit)) if asked else []
+            async with turns:
+                asked = await question.about(phrase) if question else None
+                return list(await asked.nearest(filters, limit)) if asked else []
 
         by_words, by_meaning = await asyncio.gather(
             self._phrases.index.ranked(corpus, phrases, filters, limit),
@@ -227,8 +225,7 @@ async def _compared(
     *,
     reorder: bool,
 ) -> list[Candidate]:
-    """Return the candidates with their similarity; with `reorder` meaning has half a say in
-    their order."""
+    """Return candidates with their similarity; with `reorder` in an order that follows it too."""
     known = {one.id: one for one in candidates}
     cosines = {**near, **await question.cosines([one for one in known if one not in near])}
     order = list(known)
