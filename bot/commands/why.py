@@ -118,8 +118,8 @@ def _expanded(expansion: Expansion, words: Words) -> Iterator[str]:
     if not expansion.phrases:
         return
     yield words.count(
-        "Searched for {number} phrase too, which {model} says the account may have written.",
-        "Searched for {number} phrases too, which {model} says the account may have written.",
+        "Also searched for {number} phrase that {model} says the account may have written.",
+        "Also searched for {number} phrases that {model} says the account may have written.",
         len(expansion.phrases),
         model=expansion.model or "-",
     )

@@ -55,7 +55,7 @@ def test_what_a_phrase_found_names_the_phrase_best_first() -> None:
     named = Expansion(phrases=tuple(asked), model="m", usage=usage)
     prophecy = replace(make_prophecy(hit), mode=Mode.HYBRID, expansion=named)
     said = receipt(prophecy, [hit], ENGLISH).splitlines()
-    assert "Searched for 2 phrases too, which m says the account may have written." in said
+    assert "Also searched for 2 phrases that m says the account may have written." in said
     assert "Tokens: 300 in, 60 out; cost: $0.0001." in said
     assert "   asked for: 'gas pump prices way up', 'gas is too dear'" in said
     assert not [line for line in said if "place in each list" in line]
