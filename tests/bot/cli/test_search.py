@@ -201,6 +201,21 @@ class TestModel:
         assert again["hits"] == found["hits"]
         assert model.calls == 1
 
+    async def test_names_phrases_that_are_told_with_what_they_cost(
+        self, model: ModelServer
+    ) -> None:
+        model.script = [scoring(lambda _, shown: 6 * ("soup" in shown["text"].lower()))]
+        model.phrases = naming("soup again", usage={"prompt_tokens": 300})
+        found = (await search(HEADLINE, "--json")).json
+        assert_contract(found)
+        assert found["phrases"] == ["soup again"]
+        assert found["usage"]["prompt_tokens"] == 7300
+        assert any("soup again" in hit["asked_for"] for hit in found["hits"])
+        done = await search(HEADLINE, "--explain")
+        assert "asked for: 'soup again'" in done.out
+        assert "1. score " in done.out
+        assert (model.calls, len(model.expansions)) == (1, 1)
+
     async def test_is_not_asked_when_it_must_not_be(self, model: ModelServer) -> None:
         found = (await search(HEADLINE, "--no-llm", "--json")).json
         assert (found["judged"], found["notice"]) == (False, "Not judged, as asked.")
@@ -304,41 +319,3 @@ class TestModel:
         assert done.json["hits"][0]["text"] == injected
         assert "PWNED" not in done.out
         assert done.json["hits"][0]["url"] == "https://x.com/i/status/666"
-
-
-class TestPhrases:
-    """What a model names before the search."""
-
-    @pytest.fixture
-    async def told(self, demo: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelServer]:
-        async with ModelServer(
-            [scoring(lambda _, shown: 6 * ("soup" in shown["text"].lower()))]
-        ) as model:
-            monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", model.base_url)
-            model.phrases = naming("soup again", usage={"prompt_tokens": 300})
-            yield model
-
-    async def test_stand_in_the_json_with_what_they_cost(
-        self, invoke: Invoke, told: ModelServer
-    ) -> None:
-        found = await asyncio.to_thread(lambda: invoke("search", HEADLINE, "--json").json)
-        assert_contract(found)
-        assert found["phrases"] == ["soup again"]
-        assert found["usage"]["prompt_tokens"] == 7300
-        assert {"soup again": 1} in [hit["asked_for"] for hit in found["hits"]]
-        again = await asyncio.to_thread(lambda: invoke("search", HEADLINE, "--json").json)
-        assert (again["phrases"], again["usage"]) == (["soup again"], None)
-        assert (told.calls, len(told.expansions)) == (1, 1)
-
-    async def test_are_named_by_explain(self, invoke: Invoke, told: ModelServer) -> None:
-        done = await asyncio.to_thread(lambda: invoke("search", HEADLINE, "--explain"))
-        assert "asked for: 'soup again'" in done.out
-        assert "1. score " in done.out
-
-    async def test_can_be_switched_off(
-        self, invoke: Invoke, told: ModelServer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("PRESAGIO_SEARCH__EXPANSION", "off")
-        found = await asyncio.to_thread(lambda: invoke("search", HEADLINE, "--json").json)
-        assert (found["phrases"], told.expansions) == ([], [])
-        assert found["judged"]

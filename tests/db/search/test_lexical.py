@@ -537,7 +537,8 @@ async def test_a_candidate_tells_what_is_known_of_it(database: Database) -> None
     assert {terms[i].word: n for i, n in found.matched.items()} == {"rain": 1, "storm": 2}
 
 
-async def test_phrases_find_what_each_would_find_alone(checked: Checked) -> None:
+async def test_phrases_find_what_each_would_find_alone(large: Database) -> None:
+    checked = await Checked.of(large, "large")
     phrases = [*checked.headlines(7, seed=29), "", "..."]
     for filters in (ANY, Filters(before=START + timedelta(days=300), exclude=Flag.REPOST)):
         found = await checked.search.ranked(checked.corpus, phrases, filters, 40)
@@ -546,7 +547,8 @@ async def test_phrases_find_what_each_would_find_alone(checked: Checked) -> None
         assert any(found)
 
 
-async def test_no_phrases_and_no_room_find_nothing(checked: Checked) -> None:
+async def test_no_phrases_and_no_room_find_nothing(large: Database) -> None:
+    checked = await Checked.of(large, "large")
     assert await checked.search.ranked(checked.corpus, [], ANY, 40) == []
     [phrase] = checked.headlines(1, seed=3)
     assert await checked.search.ranked(checked.corpus, [phrase], ANY, 0) == [[]]
