@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntFlag, StrEnum
+from typing import TypeVar
 
 from engine.messages import Message
 
@@ -200,6 +201,15 @@ class Candidate:
     asked_for: Mapping[str, int] = field(default_factory=dict)  # which phrase did, and where
 
 
+_Number = TypeVar("_Number", int, float)
+
+
+def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """What model calls consumed; None means the endpoint did not say."""
@@ -207,6 +217,14 @@ class Usage:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_usd: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Sum figure by figure; of one that only one knows, that one."""
+        return Usage(
+            prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
+            completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
+            cost_usd=_sum(self.cost_usd, other.cost_usd),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,9 +287,15 @@ class Prophecy:
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None  # whose vectors were compared; None = nobody's
     expansion: Expansion = Expansion()
-    usage: Usage | None = None  # of all calls to models; None: nothing was spent
 
     @property
     def judged(self) -> bool:
         """True when the language model judged at least one candidate."""
         return bool(self.verdict.scores)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What all calls to models for it consumed; None: nothing was spent."""
+        judging = None if self.verdict.cached else self.verdict.usage
+        naming = self.expansion.usage
+        return judging + naming if judging and naming else judging or naming

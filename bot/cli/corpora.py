@@ -165,7 +165,7 @@ def corpora_describe(
 ) -> None:
     """Say whose texts a corpus holds, so that a model knows what the account would have written.
 
-    Example: presagio corpora describe me --description "Ana Ruiz, mayor of a small port"
+    Example: presagio corpora describe me --description "A mayor"
     """
     with_app(
         settings_of(context),

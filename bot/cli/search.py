@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import CorpusName, Json, NoLlm, SearchMode, now, settings_of, text, with_app
-from bot.commands.why import receipt
 from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import read_date
@@ -57,6 +56,8 @@ async def write_prophecy(
         words = words_for(DEFAULT)
         output.show(whole_reply(prophecy, now=now, words=words))
         if options.explain:
+            from bot.commands.why import receipt
+
             output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
 
 

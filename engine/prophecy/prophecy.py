@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from engine.llm.wire import add_usage
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.expand import Phrases
@@ -30,7 +29,6 @@ from engine.types import (
     Prophecy,
     SearchRequest,
     Term,
-    Usage,
     Verdict,
 )
 
@@ -144,7 +142,6 @@ class Prophet:
                 mode=retrieved.mode,
                 embedding_model=retrieved.model,
                 expansion=retrieved.expansion,
-                usage=_spent(verdict.usage, retrieved.expansion.usage),
             )
 
     @asynccontextmanager
@@ -216,11 +213,6 @@ def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]])
     """Return the external ids of the members of `groups`, in the order they were found in."""
     kept = {one.id for group in groups for one in group}
     return tuple(one.external_id for one in found if one.id in kept)
-
-
-def _spent(*usages: Usage | None) -> Usage | None:
-    known = [usage for usage in usages if usage]
-    return add_usage(known) if known else None
 
 
 def _with_addresses(hits: Sequence[Hit], corpus: Corpus) -> tuple[Hit, ...]:
