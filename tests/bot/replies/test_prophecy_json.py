@@ -7,8 +7,8 @@ from typing import Any
 
 from bot.replies.prophecy_json import prophecy_json
 from engine.messages import as_message
-from engine.types import Flag, Mode, Prophecy, Usage, Verdict
-from tests.bot.prophecies import NOW, UNJUDGED, make_hit, make_prophecy
+from engine.types import Expansion, Flag, Mode, Prophecy, Usage, Verdict
+from tests.bot.prophecies import JUDGED, NOW, UNJUDGED, make_hit, make_prophecy
 
 CONTRACT = {
     "query", "corpus", "judged", "model", "prompt_version", "candidates", "elapsed_ms",
