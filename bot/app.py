@@ -16,7 +16,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.corpus.glossary import Groups
 from db.embedded.server import EmbeddedServer
-from db.model.judgments import Judgments, Ledger
+from db.model.judgments import Expansions, Judgments, Ledger
 from db.pool import Database
 from db.search.aliased import AliasedSearch, Glossaries
 from db.search.described import Described
@@ -27,6 +27,7 @@ from engine.chat import Chat
 from engine.corpora import resolve_corpus
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
+from engine.prophecy.expand import LONGEST_ANSWER, Expander, Phrases
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.retrieve import Meaning
 from engine.search_log import SearchJob, search_logged
@@ -53,6 +54,7 @@ class App:
     embedders: Embedders
     glossaries: Glossaries
     answerer: Answerer = field(default_factory=Answerer)
+    phrases: Phrases | None = None  # works with the prophet too, where there is a model
     server: EmbeddedServer | None = None  # where the database is not another's
 
     @property
@@ -129,18 +131,24 @@ async def open_app(
         search = AliasedSearch(database, glossaries, bm25, weight=weight)
         embeddings = Embeddings(database, exact_up_to=settings.embeddings.exact_up_to)
         embedders = open_embedders(settings, database, stack)
+        described = Described(database, bm25)
         meaning = embedders and Meaning(
-            embedder=embedders, vectors=embeddings, descriptions=Described(database, bm25)
+            embedder=embedders, vectors=embeddings, descriptions=described
         )
+        phrases = None
+        if client:
+            expander = _expander(settings, client, database)
+            phrases = Phrases(expander=expander, index=search, descriptions=described)
         yield App(
             settings=settings,
             database=database,
             corpora=Corpora(database),
             documents=Documents(database),
-            prophet=Prophet(search, judge, settings.prophecy, meaning),
+            prophet=Prophet(search, judge, settings.prophecy, meaning, phrases),
             index=search,
             judge=judge,
             meaning=meaning,
+            phrases=phrases,
             embeddings=embeddings,
             embedders=embedders or no_embedder,
             glossaries=glossaries,
@@ -165,6 +173,12 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
         budget=budget_of(settings),
         source=source,
     )
+
+
+def _expander(settings: Settings, client: "ChatClient", database: Database) -> Expander:
+    seconds = settings.search.expansion_timeout
+    hurried = client.hurried(seconds, longest_answer=LONGEST_ANSWER)
+    return Expander(hurried, Expansions(database))
 
 
 def glossary_desk(app: App) -> "GlossaryService":

@@ -11,7 +11,7 @@ from typing import Protocol
 from engine.budget import BudgetSource, Planned
 from engine.documents import Document
 from engine.text.terms import Reading
-from engine.types import Candidate, Corpus, Filters, Term, Usage, Verdict
+from engine.types import Candidate, Corpus, Expansion, Filters, Term, Usage, Verdict
 from engine.vectors import Vector, VectorSpace
 
 
@@ -52,6 +52,18 @@ class SearchIndex(Protocol):
         self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
     ) -> Sequence[Candidate]:
         """Return the exact best `limit` documents by BM25, ties by date then id."""
+
+
+class PhraseIndex(Protocol):
+    """Lexical retrieval for several short texts."""
+
+    async def ranked(
+        self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
+    ) -> Sequence[Sequence[int]]:
+        """Return for each phrase the ids of the exact best `limit` documents, best first.
+
+        Phrases are read as headlines are, without neighbours and aliases.
+        """
 
 
 class Descriptions(Protocol):
@@ -109,6 +121,16 @@ class JudgmentCache(Protocol):
 
     async def put(self, key: str, verdict: Verdict, *, now: datetime) -> None:
         """Store a verdict under its key."""
+
+
+class ExpansionCache(Protocol):
+    """Phrases that were paid for once."""
+
+    async def get(self, key: str) -> Expansion | None:
+        """Return the stored expansion, or None."""
+
+    async def put(self, key: str, expansion: Expansion, *, now: datetime) -> None:
+        """Store an expansion under its key."""
 
 
 class UsageLedger(Protocol):

@@ -100,5 +100,5 @@ def search_logged(search: LoggedSearch, prophecy: Prophecy) -> LoggedSearch:
             "returned": len(prophecy.hits),
         },
         returned=tuple(hit.candidate.external_id for hit in prophecy.hits),
-        usage=None if prophecy.verdict.cached else prophecy.verdict.usage,
+        usage=prophecy.usage,
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntFlag, StrEnum
+from typing import TypeVar
 
 from engine.messages import Message
 
@@ -70,6 +71,7 @@ class Corpus:
     languages: tuple[str, ...]  # every text-search language its documents use
     role: CorpusRole = CorpusRole.ARCHIVE
     glossary: int = 0  # version of the groups of aliases; 0 = there never was one
+    description: str | None = None  # whose texts these are, for a model that has to know
 
     @property
     def private(self) -> bool:
@@ -160,6 +162,16 @@ class Candidate:
     matched: Mapping[int, int]  # index into the query's terms -> how often the text says it
     similarity: float | None = None  # of meaning, calibrated, 0..1; None = not known
     ranks: Mapping[str, int] = field(default_factory=dict)  # which list proposed it, and where
+    asked_for: Mapping[str, int] = field(default_factory=dict)  # which phrase did, and where
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +181,28 @@ class Usage:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_usd: float | None = None
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Sum figure by figure; of one that only one knows, that one."""
+        return Usage(
+            prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
+            completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
+            cost_usd=_sum(self.cost_usd, other.cost_usd),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion:
+    """Phrases that the account may have used for what a headline tells, as a model says.
+
+    There are none where no model was asked, or none answered.
+    """
+
+    phrases: tuple[str, ...] = ()
+    model: str | None = None
+    prompt_version: str | None = None
+    usage: Usage | None = None  # None: nothing was spent
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,8 +253,16 @@ class Prophecy:
     near: tuple[Hit, ...] = ()  # too weak to be hits; shown to whoever asks for them
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None  # whose vectors were compared; None = nobody's
+    expansion: Expansion = Expansion()
 
     @property
     def judged(self) -> bool:
         """True when the language model judged at least one candidate."""
         return bool(self.verdict.scores)
+
+    @property
+    def usage(self) -> Usage | None:
+        """What all calls to models for it consumed; None: nothing was spent."""
+        judging = None if self.verdict.cached else self.verdict.usage
+        naming = self.expansion.usage
+        return judging + naming if judging and naming else judging or naming

@@ -1,4 +1,4 @@
-"""`presagio corpora`: list, show, set, drop."""
+"""`presagio corpora`: list, show, set, describe, drop."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,6 +35,7 @@ async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
         "oldest": oldest.isoformat() if oldest else None,
         "newest": newest.isoformat() if newest else None,
         "url_template": corpus.url_template,
+        "description": corpus.description,
     }
     if json:
         output.json(row)
@@ -47,13 +48,16 @@ async def set_corpus(
     app: "App",
     name: str,
     *,
-    author: str | None,
-    url_template: str | None,
+    author: str | None = None,
+    url_template: str | None = None,
+    description: str | None = None,
     json: bool,
     output: Output,
 ) -> None:
     """Change a corpus and show it. Raises CorpusNotFound."""
-    await app.corpora.change(name, author=author, url_template=url_template)
+    await app.corpora.change(
+        name, author=author, url_template=url_template, description=description
+    )
     await show_corpus(app, name, json=json, output=output)
 
 
@@ -141,6 +145,32 @@ def corpora_set(
             url_template=url_template,
             json=json,
             output=Output.of_process(),
+        ),
+    )
+
+
+@commands.command("describe")
+def corpora_describe(
+    context: typer.Context,
+    name: Name,
+    description: Annotated[
+        str,
+        typer.Option(
+            "--description",
+            help="Whose texts these are and what about, for the model; empty takes it away.",
+            callback=text,
+        ),
+    ],
+    json: Json = False,
+) -> None:
+    """Say whose texts a corpus holds, so that a model knows what the account would have written.
+
+    Example: presagio corpora describe me --description "A mayor"
+    """
+    with_app(
+        settings_of(context),
+        lambda opened: set_corpus(
+            opened, name, description=description, json=json, output=Output.of_process()
         ),
     )
 

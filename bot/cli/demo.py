@@ -39,7 +39,11 @@ async def load_demo(app: App, *, output: Output) -> None:
     remarks = Output(output.remarks, output.remarks)
     async with open_sources([str(bundled("demo.jsonl"))], options, app.settings.ingest) as sources:
         await ingest_files(app, sources, options, output=remarks)
-    await app.corpora.change(DEMO_CORPUS, url_template="https://example.org/{author}/{id}")
+    await app.corpora.change(
+        DEMO_CORPUS,
+        url_template="https://example.org/{author}/{id}",
+        description="The captain of a river ferry, who writes in English and in Spanish.",
+    )
 
 
 async def answer_bundled(app: App, *, now: datetime, output: Output) -> None:

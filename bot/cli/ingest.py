@@ -47,6 +47,14 @@ def command(
             callback=account,
         ),
     ] = None,
+    description: Annotated[
+        str | None,
+        typer.Option(
+            "--description",
+            help="Whose texts these are and what about, for the model.",
+            callback=text,
+        ),
+    ] = None,
     only_mine: Annotated[
         bool, typer.Option("--only-mine", help="Leave out what others wrote, reposts too.")
     ] = False,
@@ -69,6 +77,7 @@ def command(
         language=language,
         format=format,
         author=author,
+        description=description,
         only_mine=only_mine,
         json=json,
     )

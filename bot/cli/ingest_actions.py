@@ -35,6 +35,7 @@ class IngestOptions:
     language: str | None = None
     format: str = "auto"
     author: str | None = None
+    description: str | None = None
     only_mine: bool = False
     json: bool = False
 
@@ -132,9 +133,11 @@ async def _ensure_corpus(
         language=options.language or (known.language if known else DEFAULT_LANGUAGE),
         author=options.author,
         url_template=TWEET_URL if kind is Kind.TWEETS else None,
+        description=options.description,
     )
-    if options.author and corpus.author is None:
-        corpus = await app.corpora.change(name, author=options.author)
+    author = options.author if corpus.author is None else None
+    if author or options.description:
+        corpus = await app.corpora.change(name, author=author, description=options.description)
     return corpus, known is None
 
 

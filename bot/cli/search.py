@@ -32,6 +32,7 @@ class SearchOptions:
     judged: bool = True
     mode: Mode | None = None  # None leaves it to the settings
     near: bool = False
+    explain: bool = False
     json: bool = False
 
 
@@ -61,6 +62,10 @@ async def write_prophecy(
             output.show(prophecy_reply(prophecy, prophecy.near, now=now, words=words, near=True))
         elif prophecy.near and not prophecy.hits:
             output.remark("What is nearest to it: the same with --near.")
+        if options.explain:
+            from bot.commands.why import receipt
+
+            output.line(receipt(prophecy, prophecy.hits or prophecy.near, words))
 
 
 def command(
@@ -74,6 +79,7 @@ def command(
     mode: SearchMode = None,
     no_llm: NoLlm = False,
     near: Annotated[bool, typer.Option("--near", help="Show what is too weak, too.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each was found.")] = False,
     json: Json = False,
 ) -> None:
     """Find the old texts that foretold a headline.
@@ -89,6 +95,7 @@ def command(
         judged=not no_llm,
         mode=mode,
         near=near,
+        explain=explain,
         json=json,
     )
     with_app(

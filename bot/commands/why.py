@@ -11,7 +11,7 @@ from bot.replies.find import find_receipt
 from bot.replies.limits import cut
 from bot.replies.prophecy import notice_of
 from engine.contracts.receipts import Receipt
-from engine.types import Hit, Mode, Prophecy, Usage, Verdict
+from engine.types import Expansion, Hit, Mode, Prophecy, Usage, Verdict
 
 # Names of the parts and the multipliers of a score.
 _NAMES = {
@@ -89,6 +89,7 @@ def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
             share=f"{prophecy.coverage:.0%}",
         ),
         *_searched(prophecy, words),
+        *_expanded(prophecy.expansion, words),
         *_judge(prophecy.verdict, words),
     ]
     if notice := notice_of(prophecy, words):
@@ -110,6 +111,20 @@ def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:
             "Searched by words; meaning, as {model} sees it, changed the order.",
             model=prophecy.embedding_model or "-",
         )
+
+
+def _expanded(expansion: Expansion, words: Words) -> Iterator[str]:
+    """Tell what a model was asked for before the search."""
+    if not expansion.phrases:
+        return
+    yield words.count(
+        "Also searched for {number} phrase that {model} says the account may have written.",
+        "Also searched for {number} phrases that {model} says the account may have written.",
+        len(expansion.phrases),
+        model=expansion.model or "-",
+    )
+    if expansion.usage:
+        yield _usage(expansion.usage, words)
 
 
 def _judge(verdict: Verdict, words: Words) -> Iterator[str]:
@@ -160,13 +175,17 @@ def _hit(hit: Hit, words: Words, *, proposed: bool) -> Iterator[str]:
         yield _INDENT + words.say("not judged")
     if hit.why:
         yield _INDENT + words.say("the model says: {reason}", reason=hit.why)
-    if proposed:
+    if proposed and hit.candidate.ranks:
         ranks = ", ".join(
             f"{words.say(_LISTS[name])} {rank}"
             for name, rank in hit.candidate.ranks.items()
             if name in _LISTS
         )
         yield _INDENT + words.say("place in each list: {ranks}", ranks=ranks)
+    if hit.candidate.asked_for:
+        first = sorted(hit.candidate.asked_for.items(), key=lambda place: place[1])
+        phrases = ", ".join(f"'{phrase}'" for phrase, _ in first)
+        yield _INDENT + words.say("asked for: {phrases}", phrases=cut(phrases, _LONGEST_LIST))
     if hit.factors:
         factors = ", ".join(f"{_name(n, words)} {value:.2f}" for n, value in hit.factors.items())
         yield _INDENT + words.say("multiplied by: {factors}", factors=factors)

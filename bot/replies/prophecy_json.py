@@ -30,7 +30,8 @@ def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> di
         "candidates": len(prophecy.candidates),
         "coverage": round(prophecy.coverage, _DIGITS),
         "elapsed_ms": round(elapsed_ms),
-        "usage": _usage(verdict.usage) if verdict.usage else None,
+        "phrases": list(prophecy.expansion.phrases),
+        "usage": _usage(prophecy.usage) if prophecy.usage else None,
         "notice": notice_of(prophecy, words_for(DEFAULT)),
         "hits": [_hit(hit, until) | {"sureness": sureness(hit).value} for hit in prophecy.hits],
         "near": [_hit(hit, until) | {"sureness": None} for hit in prophecy.near],
@@ -61,6 +62,7 @@ def _hit(hit: Hit, until: datetime) -> dict[str, object]:
         "matched": list(hit.matched),
         "why": hit.why,
         "proposed_by": dict(found.ranks),
+        "asked_for": dict(found.asked_for),
         "flags": list(found.flags.names),
     }
 

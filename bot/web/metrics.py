@@ -14,6 +14,7 @@ from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from engine.llm.wire import add_usage
 from engine.ports import SearchIndex
+from engine.prophecy.expand import Phrases
 from engine.prophecy.prophecy import Judges, Prophet
 from engine.prophecy.retrieve import Meaning
 from engine.settings.searching import ProphecySettings
@@ -138,9 +139,11 @@ class MeasuredProphet(Prophet):
         index: SearchIndex,
         judge: Judges | None,
         settings: ProphecySettings,
+        *,
         meaning: Meaning | None,
+        phrases: Phrases | None,
     ) -> None:
-        super().__init__(index, judge, settings, meaning)
+        super().__init__(index, judge, settings, meaning, phrases)
         self._metrics = metrics
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:

@@ -46,6 +46,7 @@ class ProphecyHit(_Answer):
     sureness: Sureness | None = Field(description="How sure the answer is; null for what is near.")
     why: str | None = Field(description="What the model says of a text that it scored 4 or more.")
     proposed_by: dict[str, int] = Field(description="Ranks in the lists that proposed it.")
+    asked_for: dict[str, int] = Field(description="Phrases that found it, and its rank for each.")
     flags: list[str]
 
 
@@ -73,6 +74,9 @@ class ProphecyAnswer(_Answer):
     candidates: int
     coverage: float = Field(ge=0, le=1, description="Share of the headline that one text covers.")
     elapsed_ms: int
+    phrases: list[str] = Field(
+        description="What a model said that the account may have written about it."
+    )
     usage: UsageFigures | None
     notice: str | None = Field(description="What a person should know about how this was found.")
     hits: list[ProphecyHit]

@@ -151,7 +151,9 @@ class WebFace:
         metrics = Metrics()
         index = MeasuredIndex(app.index, metrics)
         judge = app.judge and MeasuredJudge(app.judge, metrics)
-        prophet = MeasuredProphet(metrics, index, judge, app.settings.prophecy, app.meaning)
+        prophet = MeasuredProphet(
+            metrics, index, judge, app.settings.prophecy, meaning=app.meaning, phrases=app.phrases
+        )
         return cls(replace(app, prophet=prophet, index=index), metrics)
 
     def service(

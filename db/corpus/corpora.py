@@ -48,6 +48,7 @@ class Corpora:
         language: str,
         author: str | None,
         url_template: str | None,
+        description: str | None = None,
     ) -> Corpus:
         """Return the corpus, creating it if it is new. Raises CorpusConflict, UsageError."""
         if not _NAME.fullmatch(name):
@@ -62,19 +63,35 @@ class Corpora:
                     Message("There is no text-search language {language!r}.", language=language),
                     fix=Message("Use one of: {known}.", known=", ".join(known)),
                 )
-            values = (name, kind.value, language, author, url_template, role_of_new(name).value)
-            created = await connection.fetchval(self._sql["insert"], *values)
+            created = await connection.fetchval(
+                self._sql["insert"],
+                name,
+                kind.value,
+                language,
+                author,
+                url_template,
+                role_of_new(name).value,
+                description or None,
+            )
             if created is not None:
                 await _create_partition(connection, created)
             rows = await connection.fetch(self._sql["select"], name)
         return _agreeing(corpus_named([*map(_corpus, rows)], name), kind=kind, language=language)
 
     async def change(
-        self, name: str, *, author: str | None = None, url_template: str | None = None
+        self,
+        name: str,
+        *,
+        author: str | None = None,
+        url_template: str | None = None,
+        description: str | None = None,
     ) -> Corpus:
-        """Change what may be changed later. Raises CorpusNotFound."""
+        """Change what may be changed later; an empty description takes it away.
+
+        Raises CorpusNotFound.
+        """
         async with self._database.connection() as connection:
-            await connection.execute(self._sql["change"], name, author, url_template)
+            await connection.execute(self._sql["change"], name, author, url_template, description)
         return await self.get(name)
 
     async def drop(self, name: str) -> int:

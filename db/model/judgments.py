@@ -1,4 +1,4 @@
-"""What a language model was paid for; implements JudgmentCache and UsageLedger of engine.ports."""
+"""What a language model was paid for; implements the caches and the ledger of engine.ports."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -9,9 +9,9 @@ import orjson
 from db.pool import Database
 from db.statements import statements
 from engine.budget import BudgetSource, Planned
-from engine.types import Usage, Verdict
+from engine.types import Expansion, Usage, Verdict
 
-# A judgment is asked for again while its news is fresh, and never after.
+# What was judged is asked for again while its news is fresh, and never after.
 _KEPT = timedelta(days=90)
 
 
@@ -48,6 +48,39 @@ class Judgments:
                 scores,
                 verdict.model,
                 verdict.prompt_version,
+                now,
+                now - _KEPT,
+            )
+
+
+class Expansions:
+    """Phrases by the key of their request, kept as judgments are."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("model")
+
+    async def get(self, key: str) -> Expansion | None:
+        """Return the stored expansion, or None."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["expansion"], key)
+        if row is None:
+            return None
+        return Expansion(
+            phrases=tuple(row["phrases"]),
+            model=row["model"],
+            prompt_version=row["prompt_version"],
+        )
+
+    async def put(self, key: str, expansion: Expansion, *, now: datetime) -> None:
+        """Store an expansion under its key, and forget what is older than 90 days."""
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["store_expansion"],
+                key,
+                list(expansion.phrases),
+                expansion.model,
+                expansion.prompt_version,
                 now,
                 now - _KEPT,
             )

@@ -1,5 +1,6 @@
-"""Lexical retrieval; implements engine.ports.SearchIndex."""
+"""Lexical retrieval; implements SearchIndex and PhraseIndex of engine.ports."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from db.search.rows import ranked_candidate
 from db.search.scoring import WeightedLexeme, constants, operand_values, places, weighted_lexemes
 from db.statements import statements
 from engine.ranking.bm25 import expected_threshold
+from engine.text.clean import searchable
 from engine.text.terms import Reading, headline_terms, misspelt, without_repeats
 from engine.types import Candidate, Corpus, Filters, Term
 
@@ -27,6 +29,8 @@ _PASSING_A_HIT = 4
 _OVERSHOOT = 1.5
 _STEP = 0.8
 _NEIGHBOURS = 2
+# Connections that one search for phrases takes at once: the pool has four.
+_AT_ONCE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class _Request:
     filters: Filters
     limit: int
     dates_first: bool = False
+    ids_alone: bool = False
 
     def guess(self, share: float) -> float:
         """Guess the score that `limit` documents reach, of a `share` of the corpus."""
@@ -71,6 +76,38 @@ class LexicalIndex(Readings):
             rows = await self._rank(connection, _Request(corpus, lexemes, filters, limit))
         where = places(terms, lexemes)
         return [ranked_candidate(row, where) for row in rows]
+
+    async def ranked(
+        self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
+    ) -> list[list[int]]:
+        """Return for each phrase the ids of the exact best `limit` documents, best first."""
+        turns = asyncio.Semaphore(_AT_ONCE)
+
+        async def ids(terms: Sequence[Term]) -> list[int]:
+            lexemes = weighted_lexemes(terms, corpus.documents)
+            if not lexemes or limit < 1:
+                return []
+            request = _Request(corpus, lexemes, filters, limit, ids_alone=True)
+            async with turns, self._database.connection() as connection:
+                return [row["id"] for row in await self._rank(connection, request)]
+
+        read = await self._read_phrases(corpus, phrases)
+        return list(await asyncio.gather(*map(ids, read)))
+
+    async def _read_phrases(self, corpus: Corpus, phrases: Sequence[str]) -> list[list[Term]]:
+        """Return the terms of each phrase, all read in one statement."""
+        words = [searchable(phrase).split() for phrase in phrases]
+        readings = await self.read(corpus, [word for each in words for word in each])
+        found, first = [], 0
+        for each in words:
+            own = [
+                replace(one, unit=one.unit - first)
+                for one in readings
+                if first <= one.unit < first + len(each)
+            ]
+            found.append(headline_terms(each, corpus.read_in, own, corpus.documents))
+            first += len(each)
+        return found
 
     async def _terms(
         self, corpus: Corpus, words: Sequence[str], readings: Sequence[Reading]
@@ -135,6 +172,7 @@ class LexicalIndex(Readings):
                 partition(request.corpus.id),
                 len(request.lexemes),
                 dates_first=request.dates_first,
+                ids_alone=request.ids_alone,
             ),
             *constants(self._bm25, average),
             request.limit,

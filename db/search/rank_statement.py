@@ -91,37 +91,41 @@ _TIES = "1e9::float8"
 
 
 @lru_cache(maxsize=512)
-def rank_statement(table: str, lexemes: int, *, dates_first: bool = False) -> str:
+def rank_statement(
+    table: str, lexemes: int, *, dates_first: bool = False, ids_alone: bool = False
+) -> str:
     """Return the SQL that gives the best documents, ties by date then id.
 
     Its columns are those of a candidate, `bm25` among them, and `frequencies`: how often the
-    document says each of the lexemes. With `dates_first` it is made for few documents between
-    the dates, else for few that match.
+    document says each of the lexemes; with `ids_alone` only `id` and `bm25`. With `dates_first` it
+    is made for few documents between the dates, else for few that match.
     """
     asked = operands(_FIRST_LEXEME, lexemes)
-    scored = _between_dates(table, asked) if dates_first else _by_class(table, asked)
     # All columns go through the sort: cheaper than to look up the best ones again.
+    columns = "id, created_at" if ids_alone else f"{_COLUMNS}, tsv"
+    scored = (_between_dates if dates_first else _by_class)(table, asked, columns)
+    shown = f"{_COLUMNS}, bm25, ARRAY[{frequencies(asked)}] AS frequencies"
     return (
-        f"SELECT {_COLUMNS}, bm25, ARRAY[{frequencies(asked)}] AS frequencies"
+        f"SELECT {'id, bm25' if ids_alone else shown}"
         f" FROM (SELECT * FROM ({scored}) scored"
         f" ORDER BY round(bm25 * {_TIES}) DESC, created_at, id LIMIT $4) best"
     )
 
 
-def _by_class(table: str, asked: Sequence[Operand]) -> str:
+def _by_class(table: str, asked: Sequence[Operand], columns: str) -> str:
     return " UNION ALL ".join(
-        f"SELECT {_COLUMNS}, tsv, {score(asked, repeats=one.max_tf != 1)} AS bm25 FROM {table}"
+        f"SELECT {columns}, {score(asked, repeats=one.max_tf != 1)} AS bm25 FROM {table}"
         f" WHERE {one.condition} AND tsv @@ ${place} AND {passes(*_FILTERS)}"
         for place, one in enumerate(CLASSES, start=_FIRST_CLASS)
     )
 
 
-def _between_dates(table: str, asked: Sequence[Operand]) -> str:
+def _between_dates(table: str, asked: Sequence[Operand], columns: str) -> str:
     classes = " OR ".join(
         f"({one.condition} AND tsv @@ ${place})"
         for place, one in enumerate(CLASSES, start=_FIRST_CLASS)
     )
     return (
-        f"SELECT {_COLUMNS}, tsv, {score(asked, repeats=True)} AS bm25 FROM {table}"
+        f"SELECT {columns}, {score(asked, repeats=True)} AS bm25 FROM {table}"
         f" WHERE {_FEW_DATES} AND ({classes})"
     )

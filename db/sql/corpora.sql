@@ -1,5 +1,6 @@
 -- name: select(name)
 SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.documents, c.tokens,
+       c.description,
        coalesce((SELECT array_agg(l.language ORDER BY l.documents DESC, l.language)
                    FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages,
        (SELECT version FROM glossary_version) AS glossary
@@ -7,15 +8,16 @@ SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.doc
  WHERE $1::text IS NULL OR c.name = $1
  ORDER BY c.name
 
--- name: insert(name, kind, language, author, url_template, role)
-INSERT INTO corpus (name, kind, language, author, url_template, role)
-VALUES ($1, $2, $3, $4, $5, $6)
+-- name: insert(name, kind, language, author, url_template, role, description)
+INSERT INTO corpus (name, kind, language, author, url_template, role, description)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (name) DO NOTHING
 RETURNING id
 
--- name: change(name, author, url_template)
+-- name: change(name, author, url_template, description)
 UPDATE corpus
-   SET author = coalesce($2, author), url_template = coalesce($3, url_template)
+   SET author = coalesce($2, author), url_template = coalesce($3, url_template),
+       description = CASE WHEN $4::text IS NULL THEN description ELSE nullif($4, '') END
  WHERE name = $1
 
 -- name: lock(name)

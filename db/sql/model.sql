@@ -10,6 +10,16 @@ SELECT $1, $2::text::jsonb, $3, $4, $5::timestamptz
   FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (key) DO NOTHING
 
+-- name: expansion(key)
+SELECT phrases, model, prompt_version FROM expansion WHERE key = $1
+
+-- name: store_expansion(key, phrases, model, prompt_version, created_at, forget_before)
+WITH forgotten AS (DELETE FROM expansion WHERE created_at < $6::timestamptz)
+INSERT INTO expansion (key, phrases, model, prompt_version, created_at)
+SELECT $1, $2::text[], $3, $4, $5::timestamptz
+  FROM set_config('synchronous_commit', 'off', true)
+ON CONFLICT (key) DO NOTHING
+
 -- Tokens of embeddings cost a hundredth of others and are many: they count in money alone. A call
 -- under way at $3 counts as what it may come to; NULL leaves those out.
 -- name: spent(since, until, now)

@@ -15,6 +15,7 @@ from engine.messages import Message
 
 TOP = 3
 RIGHT = 4
+DEPTHS = (80, 150, 240)  # among so many of the first candidates recall is told too
 _GAINS = {label: 2**label - 1 for label in range(2, HIGHEST_LABEL + 1)}
 
 Qrels = Mapping[str, Mapping[str, int]]
@@ -41,7 +42,9 @@ class Row:
     qid: str
     ndcg: float
     precision: float
-    recall: float | None  # None when no document is right
+    recall: float | None  # among all candidates; None when no document is right
+    recall_at: Mapping[int, float | None]  # among the first so many
+    best: float  # the precision of a judge who is always right, with these candidates
     judged: float
     mean_label: float
     unjudged: int  # hits among the first three that nobody has judged
@@ -52,7 +55,9 @@ class Row:
             "qid": self.qid,
             f"nDCG@{TOP}": self.ndcg,
             f"P@{TOP}": self.precision,
+            f"best P@{TOP}": self.best,
             "recall": self.recall,
+            **{f"recall@{depth}": part for depth, part in self.recall_at.items()},
             f"judged@{TOP}": self.judged,
             f"mean_label@{TOP}": self.mean_label,
             f"unjudged@{TOP}": self.unjudged,
@@ -91,7 +96,12 @@ class Report:
             "headlines": len(self.rows),
             f"nDCG@{TOP}": _mean(row.ndcg for row in self.rows),
             f"P@{TOP}": _mean(row.precision for row in self.rows),
+            f"best P@{TOP}": _mean(row.best for row in self.rows),
             "recall": _mean(row.recall for row in self.rows),
+            **{
+                f"recall@{depth}": _mean(row.recall_at[depth] for row in self.rows)
+                for depth in DEPTHS
+            },
             f"judged@{TOP}": _mean(row.judged for row in self.rows),
             f"mean_label@{TOP}": _mean(row.mean_label for row in self.rows),
             f"unjudged@{TOP}": sum(row.unjudged for row in self.rows),
@@ -136,12 +146,23 @@ def _rows(labels: Qrels, runs: Mapping[str, Run]) -> list[Row]:
             ndcg=hits[ndcg, qid],
             precision=hits[precision, qid],
             recall=found[recall, qid] if max(known.values()) >= RIGHT else None,
+            recall_at={depth: _recall(runs[qid], known, depth) for depth in DEPTHS},
+            best=min(TOP, len(_right(known) & set(runs[qid].candidates))) / TOP,
             judged=hits[judged, qid],
             mean_label=sum(known.get(one, 0) for one in runs[qid].ids[:TOP]) / TOP,
             unjudged=sum(one not in known for one in runs[qid].ids[:TOP]),
         )
         for qid, known in labels.items()
     ]
+
+
+def _right(labels: Mapping[str, int]) -> set[str]:
+    return {one for one, label in labels.items() if label >= RIGHT}
+
+
+def _recall(run: Run, labels: Mapping[str, int], depth: int) -> float | None:
+    right = _right(labels)
+    return len(right & set(run.candidates[:depth])) / len(right) if right else None
 
 
 def _measured(

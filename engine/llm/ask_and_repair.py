@@ -35,11 +35,12 @@ def objects(text: str) -> Iterator[dict[str, object]]:
 class ModelQuestion:
     """What is asked: instructions, what is said more of them the second time, and the content.
 
-    `corpora` are those that the content is about or holds texts of.
+    `corpora` are those that the content is about or holds texts of. Without `repair` nothing is
+    asked twice.
     """
 
     system: str
-    repair: str
+    repair: str | None
     content: str
     corpora: Sequence[Corpus]
     purpose: str  # in the ledger
@@ -53,7 +54,7 @@ async def ask_and_repair(
     *,
     now: datetime,
 ) -> ModelError | None:
-    """Ask until `hear` finds an answer usable, at most twice.
+    """Ask until `hear` finds an answer usable, at most twice, or once without a word of repair.
 
     Returns the failure of the last call, None where it was answered, usable or not. An answer
     that was cut off would be cut off again. Nothing is sent that the endpoint may not read: that
@@ -64,7 +65,8 @@ async def ask_and_repair(
     except CorpusWithheld as withheld:
         return withheld
     error: ModelError | None = None
-    for system in (question.system, question.system + question.repair):
+    repaired = () if question.repair is None else (question.system + question.repair,)
+    for system in (question.system, *repaired):
         try:
             answer = await client.complete(
                 [PromptMessage("system", system), PromptMessage("user", question.content)],

@@ -1,6 +1,7 @@
 """The chat client: OpenAI-compatible completions over HTTP, OpenRouter by default."""
 
 import asyncio
+import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -108,6 +109,29 @@ class ChatClient:
             setting="[llm] private_corpora",
             private_corpora=self._settings.private_corpora,
         )
+
+    def hurried(self, seconds: float, *, longest_answer: int) -> Self:
+        """Return a client of the same endpoint for small calls that nobody waits long for.
+
+        It makes each call once, within `seconds` and as many tokens, and has a breaker of its
+        own: what is too slow for it may answer others. It shares the connections, which close
+        with this client.
+        """
+        chosen = self._settings
+        hurried = copy.copy(self)
+        hurried._settings = chosen.model_copy(
+            update={
+                "read_timeout": seconds,
+                "total_timeout": seconds,
+                "retries": 0,
+                "max_completion_tokens": min(longest_answer, chosen.max_completion_tokens),
+                "reasoning_effort": chosen.reasoning_effort and "minimal",
+            }
+        )
+        hurried._breaker = Breaker(
+            failures=chosen.breaker_failures, pause=chosen.breaker_pause, clock=self._clock
+        )
+        return hurried
 
     async def __aenter__(self) -> Self:
         return self

@@ -1,10 +1,11 @@
 """The main job: a headline finds the old texts that foretold it.
 
-headline -> terms -> candidates -> distinct -> judged -> scored -> hits, and what is only near
+headline -> terms, phrases -> candidates -> distinct -> judged -> scored
+-> hits, and what is only near
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ from typing import Protocol
 from engine.embed.scales import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
+from engine.prophecy.expand import Phrases
 from engine.prophecy.retrieve import Meaning, Retriever
 from engine.prophecy.score import Scorer, lexical_part
 from engine.ranking.distinct import alike, eldest
@@ -21,6 +23,7 @@ from engine.text.address import addressed
 from engine.types import (
     Candidate,
     Corpus,
+    Expansion,
     Filters,
     Headline,
     Hit,
@@ -58,10 +61,12 @@ class Prophet:
         judge: Judges | None = None,
         settings: ProphecySettings | None = None,
         meaning: Meaning | None = None,
+        phrases: Phrases | None = None,
     ) -> None:
         self._judge = judge
         self._index = index
         self._meaning = meaning
+        self._phrases = phrases
         self._thinking = asyncio.Lock()
         self.use(settings or ProphecySettings())
 
@@ -73,7 +78,14 @@ class Prophet:
     def use(self, settings: ProphecySettings) -> None:
         """Answer by these settings from now on."""
         self._settings = settings
-        self._retriever = Retriever(self._index, self._meaning, limit=settings.search.candidates)
+        search = settings.search
+        self._retriever = Retriever(
+            self._index,
+            self._meaning,
+            limit=search.candidates,
+            phrases=self._phrases,
+            limit_with_phrases=search.candidates_with_phrases,
+        )
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
         """Return the best hits, all older than the headline, and as many that are near.
@@ -82,16 +94,18 @@ class Prophet:
         """
         headline, now = request.headline, request.now
         asked_at = min(headline.date or now, now)
-        retrieved = await self._retriever.retrieve(
-            corpus,
-            headline.text,
-            self._narrowed(request.filters, asked_at),
-            request.mode or self._settings.search.chosen_mode,
-        )
+        async with self._expanding(corpus, request) as expansion:
+            retrieved = await self._retriever.retrieve(
+                corpus,
+                headline.text,
+                self._narrowed(request.filters, asked_at),
+                request.mode or self._settings.search.chosen_mode,
+                expansion,
+            )
         terms, found = retrieved.terms, retrieved.candidates
         async with self._alone():
             groups = alike(found, similarity=self._settings.score.duplicate_similarity)
-            groups = groups[: self._settings.search.candidates_of_both]
+            groups = groups[: self._most(retrieved.expansion)]
             candidates = [eldest(group) for group in groups]
         verdict = await self._verdict(corpus, request, candidates)
         scorer = Scorer(
@@ -116,7 +130,30 @@ class Prophet:
                 notice=notice(corpus, terms, verdict, retrieved.notice),
                 mode=retrieved.mode,
                 embedding_model=retrieved.model,
+                expansion=retrieved.expansion,
             )
+
+    @asynccontextmanager
+    async def _expanding(
+        self, corpus: Corpus, request: SearchRequest
+    ) -> AsyncIterator[Awaitable[Expansion] | None]:
+        """Have a model name phrases while the block runs, where the answer is to be judged."""
+        auto = self._settings.search.expansion == "auto"
+        wanted = request.judged and self._judge and auto and corpus.documents
+        if not wanted or self._phrases is None:
+            yield None
+            return
+        expand = self._phrases.expander.expand
+        task = asyncio.ensure_future(expand(corpus, request.headline, now=request.now))
+        try:
+            yield task
+        finally:  # nobody waits for it any more where the block failed
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def _most(self, expansion: Expansion) -> int:
+        search = self._settings.search
+        return search.candidates_with_phrases if expansion.phrases else search.candidates_of_both
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:

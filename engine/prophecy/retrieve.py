@@ -1,22 +1,27 @@
-"""Candidates for a headline: found by words, by meaning, or by both (decision 14)."""
+"""Candidates for a headline: found by words, by meaning, or by both (decision 14), and by phrases
+that a model names (decision 25)."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.embed.scales import SCALES
+from engine.embed.scales import SCALES, WORD_COUNTERS
 from engine.errors import ModelError
 from engine.messages import Message
 from engine.ports import Descriptions, Embedder, SearchIndex, VectorIndex
-from engine.ranking.fuse import fused, ranks
+from engine.prophecy.expand import Phrases
+from engine.prophecy.fuse import LEXICAL, SEMANTIC, PhraseList, Proposal, proposals
+from engine.ranking.fuse import fused
 from engine.text.clean import searchable
-from engine.types import Candidate, Corpus, Filters, Mode, Term
+from engine.types import Candidate, Corpus, Expansion, Filters, Mode, Term
 from engine.vectors import Vector, VectorSpace
 
-LEXICAL, SEMANTIC = "lexical", "semantic"  # the two lists, as receipts name them
 _LONGEST_QUESTION = 1000  # characters
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
 _PATIENCE = 10.0  # seconds for the vector of a headline
+# Near-identical texts are counted once later on: so many are proposed for each that is wanted.
+_SPARE = 2
+_NEAR_AT_ONCE = 2  # phrases whose neighbours are looked for: each reads all vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +42,7 @@ class Retrieved:
     mode: Mode = Mode.LEXICAL
     model: str | None = None  # whose vectors were compared
     notice: Message | None = None  # why it is not as it was asked for
+    expansion: Expansion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +53,14 @@ class _Question:
     space: VectorSpace
     vector: Vector
     vectors: VectorIndex
+    embedder: Embedder
+
+    async def about(self, text: str) -> "_Question | None":
+        """Return the question with another text, or None where that has no vector."""
+        vector = await _embedded(self.embedder, text)
+        if isinstance(vector, Message) or not any(vector) or len(vector) != len(self.vector):
+            return None
+        return replace(self, vector=vector)
 
     async def nearest(self, filters: Filters, limit: int) -> dict[int, float]:
         """Return the cosines of the nearest documents, nearest first."""
@@ -70,49 +84,82 @@ class _Question:
 
 
 class Retriever:
-    """Proposes candidates: `limit` by words, and as many by meaning."""
+    """Proposes candidates: `limit` by words, and as many by meaning.
 
-    def __init__(self, index: SearchIndex, meaning: Meaning | None, *, limit: int) -> None:
+    With phrases it is `limit_with_phrases` for the judge, and some to spare.
+    """
+
+    def __init__(
+        self,
+        index: SearchIndex,
+        meaning: Meaning | None,
+        *,
+        limit: int,
+        phrases: Phrases | None = None,
+        limit_with_phrases: int = 80,
+    ) -> None:
         self._index = index
         self._meaning = meaning
+        self._phrases = phrases
         self._limit = limit
+        self._limit_with_phrases = limit_with_phrases
 
     async def retrieve(
-        self, corpus: Corpus, text: str, filters: Filters, mode: Mode | None
+        self,
+        corpus: Corpus,
+        text: str,
+        filters: Filters,
+        mode: Mode | None,
+        expansion: Awaitable[Expansion] | None = None,
     ) -> Retrieved:
         """Return candidates for `text`; `mode` None is hybrid where there are vectors.
 
         Where meaning was asked for and is not to be had, words answer and the notice says why.
-        Raises the errors of the search index and SettingsError.
+        `expansion` may be under way still. Raises the errors of the search index and
+        SettingsError, and what `expansion` raises.
         """
         terms = await self._index.terms(corpus, searchable(text))
-        by_words = self._index.top(corpus, terms, filters, self._limit)
-        if mode is Mode.LEXICAL or (mode is None and self._meaning is None):
-            return Retrieved(terms=terms, candidates=_ranked(await by_words))
-        found, question = await asyncio.gather(
-            by_words, self._question(corpus, text, wanted=mode is not None)
+        by_words, question = await asyncio.gather(
+            self._index.top(corpus, terms, filters, self._limit),
+            self._question(corpus, text, mode),
         )
-        if not isinstance(question, _Question):
-            return Retrieved(terms=terms, candidates=_ranked(found), notice=question)
-        if mode is Mode.RERANK:
-            candidates = await _reordered(question, found)
-        else:
-            candidates = await self._joined(question, terms, found, filters)
+        notice = None
+        if isinstance(question, Message):
+            question, notice = None, question
+        proposing = None if mode is Mode.RERANK else question
+        near = await proposing.nearest(filters, self._limit) if proposing else {}
+        expanded = await expansion if expansion else Expansion()
+        # Counted words find by words once more, and less well.
+        means = proposing and proposing.space.model not in WORD_COUNTERS
+        asked = await self._asked(corpus, expanded.phrases, filters, proposing if means else None)
+        joined = proposals({LEXICAL: [one.id for one in by_words], SEMANTIC: list(near)}, asked)
+        if asked:
+            joined = joined[: _SPARE * self._limit_with_phrases]
+        candidates = await self._described(corpus, terms, joined, by_words)
+        if question:
+            candidates = await _compared(question, near, candidates, reorder=proposing is None)
         return Retrieved(
             terms=terms,
             candidates=candidates,
-            mode=mode or Mode.HYBRID,
-            model=question.space.model,
+            mode=(mode or Mode.HYBRID) if question else Mode.LEXICAL,
+            model=question.space.model if question else None,
+            notice=notice,
+            expansion=expanded,
         )
 
     async def _question(
-        self, corpus: Corpus, text: str, *, wanted: bool
+        self, corpus: Corpus, text: str, mode: Mode | None
     ) -> _Question | Message | None:
-        """Return the question, else why there is none, as far as anybody wants to know."""
-        embedder = self._meaning.embedder(corpus) if self._meaning else None
-        if self._meaning is None or embedder is None or embedder.dimensions == 0:
+        """Return the question, or None without vectors to compare it with.
+
+        Where meaning was asked for, or the model failed, a notice takes the place of None.
+        """
+        wanted = mode not in (None, Mode.LEXICAL)
+        meaning = None if mode is Mode.LEXICAL else self._meaning
+        embedder = meaning.embedder(corpus) if meaning else None
+        if meaning is None or embedder is None or embedder.dimensions == 0:
             return _NO_EMBEDDINGS if wanted else None
-        vectors = self._meaning.vectors
+        vectors = meaning.vectors
         space = await vectors.space(corpus, embedder.name)
         if space is None:
             none = Message(
@@ -129,34 +176,64 @@ class Retriever:
                 "Searched by words alone: {model} has changed the length of its vectors.",
                 model=embedder.name,
             )
-        return _Question(corpus=corpus, space=space, vector=vector, vectors=vectors)
+        return _Question(
+            corpus=corpus, space=space, vector=vector, vectors=vectors, embedder=embedder
+        )
 
-    async def _joined(
+    async def _asked(
+        self, corpus: Corpus, phrases: Sequence[str], filters: Filters, question: _Question | None
+    ) -> list[PhraseList]:
+        """Return a list by words for each phrase, and one by meaning where there is a question."""
+        if not phrases or self._phrases is None:
+            return []
+        limit, turns = self._limit_with_phrases, asyncio.Semaphore(_NEAR_AT_ONCE)
+
+        async def near(phrase: str) -> list[int]:
+            async with turns:
+                asked = await question.about(phrase) if question else None
+                return list(await asked.nearest(filters, limit)) if asked else []
+
+        by_words, by_meaning = await asyncio.gather(
+            self._phrases.index.ranked(corpus, phrases, filters, limit),
+            asyncio.gather(*map(near, phrases)),
+        )
+        return list(zip([*phrases, *phrases], [*by_words, *by_meaning], strict=True))
+
+    async def _described(
         self,
-        question: _Question,
+        corpus: Corpus,
         terms: Sequence[Term],
-        found: Sequence[Candidate],
-        filters: Filters,
+        joined: Sequence[Proposal],
+        by_words: Sequence[Candidate],
     ) -> list[Candidate]:
-        """Return what words and meaning propose, each with its ranks in both lists."""
-        assert self._meaning is not None  # noqa: S101 - there is a question
-        near = await question.nearest(filters, self._limit)
-        known = {one.id: one for one in found}
-        proposed = ranks({LEXICAL: list(known), SEMANTIC: list(near)})
-        order = fused([list(known), list(near)])
-        strangers = [one for one in order if one not in known]
-        described = await self._meaning.descriptions.described(question.corpus, terms, strangers)
-        known |= {one.id: one for one in described}
-        cosines = {**near, **await question.cosines([one for one in order if one not in near])}
+        """Return the candidates that still exist, each with who proposes it."""
+        known = {one.id: one for one in by_words}
+        source = self._phrases or self._meaning
+        strangers = [one.id for one in joined if one.id not in known]
+        if source and strangers:
+            described = await source.descriptions.described(corpus, terms, strangers)
+            known |= {one.id: one for one in described}
         return [
-            replace(
-                known[one],
-                similarity=question.similarity(cosines.get(one)),
-                ranks=proposed[one],
-            )
-            for one in order
-            if one in known
+            replace(known[one.id], ranks=one.ranks, asked_for=one.asked_for)
+            for one in joined
+            if one.id in known
         ]
+
+
+async def _compared(
+    question: _Question,
+    near: Mapping[int, float],
+    candidates: Sequence[Candidate],
+    *,
+    reorder: bool,
+) -> list[Candidate]:
+    """Return candidates with their similarity; with `reorder` in an order that follows it too."""
+    known = {one.id: one for one in candidates}
+    cosines = {**near, **await question.cosines([one for one in known if one not in near])}
+    order = list(known)
+    if reorder:
+        order = fused([order, sorted(cosines, key=lambda one: -cosines[one])])
+    return [replace(known[one], similarity=question.similarity(cosines.get(one))) for one in order]
 
 
 async def _embedded(embedder: Embedder, text: str) -> Vector | Message:
@@ -171,18 +248,3 @@ async def _embedded(embedder: Embedder, text: str) -> Vector | Message:
             "Searched by words alone: the headline was not embedded within {seconds:g} s.",
             seconds=_PATIENCE,
         )
-
-
-async def _reordered(question: _Question, found: Sequence[Candidate]) -> list[Candidate]:
-    """Return what words found, in an order in which meaning has half a say."""
-    cosines = await question.cosines([one.id for one in found])
-    known = {one.id: one for one in _ranked(found)}
-    nearest_first = sorted(cosines, key=lambda one: -cosines[one])
-    return [
-        replace(known[one], similarity=question.similarity(cosines.get(one)))
-        for one in fused([list(known), nearest_first])
-    ]
-
-
-def _ranked(found: Sequence[Candidate]) -> list[Candidate]:
-    return [replace(one, ranks={LEXICAL: rank}) for rank, one in enumerate(found, start=1)]

@@ -9,15 +9,18 @@ _Item = TypeVar("_Item", bound=Hashable)
 _K = 60
 
 
-def fused(rankings: Sequence[Sequence[_Item]]) -> list[_Item]:
+def fused(
+    rankings: Sequence[Sequence[_Item]], weights: Sequence[float] | None = None
+) -> list[_Item]:
     """Return every item of the rankings, by the sum of 1 / (60 + rank) over those that hold it.
 
-    Ties go to the item that an earlier ranking holds, and holds higher up.
+    `weights` says how often each ranking counts, once by default. Ties go to the item that an
+    earlier ranking holds, and holds higher up.
     """
     scores: dict[_Item, float] = {}
-    for ranking in rankings:
+    for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
         for rank, item in enumerate(ranking, start=1):
-            scores[item] = scores.get(item, 0.0) + 1 / (_K + rank)
+            scores[item] = scores.get(item, 0.0) + weight / (_K + rank)
     return sorted(scores, key=lambda item: -scores[item])
 
 

@@ -31,6 +31,17 @@ class SearchSettings(Section):
     candidates_of_both: int = Field(
         240, ge=1, le=2000, description="Tweets that both propose together, copies counted once."
     )
+    expansion: Literal["auto", "off"] = Field(
+        "auto",
+        description="auto asks the model that judges for phrases which the account may have used"
+        " for what a headline tells, and looks for these too; off looks for the headline alone.",
+    )
+    expansion_timeout: float = Field(
+        2, gt=0, description="Seconds to wait for the phrases; later ones are not looked for."
+    )
+    candidates_with_phrases: int = Field(
+        80, ge=1, le=2000, description="Tweets that go to the judge where there are phrases."
+    )
     k1: float = Field(1.2, ge=0, le=10, description="BM25: how fast repeating a word stops paying.")
     b: float = Field(0.75, ge=0, le=1, description="BM25: how much long texts are held back.")
     exclude_recent_months: int = Field(

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from bench import chat, find, ingest, retrieval, scales, startup
+from bench import chat, expansion, find, ingest, retrieval, scales, startup
 from bench.store import filled, opened, server
 from engine.embed.scales import SCALES
 from tests.db.loading import document
 from tests.db.vectors import can_keep_vectors
+from tests.scenarios.stage import load_tweets
 
 Rows = list[dict[str, object]]
 
@@ -106,3 +107,27 @@ def test_every_platform_answers_everything_that_is_asked_at_once(
     counted = {row["platform"]: row["answers"] for row in rows if "answers" in row}
     assert counted == dict.fromkeys(("telegram", "slack"), 23)
     assert all(row["worked_ms"] for row in rows if "p50_ms" in row)
+
+
+def test_phrases_are_measured_with_and_without(
+    database_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    printed: Callable[[], Rows],
+) -> None:
+    asyncio.run(load_tweets(database_url, ("The pump eats your wages.", "Brent is a village.")))
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    files = {
+        "headlines": json.dumps({"qid": "a", "headline": "Brent climbs past a hundred"}),
+        "qrels": "a\t1\t6\na\t2\t0",
+        "expansions": json.dumps({"qid": "a", "phrases": ["pump and wages"]}),
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    named = [part for name in files for part in (f"--{name}", str(tmp_path / name))]
+    expansion.main(["--corpus", "demo", "--candidates", "5", "--seconds", "", *named])
+    off, auto = printed()
+    assert (off["expansion"], off["recall"], off["calls"]) == ("off", 0, 1)
+    assert (auto["expansion"], auto["recall"], auto["calls"]) == ("auto", 1, 2)
+    assert off["P@3"] == 0
+    assert auto["P@3"] == auto["best P@3"] == pytest.approx(0.333)

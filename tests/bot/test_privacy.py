@@ -87,7 +87,8 @@ class Machines:
     @property
     def sent(self) -> str:
         """All that the model was asked."""
-        return "\n".join(str(one.body["messages"]) for one in self.model.requests)
+        asked = [*self.model.requests, *self.model.expansions]
+        return "\n".join(str(one.body["messages"]) for one in asked)
 
     @asynccontextmanager
     async def app(self, **settings: str) -> AsyncIterator[App]:
@@ -173,6 +174,25 @@ async def test_a_model_of_this_machine_may_read_everything(machines: Machines) -
     async with machines.app(llm__base_url=machines.model.base_url) as app:
         assert (await search(app, "diary")).judged
     assert SECRET in machines.sent
+
+
+@row("expanding")
+async def test_a_private_corpus_is_not_described_to_another_machine(machines: Machines) -> None:
+    machines.far_model()
+    async with machines.app() as app:
+        for name in ("tweets", "diary"):
+            await app.corpora.change(name, author="Ana", description=f"What Ana says in {name}")
+            await search(app, name)
+        assert "What Ana says in tweets" in machines.sent
+        assert "diary" not in machines.sent
+        assert len(machines.model.expansions) == 1
+    async with machines.app(search__expansion="off") as app:
+        await search(app, "tweets")
+    assert len(machines.model.expansions) == 1
+    async with machines.app(search__expansion="auto", llm__private_corpora=ALLOWED) as app:
+        assert (await search(app, "diary")).judged
+    assert "What Ana says in diary" in machines.sent
+    assert SECRET not in str(machines.model.expansions)
 
 
 @row("answering")

@@ -7,6 +7,9 @@
 
 Each request takes the next step of the script; the last step is repeated. Requests that a real
 server would refuse are refused with 400 before any step runs.
+
+Requests for phrases are told apart and counted apart: they are answered by `phrases`, with none
+unless a test says otherwise.
 """
 
 import asyncio
@@ -40,8 +43,17 @@ class Asked:
         return str(self.body["messages"][-1]["content"])
 
     @property
+    def for_phrases(self) -> bool:
+        """Whether phrases are asked for; a server that refused the schema is not told by it."""
+        schema = self.body.get("response_format", {}).get("json_schema", {})
+        system = self.body["messages"][0]["content"]
+        return schema.get("name") == "expansion" or '{"phrases"' in system
+
+    @property
     def headline(self) -> str:
-        """First line of the prompt."""
+        """First line of the prompt, or what it says of the headline where phrases are asked for."""
+        if self.for_phrases:
+            return str(json.loads(self.prompt)["headline"])
         return self.prompt.split("\n", 1)[0]
 
     @property
@@ -60,6 +72,8 @@ class ModelServer:
     script: Sequence[Step] = ()
     openrouter: bool = False
     requests: list[Asked] = field(default_factory=list)
+    phrases: "Step | None" = None
+    expansions: list[Asked] = field(default_factory=list)
     _arrival: asyncio.Condition = field(default_factory=asyncio.Condition)
     _runner: web.AppRunner | None = None
     _port: int = 0
@@ -98,6 +112,8 @@ class ModelServer:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         asked = Asked(await request.json(), dict(request.headers))
+        if asked.for_phrases:
+            return await self._expand(asked, request)
         self.requests.append(asked)
         async with self._arrival:
             self._arrival.notify_all()
@@ -105,6 +121,12 @@ class ModelServer:
             return web.json_response({"error": {"code": 400, "message": fault}}, status=400)
         step = self.script[min(self.calls, len(self.script)) - 1]
         return await step(asked, request)
+
+    async def _expand(self, asked: Asked, request: web.Request) -> web.StreamResponse:
+        self.expansions.append(asked)
+        if fault := _refusal(asked.body, openrouter=self.openrouter):
+            return web.json_response({"error": {"code": 400, "message": fault}}, status=400)
+        return await (self.phrases or naming())(asked, request)
 
 
 def _refusal(body: Mapping[str, Any], *, openrouter: bool) -> str | None:
@@ -160,6 +182,11 @@ def scoring(score: Callable[[str, dict[str, Any]], int]) -> Step:
         return json.dumps({"n": len(pairs), "scores": found})
 
     return judging(judge)
+
+
+def naming(*phrases: str, usage: Mapping[str, object] | None = None) -> Step:
+    """A model that says that an account would have written these phrases."""
+    return answer(json.dumps({"phrases": phrases}), usage=usage)
 
 
 def failure(

@@ -166,14 +166,16 @@ async def staged(database_url: str, **telegram: Any) -> AsyncIterator[Stage]:
         assert server.errors == []
 
 
-async def load_tweets(database_url: str, tweets: tuple[str, ...]) -> None:
+async def load_tweets(
+    database_url: str, tweets: tuple[str, ...], language: str = "english"
+) -> None:
     """Fill the corpus "demo", one tweet a year."""
     database = await Database.open(database_url)
     documents = [
         document(str(number), text, day=300 * number, author="ana")
         for number, text in enumerate(tweets, start=1)
     ]
-    await load(database, "demo", documents, "english")
+    await load(database, "demo", documents, language)
     await database.close()
 
 

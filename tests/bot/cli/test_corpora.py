@@ -1,4 +1,4 @@
-"""`presagio corpora`: list, show, set, drop."""
+"""`presagio corpora`: list, show, set, describe, drop."""
 
 import os
 import pty
@@ -50,6 +50,7 @@ class TestShow:
             "oldest": "2010-03-05T12:00:00+00:00",
             "newest": "2014-03-05T12:00:00+00:00",
             "url_template": "https://x.com/{author}/status/{id}",
+            "description": None,
         }
         assert shown["average_length"] == 6.0  # Spanish stops none of these English words
         lines = dict(
@@ -73,6 +74,22 @@ class TestSet:
 
     def test_of_an_unknown_one_fails(self, invoke: Invoke, mine: str) -> None:
         assert "There is no corpus" in invoke("corpora", "set", "no", "--author", "x").complaint()
+
+
+class TestDescribe:
+    def test_says_whose_texts_they_are_and_changes_nothing_else(
+        self, invoke: Invoke, mine: str
+    ) -> None:
+        said = "The mayor of a small port; blunt, fond of boats"
+        described = invoke("corpora", "describe", "mine", "--description", said, "--json").json
+        assert (described["description"], described["author"]) == (said, "me")
+        assert f"description: {said}" in invoke("corpora", "show", "mine").out
+        taken = invoke("corpora", "describe", "mine", "--description", "", "--json").json
+        assert taken["description"] is None
+
+    def test_of_an_unknown_one_fails(self, invoke: Invoke, mine: str) -> None:
+        done = invoke("corpora", "describe", "no", "--description", "x")
+        assert "There is no corpus 'no'." in done.complaint()
 
 
 class TestDrop:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.bot.command_line import ROOT, Done, presagio
 from tests.bot.conftest import Invoke
-from tests.fakes.model import ModelServer, Step, answer, failure, judging, scoring
+from tests.fakes.model import ModelServer, Step, answer, failure, judging, naming, scoring
 
 HEADLINE = "Container ship wedged across canal halts trade"
 FIRST = "213340376591758175"  # what the demo corpus foretold of it
@@ -200,6 +200,21 @@ class TestModel:
         assert (again["cached"], again["usage"]) == (True, None)
         assert again["hits"] == found["hits"]
         assert model.calls == 1
+
+    async def test_names_phrases_that_are_told_with_what_they_cost(
+        self, model: ModelServer
+    ) -> None:
+        model.script = [scoring(lambda _, shown: 6 * ("soup" in shown["text"].lower()))]
+        model.phrases = naming("soup again", usage={"prompt_tokens": 300})
+        found = (await search(HEADLINE, "--json")).json
+        assert_contract(found)
+        assert found["phrases"] == ["soup again"]
+        assert found["usage"]["prompt_tokens"] == 7300
+        assert any("soup again" in hit["asked_for"] for hit in found["hits"])
+        done = await search(HEADLINE, "--explain")
+        assert "asked for: 'soup again'" in done.out
+        assert "1. score " in done.out
+        assert (model.calls, len(model.expansions)) == (1, 1)
 
     async def test_is_not_asked_when_it_must_not_be(self, model: ModelServer) -> None:
         found = (await search(HEADLINE, "--no-llm", "--json")).json

@@ -7,7 +7,7 @@ import pytest
 from bot.commands.why import receipt
 from bot.i18n.words import words_for
 from engine.messages import as_message
-from engine.types import Hit, Mode, Usage, Verdict
+from engine.types import Expansion, Hit, Mode, Usage, Verdict
 from tests.bot.conversing import Bot
 from tests.bot.prophecies import JUDGED, make_hit, make_prophecy, make_term
 
@@ -45,6 +45,22 @@ def test_a_search_whose_order_meaning_changed_tells_so() -> None:
     prophecy = replace(make_prophecy(), mode=Mode.RERANK, embedding_model="m-small")
     said = receipt(prophecy, [], ENGLISH)
     assert "Searched by words; meaning, as m-small sees it, changed the order." in said
+
+
+def test_what_a_phrase_found_names_the_phrase_best_first() -> None:
+    hit = make_hit()
+    asked = {"gas is too dear": 9, "gas pump prices way up": 1}
+    hit = replace(hit, candidate=replace(hit.candidate, ranks={}, asked_for=asked))
+    usage = Usage(prompt_tokens=300, completion_tokens=60, cost_usd=0.0001)
+    named = Expansion(phrases=tuple(asked), model="m", usage=usage)
+    prophecy = replace(make_prophecy(hit), mode=Mode.HYBRID, expansion=named)
+    said = receipt(prophecy, [hit], ENGLISH).splitlines()
+    assert "Also searched for 2 phrases that m says the account may have written." in said
+    assert "Tokens: 300 in, 60 out; cost: $0.0001." in said
+    assert "   asked for: 'gas pump prices way up', 'gas is too dear'" in said
+    assert not [line for line in said if "place in each list" in line]
+    spanish = receipt(prophecy, [hit], words_for("es"))
+    assert "   se pidió: 'gas pump prices way up'" in spanish
 
 
 def test_an_answer_without_a_model() -> None:

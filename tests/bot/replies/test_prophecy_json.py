@@ -7,8 +7,8 @@ from typing import Any
 
 from bot.replies.prophecy_json import prophecy_json
 from engine.messages import as_message
-from engine.types import Flag, Mode, Prophecy, Usage, Verdict
-from tests.bot.prophecies import NOW, UNJUDGED, make_hit, make_prophecy
+from engine.types import Expansion, Flag, Mode, Prophecy, Usage, Verdict
+from tests.bot.prophecies import JUDGED, NOW, UNJUDGED, make_hit, make_prophecy
 
 CONTRACT = {
     "query", "corpus", "judged", "model", "prompt_version", "candidates", "elapsed_ms",
@@ -43,6 +43,7 @@ def test_a_judged_prophecy() -> None:
         "candidates": 4,
         "coverage": 0.61,
         "elapsed_ms": 13,
+        "phrases": [],
         "usage": {"prompt_tokens": 4321, "completion_tokens": 56, "cost_usd": 0.00123},
         "notice": None,
         "hits": [
@@ -61,6 +62,7 @@ def test_a_judged_prophecy() -> None:
                 "why": None,
                 "sureness": "foretold",
                 "proposed_by": {},
+                "asked_for": {},
                 "flags": ["repost", "truncated"],
             }
         ],
@@ -75,6 +77,22 @@ def test_a_prophecy_by_meaning_says_whose_and_which_list_proposed_a_hit() -> Non
     result = printed(prophecy)
     assert (result["mode"], result["embedding_model"]) == ("hybrid", "m-small")
     assert result["hits"][0]["proposed_by"] == {"lexical": 2, "semantic": 7}
+
+
+def test_what_was_asked_for_is_told_and_what_both_calls_cost() -> None:
+    hit = make_hit()
+    hit = replace(hit, candidate=replace(hit.candidate, asked_for={"pump prices": 3}))
+    named = Expansion(phrases=("pump prices", "OPEC"), usage=Usage(prompt_tokens=300))
+    result = printed(replace(make_prophecy(hit), expansion=named))
+    assert result["phrases"] == ["pump prices", "OPEC"]
+    assert result["hits"][0]["asked_for"] == {"pump prices": 3}
+    assert result["usage"] == {
+        "prompt_tokens": 4621,
+        "completion_tokens": 56,
+        "cost_usd": 0.00123,
+    }
+    cached = replace(make_prophecy(hit), verdict=replace(JUDGED, cached=True, usage=None))
+    assert printed(cached)["usage"] is None
 
 
 def test_an_unjudged_prophecy_says_so() -> None:

@@ -173,3 +173,21 @@ async def test_corpora_of_other_kinds_are_not_there(database: Database) -> None:
     assert (await public.get("tweets")).kind is Kind.TWEETS
     with pytest.raises(CorpusNotFound, match=r"There is no corpus 'chats'\. There are: tweets\."):
         await public.get("chats")
+
+
+async def test_a_description_is_kept_changed_and_taken_away(database: Database) -> None:
+    corpora = Corpora(database)
+    new = await corpora.ensure(
+        "c",
+        kind=Kind.TWEETS,
+        language="simple",
+        author=None,
+        url_template=None,
+        description="A mayor",
+    )
+    assert new.description == "A mayor"
+    assert (await corpora.change("c", author="ana")).description == "A mayor"
+    assert (await corpora.change("c", description="A captain")).description == "A captain"
+    changed = await corpora.change("c", description="")
+    assert (changed.description, changed.author) == (None, "ana")
+    assert (await new_corpus(database, "d")).description is None

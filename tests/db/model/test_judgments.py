@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from db.model.judgments import Judgments, Ledger
+from db.model.judgments import Expansions, Judgments, Ledger
 from db.pool import Database
 from engine.budget import Budget, BudgetSource, Planned, require_budget
 from engine.errors import BudgetExhausted
 from engine.messages import as_message
-from engine.types import Usage, Verdict
+from engine.types import Expansion, Usage, Verdict
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
@@ -173,3 +174,16 @@ class TestUnderWay:
         refused = [one for one in outcomes if isinstance(one, BudgetExhausted)]
         assert len(refused) == 17
         assert len([one for one in outcomes if isinstance(one, int)]) == 3
+
+
+async def test_phrases_come_back_without_what_they_cost_and_are_forgotten_too(
+    database: Database,
+) -> None:
+    expansions = Expansions(database)
+    named = Expansion(phrases=("pump prices", "año nuevo"), model="some/model", prompt_version="1")
+    await expansions.put("old", named, now=NOW - timedelta(days=91))
+    await expansions.put("key", replace(named, usage=Usage(prompt_tokens=5)), now=NOW)
+    assert await expansions.get("key") == named
+    assert await expansions.get("old") is None
+    await expansions.put("key", Expansion(), now=NOW)
+    assert await expansions.get("key") == named

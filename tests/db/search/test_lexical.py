@@ -225,9 +225,9 @@ async def test_few_dates_are_looked_up_before_words(
     monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
     used: set[bool] = set()
 
-    def noting(*arguments: Any, dates_first: bool) -> str:
+    def noting(*arguments: Any, dates_first: bool, ids_alone: bool) -> str:
         used.add(dates_first)
-        return rank_statement(*arguments, dates_first=dates_first)
+        return rank_statement(*arguments, dates_first=dates_first, ids_alone=ids_alone)
 
     monkeypatch.setattr(search_module, "rank_statement", noting)
     week = Filters(after=START + timedelta(days=100), before=START + timedelta(days=107))
@@ -536,3 +536,20 @@ async def test_a_candidate_tells_what_is_known_of_it(database: Database) -> None
     assert (found.author, found.url, found.lang) == ("ana", "https://x.example/1", "en")
     assert (found.flags, found.length) == (Flag.QUOTE, 3)
     assert {terms[i].word: n for i, n in found.matched.items()} == {"rain": 1, "storm": 2}
+
+
+async def test_phrases_find_what_each_would_find_alone(large: Database) -> None:
+    checked = await Checked.of(large, "large")
+    phrases = [*checked.headlines(7, seed=29), "", "..."]
+    for filters in (ANY, Filters(before=START + timedelta(days=300), exclude=Flag.REPOST)):
+        found = await checked.search.ranked(checked.corpus, phrases, filters, 40)
+        alone = [await checked.ask(phrase, filters, 40) for phrase in phrases]
+        assert found == [[one.id for one in each] for each in alone]
+        assert any(found)
+
+
+async def test_no_phrases_and_no_room_find_nothing(large: Database) -> None:
+    checked = await Checked.of(large, "large")
+    assert await checked.search.ranked(checked.corpus, [], ANY, 40) == []
+    [phrase] = checked.headlines(1, seed=3)
+    assert await checked.search.ranked(checked.corpus, [phrase], ANY, 0) == [[]]

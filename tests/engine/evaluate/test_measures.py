@@ -164,3 +164,16 @@ def test_real_judgments_can_be_read_and_their_own_best_order_is_perfect(shared_d
     figures = evaluate(headlines, qrels, runs).as_json()
     assert (figures["nDCG@3"], figures["recall"], figures["judged@3"]) == (1, 1, 1)
     assert figures["nomatch"]["headlines"] == 2  # type: ignore[index]  # a JSON value
+
+
+def test_recall_is_told_at_depths_and_the_best_that_any_judge_could_do() -> None:
+    right = {str(number): 4 for number in range(4)}
+    others = [f"x{number}" for number in range(200)]
+    candidates = ("0", *others[:100], "1", *others[100:], "2")
+    (row,) = measured({"a": right}, {"a": run("0", candidates=candidates)}).rows
+    assert row.recall_at == {80: 0.25, 150: 0.5, 240: 0.75}
+    assert row.best == 1
+    figures = measured({"a": {"1": 6}}, {"a": run("1")}).as_json()
+    assert (figures["recall@80"], figures["best P@3"]) == (1, pytest.approx(1 / 3))
+    (none,) = measured({"a": {"1": 3}}, {"a": run("1")}).rows
+    assert (none.best, none.recall_at[80]) == (0, None)

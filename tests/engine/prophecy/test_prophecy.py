@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engine.errors import StorageUnreachable
 from engine.messages import Message
+from engine.prophecy.expand import Phrases
 from engine.prophecy.headline import read_headline
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.score import Scorer
@@ -16,6 +18,7 @@ from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSet
 from engine.types import (
     Candidate,
     Corpus,
+    Expansion,
     Filters,
     Flag,
     Headline,
@@ -358,3 +361,112 @@ async def test_meaning_joins_the_score_and_a_text_of_like_meaning_may_be_a_hit()
     [low], [high] = hits(0.5), hits(0.9)
     assert (low.parts["semantic"], high.parts["semantic"]) == (0.5, 0.9)
     assert low.score < high.score
+
+
+@dataclass
+class StandInPhrases:
+    """Names phrases, finds what says one of their words, and describes texts."""
+
+    texts: Sequence[Candidate]
+    named: Expansion = field(default_factory=Expansion)
+    hangs: bool = False
+    asked: int = 0
+    cancelled: bool = False
+
+    async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
+        self.asked += 1
+        try:
+            await asyncio.sleep(60 if self.hangs else 0)
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+        return self.named
+
+    async def ranked(
+        self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
+    ) -> list[list[int]]:
+        return [
+            [one.id for one in self.texts if set(one.text.split()) & set(phrase.split())][:limit]
+            for phrase in phrases
+        ]
+
+    async def described(
+        self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
+    ) -> list[Candidate]:
+        found = [one for one in self.texts if one.id in ids]
+        return [replace(one, bm25=0.0, matched={}, length=5) for one in found]
+
+    @property
+    def all(self) -> Phrases:
+        return Phrases(expander=self, index=self, descriptions=self)
+
+
+LOST = ("harvest lost again", "no rain and no harvest", "a harvest of dust")
+FULL = (*TEXTS, *(said(number, text, 2010) for number, text in enumerate(LOST, start=11)))
+NONE = dict.fromkeys(range(20), 0)
+NAMED = Expansion(phrases=("harvest ruined",), model="m", usage=Usage(prompt_tokens=3))
+
+
+async def asked_with(
+    phrases: StandInPhrases,
+    *,
+    judge: StandInJudge | None = None,
+    settings: ProphecySettings | None = None,
+    judged: bool = True,
+    corpus: Corpus = CORPUS,
+    index: Index | None = None,
+) -> Prophecy:
+    prophet = Prophet(index or Index(FULL), judge, settings, phrases=phrases.all)
+    request = SearchRequest(
+        headline=read_headline("coffee prices soar"), limit=3, now=NOW, judged=judged
+    )
+    return await prophet.prophesy(corpus, request)
+
+
+async def test_what_only_a_phrase_finds_is_judged_and_says_which_one() -> None:
+    judge = StandInJudge(NONE | {12: 6, 1: 3})
+    prophecy = await asked_with(StandInPhrases(FULL, NAMED), judge=judge)
+    assert ids(prophecy) == [12, 1]
+    assert prophecy.hits[0].candidate.asked_for == {"harvest ruined": 2}
+    assert prophecy.expansion is NAMED
+    assert prophecy.usage == Usage(prompt_tokens=13)
+
+
+async def test_with_phrases_fewer_candidates_go_to_the_judge() -> None:
+    settings = ProphecySettings(search=SearchSettings(candidates_with_phrases=2))
+    for named, judged in ((NAMED, 2), (Expansion(), 4)):
+        judge = StandInJudge({})
+        await asked_with(StandInPhrases(FULL, named), judge=judge, settings=settings)
+        assert [len(one) for one in judge.asked] == [judged]
+
+
+async def test_no_phrases_are_asked_for_where_nothing_is_judged() -> None:
+    phrases, judge = StandInPhrases(FULL, NAMED), StandInJudge({1: 5})
+    await asked_with(phrases, judge=judge, judged=False)
+    await asked_with(phrases, judge=None)
+    await asked_with(
+        phrases, judge=judge, settings=ProphecySettings(search=SearchSettings(expansion="off"))
+    )
+    await asked_with(phrases, judge=judge, corpus=replace(CORPUS, documents=0))
+    assert phrases.asked == 0
+
+
+async def test_without_phrases_the_answer_is_that_of_words() -> None:
+    judge = StandInJudge({1: 5})
+    prophecy = await asked_with(StandInPhrases(FULL), judge=judge)
+    assert prophecy.notice is None
+    assert [hit.candidate for hit in prophecy.hits] == [
+        hit.candidate for hit in (await ask(judge=judge, index=Index(FULL))).hits
+    ]
+
+
+async def test_phrases_nobody_waits_for_any_more_are_given_up() -> None:
+    class Broken(Index):
+        async def top(self, *_: object, **__: object) -> list[Candidate]:
+            await asyncio.sleep(0)
+            raise StorageUnreachable("gone")
+
+    phrases = StandInPhrases(FULL, NAMED, hangs=True)
+    with pytest.raises(StorageUnreachable):
+        await asked_with(phrases, judge=StandInJudge({}), index=Broken(FULL))
+    assert phrases.cancelled

@@ -9,8 +9,9 @@ import pytest
 
 from engine.embed.scales import SCALES
 from engine.errors import ModelUnreachable
+from engine.prophecy.expand import Phrases
 from engine.prophecy.retrieve import Meaning, Retrieved, Retriever
-from engine.types import Candidate, Corpus, Filters, Kind, Mode, Term
+from engine.types import Candidate, Corpus, Expansion, Filters, Headline, Kind, Mode, Term
 from engine.vectors import Scale, Vector, VectorSpace
 from tests.engine.candidates import candidate
 
@@ -50,6 +51,23 @@ class Words:
     ) -> list[Candidate]:
         self.described_ids += ids
         return [replace(candidate(number), bm25=0.0) for number in ids if number != 8]
+
+
+@dataclass
+class PhraseLists:
+    """Finds documents by phrases, and names these."""
+
+    lists: Mapping[str, Sequence[int]]
+    asked: list[tuple[Filters, int]] = field(default_factory=list)
+
+    async def ranked(
+        self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int
+    ) -> list[Sequence[int]]:
+        self.asked.append((filters, limit))
+        return [self.lists[phrase][:limit] for phrase in phrases]
+
+    async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
+        raise AssertionError("whoever retrieves is told the phrases")
 
 
 @dataclass
@@ -116,6 +134,31 @@ async def retrieved(
     meaning = Meaning(embedder=lambda _: given, vectors=vectors or Vectors(), descriptions=words)
     retriever = Retriever(words, meaning, limit=limit)
     return await retriever.retrieve(CORPUS, "snow", filters, mode)
+
+
+async def with_phrases(
+    lists: Mapping[str, Sequence[int]],
+    mode: Mode | None = Mode.LEXICAL,
+    *,
+    words: Words | None = None,
+    model: Model | None = None,
+    limit: int = 9,
+    filters: Filters = Filters(),  # noqa: B008 - frozen
+) -> tuple[Retrieved, PhraseLists]:
+    async def named() -> Expansion:
+        await asyncio.sleep(0)
+        return Expansion(phrases=tuple(lists))
+
+    words, given, index = words or Words(), model or Model(), PhraseLists(lists)
+    retriever = Retriever(
+        words,
+        Meaning(embedder=lambda _: given, vectors=Vectors(), descriptions=words),
+        limit=4,
+        phrases=Phrases(expander=index, index=index, descriptions=words),
+        limit_with_phrases=limit,
+    )
+    found = await retriever.retrieve(CORPUS, "snow", filters, mode, named())
+    return found, index
 
 
 def ids(found: Retrieved) -> list[int]:
@@ -273,3 +316,69 @@ async def test_a_corpus_without_a_scale_goes_by_that_of_its_model() -> None:
     similarity = {one.id: one.similarity for one in found.candidates}
     assert similarity[2] == pytest.approx(scale.calibrated(0.9))
     assert similarity[4] is None
+
+
+async def test_phrases_find_what_the_headline_does_not_say() -> None:
+    found, _ = await with_phrases({"white roads": [20, 2], "no school": [20]})
+    by_id = {one.id: one for one in found.candidates}
+    assert by_id[20].asked_for == {"white roads": 1, "no school": 1}
+    assert by_id[20].ranks == {}
+    assert by_id[2].asked_for == {"white roads": 2}
+    assert by_id[2].ranks == {"lexical": 2}
+    assert by_id[1].asked_for == {}
+    assert ids(found)[0] == 2
+    assert found.expansion.phrases == ("white roads", "no school")
+
+
+async def test_what_phrases_find_is_read_with_the_headlines_own_words() -> None:
+    words = Words()
+    await with_phrases({"white roads": [20, 3, 21]}, words=words)
+    assert sorted(words.described_ids) == [20, 21]
+
+
+async def test_filters_hold_for_phrases_too() -> None:
+    filters = Filters(before=datetime(2020, 1, 1, tzinfo=UTC))
+    _, index = await with_phrases({"white roads": [20]}, filters=filters, limit=5)
+    assert index.asked == [(filters, 5)]
+
+
+async def test_more_is_proposed_than_is_judged_for_some_may_be_copies() -> None:
+    many = list(range(20, 60))
+    found, _ = await with_phrases({"white roads": many}, limit=3)
+    assert len(found.candidates) == 6
+
+
+async def test_a_phrase_is_searched_by_its_meaning_too_where_the_headline_is() -> None:
+    model = Model()
+    found, _ = await with_phrases({"white roads": [20]}, None, model=model)
+    assert model.asked == ["snow", "white roads"]
+    by_id = {one.id: one for one in found.candidates}
+    assert by_id[7].asked_for == {"white roads": 2}
+    assert by_id[7].ranks == {"semantic": 2}
+    assert by_id[7].similarity == pytest.approx(0.75)
+    assert found.mode is Mode.HYBRID
+
+
+async def test_a_phrase_without_a_vector_costs_its_list_alone() -> None:
+    class Forgetful(Model):
+        async def embed_query(self, text: str) -> Vector:
+            if text != "snow":
+                raise ModelUnreachable("No connection to x.")
+            return await super().embed_query(text)
+
+    found, _ = await with_phrases({"white roads": [20]}, None, model=Forgetful())
+    assert (found.mode, found.notice) == (Mode.HYBRID, None)
+    assert 20 in ids(found)
+
+
+async def test_re_ranking_orders_what_words_and_phrases_found() -> None:
+    model = Model()
+    found, _ = await with_phrases({"white roads": [7]}, Mode.RERANK, model=model)
+    assert sorted(ids(found)) == [1, 2, 3, 4, 7]
+    assert model.asked == ["snow"]
+
+
+async def test_without_phrases_nothing_changes() -> None:
+    found, index = await with_phrases({})
+    assert found == await retrieved(Mode.LEXICAL)
+    assert index.asked == []

@@ -1,0 +1,188 @@
+"""The phrases that an account may have used for what a headline tells (docs/decisions/0025).
+
+One relevant text in five shares no word with its headline. A model that knows whose texts they are
+names the words they have.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Protocol
+
+from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, ModelPaused
+from engine.judge.request import HEADLINE_LENGTH, one_line
+from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair, objects
+from engine.llm.prompts import EXPANSION_SCHEMA, EXPANSION_SYSTEM, EXPANSION_VERSION
+from engine.llm.single_flight import SingleFlight
+from engine.llm.wire import ChatAnswer
+from engine.ports import Descriptions, ExpansionCache, PhraseIndex
+from engine.text.clean import searchable
+from engine.types import Corpus, Expansion, Headline
+
+if TYPE_CHECKING:  # searches without a model need not pay for importing an HTTP client
+    from engine.llm.client import ChatClient
+
+logger = logging.getLogger("presagio.expand")
+
+PURPOSE = "expansion"
+LONGEST_ANSWER = 400  # tokens; a usual one has 100
+MOST_PHRASES = 8
+LONGEST_PHRASE = 80  # characters
+_LONGEST_DESCRIPTION = 500
+
+# Eight phrases are a tenth of this; the rest bounds the work.
+_MOST_READ = 16_000
+# Phrases are shown in receipts: nothing in them may become a link, a mention or markup there.
+_NOT_SAID = re.compile(r"[^\w\s'’$€£%#&.,+-]|_|(?<=\w)\.(?=[^\W\d]{2})")
+_WORD = re.compile(r"[^\W_]")
+
+
+class Expands(Protocol):
+    """Who can say which phrases an account may have used for what a headline tells."""
+
+    async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
+        """Return the phrases, or none. Never raises ModelError."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrases:
+    """What a search by phrases needs."""
+
+    expander: Expands
+    index: PhraseIndex
+    descriptions: Descriptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What is asked, and the key under which its answer is kept."""
+
+    corpus: Corpus
+    headline: str
+    model: str
+
+    @property
+    def content(self) -> str:
+        """The user message: one JSON object."""
+        corpus = self.corpus
+        archive: dict[str, object] = {"name": corpus.name}
+        if corpus.author:
+            archive["author"] = one_line(corpus.author, LONGEST_PHRASE)
+        if corpus.description:
+            archive["description"] = one_line(corpus.description, _LONGEST_DESCRIPTION)
+        archive["languages"] = list(corpus.read_in)
+        asked = {"headline": self.headline, "archive": archive}
+        return json.dumps(asked, ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def key(self) -> str:
+        """SHA-256 over everything that may change the phrases."""
+        parts = json.dumps([EXPANSION_VERSION, self.model, self.content])
+        return sha256(parts.encode()).hexdigest()
+
+
+class Expander:
+    """Asks for phrases in one short call, cached, and never fails because of the model."""
+
+    def __init__(self, client: "ChatClient", cache: ExpansionCache) -> None:
+        self._client = client
+        self._cache = cache
+        self._flights: SingleFlight[Expansion] = SingleFlight()
+
+    async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
+        """Return the phrases for a headline; none where the model cannot be asked.
+
+        Why there are none goes to the log alone: words answer as well as they can. Concurrent
+        equal requests share one call. Raises only what cache and ledger raise.
+        """
+        text = one_line(headline.text, HEADLINE_LENGTH)
+        if not _WORD.search(text):
+            return Expansion()
+        request = _Request(corpus=corpus, headline=text, model=self._client.model)
+        return await self._flights.run(request.key, lambda: self._expansion(request, now))
+
+    async def _expansion(self, request: _Request, now: datetime) -> Expansion:
+        stored = await self._cache.get(request.key)
+        if stored is not None:
+            return replace(stored, cached=True)
+        hearing = _Hearing(request)
+        question = ModelQuestion(
+            system=EXPANSION_SYSTEM,
+            repair=None,  # a second call would come too late
+            content=request.content,
+            corpora=[request.corpus],
+            purpose=PURPOSE,
+            schema=EXPANSION_SCHEMA,
+        )
+        error = await ask_and_repair(self._client, question, hearing.hear, now=now)
+        if error is not None:
+            _log(error)
+        elif hearing.usable:
+            await self._cache.put(request.key, hearing.expansion, now=now)
+        return hearing.expansion
+
+
+@dataclass(slots=True)
+class _Hearing:
+    """What the answer to a request has given."""
+
+    request: _Request
+    expansion: Expansion = field(default_factory=Expansion)
+    usable: bool = False
+
+    def hear(self, answer: ChatAnswer) -> bool:
+        """Read the answer; True when it is one."""
+        phrases = read_phrases(answer.content, headline=self.request.headline)
+        self.usable = phrases is not None
+        if not self.usable:
+            logger.warning("%s named no phrases that can be read", answer.model)
+        self.expansion = Expansion(
+            phrases=phrases or (),
+            model=answer.model,
+            prompt_version=EXPANSION_VERSION,
+            usage=answer.usage,
+        )
+        return self.usable
+
+
+def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
+    """Return the phrases of an answer, or None if it holds no list of them.
+
+    Phrases come cleaned of everything but words, short, and each once; the headline's own words
+    are left out. Of several lists the last one counts.
+    """
+    text = content[:_MOST_READ].rpartition("</think>")[2]
+    lists = [one["phrases"] for one in objects(text) if isinstance(one.get("phrases"), list)]
+    if not lists:
+        return None
+    read = lists[-1]
+    assert isinstance(read, list)  # noqa: S101 - only lists were taken
+    return tuple(_distinct(_cleaned(read), headline))
+
+
+def _cleaned(read: Iterable[object]) -> Iterator[str]:
+    for one in read:
+        if isinstance(one, str):
+            words = [word for word in one.split() if "//" not in word and "www." not in word]
+            yield one_line(_NOT_SAID.sub(" ", " ".join(words)), LONGEST_PHRASE).strip(" .,-+")
+
+
+def _distinct(phrases: Iterable[str], headline: str) -> list[str]:
+    seen = {"", searchable(headline).casefold()}
+    kept: list[str] = []
+    for phrase in phrases:
+        key = searchable(phrase).casefold()
+        if key not in seen and _WORD.search(key):
+            seen.add(key)
+            kept.append(phrase)
+    return kept[:MOST_PHRASES]
+
+
+def _log(error: ModelError) -> None:
+    """Tell why there are no phrases: loudly where it is a fault, and not a rule or a pause."""
+    expected = isinstance(error, BudgetExhausted | CorpusWithheld | ModelPaused)
+    logger.log(logging.INFO if expected else logging.WARNING, "not expanded: %s", error.message)

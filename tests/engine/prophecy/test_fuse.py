@@ -1,0 +1,33 @@
+"""The lists that propose documents, joined."""
+
+from engine.prophecy.fuse import LEXICAL, SEMANTIC, Proposal, proposals
+
+
+def ids(found: list[Proposal]) -> list[int]:
+    return [one.id for one in found]
+
+
+def test_without_phrases_the_headlines_own_lists_are_fused() -> None:
+    found = proposals({LEXICAL: [1, 2], SEMANTIC: [3, 2]}, [])
+    assert ids(found) == [2, 1, 3]
+    assert found[0].ranks == {"lexical": 2, "semantic": 2}
+    assert found[0].asked_for == {}
+
+
+def test_the_headline_counts_for_two_phrases() -> None:
+    assert ids(proposals({LEXICAL: [1]}, [("a", [2])])) == [1, 2]
+    assert ids(proposals({LEXICAL: [1]}, [("a", [2]), ("b", [2])])) == [1, 2]
+    assert ids(proposals({LEXICAL: [1]}, [(name, [2]) for name in "abc"])) == [2, 1]
+
+
+def test_each_document_knows_its_phrases_and_its_best_place_for_each() -> None:
+    asked = [("a", [7, 8]), ("b", [8]), ("a", [8, 7])]  # by words, and by meaning
+    found = {one.id: one for one in proposals({LEXICAL: [9, 7]}, asked)}
+    assert found[7].asked_for == {"a": 1}
+    assert found[7].ranks == {"lexical": 2}
+    assert found[8].asked_for == {"a": 1, "b": 1}
+    assert found[8].ranks == found[9].asked_for == {}
+
+
+def test_nothing_proposes_nothing() -> None:
+    assert proposals({LEXICAL: [], SEMANTIC: []}, [("a", [])]) == []
