@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bot.database import open_with_server
-from bot.embedders import Embedders, no_embedder, open_embedders
+from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
 from bot.engine_settings import (
     answer_settings,
     has_model,
@@ -34,7 +34,7 @@ from engine.corpora import resolve_corpus
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
 from engine.prophecy.prophecy import Prophet
-from engine.prophecy.retrieve import Meaning
+from engine.prophecy.question import Meaning
 from engine.ranking.bm25 import Bm25
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind, Prophecy, SearchRequest
@@ -136,7 +136,10 @@ async def open_app(
         embeddings = Embeddings(database, exact_up_to=settings.embeddings.exact_up_to)
         embedders = open_embedders(settings, database, stack)
         meaning = embedders and Meaning(
-            embedder=embedders, vectors=embeddings, descriptions=Described(database, bm25)
+            embedder=embedders,
+            vectors=embeddings,
+            descriptions=Described(database, bm25),
+            reranker=open_reranker(settings, embedders, embeddings),
         )
         yield App(
             settings=settings,

@@ -35,6 +35,7 @@ class Mode(StrEnum):
     LEXICAL = "lexical"  # by words alone
     RERANK = "rerank"  # by words; meaning only re-orders what they found
     HYBRID = "hybrid"  # by words and by meaning
+    SEMANTIC = "semantic"  # by meaning alone: the nearest, however far
 
 
 class Flag(IntFlag):
@@ -167,7 +168,8 @@ class Headline:
 class SearchRequest:
     """What is to be found for a headline, whatever the corpus.
 
-    With `judged` false no model is asked. `mode` None leaves it to the settings.
+    With `judged` false no model is asked. `mode` None leaves it to the settings. `embeds` false
+    makes no vectors of texts, whatever the mode: for those who ask hundreds of times.
     """
 
     headline: Headline
@@ -176,6 +178,7 @@ class SearchRequest:
     filters: Filters = Filters()
     judged: bool = True
     mode: Mode | None = None
+    embeds: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,6 +255,7 @@ class Prophecy:
     near: tuple[Hit, ...] = ()  # judged too weak to be hits; shown to whoever asks for them
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None  # whose vectors were compared; None = nobody's
+    compared: int = 0  # of the best texts, by meaning, where the corpus is not embedded
 
     @property
     def judged(self) -> bool:

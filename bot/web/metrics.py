@@ -15,7 +15,7 @@ from db.posting.outbox import Outbox
 from engine.llm.wire import add_usage
 from engine.ports import SearchIndex
 from engine.prophecy.prophecy import Judges, ProphecySettings, Prophet
-from engine.prophecy.retrieve import Meaning
+from engine.prophecy.question import Meaning
 from engine.types import (
     Candidate,
     Corpus,

@@ -1,6 +1,7 @@
 """The main job: a headline finds the old texts that foretold it.
 
-headline -> terms -> candidates -> distinct -> judged -> scored -> hits, and what is only near
+headline -> terms -> candidates -> distinct -> judged -> else compared -> scored -> hits, and what
+is only near
 """
 
 import asyncio
@@ -12,7 +13,9 @@ from typing import Protocol
 
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
-from engine.prophecy.retrieve import Meaning, Retriever
+from engine.prophecy.question import Meaning
+from engine.prophecy.rerank import Compared
+from engine.prophecy.retrieve import Retrieved, Retriever
 from engine.prophecy.score import ProphecyProfile, Scorer, lexical_part
 from engine.ranking.distinct import alike, eldest
 from engine.text.address import addressed
@@ -104,7 +107,9 @@ class Prophet:
             groups = alike(found, similarity=self._settings.duplicate_similarity)
             groups = groups[: self._settings.candidates_of_both]
             candidates = [eldest(group) for group in groups]
-        verdict = await self._verdict(corpus, request, candidates)
+        verdict = Verdict(scores={})
+        if retrieved.mode is not Mode.SEMANTIC:
+            verdict = await self._verdict(corpus, request, candidates)
         scorer = Scorer(
             profile=self._settings.profile,
             terms=terms,
@@ -112,8 +117,17 @@ class Prophet:
             average_length=corpus.average_length,
             asked_at=asked_at,
         )
+        compared = None
+        if (reranker := retrieved.rerank) and self._may_compare(request, verdict):
+            async with self._alone():
+                best = [hit.candidate for hit in scorer.hits(candidates, {}, reranker.best)]
+            compared = await reranker.compare(corpus, headline.text, best)
+        if compared:
+            candidates = compared.applied(candidates)
         async with self._alone():
             hits, near = scorer.hits_and_near(candidates, verdict.scores, request.limit)
+            if retrieved.mode is Mode.SEMANTIC:
+                hits, near = scorer.nearest(candidates, request.limit), []
             return Prophecy(
                 headline=headline,
                 corpus=corpus.name,
@@ -123,10 +137,19 @@ class Prophet:
                 candidates=_proposed(found, groups),
                 verdict=verdict,
                 coverage=max((_covered(c, terms, corpus) for c in candidates), default=0.0),
-                notice=notice(corpus, terms, verdict, retrieved.notice),
-                mode=retrieved.mode,
-                embedding_model=retrieved.model,
+                notice=notice(
+                    corpus, terms, verdict, (compared and compared.notice) or retrieved.notice
+                ),
+                mode=Mode.RERANK if compared and compared.similarity else retrieved.mode,
+                embedding_model=compared.model if compared else retrieved.model,
+                compared=len(compared.similarity) if compared else 0,
             )
+
+    def _may_compare(self, request: SearchRequest, verdict: Verdict) -> bool:
+        """Tell whether the best few are compared by meaning: unless a model has judged them, or
+        where that is the mode."""
+        wanted = (request.mode or self._settings.mode) is Mode.RERANK
+        return request.embeds and (wanted or not verdict.scores)
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:

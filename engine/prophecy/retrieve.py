@@ -1,31 +1,24 @@
 """Candidates for a headline: found by words, by meaning, or by both (decision 14)."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.embed.scales import SCALES
-from engine.errors import ModelError
+from engine.errors import ModelError, UsageError
 from engine.messages import Message
-from engine.ports import Descriptions, Embedder, SearchIndex, VectorIndex
+from engine.ports import Embedder, SearchIndex
+from engine.prophecy.question import Meaning, Question, comparable, vector_of
+from engine.prophecy.rerank import Reranker
 from engine.ranking.fuse import fused, ranks
 from engine.text.clean import searchable
 from engine.types import Candidate, Corpus, Filters, Mode, Term
-from engine.vectors import Vector, VectorSpace
+from engine.vectors import VectorSpace
 
 LEXICAL, SEMANTIC = "lexical", "semantic"  # the two lists, as receipts name them
-_LONGEST_QUESTION = 1000  # characters
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
-_PATIENCE = 10.0  # seconds for the vector of a headline
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
-    """What a search by meaning needs. `embedder` returns the one for a corpus."""
-
-    embedder: Callable[[Corpus], Embedder]
-    vectors: VectorIndex
-    descriptions: Descriptions
+# Of a corpus' documents that have to be embedded before it is searched by meaning unasked: what has
+# no vector is not found by meaning, and is like nothing beside what is.
+HONEST = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,36 +30,15 @@ class Retrieved:
     mode: Mode = Mode.LEXICAL
     model: str | None = None  # whose vectors were compared
     notice: Message | None = None  # why it is not as it was asked for
+    rerank: Reranker | None = None  # who may still compare the best few by meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """The text as a vector, and the vectors that it can be compared with."""
+class _Words:
+    """That words suffice: why, and who may still compare the best few by meaning."""
 
-    corpus: Corpus
-    space: VectorSpace
-    vector: Vector
-    vectors: VectorIndex
-
-    async def nearest(self, filters: Filters, limit: int) -> dict[int, float]:
-        """Return the cosines of the nearest documents, nearest first."""
-        return dict(
-            await self.vectors.nearest(self.corpus, self.space, self.vector, filters, limit)
-        )
-
-    async def cosines(self, ids: Sequence[int]) -> Mapping[int, float]:
-        """Return the cosine of each of `ids` that has a vector."""
-        if not ids:
-            return {}
-        return await self.vectors.cosines(self.corpus, self.space, self.vector, ids)
-
-    def similarity(self, cosine: float | None) -> float | None:
-        """Return what a cosine means, 0..1, or None when it is not known.
-
-        A corpus too small to have a scale of its own goes by the model's.
-        """
-        scale = self.space.scale or SCALES.get(self.space.model)
-        return None if scale is None or cosine is None else scale.calibrated(cosine)
+    notice: Message | None = None
+    rerank: Reranker | None = None
 
 
 class Retriever:
@@ -82,18 +54,25 @@ class Retriever:
     ) -> Retrieved:
         """Return candidates for `text`; `mode` None is hybrid where there are vectors.
 
-        Where meaning was asked for and is not to be had, words answer and the notice says why.
-        Raises the errors of the search index and SettingsError.
+        They have to be those of nearly all documents: where they are not, the best few may be
+        compared by who stands in the answer. Where meaning was asked for and is not to be had,
+        words answer and the notice says why. Raises the errors of the search index, SettingsError,
+        and UsageError where meaning alone was asked for.
         """
         terms = await self._index.terms(corpus, searchable(text))
+        if mode is Mode.SEMANTIC:
+            return await self._nearest(corpus, text, terms, filters)
         by_words = self._index.top(corpus, terms, filters, self._limit)
         if mode is Mode.LEXICAL or (mode is None and self._meaning is None):
             return Retrieved(terms=terms, candidates=_ranked(await by_words))
-        found, question = await asyncio.gather(
-            by_words, self._question(corpus, text, wanted=mode is not None)
-        )
-        if not isinstance(question, _Question):
-            return Retrieved(terms=terms, candidates=_ranked(found), notice=question)
+        found, question = await asyncio.gather(by_words, self._question(corpus, text, mode))
+        if isinstance(question, _Words):
+            return Retrieved(
+                terms=terms,
+                candidates=_ranked(found),
+                notice=question.notice,
+                rerank=question.rerank,
+            )
         if mode is Mode.RERANK:
             candidates = await _reordered(question, found)
         else:
@@ -103,37 +82,91 @@ class Retriever:
             candidates=candidates,
             mode=mode or Mode.HYBRID,
             model=question.space.model,
+            notice=_partly(question),
         )
 
-    async def _question(
-        self, corpus: Corpus, text: str, *, wanted: bool
-    ) -> _Question | Message | None:
-        """Return the question, else why there is none, as far as anybody wants to know."""
+    async def _nearest(
+        self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters
+    ) -> Retrieved:
+        """Return the nearest texts, nearest first, each with its similarity, whatever it is."""
+        embedder = self._embedder(corpus)
+        if self._meaning is None or embedder is None:
+            raise UsageError(
+                Message("No embeddings are set up."),
+                fix=Message("Run: pip install presagio[local], or set embeddings.backend."),
+            )
+        space = await self._meaning.vectors.space(corpus, embedder.name)
+        if space is None:
+            raise UsageError(
+                Message("{corpus} has no vectors yet.", corpus=corpus.name),
+                fix=Message("Run: presagio embed --corpus {corpus}", corpus=corpus.name),
+            )
+        vector = await vector_of(embedder, text)
+        if not comparable(vector, space):
+            return Retrieved(terms=terms, candidates=[], mode=Mode.SEMANTIC, model=space.model)
+        question = Question(
+            corpus=corpus, space=space, vector=vector, vectors=self._meaning.vectors
+        )
+        near = await question.nearest(filters, self._limit)
+        described = await self._meaning.descriptions.described(corpus, terms, list(near))
+        known = {one.id: one for one in described}
+        return Retrieved(
+            terms=terms,
+            candidates=[
+                replace(known[one], similarity=question.shown(near[one]), ranks={SEMANTIC: rank})
+                for rank, one in enumerate(near, start=1)
+                if one in known
+            ],
+            mode=Mode.SEMANTIC,
+            model=question.space.model,
+            notice=_partly(question),
+        )
+
+    def _embedder(self, corpus: Corpus) -> Embedder | None:
         embedder = self._meaning.embedder(corpus) if self._meaning else None
-        if self._meaning is None or embedder is None or embedder.dimensions == 0:
-            return _NO_EMBEDDINGS if wanted else None
-        vectors = self._meaning.vectors
-        space = await vectors.space(corpus, embedder.name)
+        return None if embedder is None or embedder.dimensions == 0 else embedder
+
+    async def _question(self, corpus: Corpus, text: str, mode: Mode | None) -> Question | _Words:
+        """Return the question, else that words suffice and as much of why as anybody asked for."""
+        wanted, embedder = mode is not None, self._embedder(corpus)
+        if self._meaning is None or embedder is None:
+            return _Words(notice=_NO_EMBEDDINGS if wanted else None)
+        space = await self._meaning.vectors.space(corpus, embedder.name)
+        reranker, few = self._meaning.reranker, space is None or space.share < HONEST
+        if few and mode is not Mode.HYBRID and (reranker or not wanted):
+            return _Words(rerank=reranker)
         if space is None:
             none = Message(
                 "Searched by words alone: {corpus} has no vectors yet.", corpus=corpus.name
             )
-            return none if wanted else None
-        vector = await _embedded(embedder, text)
-        if isinstance(vector, Message):
-            return vector
+            return _Words(notice=none)
+        return await self._asked(embedder, corpus, text, space)
+
+    async def _asked(
+        self, embedder: Embedder, corpus: Corpus, text: str, space: VectorSpace
+    ) -> Question | _Words:
+        """Return the question; where the model does not say what it means, why."""
+        assert self._meaning is not None  # noqa: S101 - there is an embedder
+        try:
+            vector = await vector_of(embedder, text)
+        except ModelError as error:
+            return _Words(notice=Message("Searched by words alone: {reason}", reason=error.said))
+        if comparable(vector, space):
+            return Question(
+                corpus=corpus, space=space, vector=vector, vectors=self._meaning.vectors
+            )
         if not any(vector):  # it says nothing that the model knows
-            return None
-        if len(vector) != space.dimensions:
-            return Message(
+            return _Words()
+        return _Words(
+            notice=Message(
                 "Searched by words alone: {model} has changed the length of its vectors.",
                 model=embedder.name,
             )
-        return _Question(corpus=corpus, space=space, vector=vector, vectors=vectors)
+        )
 
     async def _joined(
         self,
-        question: _Question,
+        question: Question,
         terms: Sequence[Term],
         found: Sequence[Candidate],
         filters: Filters,
@@ -159,21 +192,20 @@ class Retriever:
         ]
 
 
-async def _embedded(embedder: Embedder, text: str) -> Vector | Message:
-    """Return the vector of a question, or the notice that there is none."""
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            return await embedder.embed_query(text[:_LONGEST_QUESTION])
-    except ModelError as error:
-        return Message("Searched by words alone: {reason}", reason=error.said)
-    except TimeoutError:
-        return Message(
-            "Searched by words alone: the headline was not embedded within {seconds:g} s.",
-            seconds=_PATIENCE,
-        )
+def _partly(question: Question) -> Message | None:
+    """Return the notice that not all texts could be found by meaning."""
+    space, corpus = question.space, question.corpus.name
+    if space.share >= HONEST:
+        return None
+    return Message(
+        "Only {share:.0%} of {corpus} has vectors; presagio embed --corpus {corpus} makes the"
+        " rest.",
+        share=space.share,
+        corpus=corpus,
+    )
 
 
-async def _reordered(question: _Question, found: Sequence[Candidate]) -> list[Candidate]:
+async def _reordered(question: Question, found: Sequence[Candidate]) -> list[Candidate]:
     """Return what words found, in an order in which meaning has half a say."""
     cosines = await question.cosines([one.id for one in found])
     known = {one.id: one for one in _ranked(found)}

@@ -141,6 +141,18 @@ class Scorer:
         weak = (hit for hit in scored if hit.parts["judgment"] and not self._qualifies(hit))
         return hits, _best(weak, limit, after=len(hits))
 
+    def nearest(self, candidates: Sequence[Candidate], limit: int) -> list[Hit]:
+        """Return the first `limit` as they are, with their similarity as the score."""
+        return [
+            replace(
+                self._hit(one, self._parts(one, None)),
+                rank=rank,
+                score=one.similarity or 0.0,
+                factors={},
+            )
+            for rank, one in enumerate(candidates[:limit], start=1)
+        ]
+
     def _parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,

@@ -9,7 +9,8 @@ import pytest
 
 from engine.embed.scales import SCALES
 from engine.errors import ModelUnreachable
-from engine.prophecy.retrieve import Meaning, Retrieved, Retriever
+from engine.prophecy.question import Meaning
+from engine.prophecy.retrieve import Retrieved, Retriever
 from engine.types import Candidate, Corpus, Filters, Kind, Mode, Term
 from engine.vectors import Scale, Vector, VectorSpace
 from tests.engine.candidates import candidate
