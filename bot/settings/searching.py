@@ -20,7 +20,7 @@ class SearchSettings(Section):
         " re-orders the best.",
     )
     rerank_best: int = Field(
-        32,
+        24,
         ge=0,
         le=100,
         description="The best tweets of a corpus without vectors that are compared by meaning; 0"

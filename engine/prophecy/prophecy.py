@@ -14,8 +14,7 @@ from typing import Protocol
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.question import Meaning
-from engine.prophecy.rerank import Compared
-from engine.prophecy.retrieve import Retrieved, Retriever
+from engine.prophecy.retrieve import Retriever
 from engine.prophecy.score import ProphecyProfile, Scorer, lexical_part
 from engine.ranking.distinct import alike, eldest
 from engine.text.address import addressed

@@ -35,7 +35,7 @@ _AT_ONCE = 8  # texts
 class RerankSettings:
     """How many of the best texts are compared, and the time for making their vectors."""
 
-    best: int = 32
+    best: int = 24
     seconds: float = 0.35
 
 
