@@ -57,6 +57,13 @@ class VectorSpace:
     share: float = 1.0  # of the corpus' documents that have been embedded
 
 
+def percent(share: float) -> str:
+    """Write a share as it is: 100 % only for all, 0 % only for none."""
+    if 0 < share < 0.01:
+        return "<1 %"
+    return f"{int(100 * share)} %"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unembedded:
     """A document whose vector is missing, or was made from another text."""

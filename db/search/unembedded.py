@@ -67,6 +67,15 @@ class ToEmbed(Nearest):
         async with self._database.connection() as connection:
             await connection.execute(self._sql["renew"], corpus.id, model_id, kept, int(anew))
 
+    async def coverage(self) -> dict[str, dict[str, float]]:
+        """Return, by corpus and model, the share of documents that have been embedded, if any."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["coverage"])
+        shares: dict[str, dict[str, float]] = {}
+        for row in rows:
+            shares.setdefault(row["corpus"], {})[row["model"]] = row["share"]
+        return shares
+
     async def _generation(self, corpus: Corpus, model_id: int) -> int:
         state = await self._state(corpus, model_id)
         return int(state["generation"]) if state else 0

@@ -72,6 +72,15 @@ ON CONFLICT (model_id, corpus_id) DO UPDATE SET embedded = excluded.embedded
 -- name: state
 SELECT embedded, generation, shares FROM embedding_state WHERE model_id = $2 AND corpus_id = $1
 
+-- name: coverage
+SELECT c.name AS corpus, m.name AS model,
+       least(1, state.embedded::float8 / greatest(c.documents, 1)) AS share
+  FROM embedding_state state
+  JOIN embedding_model m ON m.id = state.model_id
+  JOIN corpus c ON c.id = state.corpus_id
+ WHERE state.embedded > 0
+ ORDER BY c.name, m.name
+
 -- name: renew
 INSERT INTO embedding_state AS state (model_id, corpus_id, shares) VALUES ($2, $1, $3::jsonb)
 ON CONFLICT (model_id, corpus_id) DO UPDATE

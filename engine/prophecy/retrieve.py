@@ -4,10 +4,19 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from engine.errors import ModelError, UsageError
+from engine.errors import ModelError
 from engine.messages import Message
 from engine.ports import Embedder, SearchIndex
-from engine.prophecy.question import Meaning, Question, comparable, vector_of
+from engine.prophecy.question import (
+    HONEST,
+    Meaning,
+    Question,
+    comparable,
+    embedder_of,
+    partly,
+    question_of,
+    vector_of,
+)
 from engine.prophecy.rerank import Reranker
 from engine.ranking.fuse import fused, ranks
 from engine.text.clean import searchable
@@ -16,9 +25,6 @@ from engine.vectors import VectorSpace
 
 LEXICAL, SEMANTIC = "lexical", "semantic"  # the two lists, as receipts name them
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
-# Of a corpus' documents that have to be embedded before it is searched by meaning unasked: what has
-# no vector is not found by meaning, and is like nothing beside what is.
-HONEST = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,31 +88,16 @@ class Retriever:
             candidates=candidates,
             mode=mode or Mode.HYBRID,
             model=question.space.model,
-            notice=_partly(question),
+            notice=partly(question),
         )
 
     async def _nearest(
         self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters
     ) -> Retrieved:
         """Return the nearest texts, nearest first, each with its similarity, whatever it is."""
-        embedder = self._embedder(corpus)
-        if self._meaning is None or embedder is None:
-            raise UsageError(
-                Message("No embeddings are set up."),
-                fix=Message("Run: pip install presagio[local], or set embeddings.backend."),
-            )
-        space = await self._meaning.vectors.space(corpus, embedder.name)
-        if space is None:
-            raise UsageError(
-                Message("{corpus} has no vectors yet.", corpus=corpus.name),
-                fix=Message("Run: presagio embed --corpus {corpus}", corpus=corpus.name),
-            )
-        vector = await vector_of(embedder, text)
-        if not comparable(vector, space):
-            return Retrieved(terms=terms, candidates=[], mode=Mode.SEMANTIC, model=space.model)
-        question = Question(
-            corpus=corpus, space=space, vector=vector, vectors=self._meaning.vectors
-        )
+        question = await question_of(self._meaning, corpus, text)
+        if question is None or self._meaning is None:
+            return Retrieved(terms=terms, candidates=[], mode=Mode.SEMANTIC)
         near = await question.nearest(filters, self._limit)
         described = await self._meaning.descriptions.described(corpus, terms, list(near))
         known = {one.id: one for one in described}
@@ -119,16 +110,12 @@ class Retriever:
             ],
             mode=Mode.SEMANTIC,
             model=question.space.model,
-            notice=_partly(question),
+            notice=partly(question),
         )
-
-    def _embedder(self, corpus: Corpus) -> Embedder | None:
-        embedder = self._meaning.embedder(corpus) if self._meaning else None
-        return None if embedder is None or embedder.dimensions == 0 else embedder
 
     async def _question(self, corpus: Corpus, text: str, mode: Mode | None) -> Question | _Words:
         """Return the question, else that words suffice and as much of why as anybody asked for."""
-        wanted, embedder = mode is not None, self._embedder(corpus)
+        wanted, embedder = mode is not None, embedder_of(self._meaning, corpus)
         if self._meaning is None or embedder is None:
             return _Words(notice=_NO_EMBEDDINGS if wanted else None)
         space = await self._meaning.vectors.space(corpus, embedder.name)
@@ -190,19 +177,6 @@ class Retriever:
             for one in order
             if one in known
         ]
-
-
-def _partly(question: Question) -> Message | None:
-    """Return the notice that not all texts could be found by meaning."""
-    space, corpus = question.space, question.corpus.name
-    if space.share >= HONEST:
-        return None
-    return Message(
-        "Only {share:.0%} of {corpus} has vectors; presagio embed --corpus {corpus} makes the"
-        " rest.",
-        share=space.share,
-        corpus=corpus,
-    )
 
 
 async def _reordered(question: Question, found: Sequence[Candidate]) -> list[Candidate]:
