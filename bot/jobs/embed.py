@@ -11,6 +11,7 @@ from bot.embedders import Embedders, batch_of, behind_others
 from bot.settings.budgets import embedding_budget, part_of_day
 from db.corpus.corpora import Corpora
 from db.model.judgments import Ledger
+from db.search.embeddings import Embeddings
 from engine.budget import BudgetSource, require_budget
 from engine.embed.keep_up import KeepUp
 from engine.errors import (
@@ -19,6 +20,7 @@ from engine.errors import (
     EmbeddedElsewhere,
     VectorsUnsupported,
 )
+from engine.ports import Embedder
 from engine.types import Corpus
 
 logger = logging.getLogger("presagio.jobs")
@@ -32,12 +34,16 @@ _SHARE = 0.5  # of the day's money that may be spent, by whomever, when a model 
 class Embedding:
     """What the job needs. `embedders` None: nobody embeds, or nobody should.
 
+    `begins` tells whether it takes up a corpus without vectors. Where texts go to an endpoint it
+    does not: that somebody had them embedded once says that they may.
     `require_budget` raises BudgetExhausted where the model costs money and enough is spent.
     """
 
     corpora: Corpora
     embedders: Embedders | None
+    embeddings: Embeddings
     keep_up: KeepUp
+    begins: bool
     require_budget: Callable[[datetime], Awaitable[None]]
     clock: Callable[[], float] = time.monotonic
 
@@ -51,21 +57,23 @@ async def embed_missing(work: Embedding, *, now: datetime) -> int:
     if work.embedders is None:
         return 0
     until, done = work.clock() + _SECONDS, 0
+    begun = await work.embeddings.coverage()
     try:
         for corpus in sorted(await work.corpora.list(), key=lambda one: one.documents):
+            embedder = work.embedders(corpus)
             if work.clock() >= until:
                 break
-            await work.require_budget(now)
-            done += await _embed(work, work.embedders, corpus, until)
+            if work.begins or embedder.name in begun.get(corpus.name, {}):
+                await work.require_budget(now)
+                done += await _embed(work, embedder, corpus, until)
     except (BudgetExhausted, VectorsUnsupported) as error:
         logger.debug("not embedded: %s", error)
     return done
 
 
-async def _embed(work: Embedding, embedders: Embedders, corpus: Corpus, until: float) -> int:
+async def _embed(work: Embedding, embedder: Embedder, corpus: Corpus, until: float) -> int:
     try:
-        embedder = behind_others(embedders(corpus))
-        turn = await work.keep_up.turn(embedder, corpus, until=until)
+        turn = await work.keep_up.turn(behind_others(embedder), corpus, until=until)
     except (CorpusWithheld, EmbeddedElsewhere) as error:
         logger.debug("%s is not embedded: %s", corpus.name, error)
         return 0
@@ -88,6 +96,8 @@ def embedding_of(app: App) -> Embedding:
     return Embedding(
         corpora=app.corpora,
         embedders=app.embedders if settings.embeddings.keep_up else None,
+        embeddings=app.embeddings,
+        begins=not remote,
         keep_up=KeepUp(app.embeddings, clock=time.monotonic, batch=batch_of(settings)),
         require_budget=require,
     )

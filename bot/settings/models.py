@@ -123,7 +123,8 @@ class EmbeddingSettings(Section):
     keep_up: bool = Field(
         True,
         description="Whether presagio serve makes, a little at a time, the vectors that are"
-        " missing. An endpoint is asked until half of llm.daily_usd is spent.",
+        " missing. An endpoint gets texts only of corpora that it has vectors of already, until"
+        " half of llm.daily_usd is spent.",
     )
 
 
