@@ -25,7 +25,7 @@ from engine.types import Candidate, Corpus
 from engine.vectors import Unembedded
 
 _LONGEST_QUESTION = 1000  # characters
-_PATIENCE = 2.0  # seconds for the vector of a question: a new process has to load the model
+_PATIENCE = 1.0  # seconds for the vector of a question: a new process has to load the model
 _FIRST_GUESS = 0.0004  # seconds a character, before anything was measured
 _SURE = 0.8  # of the time that is left is planned: a text that is not ready in time is lost
 _AT_ONCE = 8  # texts
@@ -91,10 +91,13 @@ class Reranker:
             similarity = await self._similarities(embedder, corpus, headline, chosen)
         except VectorsUnsupported:
             return None
-        except TimeoutError:  # the model is not loaded yet, or others have it: words suffice
-            return None
+        except TimeoutError:  # the model is not loaded yet, or others have it
+            reason = Message(
+                "The headline was not embedded within {seconds:g} s.", seconds=_PATIENCE
+            )
+            return Compared(similarity={}, model=embedder.name, notice=_not_ordered(reason))
         except (ModelError, UsageError, StorageRights, StorageFull) as error:
-            notice = Message("Not ordered by meaning: {reason}", reason=error.said)
+            notice = _not_ordered(error.said)
             return Compared(similarity={}, model=embedder.name, notice=notice)
         return Compared(similarity=similarity, model=embedder.name) if similarity else None
 
@@ -154,3 +157,7 @@ class Reranker:
         characters = sum(len(one.text) for one in some)
         if characters:
             self._pace = (self._pace + seconds / characters) / 2
+
+
+def _not_ordered(reason: Message) -> Message:
+    return Message("Not ordered by meaning: {reason}", reason=reason)

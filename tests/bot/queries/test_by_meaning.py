@@ -120,8 +120,11 @@ async def test_to_re_order_finds_nothing_new(database_url: str) -> None:
 
 
 @pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
-async def test_a_local_model_compares_the_best_and_keeps_what_it_made(database_url: str) -> None:
-    more = {"PRESAGIO_SEARCH__RERANK_SECONDS": "10", "PRESAGIO_SEARCH__RERANK_BEST": "2"}
+async def test_a_local_model_compares_the_best_and_keeps_what_it_made(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.prophecy.rerank._PATIENCE", 60.0)
+    more = {"PRESAGIO_SEARCH__RERANK_SECONDS": "9", "PRESAGIO_SEARCH__RERANK_BEST": "2"}
     async with opened(database_url, "local", **more) as app:
         found = await search(app)
         assert (found.mode, found.compared) == (Mode.RERANK, 2)

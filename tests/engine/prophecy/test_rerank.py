@@ -221,6 +221,18 @@ async def test_what_fails_is_said_and_costs_the_order_alone(error: Exception) ->
     assert str(error) in str(compared.notice)
 
 
+async def test_a_model_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hangs(Model):
+        async def embed_query(self, text: str) -> Vector:
+            await asyncio.sleep(60)
+            raise AssertionError("nobody waits for it")
+
+    monkeypatch.setattr("engine.prophecy.rerank._PATIENCE", 0.01)
+    compared = await reranker(Hangs(), Vectors()).compare(CORPUS, "snow", BEST_FIRST)
+    assert compared is not None
+    assert "was not embedded within 0.01 s" in str(compared.notice)
+
+
 async def test_there_may_be_nothing_to_compare() -> None:
     unsupported = Vectors(refusal=VectorsUnsupported("No pgvector."))
     assert await reranker(Model(), unsupported).compare(CORPUS, "snow", BEST_FIRST) is None
