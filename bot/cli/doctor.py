@@ -126,7 +126,11 @@ async def _vectors_check(database: Database) -> Check:
     if not shares:
         return Check(check="vectors", ok=None, detail="none: texts are found by words")
     lacking = any(share < 1 for models in coverage.values() for share in models.values())
-    fix = "presagio serve makes the rest by itself; so does: presagio embed" if lacking else None
+    fix = (
+        "presagio serve makes what the model of the settings lacks; so does: presagio embed"
+        if lacking
+        else None
+    )
     return Check(check="vectors", ok=None if lacking else True, detail=", ".join(shares), fix=fix)
 
 
