@@ -110,11 +110,10 @@ def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:
             "Searched by meaning alone, as {model} sees it.", model=prophecy.embedding_model or "-"
         )
     elif prophecy.compared:
-        yield words.count(
-            "Searched by words; meaning, as {model} sees it, was asked about the best one.",
+        yield words.say(
             "Searched by words; meaning, as {model} sees it, changed the order of the best"
             " {number}: too little of {corpus} has vectors to search by meaning.",
-            prophecy.compared,
+            number=words.number(prophecy.compared),
             model=prophecy.embedding_model or "-",
             corpus=prophecy.corpus,
         )

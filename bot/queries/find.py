@@ -15,7 +15,7 @@ from engine.glossary.groups import widened
 from engine.messages import Message
 from engine.prophecy.question import partly, question_of, similarities
 from engine.query.find import DEFAULT_LIMIT, Finder
-from engine.query.meaning import FindMode, MeaningFinder, words_of
+from engine.query.meaning import FindMode, MeaningFinder, meant_by
 from engine.query.plan import Plan
 from engine.query.present import presented
 from engine.query.query import Query
@@ -91,11 +91,11 @@ async def answer_query(
         aliases, weight = await app.glossaries.of(corpus), app.settings.glossary.weight
         expanded = await widened(index, corpus, query, aliases, weight=weight)
         finder, now = MeaningFinder(index, settings), datetime.now(UTC)
-        if mode is FindMode.RERANK and words_of(query):
+        if mode is FindMode.RERANK and meant_by(query):
             found = await finder.reordered(
                 corpus,
                 query,
-                partial(similarities, app.meaning, corpus, words_of(query)),
+                partial(similarities, app.meaning, corpus, meant_by(query)),
                 limit=limit,
                 expanded=expanded,
                 now=now,
@@ -109,7 +109,7 @@ async def answer_query(
 async def _nearest(
     app: App, finder: MeaningFinder, corpus: Corpus, query: Query, limit: int
 ) -> Found:
-    text = words_of(query)
+    text = meant_by(query)
     if not text:
         raise UsageError(
             Message("There is no word whose meaning could be looked for."),

@@ -34,7 +34,7 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class VectorQuestion:
     """The text as a vector, and the vectors that it can be compared with."""
 
     corpus: Corpus
@@ -68,7 +68,7 @@ class Question:
         return min(1.0, max(0.0, cosine)) if similarity is None else similarity
 
 
-async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> Question | None:
+async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> VectorQuestion | None:
     """Return a text as a question to the vectors of a corpus; None: it says nothing to the model.
 
     Raises UsageError where there is no model or no vector, and what the model raises.
@@ -88,7 +88,7 @@ async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> Que
     vector = await vector_of(embedder, text)
     if not comparable(vector, space):
         return None
-    return Question(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
+    return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
 
 
 async def similarities(
@@ -118,7 +118,7 @@ def embedder_of(meaning: Meaning | None, corpus: Corpus) -> Embedder | None:
     return None if embedder is None or embedder.dimensions == 0 else embedder
 
 
-def partly(question: Question) -> Message | None:
+def partly(question: VectorQuestion) -> Message | None:
     """Return the notice that not all texts could be found by meaning."""
     space, corpus = question.space, question.corpus.name
     if space.share >= HONEST:

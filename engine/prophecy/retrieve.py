@@ -10,7 +10,7 @@ from engine.ports import Embedder, SearchIndex
 from engine.prophecy.question import (
     HONEST,
     Meaning,
-    Question,
+    VectorQuestion,
     comparable,
     embedder_of,
     partly,
@@ -113,7 +113,9 @@ class Retriever:
             notice=partly(question),
         )
 
-    async def _question(self, corpus: Corpus, text: str, mode: Mode | None) -> Question | _Words:
+    async def _question(
+        self, corpus: Corpus, text: str, mode: Mode | None
+    ) -> VectorQuestion | _Words:
         """Return the question, else that words suffice and as much of why as anybody asked for."""
         wanted, embedder = mode is not None, embedder_of(self._meaning, corpus)
         if self._meaning is None or embedder is None:
@@ -131,7 +133,7 @@ class Retriever:
 
     async def _asked(
         self, embedder: Embedder, corpus: Corpus, text: str, space: VectorSpace
-    ) -> Question | _Words:
+    ) -> VectorQuestion | _Words:
         """Return the question; where the model does not say what it means, why."""
         assert self._meaning is not None  # noqa: S101 - there is an embedder
         try:
@@ -139,7 +141,7 @@ class Retriever:
         except ModelError as error:
             return _Words(notice=Message("Searched by words alone: {reason}", reason=error.said))
         if comparable(vector, space):
-            return Question(
+            return VectorQuestion(
                 corpus=corpus, space=space, vector=vector, vectors=self._meaning.vectors
             )
         if not any(vector):  # it says nothing that the model knows
@@ -153,7 +155,7 @@ class Retriever:
 
     async def _joined(
         self,
-        question: Question,
+        question: VectorQuestion,
         terms: Sequence[Term],
         found: Sequence[Candidate],
         filters: Filters,
@@ -179,7 +181,7 @@ class Retriever:
         ]
 
 
-async def _reordered(question: Question, found: Sequence[Candidate]) -> list[Candidate]:
+async def _reordered(question: VectorQuestion, found: Sequence[Candidate]) -> list[Candidate]:
     """Return what words found, in an order in which meaning has half a say."""
     cosines = await question.cosines([one.id for one in found])
     known = {one.id: one for one in _ranked(found)}

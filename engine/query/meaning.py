@@ -49,7 +49,7 @@ class NearIndex(FindIndex, Protocol):
         """
 
 
-def words_of(query: Query) -> str:
+def meant_by(query: Query) -> str:
     """Return what a query says that texts should be about."""
     return " ".join(
         alternative.unit.text for group in query.groups for alternative in group.alternatives
