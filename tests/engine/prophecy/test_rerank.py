@@ -14,6 +14,7 @@ from engine.errors import ModelUnreachable, StorageRights, VectorsUnsupported
 from engine.prophecy.prophecy import ProphecySettings, Prophet
 from engine.prophecy.question import HONEST, Meaning
 from engine.prophecy.rerank import Reranker, RerankSettings
+from engine.prophecy.score import ProphecyProfile, Scorer
 from engine.types import (
     Candidate,
     Corpus,
@@ -327,3 +328,24 @@ async def test_few_vectors_make_no_corpus_that_is_searched_by_meaning() -> None:
     assert (await prophecy(share=HONEST - 0.01)).mode is Mode.RERANK
     with pytest.raises(AssertionError, match="finds nothing new"):  # it asks for the nearest
         await prophecy(share=HONEST)
+
+
+@given(similar=st.floats(0, 1), other=st.none() | st.floats(0, 1))
+def test_a_text_without_a_vector_has_no_higher_score_than_its_twin(
+    similar: float, other: float | None
+) -> None:
+    twin, stranger = candidate(1, "snow"), candidate(3, "rain")
+    texts = [
+        replace(twin, similarity=similar, matched={0: 1}),
+        replace(twin, id=2, matched={0: 1}),
+        replace(stranger, similarity=other, matched={0: 1}),
+    ]
+    scorer = Scorer(
+        profile=ProphecyProfile(),
+        terms=[Term(word="snow", lexemes=("snow",), document_frequency=3, max_tf=1)],
+        documents=9,
+        average_length=3.0,
+        asked_at=NOW,
+    )
+    scores = {hit.candidate.id: hit.score for hit in scorer.hits(texts, {}, 3)}
+    assert scores[2] <= scores[1]
