@@ -1,9 +1,9 @@
 """The vectors of a corpus brought up to date: only what is missing or changed."""
 
+import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from statistics import fmean, pstdev
 from typing import Protocol, runtime_checkable
 
 from engine.errors import ModelAnswerInvalid
@@ -228,4 +228,11 @@ async def _measured(store: VectorStore, embedder: Embedder, corpus: Corpus) -> S
             background += cosines.values()
     if not background or not same:
         return None
-    return Scale(mean=fmean(background), deviation=pstdev(background), same=fmean(same))
+    mean = _mean(background)
+    deviation = math.sqrt(_mean([(cosine - mean) ** 2 for cosine in background]))
+    return Scale(mean=mean, deviation=deviation, same=_mean(same))
+
+
+def _mean(figures: Sequence[float]) -> float:
+    # Not that of `statistics`: every search would import it for this.
+    return math.fsum(figures) / len(figures)

@@ -154,7 +154,9 @@ class InBackground:
 def _go_last() -> None:
     """Let the machine prefer other threads to this one, where it knows priorities of threads."""
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _BEHIND_OTHERS)
+        thread = threading.get_native_id()
+        least = max(_BEHIND_OTHERS, os.getpriority(os.PRIO_PROCESS, thread))
+        os.setpriority(os.PRIO_PROCESS, thread, least)
 
 
 def is_installed(model: str = DEFAULT) -> bool:
