@@ -100,10 +100,9 @@ def _summary(found: Found, words: Words) -> str:
     if not found.hits:
         return words.say("Nothing found: {query}", query=query or "-")
     if found.plan is Plan.NEAREST:
-        return words.count(
-            "The nearest text in {corpus}: {query}",
-            "The nearest {number} texts in {corpus}: {query}",
-            len(found.hits),
+        return words.say(
+            "Nearest in {corpus}: {query} ({number})",
+            number=words.number(len(found.hits)),
             corpus=found.corpus,
             query=query,
         )

@@ -86,7 +86,7 @@ async def test_the_nearest_are_shown_however_far_they_are(database_url: str) -> 
         found = await find(app, "rust", mode=FindMode.SEMANTIC)
         assert (found.plan, len(found.hits)) == ("nearest", 6)
         shown = find_reply(found, words_for(DEFAULT)).text or ""
-        assert shown.startswith("The nearest 6 texts in said: rust\n")
+        assert shown.startswith("Nearest in said: rust (6)\n")
         assert "similarity 0." in shown
 
 
