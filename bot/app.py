@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bot.database import open_with_server
-from bot.embedders import Embedders, no_embedder, open_embedders
+from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
 from bot.query_log import log_of, logged, source
 from bot.settings import Settings
 from bot.settings.budgets import budget_of
@@ -29,7 +29,7 @@ from engine.judge.judge import Judge
 from engine.ports import SearchIndex
 from engine.prophecy.expand import LONGEST_ANSWER, Expander, Phrases
 from engine.prophecy.prophecy import Prophet
-from engine.prophecy.retrieve import Meaning
+from engine.prophecy.question import Meaning
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind, Prophecy, SearchRequest
 
@@ -133,7 +133,10 @@ async def open_app(
         embedders = open_embedders(settings, database, stack)
         described = Described(database, bm25)
         meaning = embedders and Meaning(
-            embedder=embedders, vectors=embeddings, descriptions=described
+            embedder=embedders,
+            vectors=embeddings,
+            descriptions=described,
+            reranker=open_reranker(settings, embedders, embeddings),
         )
         phrases = None
         if client:

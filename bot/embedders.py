@@ -11,19 +11,24 @@ from bot.settings.budgets import embedding_budget
 from bot.settings.model import revealed
 from db.model.judgments import Ledger
 from db.pool import Database
+from db.search.embeddings import Embeddings
 from db.search.vocabulary import CorpusVocabulary
+from engine.embed.fill import BATCH
 from engine.embed.null import NullEmbedder
 from engine.embed.withheld import WithheldEmbedder
 from engine.errors import CorpusWithheld
 from engine.llm.consent import Consent
 from engine.llm.endpoint import embeddings_endpoint
 from engine.ports import Embedder
+from engine.prophecy.rerank import Reranker
 from engine.types import Corpus
 
 if TYPE_CHECKING:
     from engine.embed.remote import RemoteEmbedder
 
 Embedders = Callable[[Corpus], Embedder]
+
+_REMOTE_BATCH = 128  # texts in one request, unless the settings say
 
 
 def open_embedders(
@@ -44,12 +49,38 @@ def open_embedders(
     if chosen.backend == "null":
         return None
     # What follows imports no model: that waits for the first text.
-    from engine.embed.local import LocalEmbedder, is_installed  # noqa: PLC0415 - for local models
+    from engine.embed.local import AT_ONCE, LocalEmbedder, is_installed  # noqa: PLC0415 - for local models
 
     if chosen.backend == "auto" and not is_installed(chosen.model):
         return None
-    local = LocalEmbedder(chosen.model, chosen.prefixes)
+    local = LocalEmbedder(chosen.model, chosen.prefixes, batch=chosen.batch or AT_ONCE)
     return lambda _: local
+
+
+def open_reranker(
+    settings: Settings, embedders: Embedders | None, embeddings: Embeddings
+) -> Reranker | None:
+    """Return who compares the best few by meaning: where a model of this machine can."""
+    chosen = settings.search
+    if embedders is None or settings.embeddings.backend not in {"auto", "local"}:
+        return None
+    if not chosen.rerank_best:
+        return None
+    return Reranker(embedders, embeddings, chosen)
+
+
+def behind_others(embedder: Embedder) -> Embedder:
+    """Return the same model, which lets other work of this machine go first where it can."""
+    from engine.embed.local import InBackground, LocalEmbedder  # noqa: PLC0415 - for local models
+
+    return InBackground(embedder) if isinstance(embedder, LocalEmbedder) else embedder
+
+
+def batch_of(settings: Settings) -> int:
+    """Return how many texts are embedded and stored together."""
+    chosen = settings.embeddings
+    asked = chosen.batch or (_REMOTE_BATCH if chosen.backend == "remote" else 0)
+    return max(asked, BATCH)
 
 
 def no_embedder(_: Corpus) -> Embedder:

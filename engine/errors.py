@@ -138,6 +138,10 @@ class VectorsUnsupported(StorageError):
     """The server has no pgvector 0.7 or newer, or the role may not install it."""
 
 
+class EmbeddedElsewhere(StorageError):
+    """Another process makes the vectors of this corpus just now."""
+
+
 class FetchError(PresagioError):
     """A web page or feed cannot be had. The message names its host and nothing else of its URL."""
 

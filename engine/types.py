@@ -36,6 +36,7 @@ class Mode(StrEnum):
     LEXICAL = "lexical"  # by words alone
     RERANK = "rerank"  # by words; meaning only re-orders what they found
     HYBRID = "hybrid"  # by words and by meaning
+    SEMANTIC = "semantic"  # by meaning alone: the nearest, however far
 
 
 class Flag(IntFlag):
@@ -133,7 +134,8 @@ class Headline:
 class SearchRequest:
     """What is to be found for a headline, whatever the corpus.
 
-    With `judged` false no model is asked. `mode` None leaves it to the settings.
+    With `judged` false no model is asked. `mode` None leaves it to the settings. `embeds` false
+    makes no vectors of texts, whatever the mode: for those who ask hundreds of times.
     """
 
     headline: Headline
@@ -142,6 +144,7 @@ class SearchRequest:
     filters: Filters = Filters()
     judged: bool = True
     mode: Mode | None = None
+    embeds: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +257,7 @@ class Prophecy:
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None  # whose vectors were compared; None = nobody's
     expansion: Expansion = Expansion()
+    compared: int = 0  # of the best texts, by meaning, where the corpus is not embedded
 
     @property
     def judged(self) -> bool:

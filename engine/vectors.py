@@ -54,6 +54,14 @@ class VectorSpace:
     dimensions: int
     indexed: bool  # neighbours are found by an index, not by comparing with every vector
     scale: Scale | None  # None until it was measured
+    share: float = 1.0  # of the corpus' documents that have been embedded
+
+
+def percent(share: float) -> str:
+    """Write a share as it is: 100 % only for all, 0 % only for none."""
+    if 0 < share < 0.01:
+        return "<1 %"
+    return f"{int(100 * share)} %"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +92,10 @@ def embeddable(*parts: str | None) -> str:
     return joined[:_LONGEST]
 
 
-def source_of(text: str) -> str:
-    """Return 32 hexadecimal digits that tell one embedded text from another."""
-    return hashlib.md5(f"{READING}\n{text}".encode(), usedforsecurity=False).hexdigest()
+def source_of(text: str, generation: int = 0) -> str:
+    """Return 32 hexadecimal digits that tell one embedded text from another.
+
+    Another `generation` tells it from itself: its vector is to be made anew.
+    """
+    reading = f"{READING}.{generation}" if generation else str(READING)
+    return hashlib.md5(f"{reading}\n{text}".encode(), usedforsecurity=False).hexdigest()

@@ -11,6 +11,7 @@ import re
 import shutil
 import signal
 import ssl
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,6 +141,20 @@ def _own_environment(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PRESAGIO_DATA_DIR", str(home / "presagio"))
     yield
     shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_embeddings(_own_environment: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A local model only where a test names it: each process would load it, each search ask it."""
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "null")
+    if "bot.app" in sys.modules:  # for settings that a test reads from elsewhere
+        chosen = sys.modules["bot.embedders"].open_embedders
+        monkeypatch.setattr(
+            "bot.app.open_embedders",
+            lambda settings, *others: (
+                None if settings.embeddings.backend == "auto" else chosen(settings, *others)
+            ),
+        )
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,5 +1,6 @@
 """`presagio corpora`: list, show, set, describe, drop."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,6 +9,7 @@ from bot.cli.shared import Json, Name, account, confirm, settings_of, text, with
 from bot.console.output import Output
 from engine.errors import UsageError
 from engine.types import Corpus
+from engine.vectors import percent
 
 if TYPE_CHECKING:
     from bot.app import App
@@ -15,12 +17,13 @@ if TYPE_CHECKING:
 
 async def list_corpora(app: "App", *, json: bool, output: Output) -> None:
     """Write one row a corpus."""
-    rows = [_row(corpus) for corpus in await app.corpora.list()]
+    corpora, coverage = await app.corpora.list(), await app.embeddings.coverage()
+    rows = [_row(corpus) | {"vectors": _share(app, corpus, coverage)} for corpus in corpora]
     if json:
         for row in rows:
             output.json(row)
     elif rows:
-        output.table(rows)
+        output.table([row | {"vectors": _percent(row["vectors"])} for row in rows])
     else:
         output.remark("There is no corpus yet. Load one with: presagio ingest FILE")
 
@@ -29,7 +32,9 @@ async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
     """Write everything about one corpus. Raises CorpusNotFound."""
     corpus = await app.corpora.get(name)
     oldest, newest = await app.corpora.span(corpus)
+    share = _share(app, corpus, await app.embeddings.coverage())
     row = _row(corpus) | {
+        "vectors": share if json else _percent(share),
         "languages": list(corpus.languages),
         "average_length": round(corpus.average_length, 2),
         "oldest": oldest.isoformat() if oldest else None,
@@ -78,6 +83,18 @@ def _row(corpus: Corpus) -> dict[str, object]:
         "documents": corpus.documents,
         "author": corpus.author,
     }
+
+
+def _share(app: "App", corpus: Corpus, coverage: Mapping[str, Mapping[str, float]]) -> float | None:
+    """Return what share of the corpus the model of the settings has embedded; None without one."""
+    embedder = app.embedders(corpus)
+    if embedder.dimensions == 0:
+        return None
+    return coverage.get(corpus.name, {}).get(embedder.name, 0.0)
+
+
+def _percent(share: object) -> str | None:
+    return percent(share) if isinstance(share, float) else None
 
 
 commands = typer.Typer(

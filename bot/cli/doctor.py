@@ -19,7 +19,9 @@ from db import migrate
 from db.corpus.corpora import Corpora
 from db.corpus.health import EXTENSIONS, missing_extensions, server_version, statistics_differ
 from db.pool import Database
+from db.search.unembedded import ToEmbed
 from engine.errors import PresagioError
+from engine.vectors import percent
 
 _Report = Callable[[Check], None]
 
@@ -66,6 +68,7 @@ async def _check_database(
                 await database.migrate()
             if await _check_migrations(database, report):
                 await _check_corpora(database, report)
+                report(await _vectors_check(database))
                 for check in await news_checks(database, now):
                     report(check)
     except PresagioError as error:
@@ -109,6 +112,25 @@ async def _check_corpora(database: Database, report: _Report) -> None:
                 else None,
             )
         )
+
+
+async def _vectors_check(database: Database) -> Check:
+    """Tell what share of each corpus has vectors of which model."""
+    coverage = await ToEmbed(database).coverage()
+    shares = [
+        f"{corpus} {percent(share)} ({model})"
+        for corpus, models in coverage.items()
+        for model, share in models.items()
+    ]
+    if not shares:
+        return Check(check="vectors", ok=None, detail="none: texts are found by words")
+    lacking = any(share < 1 for models in coverage.values() for share in models.values())
+    fix = (
+        "presagio serve makes what the model of the settings lacks; so does: presagio embed"
+        if lacking
+        else None
+    )
+    return Check(check="vectors", ok=None if lacking else True, detail=", ".join(shares), fix=fix)
 
 
 async def _model_check(settings: Settings) -> Check:

@@ -10,7 +10,7 @@ import typer
 from bot.cli.shared import Json, settings_of, text, with_app
 from bot.console.output import Output
 from bot.console.progress import progress_bar
-from bot.embedders import remote_embedder
+from bot.embedders import batch_of, remote_embedder
 from bot.settings import Settings
 from db.pool import Database
 from db.search.embeddings import Embeddings
@@ -52,6 +52,11 @@ async def embed_corpora(
                 f"{filled.corpus}: {filled.embedded:,} embedded, {filled.documents:,} vectors of"
                 f" {filled.model}"
             )
+            if filled.anew:
+                output.remark(
+                    f"The vectors of {filled.corpus} were made anew: its words are other ones by"
+                    " now."
+                )
 
 
 async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
@@ -68,7 +73,13 @@ async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
             tell(corpus.documents - missing + done, f"{done:,} of {missing:,} missing")
 
         try:
-            return await fill(app.embeddings, embedder, corpus, progress=progress)
+            return await fill(
+                app.embeddings,
+                embedder,
+                corpus,
+                progress=progress,
+                batch=batch_of(app.settings),
+            )
         except asyncio.CancelledError:
             output.remark("Stopped. What was embedded stays; the same command completes it.")
             raise
@@ -128,6 +139,7 @@ def _filled(filled: Filled) -> dict[str, object]:
         "dimensions": filled.dimensions,
         "embedded": filled.embedded,
         "vectors": filled.documents,
+        "anew": filled.anew,
     }
 
 

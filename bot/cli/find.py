@@ -14,6 +14,7 @@ from bot.queries.find import find as look
 from bot.replies.find import find_reply
 from engine.contracts.results import snippet_of
 from engine.query.find import DEFAULT_LIMIT
+from engine.query.meaning import FindMode
 from engine.query.types import FindHit, Found, Match
 
 if TYPE_CHECKING:
@@ -28,13 +29,21 @@ class FindOptions:
 
     corpus: str = ""
     limit: int = DEFAULT_LIMIT
+    mode: FindMode = FindMode.LEXICAL
     json: bool = False
 
 
 async def write_finds(app: "App", query: str, options: FindOptions, *, output: Output) -> None:
     """Write the answer to a query."""
     started = time.perf_counter()
-    found = await look(app, query, corpus=options.corpus, limit=options.limit, voice=options.json)
+    found = await look(
+        app,
+        query,
+        corpus=options.corpus,
+        limit=options.limit,
+        voice=options.json,
+        mode=options.mode,
+    )
     elapsed_ms = (time.perf_counter() - started) * 1000
     if options.json:
         output.json(found_json(query, found, elapsed_ms=elapsed_ms))
@@ -96,6 +105,7 @@ def _hit(hit: FindHit) -> dict[str, object]:
         "engagement": document.engagement,
         "flags": list(candidate.flags.names),
         "score": None if hit.score is None else round(hit.score, _DIGITS),
+        "similarity": None if hit.similarity is None else round(hit.similarity, _DIGITS),
         "matched": [_match(match) for match in hit.matched],
     }
 
@@ -120,6 +130,13 @@ def command(
     query: Annotated[str, typer.Argument(help="The query, in single quotes.", callback=text)],
     corpus: CorpusName = "",
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Hits.")] = 20,
+    mode: Annotated[
+        FindMode,
+        typer.Option(
+            "--mode",
+            help="By words; rerank: by words, the likest first; semantic: the nearest in meaning.",
+        ),
+    ] = FindMode.LEXICAL,
     json: Json = False,
 ) -> None:
     """Find exactly the texts that meet a query, best first; without a word, newest first.
@@ -130,7 +147,7 @@ def command(
 
     Example: presagio find '"border wall" OR fence -street before:2015'
     """
-    chosen = FindOptions(corpus=corpus, limit=limit, json=json)
+    chosen = FindOptions(corpus=corpus, limit=limit, mode=mode, json=json)
     with_app(
         settings_of(context),
         lambda opened: write_finds(opened, query, chosen, output=Output.of_process()),

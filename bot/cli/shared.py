@@ -41,7 +41,8 @@ CorpusName = Annotated[
     ),
 ]
 SearchMode = Annotated[
-    Mode | None, typer.Option("--mode", help="By words, by meaning too, or re-ordered by it.")
+    Mode | None,
+    typer.Option("--mode", help="By words, by meaning too, re-ordered by it, or by it alone."),
 ]
 NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language model.")]
 

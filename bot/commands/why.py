@@ -106,6 +106,18 @@ def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:
             "Searched by words and by meaning, as {model} sees it.",
             model=prophecy.embedding_model or "-",
         )
+    elif prophecy.mode is Mode.SEMANTIC:
+        yield words.say(
+            "Searched by meaning alone, as {model} sees it.", model=prophecy.embedding_model or "-"
+        )
+    elif prophecy.compared:
+        yield words.say(
+            "Searched by words; meaning, as {model} sees it, changed the order of the best"
+            " {number}: too little of {corpus} has vectors to search by meaning.",
+            number=words.number(prophecy.compared),
+            model=prophecy.embedding_model or "-",
+            corpus=prophecy.corpus,
+        )
     elif prophecy.mode is Mode.RERANK:
         yield words.say(
             "Searched by words; meaning, as {model} sees it, changed the order.",

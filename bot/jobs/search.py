@@ -196,6 +196,7 @@ async def _prophesy(
         now=now,
         filters=Filters(before=story.published - work.minimum_age),
         judged=judged,
+        embeds=False,  # hundreds of stories come at once
     )
     return await work.prophet.prophesy(corpus, request)
 

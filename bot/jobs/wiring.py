@@ -12,6 +12,7 @@ from bot.app import App
 from bot.face.face import Poster
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
 from bot.jobs.digest import Deciding, digest
+from bot.jobs.embed import EVERY, Embedding, embed_missing, embedding_of
 from bot.jobs.job import Job
 from bot.jobs.news import News
 from bot.jobs.poll import Polling, poll
@@ -57,6 +58,7 @@ class Jobs:
     searching: Searching
     deciding: Deciding
     delivering: Delivering
+    embedding: Embedding
     outcomes: JobOutcomes
     stories: Stories
     configured: Sequence[ConfiguredFeed]
@@ -81,6 +83,11 @@ class Jobs:
     async def deliver(self) -> int:
         """Send what may be sent now, one message a chat; return how many were tried."""
         return await deliver(self.delivering, clock=self.now)
+
+    async def embed(self) -> int:
+        """Make some of the vectors that are missing; return how many."""
+        with asked_by(Asker(origin=Origin.CONSOLE, task="embed", source=BudgetSource.POSTS)):
+            return await embed_missing(self.embedding, now=self.now())
 
     async def tidy(self) -> int:
         """Forget what is no longer needed."""
@@ -109,6 +116,7 @@ class Jobs:
                 finishes=True,
                 counts_idle=False,
             ),
+            Job(name="embed", work=self.embed, every=EVERY * second, timeout=600),
             Job(name="tidy", work=self.tidy, every=3600 * second, timeout=600),
         )
 
@@ -156,6 +164,7 @@ async def open_jobs(
                 posters={poster.platform: poster for poster in posters},
                 seconds=DELIVERY_SECONDS / clock_rate,
             ),
+            embedding=embedding_of(app),
             outcomes=JobOutcomes(database),
             stories=stories,
             configured=configured_feeds(settings),

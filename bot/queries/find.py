@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from bot.app import App
 from bot.query_log import log_of, logged
 from db.search.find import DialectIndex
 from db.search.shown import Comments
-from engine.errors import CorpusNotFound
+from engine.errors import CorpusNotFound, UsageError
 from engine.glossary.groups import widened
 from engine.messages import Message
+from engine.prophecy.question import partly, question_of, similarities
 from engine.query.find import DEFAULT_LIMIT, Finder
+from engine.query.meaning import FindMode, MeaningFinder, meant_by
 from engine.query.plan import Plan
 from engine.query.present import presented
 from engine.query.query import Query
@@ -22,17 +25,24 @@ from engine.types import Corpus
 
 
 async def find(
-    app: App, text: str, *, corpus: str = "", limit: int = DEFAULT_LIMIT, voice: bool = False
+    app: App,
+    text: str,
+    *,
+    corpus: str = "",
+    limit: int = DEFAULT_LIMIT,
+    voice: bool = False,
+    mode: FindMode = FindMode.LEXICAL,
 ) -> Found:
     """Answer a query; `in:` in it goes before `corpus`, "" is the configured or only one.
 
     Whatever the query says is answered, a corpus that it names and that is not there too. `voice`
-    asks for voice terms. Raises CorpusNotFound for any other corpus, and storage errors.
+    asks for voice terms. Raises CorpusNotFound for any other corpus, and storage errors; in modes
+    that compare vectors, UsageError where there are none, and what the model raises.
     """
     return await logged(
         SearchJob.FIND,
         text,
-        _find(app, parse_query(text), corpus, limit, voice=voice),
+        _find(app, parse_query(text), corpus, limit, voice=voice, mode=mode),
         find_logged,
         log=log_of(app.database, app.settings),
         settings=app.settings,
@@ -40,7 +50,9 @@ async def find(
     )
 
 
-async def _find(app: App, query: Query, corpus: str, limit: int, *, voice: bool) -> Found:
+async def _find(
+    app: App, query: Query, corpus: str, limit: int, *, voice: bool, mode: FindMode
+) -> Found:
     names = _corpora(query, negated=False)
     unwanted = frozenset(_corpora(query, negated=True))
     try:
@@ -49,7 +61,7 @@ async def _find(app: App, query: Query, corpus: str, limit: int, *, voice: bool)
         if not names and not unwanted:
             raise
         return _nowhere(query, names[0] if names else corpus, error.said)
-    found = await answer_query(app, chosen, query, limit=limit, voice=voice)
+    found = await answer_query(app, chosen, query, limit=limit, voice=voice, mode=mode)
     if len(names) > 1:
         said = Message("One corpus is searched at a time; this is {name}.", name=chosen.name)
         found = replace(found, notices=(*found.notices, said))
@@ -57,20 +69,65 @@ async def _find(app: App, query: Query, corpus: str, limit: int, *, voice: bool)
 
 
 async def answer_query(
-    app: App, corpus: Corpus, query: Query, *, limit: int, voice: bool = False, comments: int = 0
+    app: App,
+    corpus: Corpus,
+    query: Query,
+    *,
+    limit: int,
+    voice: bool = False,
+    comments: int = 0,
+    mode: FindMode = FindMode.LEXICAL,
 ) -> Found:
     """Answer a query from a corpus, with excerpts and the strongest `comments` of each post.
 
-    Raises storage errors.
+    Raises what `find` raises.
     """
+    settings = app.settings.find
     index = DialectIndex(app.database, app.settings.search.bm25)
-    aliases, weight = await app.glossaries.of(corpus), app.settings.glossary.weight
-    expanded = await widened(index, corpus, query, aliases, weight=weight)
-    finder = Finder(index, app.settings.find)
-    now = datetime.now(UTC)
-    found = await finder.find(corpus, query, limit=limit, expanded=expanded, now=now)
+    finder = MeaningFinder(index, settings)
+    if mode is FindMode.SEMANTIC:
+        found = await _nearest(app, finder, corpus, query, limit)
+    else:
+        aliases, weight = await app.glossaries.of(corpus), app.settings.glossary.weight
+        expanded = await widened(index, corpus, query, aliases, weight=weight)
+        now = datetime.now(UTC)
+        if mode is FindMode.RERANK and meant_by(query):
+            found = await finder.reordered(
+                corpus,
+                query,
+                partial(similarities, app.meaning, corpus, meant_by(query)),
+                limit=limit,
+                expanded=expanded,
+                now=now,
+            )
+        else:
+            found = await finder.find(corpus, query, limit=limit, expanded=expanded, now=now)
     found = await presented(index, corpus, found, voice=voice)
     return await Comments(app.database).added(corpus, found, comments) if comments else found
+
+
+async def _nearest(
+    app: App, finder: MeaningFinder, corpus: Corpus, query: Query, limit: int
+) -> Found:
+    text = meant_by(query)
+    if not text:
+        raise UsageError(
+            Message("There is no word whose meaning could be looked for."),
+            fix=Message("Write some, or leave the mode out."),
+        )
+    question = await question_of(app.meaning, corpus, text)
+    if question is None:
+        return _nothing(query, corpus, Message("The model knows no word of this."))
+    found = await finder.nearest(
+        corpus,
+        query,
+        space=question.space,
+        vector=question.vector,
+        similarity=question.shown,
+        limit=limit,
+    )
+    said = partly(question)
+    return replace(found, notices=(*found.notices, said)) if said else found
 
 
 async def months(app: App, corpus: Corpus, found: Found) -> Mapping[str, int]:
@@ -84,6 +141,15 @@ async def months(app: App, corpus: Corpus, found: Found) -> Mapping[str, int]:
 
 def _corpora(query: Query, *, negated: bool) -> list[str]:
     return [f.value for f in query.filters if f.name == "in" and f.negated == negated]
+
+
+def _nothing(query: Query, corpus: Corpus, why: Message) -> Found:
+    return replace(
+        _nowhere(query, corpus.name, why),
+        kind=corpus.kind,
+        counts=Counts(corpus=corpus.documents),
+        plan=Plan.NEAREST,
+    )
 
 
 def _nowhere(query: Query, corpus: str, why: Message) -> Found:

@@ -6,6 +6,7 @@ from bot.face.reply import Reply
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from engine.contracts.receipts import HitReceipt, MatchedTerm, Receipt, StageCounts
+from engine.query.plan import Plan
 from engine.query.types import FindHit, Found, Match
 from engine.text.snippet import narrowed
 
@@ -98,6 +99,13 @@ def _summary(found: Found, words: Words) -> str:
     query = cut(str(found.query), _LONGEST_QUERY)
     if not found.hits:
         return words.say("Nothing found: {query}", query=query or "-")
+    if found.plan is Plan.NEAREST:
+        return words.say(
+            "Nearest in {corpus}: {query} ({number})",
+            number=words.number(len(found.hits)),
+            corpus=found.corpus,
+            query=query,
+        )
     said = words.count(
         "{number} text in {corpus}: {query}",
         "{number} texts in {corpus}: {query}",
@@ -133,6 +141,7 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
         *((hit.document.platform,) if hit.document.platform else ()),
         *found.flags.names,
         *(() if hit.score is None else (f"{hit.score:.2f}",)),
+        *_similar(hit, words),
     ]
     yield f"{hit.rank}. {' · '.join(facts)}"
     yield from (f"{_INDENT}{line}" for line in _text(hit, longest).split("\n"))
@@ -140,6 +149,11 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
         yield _INDENT + found.url
     if hit.matched:
         yield _INDENT + ", ".join(_matches(hit.matched, words))
+
+
+def _similar(hit: FindHit, words: Words) -> Iterator[str]:
+    if hit.similarity is not None:
+        yield words.say("similarity {number}", number=f"{hit.similarity:.2f}")
 
 
 def _text(hit: FindHit, longest: int | None) -> str:

@@ -27,6 +27,7 @@ def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> di
         "cached": verdict.cached,
         "mode": prophecy.mode.value,
         "embedding_model": prophecy.embedding_model,
+        "compared": prophecy.compared,
         "candidates": len(prophecy.candidates),
         "coverage": round(prophecy.coverage, _DIGITS),
         "elapsed_ms": round(elapsed_ms),

@@ -34,5 +34,10 @@ def embedding_budget(settings: Settings) -> Budget:
     )
 
 
+def part_of_day(budget: Budget, share: float) -> Budget:
+    """Return the budget with that much (0..1) of its money."""
+    return replace(budget, cost_usd=None if budget.cost_usd is None else share * budget.cost_usd)
+
+
 def _limit(amount: _Number) -> _Number | None:
     return None if amount == UNLIMITED else amount

@@ -16,7 +16,7 @@ from engine.llm.wire import add_usage
 from engine.ports import SearchIndex
 from engine.prophecy.expand import Phrases
 from engine.prophecy.prophecy import Judges, Prophet
-from engine.prophecy.retrieve import Meaning
+from engine.prophecy.question import Meaning
 from engine.settings.searching import ProphecySettings
 from engine.types import (
     Candidate,

@@ -49,7 +49,10 @@ class Narrowed(Parameters):
     )
     period: Period = Field(Period.ALL, description="Only texts of the last week or month.")
     mode: Mode | None = Field(
-        None, description="By words, by meaning too, or re-ordered by it; left out, as configured."
+        None,
+        description="lexical: by words; hybrid: by meaning too; rerank: by words, re-ordered by"
+        " meaning; semantic: the nearest in meaning, whatever their similarity. Left out, as"
+        " configured.",
     )
 
 

@@ -71,6 +71,9 @@ class ProphecyAnswer(_Answer):
     cached: bool
     mode: Mode
     embedding_model: str | None
+    compared: int = Field(
+        description="Of the best texts, by meaning, where the corpus has too few vectors."
+    )
     candidates: int
     coverage: float = Field(ge=0, le=1, description="Share of the headline that one text covers.")
     elapsed_ms: int

@@ -7,20 +7,17 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-import asyncpg
-
 from db.connection import Connection
-from db.corpus.partitions import partition
 from db.pool import Database
-from db.search.nearest import Nearest, as_text, embedding_table, index_name
-from engine.errors import PresagioError, StorageRights, UsageError, VectorsUnsupported
+from db.search.nearest import as_text, embedding_table, index_name
+from db.search.unembedded import ToEmbed
+from engine.errors import EmbeddedElsewhere, StorageRights, UsageError, VectorsUnsupported
 from engine.messages import Message
 from engine.types import Corpus
-from engine.vectors import Embedded, Scale, Unembedded, embeddable, source_of
+from engine.vectors import Embedded, Scale
 
 # Beyond so many vectors of a corpus an index is built: comparing with each takes 52 ms at 100,000.
 EXACT_UP_TO = 100_000
-_PAGE = 2000  # documents that are read at once
 _TIMEOUT = 3600  # seconds for an index build
 _LONGEST_VECTOR = 4000  # dimensions that pgvector indexes as halfvec
 _RUNNING = 7_426_190_514  # any constant will do; the second half of the lock is the model's id
@@ -35,7 +32,7 @@ class KeptModel:
     dimensions: int
 
 
-class Embeddings(Nearest):
+class Embeddings(ToEmbed):
     """Reads what is to embed, and writes vectors."""
 
     def __init__(self, database: Database, *, exact_up_to: int = EXACT_UP_TO) -> None:
@@ -99,35 +96,15 @@ class Embeddings(Nearest):
 
     @asynccontextmanager
     async def alone(self, corpus: Corpus, model_id: int) -> AsyncIterator[None]:
-        """Keep other processes from embedding the same. Raises PresagioError when one does."""
+        """Keep other processes from embedding the same. Raises EmbeddedElsewhere when one does."""
         async with self._database.own_connection() as connection:
             key = (_RUNNING + model_id) * 100_003 + corpus.id
             if not await connection.fetchval("SELECT pg_try_advisory_lock($1)", key):
-                raise PresagioError(
+                raise EmbeddedElsewhere(
                     Message("Another process embeds {name} already.", name=corpus.name),
                     fix=Message("Wait for its end."),
                 )
             yield
-
-    async def count(self, corpus: Corpus, model_id: int) -> int:
-        """Return how many documents have a vector."""
-        return int((await self._rows("count", corpus, model_id))[0]["count"])
-
-    async def count_missing(self, corpus: Corpus, model_id: int) -> int:
-        """Return how many documents have no vector of their present text."""
-        return sum([len(part) async for part in self.missing(corpus, model_id)])
-
-    async def missing(self, corpus: Corpus, model_id: int) -> AsyncIterator[list[Unembedded]]:
-        """Yield them in parts, by id. No connection is held between the parts."""
-        after = 0
-        while rows := await self._rows("documents", corpus, model_id, after, _PAGE):
-            after = rows[-1]["id"]
-            found = [(row, _unembedded(row)) for row in rows]
-            yield [one for row, one in found if row["source"] != one.source]
-
-    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> list[Unembedded]:
-        """Return some documents that have a vector: the same ones each time."""
-        return [_unembedded(row) for row in await self._rows("sample", corpus, model_id, limit)]
 
     async def store(self, corpus: Corpus, model_id: int, embedded: Sequence[Embedded]) -> None:
         """Store vectors in one transaction, in place of older ones."""
@@ -138,6 +115,7 @@ class Embeddings(Nearest):
                 [one.id for one in embedded],
                 [one.source for one in embedded],
                 [None if one.vector is None else as_text(one.vector) for one in embedded],
+                model_id,
             )
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:
@@ -150,6 +128,9 @@ class Embeddings(Nearest):
             )
             await connection.execute(
                 self._formatted("prune", corpus, model_id), corpus.id, timeout=_TIMEOUT
+            )
+            await connection.execute(
+                self._formatted("recount", corpus, model_id), corpus.id, model_id, timeout=_TIMEOUT
             )
             if documents > self._exact_up_to:
                 await connection.execute(
@@ -197,26 +178,6 @@ class Embeddings(Nearest):
         create = self._sql["create"].format(embedding=table, dimensions=int(dimensions))
         await connection.execute(create)
         return KeptModel(id=model_id, name=name, dimensions=dimensions)
-
-    async def _rows(
-        self, name: str, corpus: Corpus, model_id: int, *arguments: object
-    ) -> list[asyncpg.Record]:
-        async with self._database.connection() as connection:
-            statement = self._formatted(name, corpus, model_id)
-            return await connection.fetch(statement, corpus.id, *arguments)
-
-    def _formatted(self, name: str, corpus: Corpus, model_id: int, *, index: str = "") -> str:
-        return self._sql[name].format(
-            embedding=embedding_table(model_id),
-            document=partition(corpus.id),
-            corpus=int(corpus.id),
-            index=index,
-        )
-
-
-def _unembedded(row: asyncpg.Record) -> Unembedded:
-    text = embeddable(row["title"], row["text"], row["context"])
-    return Unembedded(id=row["id"], text=text, source=source_of(text))
 
 
 def _unsupported() -> VectorsUnsupported:

@@ -4,6 +4,7 @@ What holds the words is scored whole, for it is counted too (docs/decisions/0013
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import asyncpg
@@ -13,13 +14,16 @@ from db.corpus.partitions import partition
 from db.search.find_statement import (
     ALLOWED,
     MATCHING,
+    NEAREST,
     NEWEST,
     RANKED,
     SCORING,
     months_statement,
+    nearest_statement,
     newest_statement,
     ranked_statement,
 )
+from db.search.nearest import as_text, embedding_table
 from db.search.readings import Readings
 from db.search.rows import found_document
 from db.search.scoring import WeightedLexeme, constants, operand_values, quoted, weighted_lexemes
@@ -28,6 +32,7 @@ from engine.query.filters import Conditions
 from engine.query.plan import Chain, LanguageQuery, Plan
 from engine.query.types import FoundDocument, FoundDocuments
 from engine.types import Corpus, Term
+from engine.vectors import Vector, VectorSpace
 
 _LISTS = (
     "authors", "platforms", "roles", "domains", "threads", "tags", "mentions", "not_authors",
@@ -81,6 +86,32 @@ class DialectIndex(Readings):
             rows = await connection.fetch(statement, *(values[name] for name in NEWEST))
         return _retrieved(rows, [])
 
+    async def nearest(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        required: Conditions,
+        limit: int,
+        *,
+        space: VectorSpace,
+        vector: Vector,
+    ) -> FoundDocuments:
+        """Return the nearest `limit` that have a vector and hold nothing of what is excluded.
+
+        Nearest first, ties by date then id. The similarity of each is its cosine.
+        """
+        values = _values(corpus, _unwanted(queries), [], required, limit)
+        values["vector"] = as_text(vector)
+        statement = nearest_statement(partition(corpus.id), embedding_table(space.model_id))
+        async with self._database.transaction() as connection:
+            await connection.execute(statements("find")["plan_for_values"])
+            rows = await connection.fetch(statement, *(values[name] for name in NEAREST))
+        return FoundDocuments(
+            matching=None,
+            passing=rows[0]["passing"],
+            documents=[_near(row) for row in rows if row["id"] is not None],
+        )
+
     async def months(
         self,
         corpus: Corpus,
@@ -102,6 +133,11 @@ class DialectIndex(Readings):
             await connection.execute(statements("find")["plan_for_values"])
             rows = await connection.fetch(statement, *bound)
         return {row["month"]: row["documents"] for row in rows}
+
+
+def _near(row: asyncpg.Record) -> FoundDocument:
+    found = found_document(row)
+    return replace(found, candidate=replace(found.candidate, similarity=row["cosine"]))
 
 
 def _retrieved(rows: Sequence[asyncpg.Record], lexemes: Sequence[WeightedLexeme]) -> FoundDocuments:

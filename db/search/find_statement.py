@@ -22,6 +22,7 @@ _FILTERS = tuple(field.name for field in fields(Conditions))
 SCORING = ("k1", "norm", "norm_per_token")
 NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_FILTERS)
 RANKED = (*SCORING, "any", *NEWEST)
+NEAREST = (*NEWEST, "vector")
 ALLOWED = ("queries", "query_languages", *_FILTERS)
 MATCHING = ("any", *ALLOWED)
 
@@ -54,6 +55,14 @@ def newest_statement(table: str) -> str:
     names = _places(NEWEST) | {"document": table}
     names["passes"] = _filled("passes", names)
     return _whole("newest", names | {"allowed": _filled("allowed", names)})
+
+
+@lru_cache(maxsize=512)
+def nearest_statement(table: str, embedding: str) -> str:
+    """Return the SQL of the plan `nearest`, by the vectors of one model."""
+    names = _places(NEAREST) | {"document": table, "embedding": embedding}
+    names["passes"] = _filled("passes", names)
+    return _whole("nearest", names | {"allowed": _filled("allowed", names)})
 
 
 @lru_cache(maxsize=512)

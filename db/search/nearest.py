@@ -61,6 +61,7 @@ class Nearest:
             dimensions=row["dimensions"],
             indexed=state["indexed"],
             scale=_scale(row),
+            share=row["share"] or 0.0,
         )
 
     async def nearest(

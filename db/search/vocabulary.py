@@ -30,3 +30,9 @@ class CorpusVocabulary:
         for row in rows:
             read[row["place"] - 1][row["lexeme"]] = (row["frequency"], row["document_frequency"])
         return read
+
+    async def shares(self, corpus: Corpus, limit: int) -> dict[str, float]:
+        """Return the share of documents that hold each of the `limit` most frequent lexemes."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["shares"], corpus.id, limit)
+        return {row["lexeme"]: row["share"] for row in rows}

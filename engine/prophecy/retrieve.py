@@ -2,35 +2,35 @@
 that a model names (decision 25)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.embed.scales import SCALES, WORD_COUNTERS
+from engine.embed.scales import WORD_COUNTERS
 from engine.errors import ModelError
 from engine.messages import Message
-from engine.ports import Descriptions, Embedder, SearchIndex, VectorIndex
+from engine.ports import Embedder, SearchIndex
 from engine.prophecy.expand import Phrases
 from engine.prophecy.fuse import LEXICAL, SEMANTIC, PhraseList, Proposal, proposals
+from engine.prophecy.question import (
+    HONEST,
+    Meaning,
+    VectorQuestion,
+    comparable,
+    embedder_of,
+    partly,
+    question_of,
+    vector_of,
+)
+from engine.prophecy.rerank import Reranker
 from engine.ranking.fuse import fused
 from engine.text.clean import searchable
 from engine.types import Candidate, Corpus, Expansion, Filters, Mode, Term
-from engine.vectors import Vector, VectorSpace
+from engine.vectors import VectorSpace
 
-_LONGEST_QUESTION = 1000  # characters
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
-_PATIENCE = 10.0  # seconds for the vector of a headline
 # Near-identical texts are counted once later on: so many are proposed for each that is wanted.
 _SPARE = 2
 _NEAR_AT_ONCE = 2  # phrases whose neighbours are looked for: each reads all vectors
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
-    """What a search by meaning needs. `embedder` returns the one for a corpus."""
-
-    embedder: Callable[[Corpus], Embedder]
-    vectors: VectorIndex
-    descriptions: Descriptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,45 +42,16 @@ class Retrieved:
     mode: Mode = Mode.LEXICAL
     model: str | None = None  # whose vectors were compared
     notice: Message | None = None  # why it is not as it was asked for
-    expansion: Expansion
+    rerank: Reranker | None = None  # who may still compare the best few by meaning
+    expansion: Expansion = Expansion()  # noqa: RUF009 - frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Question:
-    """The text as a vector, and the vectors that it can be compared with."""
+class _Words:
+    """That words suffice: why, and who may still compare the best few by meaning."""
 
-    corpus: Corpus
-    space: VectorSpace
-    vector: Vector
-    vectors: VectorIndex
-    embedder: Embedder
-
-    async def about(self, text: str) -> "_Question | None":
-        """Return the question with another text, or None where that has no vector."""
-        vector = await _embedded(self.embedder, text)
-        if isinstance(vector, Message) or not any(vector) or len(vector) != len(self.vector):
-            return None
-        return replace(self, vector=vector)
-
-    async def nearest(self, filters: Filters, limit: int) -> dict[int, float]:
-        """Return the cosines of the nearest documents, nearest first."""
-        return dict(
-            await self.vectors.nearest(self.corpus, self.space, self.vector, filters, limit)
-        )
-
-    async def cosines(self, ids: Sequence[int]) -> Mapping[int, float]:
-        """Return the cosine of each of `ids` that has a vector."""
-        if not ids:
-            return {}
-        return await self.vectors.cosines(self.corpus, self.space, self.vector, ids)
-
-    def similarity(self, cosine: float | None) -> float | None:
-        """Return what a cosine means, 0..1, or None when it is not known.
-
-        A corpus too small to have a scale of its own goes by the model's.
-        """
-        scale = self.space.scale or SCALES.get(self.space.model)
-        return None if scale is None or cosine is None else scale.calibrated(cosine)
+    notice: Message | None = None
+    rerank: Reranker | None = None
 
 
 class Retriever:
@@ -114,26 +85,26 @@ class Retriever:
     ) -> Retrieved:
         """Return candidates for `text`; `mode` None is hybrid where there are vectors.
 
-        Where meaning was asked for and is not to be had, words answer and the notice says why.
-        `expansion` may be under way still. Raises the errors of the search index and
-        SettingsError, and what `expansion` raises.
+        They have to be those of nearly all documents: where they are not, the best few may be
+        compared by who stands in the answer. Where meaning was asked for and is not to be had,
+        words answer and the notice says why. `expansion` may be under way still. Raises the errors
+        of the search index, SettingsError, UsageError where meaning alone was asked for, and what
+        `expansion` raises.
         """
         terms = await self._index.terms(corpus, searchable(text))
-        by_words, question = await asyncio.gather(
+        if mode is Mode.SEMANTIC:
+            return await self._nearest(corpus, text, terms, filters)
+        by_words, asked = await asyncio.gather(
             self._index.top(corpus, terms, filters, self._limit),
             self._question(corpus, text, mode),
         )
-        notice = None
-        if isinstance(question, Message):
-            question, notice = None, question
+        question = asked if isinstance(asked, VectorQuestion) else None
         proposing = None if mode is Mode.RERANK else question
         near = await proposing.nearest(filters, self._limit) if proposing else {}
         expanded = await expansion if expansion else Expansion()
-        # Counted words find by words once more, and less well.
-        means = proposing and proposing.space.model not in WORD_COUNTERS
-        asked = await self._asked(corpus, expanded.phrases, filters, proposing if means else None)
-        joined = proposals({LEXICAL: [one.id for one in by_words], SEMANTIC: list(near)}, asked)
-        if asked:
+        lists = await self._phrase_lists(corpus, expanded.phrases, filters, proposing)
+        joined = proposals({LEXICAL: [one.id for one in by_words], SEMANTIC: list(near)}, lists)
+        if lists:
             joined = joined[: _SPARE * self._limit_with_phrases]
         candidates = await self._described(corpus, terms, joined, by_words)
         if question:
@@ -143,55 +114,100 @@ class Retriever:
             candidates=candidates,
             mode=(mode or Mode.HYBRID) if question else Mode.LEXICAL,
             model=question.space.model if question else None,
-            notice=notice,
+            notice=asked.notice if isinstance(asked, _Words) else partly(asked),
+            rerank=asked.rerank if isinstance(asked, _Words) else None,
             expansion=expanded,
+        )
+
+    async def _nearest(
+        self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters
+    ) -> Retrieved:
+        """Return the nearest texts, nearest first, each with its similarity, whatever it is."""
+        question = await question_of(self._meaning, corpus, text)
+        if question is None or self._meaning is None:
+            return Retrieved(terms=terms, candidates=[], mode=Mode.SEMANTIC)
+        near = await question.nearest(filters, self._limit)
+        described = await self._meaning.descriptions.described(corpus, terms, list(near))
+        known = {one.id: one for one in described}
+        return Retrieved(
+            terms=terms,
+            candidates=[
+                replace(known[one], similarity=question.shown(near[one]), ranks={SEMANTIC: rank})
+                for rank, one in enumerate(near, start=1)
+                if one in known
+            ],
+            mode=Mode.SEMANTIC,
+            model=question.space.model,
+            notice=partly(question),
         )
 
     async def _question(
         self, corpus: Corpus, text: str, mode: Mode | None
-    ) -> _Question | Message | None:
-        """Return the question, or None without vectors to compare it with.
-
-        Where meaning was asked for, or the model failed, a notice takes the place of None.
-        """
-        wanted = mode not in (None, Mode.LEXICAL)
-        meaning = None if mode is Mode.LEXICAL else self._meaning
-        embedder = meaning.embedder(corpus) if meaning else None
-        if meaning is None or embedder is None or embedder.dimensions == 0:
-            return _NO_EMBEDDINGS if wanted else None
-        vectors = meaning.vectors
-        space = await vectors.space(corpus, embedder.name)
+    ) -> VectorQuestion | _Words:
+        """Return the question, or that words suffice, with a notice where meaning was asked for."""
+        if mode is Mode.LEXICAL:
+            return _Words()
+        wanted, embedder = mode is not None, embedder_of(self._meaning, corpus)
+        if self._meaning is None or embedder is None:
+            return _Words(notice=_NO_EMBEDDINGS if wanted else None)
+        space = await self._meaning.vectors.space(corpus, embedder.name)
+        reranker, few = self._meaning.reranker, space is None or space.share < HONEST
+        if few and mode is not Mode.HYBRID and (reranker or not wanted):
+            return _Words(rerank=reranker)
         if space is None:
             none = Message(
                 "Searched by words alone: {corpus} has no vectors yet.", corpus=corpus.name
             )
-            return none if wanted else None
-        vector = await _embedded(embedder, text)
-        if isinstance(vector, Message):
-            return vector
+            return _Words(notice=none)
+        return await self._asked(self._meaning, embedder, corpus, text, space)
+
+    async def _asked(
+        self, meaning: Meaning, embedder: Embedder, corpus: Corpus, text: str, space: VectorSpace
+    ) -> VectorQuestion | _Words:
+        """Return the question, or why the model gives no vector for it."""
+        try:
+            vector = await vector_of(embedder, text)
+        except ModelError as error:
+            return _Words(notice=Message("Searched by words alone: {reason}", reason=error.said))
+        if comparable(vector, space):
+            return VectorQuestion(
+                corpus=corpus, space=space, vector=vector, vectors=meaning.vectors
+            )
         if not any(vector):  # it says nothing that the model knows
-            return None
-        if len(vector) != space.dimensions:
-            return Message(
+            return _Words()
+        return _Words(
+            notice=Message(
                 "Searched by words alone: {model} has changed the length of its vectors.",
                 model=embedder.name,
             )
-        return _Question(
-            corpus=corpus, space=space, vector=vector, vectors=vectors, embedder=embedder
         )
 
-    async def _asked(
-        self, corpus: Corpus, phrases: Sequence[str], filters: Filters, question: _Question | None
+    async def _phrase_lists(
+        self,
+        corpus: Corpus,
+        phrases: Sequence[str],
+        filters: Filters,
+        question: VectorQuestion | None,
     ) -> list[PhraseList]:
         """Return a list by words for each phrase, and one by meaning where there is a question."""
         if not phrases or self._phrases is None:
             return []
         limit, turns = self._limit_with_phrases, asyncio.Semaphore(_NEAR_AT_ONCE)
+        embedder = embedder_of(self._meaning, corpus)
+        # Counted words find by words once more, and less well.
+        means = question is not None and question.space.model not in WORD_COUNTERS
 
         async def near(phrase: str) -> list[int]:
+            if not means or question is None or embedder is None:
+                return []
             async with turns:
-                asked = await question.about(phrase) if question else None
-                return list(await asked.nearest(filters, limit)) if asked else []
+                try:
+                    vector = await vector_of(embedder, phrase)
+                except ModelError:  # the headline has its own lists, and the phrase that by words
+                    return []
+                if not comparable(vector, question.space):
+                    return []
+                return list(await replace(question, vector=vector).nearest(filters, limit))
 
         by_words, by_meaning = await asyncio.gather(
             self._phrases.index.ranked(corpus, phrases, filters, limit),
@@ -221,7 +237,7 @@ class Retriever:
 
 
 async def _compared(
-    question: _Question,
+    question: VectorQuestion,
     near: Mapping[int, float],
     candidates: Sequence[Candidate],
     *,
@@ -234,17 +250,3 @@ async def _compared(
     if reorder:
         order = fused([order, sorted(cosines, key=lambda one: -cosines[one])])
     return [replace(known[one], similarity=question.similarity(cosines.get(one))) for one in order]
-
-
-async def _embedded(embedder: Embedder, text: str) -> Vector | Message:
-    """Return the vector of a question, or the notice that there is none."""
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            return await embedder.embed_query(text[:_LONGEST_QUESTION])
-    except ModelError as error:
-        return Message("Searched by words alone: {reason}", reason=error.said)
-    except TimeoutError:
-        return Message(
-            "Searched by words alone: the headline was not embedded within {seconds:g} s.",
-            seconds=_PATIENCE,
-        )

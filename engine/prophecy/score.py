@@ -161,6 +161,23 @@ class Scorer:
         weak = (one for one in scored if one.parts["judgment"] != 0 and not self._qualifies(one))
         return hits, _best(weak, limit, after=len(hits))
 
+    def best(self, candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
+        """Return the best `limit` as nobody has judged them, hits or not."""
+        hits, near = self.hits_and_near(candidates, {}, limit)
+        return [hit.candidate for hit in (*hits, *near)][:limit]
+
+    def nearest(self, candidates: Sequence[Candidate], limit: int) -> list[Hit]:
+        """Return the first `limit` as they are, with their similarity as the score."""
+        return [
+            replace(
+                self._hit(one, self._parts(one, None)),
+                rank=rank,
+                score=one.similarity or 0.0,
+                factors={},
+            )
+            for rank, one in enumerate(candidates[:limit], start=1)
+        ]
+
     def _parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
         return {
             "judgment": None if judgment is None else judgment / HIGHEST_JUDGMENT,

@@ -153,7 +153,7 @@ class Finder:
         self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
     ) -> _Stages:
         """Fetch until `limit` documents are distinct, or there are no more."""
-        wide = _wide(limit)
+        wide = fetched_for(limit)
         while True:
             retrieved = await self._first(corpus, plan, required, wide)
             found = retrieved.documents
@@ -176,13 +176,13 @@ class Finder:
         profile: KindProfile,
     ) -> _Stages:
         """Rank candidates until `limit` documents are distinct, or there are no more."""
-        pool = max(self._settings.pool, _wide(limit))
+        pool = max(self._settings.pool, fetched_for(limit))
         while True:
             retrieved = await self._index.ranked(
                 corpus, plan.by_language, plan.terms, required, pool, profiled=True
             )
             order = ranked(retrieved.documents, asked, profile)
-            wide = _wide(limit)
+            wide = fetched_for(limit)
             # To compare all candidates with each other would take longer than to find them.
             while len(kept := self._distinct(order[:wide])) < limit and wide < len(order):
                 wide *= 2
@@ -200,7 +200,7 @@ class Finder:
                 )
             case Plan.NEWEST:
                 return await self._index.newest(corpus, plan.by_language, required, limit)
-            case Plan.NOTHING:
+            case Plan.NOTHING | Plan.NEAREST:
                 return FoundDocuments(matching=None, passing=0, documents=())
 
     def _distinct(self, found: Sequence[Scored]) -> list[Scored]:
@@ -213,7 +213,7 @@ class Finder:
         return [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
 
 
-def _wide(limit: int) -> int:
+def fetched_for(limit: int) -> int:
     """Return how many documents to look at for `limit` distinct ones."""
     return limit + max(_SPARE, limit // 2)
 

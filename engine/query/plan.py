@@ -20,6 +20,7 @@ class Plan(StrEnum):
     RANKED = "ranked"  # by BM25 over the words that are wanted
     NEWEST = "newest"  # no word is wanted: newest first
     NOTHING = "nothing"  # nothing is asked for
+    NEAREST = "nearest"  # by meaning alone, where that was asked for
 
 
 # Lexemes with their positions, ascending: what must stand together.

@@ -85,6 +85,7 @@ class FindHit:
     excerpt: Excerpt | None = None  # what is shown of it; None: its text
     voice_terms: tuple[str, ...] = ()
     comments: tuple[Comment, ...] = ()  # the strongest first
+    similarity: float | None = None  # of meaning, where that was asked for
 
     @property
     def created_at(self) -> datetime:

@@ -100,7 +100,13 @@ class EmbeddingSettings(Section):
     )
     query_prefix: str = Field("", description='What the model wants before a question ("query: ").')
     document_prefix: str = Field("", description='The same before a document ("passage: ").')
-    batch: int = Field(128, ge=1, le=2048, description="remote: texts in one request.")
+    batch: int = Field(
+        0,
+        ge=0,
+        le=2048,
+        description="Texts that the model is given at once; a question to a local one waits for"
+        " them. 0 is 128 in one request for remote, 8 for local.",
+    )
     timeout: float = Field(30, gt=0, description="remote: seconds for one request.")
     retries: int = Field(4, ge=0, le=10, description="remote: times that a request is repeated.")
     usd_per_million_tokens: float = Field(
@@ -118,6 +124,12 @@ class EmbeddingSettings(Section):
     )
     at_ingest: bool = Field(
         False, description="Whether presagio ingest makes vectors of the corpus it filled."
+    )
+    keep_up: bool = Field(
+        True,
+        description="Whether presagio serve makes, a little at a time, the vectors that are"
+        " missing. An endpoint gets texts only of corpora that it has vectors of already, until"
+        " half of llm.daily_usd is spent.",
     )
 
     @property

@@ -20,7 +20,19 @@ class SearchSettings(Section):
     mode: Literal["auto", "lexical", "rerank", "hybrid"] = Field(
         "auto",
         description="lexical finds by words; rerank does and lets meaning change the order; hybrid"
-        " finds by words and by meaning; auto is hybrid where presagio embed has made vectors.",
+        " finds by words and by meaning; auto is hybrid where nine tenths of the corpus have"
+        " vectors, else lexical; where no language model judges, a local model of embeddings then"
+        " re-orders the best.",
+    )
+    rerank_best: int = Field(
+        24,
+        ge=0,
+        le=100,
+        description="The best tweets of a corpus without vectors that are compared by meaning; 0"
+        " for none.",
+    )
+    rerank_seconds: float = Field(
+        0.35, gt=0, le=10, description="Seconds for making their vectors, which are kept."
     )
     limit: int = Field(
         3, ge=1, le=50, description="Tweets in one answer; a message in a chat has room for 15."

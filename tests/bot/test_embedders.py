@@ -7,10 +7,11 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from bot.embedders import no_embedder, open_embedders
+from bot.embedders import batch_of, no_embedder, open_embedders, open_reranker
 from bot.settings import Settings, load_settings
 from db.corpus.corpora import Corpora
 from db.pool import Database
+from db.search.embeddings import Embeddings
 from engine.errors import SettingsError
 from engine.types import Corpus, Kind
 
@@ -77,3 +78,38 @@ def test_a_search_imports_no_model_and_no_http_client_for_meaning() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("keys", "stored"),
+    [
+        ({"backend": "local"}, 64),
+        ({"backend": "local", "batch": "256"}, 256),
+        ({"backend": "remote"}, 128),
+        ({"backend": "remote", "batch": "16"}, 64),
+        ({"backend": "tfidf"}, 64),
+    ],
+)
+def test_a_transaction_stores_what_a_model_is_given_at_once(
+    keys: dict[str, str], stored: int
+) -> None:
+    assert batch_of(settings(**keys)) == stored
+
+
+async def test_the_best_are_compared_by_models_of_this_machine_alone(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.embed.local.find_spec", lambda _: object())
+    embeddings = Embeddings(database)
+
+    async def compared(**keys: str) -> bool:
+        async with AsyncExitStack() as stack:
+            chosen = settings(**keys)
+            embedders = open_embedders(chosen, database, stack)
+            return open_reranker(chosen, embedders, embeddings) is not None
+
+    assert await compared()
+    assert await compared(backend="local")
+    assert not await compared(backend="null")
+    assert not await compared(backend="tfidf")
+    assert not await compared(backend="remote", model="m")

@@ -28,10 +28,10 @@ class TestHealthy:
     def test_everything_is_ok(self, invoke: Invoke, demo: str) -> None:
         found = checks(invoke, 0)
         assert [*found] == [
-            "settings", "database", "extensions", "migrations", "corpus demo",
+            "settings", "database", "extensions", "migrations", "corpus demo", "vectors",
             "feeds", "jobs", "outbox", "model", "pictures",
         ]  # fmt: skip
-        assert [row["ok"] for row in found.values()] == [True] * 5 + [None, None, True, None, True]
+        assert [row["ok"] for row in found.values()] == [True] * 5 + [None] * 3 + [True, None, True]
         assert found["corpus demo"]["detail"] == "416 documents, statistics exact"
         assert found["model"]["fix"].startswith("Set OPENROUTER_API_KEY")
 

@@ -51,6 +51,7 @@ def test_vectors_are_made_shown_and_removed(archive: str) -> None:
         "dimensions": 384,
         "embedded": NUMBER,
         "vectors": NUMBER,
+        "anew": False,
     }
     assert presagio("embed", "--corpus", "me").out == (
         f"me: 0 embedded, {NUMBER} vectors of tfidf-384\n"

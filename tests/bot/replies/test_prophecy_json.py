@@ -40,6 +40,7 @@ def test_a_judged_prophecy() -> None:
         "cached": False,
         "mode": "lexical",
         "embedding_model": None,
+        "compared": 0,
         "candidates": 4,
         "coverage": 0.61,
         "elapsed_ms": 13,

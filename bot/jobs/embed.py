@@ -1,0 +1,103 @@
+"""What is missing among the vectors, made a little at a time while everything else goes on."""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from bot.app import App
+from bot.embedders import Embedders, batch_of, behind_others
+from bot.settings.budgets import embedding_budget, part_of_day
+from db.corpus.corpora import Corpora
+from db.model.judgments import Ledger
+from db.search.embeddings import Embeddings
+from engine.budget import BudgetSource, require_budget
+from engine.embed.keep_up import KeepUp
+from engine.errors import (
+    BudgetExhausted,
+    CorpusWithheld,
+    EmbeddedElsewhere,
+    VectorsUnsupported,
+)
+from engine.ports import Embedder
+from engine.types import Corpus
+
+logger = logging.getLogger("presagio.jobs")
+
+EVERY = 30.0  # seconds
+_SECONDS = 10.0  # of these, at most, for embedding
+_SHARE = 0.5  # of the day's money that may be spent, by whomever, when a model is asked to embed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedding:
+    """What the job needs. `embedders` None: nobody embeds, or nobody should.
+
+    `begins` tells whether it takes up a corpus without vectors. Where texts go to an endpoint it
+    does not: that somebody had them embedded once says that they may.
+    `require_budget` raises BudgetExhausted where the model costs money and enough is spent.
+    """
+
+    corpora: Corpora
+    embedders: Embedders | None
+    embeddings: Embeddings
+    keep_up: KeepUp
+    begins: bool
+    require_budget: Callable[[datetime], Awaitable[None]]
+    clock: Callable[[], float] = time.monotonic
+
+
+async def embed_missing(work: Embedding, *, now: datetime) -> int:
+    """Embed what is missing, the smallest corpus first, and return how many texts it was.
+
+    A corpus that may not be read, or that another process embeds, is left out. Raises ModelError,
+    SettingsError, UsageError and storage errors.
+    """
+    if work.embedders is None:
+        return 0
+    until, done = work.clock() + _SECONDS, 0
+    begun = await work.embeddings.coverage()
+    try:
+        for corpus in sorted(await work.corpora.list(), key=lambda one: one.documents):
+            embedder = work.embedders(corpus)
+            if work.clock() >= until:
+                break
+            if work.begins or embedder.name in begun.get(corpus.name, {}):
+                await work.require_budget(now)
+                done += await _embed(work, embedder, corpus, until)
+    except (BudgetExhausted, VectorsUnsupported) as error:
+        logger.debug("not embedded: %s", error)
+    return done
+
+
+async def _embed(work: Embedding, embedder: Embedder, corpus: Corpus, until: float) -> int:
+    try:
+        turn = await work.keep_up.turn(behind_others(embedder), corpus, until=until)
+    except (CorpusWithheld, EmbeddedElsewhere) as error:
+        logger.debug("%s is not embedded: %s", corpus.name, error)
+        return 0
+    if turn.anew:
+        logger.info("The vectors of %s are made anew: its words are other ones now", corpus.name)
+    return turn.embedded
+
+
+def embedding_of(app: App) -> Embedding:
+    """Return what embedding needs."""
+    settings = app.settings
+    remote = settings.embeddings.backend == "remote"
+    ledger, half = Ledger(app.database), part_of_day(embedding_budget(settings), _SHARE)
+
+    async def require(now: datetime) -> None:
+        if remote:
+            spent = await ledger.spent(now.astimezone(UTC).date())
+            require_budget(half, spent, BudgetSource.POSTS, now=now)
+
+    return Embedding(
+        corpora=app.corpora,
+        embedders=app.embedders if settings.embeddings.keep_up else None,
+        embeddings=app.embeddings,
+        begins=not remote,
+        keep_up=KeepUp(app.embeddings, clock=time.monotonic, batch=batch_of(settings)),
+        require_budget=require,
+    )

@@ -1,0 +1,110 @@
+"""Documents whose vectors are to be made, and how far a model is with a corpus."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+import asyncpg
+import orjson
+
+from db.corpus.partitions import partition
+from db.search.nearest import Nearest, embedding_table
+from engine.types import Corpus
+from engine.vectors import Unembedded, embeddable, source_of
+
+_PAGE = 500  # documents that are read at once, between which others have their turn
+
+
+class ToEmbed(Nearest):
+    """Reads what is to embed."""
+
+    async def count(self, corpus: Corpus, model_id: int) -> int:
+        """Return how many documents have a vector."""
+        return int((await self._rows("count", corpus, model_id))[0]["count"])
+
+    async def count_missing(self, corpus: Corpus, model_id: int) -> int:
+        """Return how many documents have no vector of their present text."""
+        return sum([len(part) async for part in self.missing(corpus, model_id)])
+
+    async def missing(
+        self, corpus: Corpus, model_id: int, *, after: int = 0, new: bool = False
+    ) -> AsyncIterator[list[Unembedded]]:
+        """Yield them in parts, by id, from behind `after` on; a part may be empty.
+
+        With `new`, only what never had a vector, which takes no look at the texts of the others.
+        No connection is held between the parts.
+        """
+        generation = await self._generation(corpus, model_id)
+        statement = "new_documents" if new else "documents"
+        while rows := await self._rows(statement, corpus, model_id, after, _PAGE):
+            after = rows[-1]["id"]
+            yield _outdated(rows, generation)
+
+    async def unembedded(
+        self, corpus: Corpus, model_id: int, ids: Sequence[int]
+    ) -> list[Unembedded]:
+        """Return those of `ids` that have no vector of their present text, in any order."""
+        generation = await self._generation(corpus, model_id)
+        rows = await self._rows("chosen_documents", corpus, model_id, list(ids))
+        return _outdated(rows, generation)
+
+    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> list[Unembedded]:
+        """Return some documents that have a vector: the same ones each time."""
+        rows = await self._rows("sample", corpus, model_id, limit)
+        return [_unembedded(row, 0) for row in rows]
+
+    async def shares(self, corpus: Corpus, model_id: int) -> dict[str, float]:
+        """Return the shares of documents, by lexeme, that were kept with this generation."""
+        state = await self._state(corpus, model_id)
+        return dict(orjson.loads(state["shares"])) if state else {}
+
+    async def renew(
+        self, corpus: Corpus, model_id: int, shares: Mapping[str, float], *, anew: bool
+    ) -> None:
+        """Keep the shares; with `anew`, a generation begins, and every vector counts as missing.
+
+        Vectors that are there go on being compared until others take their place.
+        """
+        kept = orjson.dumps(dict(shares)).decode()
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["renew"], corpus.id, model_id, kept, int(anew))
+
+    async def coverage(self) -> dict[str, dict[str, float]]:
+        """Return, by corpus and model, the share of documents that have been embedded, if any."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["coverage"])
+        shares: dict[str, dict[str, float]] = {}
+        for row in rows:
+            shares.setdefault(row["corpus"], {})[row["model"]] = row["share"]
+        return shares
+
+    async def _generation(self, corpus: Corpus, model_id: int) -> int:
+        state = await self._state(corpus, model_id)
+        return int(state["generation"]) if state else 0
+
+    async def _state(self, corpus: Corpus, model_id: int) -> asyncpg.Record | None:
+        async with self._database.connection() as connection:
+            return await connection.fetchrow(self._sql["state"], corpus.id, model_id)
+
+    async def _rows(
+        self, name: str, corpus: Corpus, model_id: int, *arguments: object
+    ) -> list[asyncpg.Record]:
+        async with self._database.connection() as connection:
+            statement = self._formatted(name, corpus, model_id)
+            return await connection.fetch(statement, corpus.id, *arguments)
+
+    def _formatted(self, name: str, corpus: Corpus, model_id: int, *, index: str = "") -> str:
+        return self._sql[name].format(
+            embedding=embedding_table(model_id),
+            document=partition(corpus.id),
+            corpus=int(corpus.id),
+            index=index,
+        )
+
+
+def _outdated(rows: Sequence[asyncpg.Record], generation: int) -> list[Unembedded]:
+    found = [(row, _unembedded(row, generation)) for row in rows]
+    return [one for row, one in found if row["source"] != one.source]
+
+
+def _unembedded(row: asyncpg.Record, generation: int) -> Unembedded:
+    text = embeddable(row["title"], row["text"], row["context"])
+    return Unembedded(id=row["id"], text=text, source=source_of(text, generation))

@@ -1,0 +1,112 @@
+"""Vectors that keep up: what is missing is embedded a little at a time, beside other work."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from engine.embed.fill import (
+    BATCH,
+    VectorStore,
+    batches,
+    embedded,
+    prepared,
+    renew_moved,
+    settle,
+)
+from engine.ports import Embedder
+from engine.types import Corpus
+
+# Texts of which a vector is there are looked at so often, in seconds: they may have changed.
+_LOOK_AGAIN = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """How far the look at all texts of a corpus is."""
+
+    after: int | None = 0  # the last id that was looked at; None: all were
+    ended: float = 0.0  # when the last look ended
+    stored: int = 0  # vectors since they were settled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """What one turn did."""
+
+    embedded: int = 0
+    anew: bool = False  # all vectors are made anew from now on
+
+
+class KeepUp:
+    """Remembers between turns how far it is. `clock` counts seconds."""
+
+    def __init__(
+        self, store: VectorStore, *, clock: Callable[[], float], batch: int = BATCH
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._batch = batch
+        self._places: dict[tuple[int, str], _Place] = {}
+
+    async def turn(self, embedder: Embedder, corpus: Corpus, *, until: float) -> Slice:
+        """Embed what is missing until the clock shows `until`, new texts first.
+
+        One batch is embedded even if the time is over. Raises EmbeddedElsewhere when another
+        process does the same, VectorsUnsupported, UsageError, ModelError, SettingsError and
+        storage errors.
+        """
+        if embedder.dimensions == 0 or not corpus.documents:
+            return Slice()
+        key = corpus.id, embedder.name
+        model_id, _ = await prepared(self._store, embedder)
+        async with self._store.alone(corpus, model_id):
+            place = self._places.get(key, _Place())
+            if place.after is None and self._clock() - place.ended > _LOOK_AGAIN:
+                place = replace(place, after=0)
+            anew = place.after == 0 and await renew_moved(self._store, embedder, corpus, model_id)
+            done, place = await self._embed(embedder, corpus, model_id, place, until)
+            self._places[key] = place
+        return Slice(embedded=done, anew=anew)
+
+    async def _embed(
+        self, embedder: Embedder, corpus: Corpus, model_id: int, place: _Place, until: float
+    ) -> tuple[int, _Place]:
+        new = await self._pass(embedder, corpus, model_id, None, until)
+        place = replace(place, stored=place.stored + new.done)
+        if not new.ended or place.after is None:
+            return new.done, place
+        looked = await self._pass(embedder, corpus, model_id, place.after, until)
+        done = new.done + looked.done
+        place = replace(place, after=looked.after, stored=place.stored + looked.done)
+        if looked.ended:
+            if place.stored:
+                await settle(self._store, embedder, corpus, model_id)
+            place = _Place(after=None, ended=self._clock())
+        return done, place
+
+    async def _pass(
+        self,
+        embedder: Embedder,
+        corpus: Corpus,
+        model_id: int,
+        after: int | None,
+        until: float,
+    ) -> "_Pass":
+        """Go through all texts from behind `after` on; None: through the new ones."""
+        done, last = 0, after or 0
+        parts = self._store.missing(corpus, model_id, after=last, new=after is None)
+        async for part in parts:
+            for batch in batches(part, self._batch):
+                await self._store.store(corpus, model_id, await embedded(embedder, batch))
+                done, last = done + len(batch), batch[-1].id
+                if self._clock() >= until:
+                    return _Pass(done=done, after=last, ended=False)
+        return _Pass(done=done, after=last, ended=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pass:
+    """What came of going through texts."""
+
+    done: int
+    after: int
+    ended: bool

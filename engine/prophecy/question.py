@@ -1,0 +1,146 @@
+"""A headline as a vector, and the vectors that it can be compared with."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.embed.scales import SCALES
+from engine.errors import ModelUnreachable, UsageError
+from engine.messages import Message
+from engine.ports import Descriptions, Embedder, VectorIndex
+from engine.prophecy.rerank import Reranker
+from engine.types import Candidate, Corpus, Filters
+from engine.vectors import Vector, VectorSpace, percent
+
+_LONGEST_QUESTION = 1000  # characters
+_PATIENCE = 10.0  # seconds for the vector of a headline
+# Of a corpus' documents that have to be embedded before it is searched by meaning unasked: what has
+# no vector is not found by meaning, and is like nothing beside what is.
+HONEST = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """What a search by meaning needs. `embedder` returns the one for a corpus.
+
+    `reranker` compares the best few of a corpus that is not embedded; None where no model is quick
+    enough for that.
+    """
+
+    embedder: Callable[[Corpus], Embedder]
+    vectors: VectorIndex
+    descriptions: Descriptions
+    reranker: Reranker | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorQuestion:
+    """The text as a vector, and the vectors that it can be compared with."""
+
+    corpus: Corpus
+    space: VectorSpace
+    vector: Vector
+    vectors: VectorIndex
+
+    async def nearest(self, filters: Filters, limit: int) -> dict[int, float]:
+        """Return the cosines of the nearest documents, nearest first."""
+        return dict(
+            await self.vectors.nearest(self.corpus, self.space, self.vector, filters, limit)
+        )
+
+    async def cosines(self, ids: Sequence[int]) -> Mapping[int, float]:
+        """Return the cosine of each of `ids` that has a vector."""
+        if not ids:
+            return {}
+        return await self.vectors.cosines(self.corpus, self.space, self.vector, ids)
+
+    def similarity(self, cosine: float | None) -> float | None:
+        """Return what a cosine means, 0..1, or None when it is not known.
+
+        A corpus too small to have a scale of its own goes by the model's.
+        """
+        scale = self.space.scale or SCALES.get(self.space.model)
+        return None if scale is None or cosine is None else scale.calibrated(cosine)
+
+    def shown(self, cosine: float) -> float:
+        """Return the similarity, or the cosine itself where there is no scale."""
+        similarity = self.similarity(cosine)
+        return min(1.0, max(0.0, cosine)) if similarity is None else similarity
+
+
+async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> VectorQuestion | None:
+    """Return a text as a question to the vectors of a corpus; None: it says nothing to the model.
+
+    Raises UsageError where there is no model or no vector, and what the model raises.
+    """
+    embedder = embedder_of(meaning, corpus)
+    if meaning is None or embedder is None:
+        raise UsageError(
+            Message("No embeddings are set up."),
+            fix=Message("Run: pip install presagio[local], or set embeddings.backend."),
+        )
+    space = await meaning.vectors.space(corpus, embedder.name)
+    if space is None:
+        raise UsageError(
+            Message("{corpus} has no vectors yet.", corpus=corpus.name),
+            fix=Message("Run: presagio embed --corpus {corpus}", corpus=corpus.name),
+        )
+    vector = await vector_of(embedder, text)
+    if not comparable(vector, space):
+        return None
+    return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
+
+
+async def similarities(
+    meaning: Meaning | None, corpus: Corpus, text: str, best_first: Sequence[Candidate]
+) -> Mapping[int, float]:
+    """Return how alike texts are to a question, by id, of those of which it is known.
+
+    Where the corpus is not embedded, the best few are on the fly. Raises what `question_of`
+    raises, and the errors of storage ports.
+    """
+    embedder = embedder_of(meaning, corpus)
+    if meaning and embedder and meaning.reranker:
+        space = await meaning.vectors.space(corpus, embedder.name)
+        if space is None or space.share < HONEST:
+            compared = await meaning.reranker.compare(corpus, text, best_first)
+            return compared.similarity if compared else {}
+    question = await question_of(meaning, corpus, text)
+    if question is None:
+        return {}
+    cosines = await question.cosines([one.id for one in best_first])
+    return {one: question.shown(cosine) for one, cosine in cosines.items()}
+
+
+def embedder_of(meaning: Meaning | None, corpus: Corpus) -> Embedder | None:
+    """Return the model for a corpus; None where no vectors are made."""
+    embedder = meaning.embedder(corpus) if meaning else None
+    return None if embedder is None or embedder.dimensions == 0 else embedder
+
+
+def partly(question: VectorQuestion) -> Message | None:
+    """Return the notice that not all texts could be found by meaning."""
+    space, corpus = question.space, question.corpus.name
+    if space.share >= HONEST:
+        return None
+    return Message(
+        "Only {share} of {corpus} has vectors; presagio embed --corpus {corpus} makes the rest.",
+        share=percent(space.share),
+        corpus=corpus,
+    )
+
+
+def comparable(vector: Vector, space: VectorSpace) -> bool:
+    """Tell whether a vector says something, and as many figures as those that are kept."""
+    return any(vector) and len(vector) == space.dimensions
+
+
+async def vector_of(embedder: Embedder, text: str) -> Vector:
+    """Return the vector of a question. Raises ModelError and what else the model raises."""
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            return await embedder.embed_query(text[:_LONGEST_QUESTION])
+    except TimeoutError as exc:
+        raise ModelUnreachable(
+            Message("The headline was not embedded within {seconds:g} s.", seconds=_PATIENCE)
+        ) from exc

@@ -1,0 +1,156 @@
+"""The best few texts compared with a headline by meaning, their vectors made on the fly.
+
+Best first, as many as fit the time; what was made is kept, so that later searches have it already.
+The re-ranking ends at the first text that has no vector: those behind it keep the places that words
+gave them, and nothing is compared with what is not known.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from engine.embed.fill import VectorStore, embedded
+from engine.embed.scales import SCALES
+from engine.errors import (
+    ModelError,
+    StorageFull,
+    StorageRights,
+    UsageError,
+    VectorsUnsupported,
+)
+from engine.messages import Message
+from engine.ports import Embedder
+from engine.settings.searching import SearchSettings
+from engine.types import Candidate, Corpus
+from engine.vectors import Unembedded
+
+_LONGEST_QUESTION = 1000  # characters
+_PATIENCE = 1.0  # seconds for the vector of a question: a new process has to load the model
+_FIRST_GUESS = 0.0004  # seconds a character, before anything was measured
+_SURE = 0.8  # of the time that is left is planned: a text that is not ready in time is lost
+_AT_ONCE = 8  # texts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What was compared: similarities, 0..1, of the best texts, by id."""
+
+    similarity: Mapping[int, float]
+    model: str
+    notice: Message | None = None  # why it is nothing, where a person should know
+
+    def applied(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates with their similarities."""
+        return [replace(one, similarity=self.similarity.get(one.id)) for one in candidates]
+
+
+class Reranker:
+    """Compares the best few with a headline. One embeds at a time: others wait within their time.
+
+    `embedder` returns the model for a corpus, one that is quick: on this machine.
+    """
+
+    def __init__(
+        self,
+        embedder: Callable[[Corpus], Embedder],
+        vectors: VectorStore,
+        settings: SearchSettings | None = None,
+    ) -> None:
+        self._embedder = embedder
+        self._vectors = vectors
+        self._settings = settings or SearchSettings()
+        self._alone = asyncio.Lock()
+        self._pace = _FIRST_GUESS
+
+    @property
+    def best(self) -> int:
+        """How many of the best texts are compared."""
+        return self._settings.rerank_best
+
+    async def compare(
+        self, corpus: Corpus, headline: str, best_first: Sequence[Candidate]
+    ) -> Compared | None:
+        """Return similarities of the first texts, none behind the first that has no vector.
+
+        None where there is nothing to compare, or this database keeps no vectors. Raises the
+        errors of storage ports, but those about rights and room, which are a notice.
+        """
+        embedder = self._embedder(corpus)
+        chosen = best_first[: self._settings.rerank_best]
+        if not chosen or embedder.dimensions == 0:
+            return None
+        try:
+            similarity = await self._similarities(embedder, corpus, headline, chosen)
+        except VectorsUnsupported:
+            return None
+        except TimeoutError:  # the model is not loaded yet, or others have it
+            reason = Message(
+                "The headline was not embedded within {seconds:g} s.", seconds=_PATIENCE
+            )
+            return Compared(similarity={}, model=embedder.name, notice=_not_ordered(reason))
+        except (ModelError, UsageError, StorageRights, StorageFull) as error:
+            notice = _not_ordered(error.said)
+            return Compared(similarity={}, model=embedder.name, notice=notice)
+        return Compared(similarity=similarity, model=embedder.name) if similarity else None
+
+    async def _similarities(
+        self, embedder: Embedder, corpus: Corpus, headline: str, chosen: Sequence[Candidate]
+    ) -> dict[int, float]:
+        async with asyncio.timeout(_PATIENCE):
+            asked = await embedder.embed_query(headline[:_LONGEST_QUESTION])
+        if not any(asked):
+            return {}
+        model_id = await self._vectors.prepare(embedder.name, len(asked))
+        ids = [one.id for one in chosen]
+        missing = {one.id: one for one in await self._vectors.unembedded(corpus, model_id, ids)}
+        wanted = [missing[one] for one in ids if one in missing]
+        made = await self._made(embedder, corpus, model_id, wanted)
+        known = list(takewhile(lambda one: one not in missing or one in made, ids))
+        space = await self._vectors.space(corpus, embedder.name)
+        if space is None or not (scale := space.scale or SCALES.get(space.model)):
+            return {}
+        cosines = await self._vectors.cosines(corpus, space, asked, known)
+        # A text that says nothing to the model is like nothing.
+        return {one: scale.calibrated(cosines[one]) if one in cosines else 0.0 for one in known}
+
+    async def _made(
+        self,
+        embedder: Embedder,
+        corpus: Corpus,
+        model_id: int,
+        wanted: Sequence[Unembedded],
+    ) -> set[int]:
+        """Make and keep as many vectors, in this order, as fit the time; return whose."""
+        made: set[int] = set()
+        clock = asyncio.get_running_loop().time
+        until = clock() + self._settings.rerank_seconds
+        try:
+            async with asyncio.timeout_at(until), self._alone:
+                while some := self._fitting(wanted[len(made) :], until - clock()):
+                    began = clock()
+                    vectors = await embedded(embedder, some)
+                    self._learn(some, clock() - began)
+                    await self._vectors.store(corpus, model_id, vectors)
+                    made |= {one.id for one in some}
+        except TimeoutError:
+            self._pace *= 2  # the machine has become slower than it was
+        return made
+
+    def _fitting(self, wanted: Sequence[Unembedded], seconds: float) -> Sequence[Unembedded]:
+        """Return the first of `wanted` that can be embedded in the time."""
+        left = _SURE * seconds
+        for number, one in enumerate(wanted[:_AT_ONCE]):
+            left -= self._pace * len(one.text)
+            if left < 0:
+                return wanted[:number]
+        return wanted[:_AT_ONCE]
+
+    def _learn(self, some: Sequence[Unembedded], seconds: float) -> None:
+        characters = sum(len(one.text) for one in some)
+        if characters:
+            self._pace = (self._pace + seconds / characters) / 2
+
+
+def _not_ordered(reason: Message) -> Message:
+    return Message("Not ordered by meaning: {reason}", reason=reason)

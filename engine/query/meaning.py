@@ -1,0 +1,155 @@
+"""The dialect by meaning: what a query found put in the order of likeness, or the nearest texts.
+
+To re-order originates nothing: what is not found by words stays unfound. The nearest are shown
+however far they are, each with its similarity; filters and excluded words hold for them too.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from engine.messages import Message
+from engine.query.filters import Conditions, conditions
+from engine.query.find import Finder, FindIndex, fetched_for
+from engine.query.plan import LanguageQuery, Plan
+from engine.query.query import Query
+from engine.query.types import Counts, FindHit, Found, FoundDocuments, Scored
+from engine.settings.searching import FindSettings
+from engine.types import Candidate, Corpus
+from engine.vectors import Vector, VectorSpace
+
+_POOL = 4  # texts that are re-ordered for each that is shown
+
+
+class FindMode(StrEnum):
+    """How a query is answered."""
+
+    LEXICAL = "lexical"  # by words
+    RERANK = "rerank"  # by words, put in the order of likeness to the query
+    SEMANTIC = "semantic"  # by meaning alone
+
+
+class NearIndex(FindIndex, Protocol):
+    """What is needed of the database beside it."""
+
+    async def nearest(
+        self,
+        corpus: Corpus,
+        queries: Sequence[LanguageQuery],
+        required: Conditions,
+        limit: int,
+        *,
+        space: VectorSpace,
+        vector: Vector,
+    ) -> FoundDocuments:
+        """Return the nearest `limit` that have a vector and hold nothing of what is excluded.
+
+        Nearest first, ties by date then id. The similarity of each is its cosine.
+        """
+
+
+def meant_by(query: Query) -> str:
+    """Return what a query says that texts should be about."""
+    return " ".join(
+        alternative.unit.text for group in query.groups for alternative in group.alternatives
+    )
+
+
+class MeaningFinder(Finder):
+    """Answers queries of the dialect by meaning."""
+
+    def __init__(self, index: NearIndex, settings: FindSettings | None = None) -> None:
+        super().__init__(index, settings)
+        self._near = index
+
+    async def reordered(
+        self,
+        corpus: Corpus,
+        query: Query,
+        similarities: Callable[[Sequence[Candidate]], Awaitable[Mapping[int, float]]],
+        *,
+        limit: int,
+        expanded: Query,
+        now: datetime,
+    ) -> Found:
+        """Return what `find` finds, the likest first. Raises the errors of the index.
+
+        Texts whose likeness is not known follow, in the order that words gave them.
+        """
+        found = await self.find(corpus, query, limit=_POOL * limit, expanded=expanded, now=now)
+        known = await similarities([hit.document.candidate for hit in found.hits])
+        return reordered(found, known, limit)
+
+    async def nearest(
+        self,
+        corpus: Corpus,
+        query: Query,
+        *,
+        space: VectorSpace,
+        vector: Vector,
+        similarity: Callable[[float], float],
+        limit: int,
+    ) -> Found:
+        """Return the nearest texts that pass the filters. Raises the errors of the index.
+
+        `similarity` says what a cosine means.
+        """
+        plan, required = await self._plan(corpus, query), conditions(query.filters)
+        found = await self._near.nearest(
+            corpus, plan.by_language, required, fetched_for(limit), space=space, vector=vector
+        )
+        kept = self._distinct([Scored(one, None) for one in found.documents])
+        hits = tuple(
+            FindHit(
+                rank=rank,
+                document=one.document,
+                score=None,
+                matched=(),
+                alike=one.alike,
+                similarity=similarity(one.document.candidate.similarity or 0.0),
+            )
+            for rank, one in enumerate(kept[:limit], start=1)
+        )
+        return Found(
+            query=query,
+            expanded=query,
+            corpus=corpus.name,
+            kind=corpus.kind,
+            plan=Plan.NEAREST,
+            counts=Counts(
+                corpus=corpus.documents,
+                passing=found.passing,
+                fetched=len(found.documents),
+                distinct=len(kept),
+                returned=len(hits),
+            ),
+            hits=hits,
+            notices=query.notices,
+        )
+
+
+def reordered(found: Found, similarities: Mapping[int, float], limit: int) -> Found:
+    """Return the first `limit` hits by similarity; those without one behind all that have one."""
+
+    def order(hit: FindHit) -> tuple[bool, float, int]:
+        similar = similarities.get(hit.document.candidate.id)
+        return similar is None, -(similar or 0.0), hit.rank
+
+    hits = [
+        replace(hit, rank=rank, similarity=similarities.get(hit.document.candidate.id))
+        for rank, hit in enumerate(sorted(found.hits, key=order)[:limit], start=1)
+    ]
+    notices = found.notices
+    if unknown := len(found.hits) - len(similarities):
+        notices = (
+            *notices,
+            Message("{number} of the texts found are not ordered by meaning.", number=unknown),
+        )
+    return replace(
+        found,
+        hits=tuple(hits),
+        notices=notices,
+        counts=replace(found.counts, returned=len(hits)),
+    )

@@ -1,0 +1,216 @@
+"""Searches by meaning as people ask for them, and what is said of vectors."""
+
+import io
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import orjson
+import pytest
+
+from bot.app import App, open_app
+from bot.cli.corpora import list_corpora, show_corpus
+from bot.cli.embed import embed_corpora
+from bot.console.output import Output
+from bot.i18n.words import DEFAULT, words_for
+from bot.jobs.embed import embed_missing, embedding_of
+from bot.queries.find import find
+from bot.replies.find import find_reply
+from bot.settings import load_settings
+from db.search.unembedded import ToEmbed
+from engine.embed.local import is_installed
+from engine.errors import BudgetExhausted, UsageError
+from engine.prophecy.headline import read_headline
+from engine.query.meaning import FindMode
+from engine.types import Kind, Mode, Prophecy, SearchRequest
+from tests.bot.kinds import fill, text_of
+from tests.db.vectors import can_keep_vectors
+from tests.fakes.embeddings import EmbeddingServer, vectors
+
+NOW = datetime.now(UTC)
+SAID = (
+    "Rust never sleeps, and neither do the welders of this yard",
+    "My old car is nothing but rust by now",
+    "The harvest moon over the river was worth the cold feet",
+    "Taxes on coffee will rise, mark my words",
+    "Rust belt towns deserve better trains than these",
+    "A storm is coming for the harbour; tie up your boats",
+)
+TEXTS = [text_of(f"t{n}", text, days_ago=400 + n) for n, text in enumerate(SAID)]
+
+
+@asynccontextmanager
+async def opened(database_url: str, backend: str = "tfidf", **more: str) -> AsyncIterator[App]:
+    """An app on a database with a corpus `said` of six texts, without vectors."""
+    environ = {"DATABASE_URL": database_url, "PRESAGIO_EMBEDDINGS__BACKEND": backend, **more}
+    settings = load_settings(environ=environ)
+    async with open_app(settings, progress=lambda _: None, set_up=True) as app:
+        if not await can_keep_vectors(app.database):
+            pytest.skip("this server has no pgvector 0.7 or newer")
+        if not await app.corpora.list():
+            await fill(app.database, "said", Kind.TWEETS, TEXTS)
+        yield app
+
+
+async def embed(app: App) -> None:
+    await embed_corpora(app, "said", json=True, output=output())
+
+
+def output() -> Output:
+    return Output(io.StringIO(), io.StringIO())
+
+
+async def search(app: App, mode: Mode | None = None, text: str = "Rust never sleeps") -> Prophecy:
+    request = SearchRequest(headline=read_headline(text), limit=6, now=NOW, judged=False, mode=mode)
+    return await app.prophesy(request, corpus="said")
+
+
+async def test_the_nearest_are_shown_however_far_they_are(database_url: str) -> None:
+    async with opened(database_url) as app:
+        for refused in (
+            search(app, Mode.SEMANTIC),
+            find(app, "rust", mode=FindMode.SEMANTIC),
+            find(app, "rust", mode=FindMode.RERANK),
+        ):
+            with pytest.raises(UsageError, match="said has no vectors yet") as error:
+                await refused
+            assert error.value.fix == "Run: presagio embed --corpus said"
+        await embed(app)
+        near = await search(app, Mode.SEMANTIC)
+        assert (near.mode, len(near.hits)) == (Mode.SEMANTIC, 6)
+        alike = [hit.parts["semantic"] or 0.0 for hit in near.hits]
+        assert alike == sorted(alike, reverse=True)
+        assert [hit.score for hit in near.hits] == alike
+        assert alike[-1] == pytest.approx(0, abs=0.2)
+        found = await find(app, "rust", mode=FindMode.SEMANTIC)
+        assert (found.plan, len(found.hits)) == ("nearest", 6)
+        shown = find_reply(found, words_for(DEFAULT)).text or ""
+        assert shown.startswith("Nearest in said: rust (6)\n")
+        assert "similarity 0." in shown
+
+
+async def test_filters_and_excluded_words_hold_for_the_nearest_too(database_url: str) -> None:
+    async with opened(database_url) as app:
+        await embed(app)
+        found = await find(app, "rust -car", mode=FindMode.SEMANTIC)
+        ids = [hit.document.candidate.external_id for hit in found.hits]
+        assert sorted(ids) == ["t0", "t2", "t3", "t4", "t5"]
+        assert found.counts.passing == 5
+        day = (NOW - timedelta(days=401)).date()
+        found = await find(app, f"rust before:{day}", mode=FindMode.SEMANTIC)
+        assert found.hits
+        assert all(hit.created_at.date() < day for hit in found.hits)
+        with pytest.raises(UsageError, match="no word whose meaning"):
+            await find(app, "-rust", mode=FindMode.SEMANTIC)
+
+
+async def test_to_re_order_finds_nothing_new(database_url: str) -> None:
+    async with opened(database_url) as app:
+        await embed(app)
+        found = await find(app, "rust", mode=FindMode.RERANK)
+        ids = [hit.document.candidate.external_id for hit in found.hits]
+        assert sorted(ids) == ["t0", "t1", "t4"]
+        alike = [hit.similarity or 0.0 for hit in found.hits]
+        assert alike == sorted(alike, reverse=True)
+        assert not (await find(app, "lighthouse", mode=FindMode.RERANK)).hits
+        first = await find(app, "rust", mode=FindMode.RERANK, limit=1)
+        assert [hit.document.candidate.external_id for hit in first.hits] == ids[:1]
+        assert (await find(app, "-rust", mode=FindMode.RERANK)).hits  # newest first, as ever
+
+
+@pytest.mark.skipif(not is_installed(), reason="the extra presagio[local] is not installed")
+async def test_a_local_model_compares_the_best_and_keeps_what_it_made(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.prophecy.rerank._PATIENCE", 60.0)
+    more = {"PRESAGIO_SEARCH__RERANK_SECONDS": "9", "PRESAGIO_SEARCH__RERANK_BEST": "2"}
+    async with opened(database_url, "local", **more) as app:
+        found = await search(app)
+        assert (found.mode, found.compared) == (Mode.RERANK, 2)
+        assert found.hits[0].parts["semantic"] is not None
+        [(_, shares)] = (await app.embeddings.coverage()).items()
+        assert list(shares.values()) == [pytest.approx(2 / 6)]
+        assert (await search(app, Mode.LEXICAL)).compared == 0
+        asked = await search(app, Mode.HYBRID)
+        assert asked.mode is Mode.HYBRID
+        said = "Only 33 % of said has vectors; presagio embed --corpus said makes the rest."
+        assert said in str(asked.notice)
+        ordered = await find(app, "rust", mode=FindMode.RERANK)
+        assert "1 of the texts found are not ordered by meaning." in map(str, ordered.notices)
+    async with opened(database_url, "local", PRESAGIO_SEARCH__RERANK_BEST="0") as app:
+        assert (await search(app)).mode is Mode.LEXICAL
+
+
+async def test_what_share_has_vectors_is_said(database_url: str) -> None:
+    async with opened(database_url) as app:
+        written = output()
+        await list_corpora(app, json=True, output=written)
+        await embed(app)
+        await list_corpora(app, json=True, output=written)
+        await show_corpus(app, "said", json=False, output=written)
+        before, after, *shown = written.results.getvalue().splitlines()  # type: ignore[attr-defined]
+        assert orjson.loads(before)["vectors"] == 0
+        assert orjson.loads(after)["vectors"] == 1
+        assert "vectors: 100 %" in shown
+        assert await ToEmbed(app.database).coverage() == {"said": {"tfidf-384": 1.0}}
+    async with opened(database_url, "null") as app:
+        written = output()
+        await list_corpora(app, json=True, output=written)
+        assert orjson.loads(written.results.getvalue())["vectors"] is None  # type: ignore[attr-defined]
+
+
+async def test_the_job_embeds_what_is_missing(database_url: str) -> None:
+    async with opened(database_url) as app:
+        work = embedding_of(app)
+        assert await embed_missing(work, now=NOW) == 6
+        await fill(app.database, "said", Kind.TWEETS, [text_of("t9", "Rust again, I fear")])
+        assert await embed_missing(work, now=NOW) == 1
+        assert await embed_missing(work, now=NOW) == 0
+        assert (await search(app)).mode is Mode.HYBRID
+
+
+@pytest.mark.parametrize(
+    ("backend", "keep_up"), [("null", "true"), ("tfidf", "false")], ids=["null", "switched off"]
+)
+async def test_the_job_may_have_nothing_to_do(
+    database_url: str, backend: str, keep_up: str
+) -> None:
+    async with opened(database_url, backend, PRESAGIO_EMBEDDINGS__KEEP_UP=keep_up) as app:
+        assert await embed_missing(embedding_of(app), now=NOW) == 0
+        assert await app.embeddings.models() == []
+
+
+async def test_the_job_leaves_out_what_another_process_does_and_what_it_may_not_pay_for(
+    database_url: str,
+) -> None:
+    async with opened(database_url) as app:
+        work, corpus = embedding_of(app), await app.corpus("said")
+        model_id = await app.embeddings.prepare("tfidf-384", 384)
+        async with app.embeddings.alone(corpus, model_id):
+            assert await embed_missing(work, now=NOW) == 0
+
+        async def refuse(now: datetime) -> None:
+            raise BudgetExhausted("Half of it is spent.")
+
+        assert await embed_missing(replace(work, require_budget=refuse), now=NOW) == 0
+        assert await embed_missing(work, now=NOW) == 6
+
+
+async def test_the_job_sends_an_endpoint_only_more_of_what_it_was_sent(database_url: str) -> None:
+    async with EmbeddingServer() as server:
+        server.script = [vectors()] * 9
+        far = {
+            "PRESAGIO_EMBEDDINGS__BASE_URL": server.base_url,
+            "PRESAGIO_EMBEDDINGS__MODEL": "m",
+        }
+        async with opened(database_url, "remote", **far) as app:
+            work = embedding_of(app)
+            assert (await embed_missing(work, now=NOW), server.calls) == (0, 0)
+            await embed(app)
+            await fill(app.database, "said", Kind.TWEETS, [text_of("t9", "Rust again, I fear")])
+            await fill(app.database, "other", Kind.TWEETS, [text_of("o1", "Nobody asked")])
+            assert await embed_missing(work, now=NOW) == 1
+            sent = str([one.body for one in server.requests])
+            assert "Rust again" in sent
+            assert "Nobody asked" not in sent

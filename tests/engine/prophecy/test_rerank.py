@@ -1,0 +1,354 @@
+"""The best few compared by meaning, with a model and vectors in memory."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import ModelUnreachable, StorageRights, VectorsUnsupported
+from engine.prophecy.prophecy import Prophet
+from engine.prophecy.question import HONEST, Meaning
+from engine.prophecy.rerank import Reranker
+from engine.prophecy.score import Scorer
+from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
+from engine.types import (
+    Candidate,
+    Corpus,
+    Filters,
+    Headline,
+    Kind,
+    Mode,
+    Prophecy,
+    SearchRequest,
+    Term,
+    Verdict,
+)
+from engine.vectors import Embedded, Scale, Unembedded, Vector, VectorSpace
+from tests.engine.candidates import candidate
+
+CORPUS = Corpus(
+    id=1,
+    name="demo",
+    kind=Kind.TWEETS,
+    language="simple",
+    author=None,
+    url_template=None,
+    documents=9,
+    tokens=9,
+    languages=("simple",),
+)
+NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+BEST_FIRST = [candidate(number) for number in range(1, 7)]
+
+
+@dataclass
+class Model:
+    """Its vectors say which text it is; takes `seconds` for each."""
+
+    name: str = "model"
+    dimensions: int | None = 2
+    seconds: float = 0.0
+    error: Exception | None = None
+    read: list[str] = field(default_factory=list)
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        await asyncio.sleep(self.seconds * len(texts))
+        self.read += texts
+        return [(float(len(text)), 1.0) for text in texts]
+
+    async def embed_query(self, text: str) -> Vector:
+        if self.error:
+            raise self.error
+        return (0.0, 0.0) if text == "?" else (1.0, 0.0)
+
+
+@dataclass
+class Vectors:
+    """Holds vectors by id; the similarity of a text is a tenth of its id."""
+
+    kept: dict[int, Vector | None] = field(default_factory=dict)
+    refusal: Exception | None = None
+    share: float = 0.0
+    scale: Scale | None = field(default_factory=lambda: Scale(mean=0.0, deviation=0.0, same=1.0))
+
+    async def prepare(self, model: str, dimensions: int) -> int:
+        if self.refusal:
+            raise self.refusal
+        return 1
+
+    async def unembedded(
+        self, corpus: Corpus, model_id: int, ids: Sequence[int]
+    ) -> list[Unembedded]:
+        missing = [one for one in reversed(ids) if one not in self.kept]
+        return [Unembedded(id=one, text=f"text {one}", source=str(one)) for one in missing]
+
+    async def store(self, corpus: Corpus, model_id: int, embedded: Sequence[Embedded]) -> None:
+        self.kept |= {one.id: one.vector for one in embedded}
+
+    async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
+        return VectorSpace(
+            model_id=1, model=model, dimensions=2, indexed=False, scale=self.scale, share=self.share
+        )
+
+    async def cosines(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
+    ) -> Mapping[int, float]:
+        return {one: one / 10 for one in ids if self.kept.get(one) is not None}
+
+    async def nearest(
+        self, corpus: Corpus, space: VectorSpace, vector: Vector, filters: Filters, limit: int
+    ) -> list[tuple[int, float]]:
+        raise AssertionError("a re-ranking finds nothing new")
+
+    def missing(
+        self, corpus: Corpus, model_id: int, *, after: int = 0, new: bool = False
+    ) -> AsyncIterator[Sequence[Unembedded]]:
+        raise NotImplementedError
+
+    def alone(self, corpus: Corpus, model_id: int) -> AbstractAsyncContextManager[None]:
+        raise NotImplementedError
+
+    async def count_missing(self, corpus: Corpus, model_id: int) -> int:
+        raise NotImplementedError
+
+    async def settle(self, corpus: Corpus, model_id: int) -> None:
+        raise NotImplementedError
+
+    async def sample(self, corpus: Corpus, model_id: int, limit: int) -> Sequence[Unembedded]:
+        raise NotImplementedError
+
+    async def count(self, corpus: Corpus, model_id: int) -> int:
+        raise NotImplementedError
+
+    async def measured(self, corpus: Corpus, model_id: int) -> int:
+        raise NotImplementedError
+
+    async def keep_scale(
+        self, corpus: Corpus, model_id: int, scale: Scale, *, documents: int
+    ) -> None:
+        raise NotImplementedError
+
+    async def shares(self, corpus: Corpus, model_id: int) -> Mapping[str, float]:
+        raise NotImplementedError
+
+    async def renew(
+        self, corpus: Corpus, model_id: int, shares: Mapping[str, float], *, anew: bool
+    ) -> None:
+        raise NotImplementedError
+
+
+def reranker(model: Model, vectors: Vectors, **limits: float) -> Reranker:
+    settings = SearchSettings(
+        rerank_best=int(limits.get("best", 24)), rerank_seconds=limits.get("seconds", 10.0)
+    )
+    return Reranker(lambda _: model, vectors, settings)
+
+
+async def similarity(
+    model: Model, vectors: Vectors, texts: Sequence[Candidate] = BEST_FIRST, **limits: float
+) -> dict[int, float]:
+    compared = await reranker(model, vectors, **limits).compare(CORPUS, "snow", texts)
+    return dict(compared.similarity) if compared else {}
+
+
+async def test_the_best_few_are_embedded_once_and_kept() -> None:
+    model, vectors = Model(), Vectors()
+    found = await similarity(model, vectors, best=4)
+    assert found == pytest.approx({1: 0.1, 2: 0.2, 3: 0.3, 4: 0.4})
+    assert model.read == ["text 1", "text 2", "text 3", "text 4"]
+    assert await similarity(model, vectors, best=4) == found
+    assert len(model.read) == 4
+
+
+async def test_what_does_not_fit_the_time_keeps_its_place() -> None:
+    model, vectors = Model(seconds=0.05), Vectors()
+    began = asyncio.get_running_loop().time()
+    found = await similarity(model, vectors, [candidate(n) for n in range(1, 60)], seconds=0.2)
+    assert asyncio.get_running_loop().time() - began < 2
+    assert sorted(found) == list(range(1, len(found) + 1))
+    assert len(found) < 24
+
+
+async def test_no_text_behind_the_first_unknown_one_is_compared() -> None:
+    model, vectors = Model(seconds=60), Vectors(kept={1: (1.0, 0.0), 2: (1.0, 0.0), 4: (1.0, 0.0)})
+    assert sorted(await similarity(model, vectors, seconds=0.05)) == [1, 2]
+
+
+async def test_a_text_that_says_nothing_is_like_nothing() -> None:
+    vectors = Vectors(kept={1: (1.0, 0.0), 2: None, 3: (1.0, 0.0)})
+    found = await similarity(Model(), vectors, BEST_FIRST[:3])
+    assert found == pytest.approx({1: 0.1, 2: 0.0, 3: 0.3})
+
+
+@given(kept=st.sets(st.integers(1, 6)), made=st.integers(0, 6))
+def test_the_compared_are_always_the_first(kept: set[int], made: int) -> None:
+    """Whatever was kept, and however few are made: hence what is not known never helps."""
+    model, vectors = Model(), Vectors(kept=dict.fromkeys(kept, (1.0, 0.0)))
+    wanted = [one for one in range(1, 7) if one not in kept]
+    refused = set(wanted[made:])
+    found = asyncio.run(_with_refused(model, vectors, refused))
+    first = next((one for one in range(1, 7) if one in refused), 7)
+    assert sorted(found) == list(range(1, first))
+
+
+async def _with_refused(model: Model, vectors: Vectors, refused: set[int]) -> dict[int, float]:
+    one = reranker(model, vectors)
+    fitting = one._fitting
+    one._fitting = lambda wanted, seconds: [  # type: ignore[method-assign]
+        text for text in fitting(wanted, seconds) if text.id not in refused
+    ]
+    compared = await one.compare(CORPUS, "snow", BEST_FIRST)
+    return dict(compared.similarity) if compared else {}
+
+
+async def test_others_wait_no_longer_than_their_time() -> None:
+    model, vectors = Model(seconds=0.1), Vectors()
+    shared = reranker(model, vectors, seconds=0.3)
+    asked = [shared.compare(CORPUS, "snow", BEST_FIRST) for _ in range(20)]
+    began = asyncio.get_running_loop().time()
+    await asyncio.gather(*asked)
+    assert asyncio.get_running_loop().time() - began < 3
+
+
+@pytest.mark.parametrize("error", [ModelUnreachable("The model is gone."), StorageRights("No.")])
+async def test_what_fails_is_said_and_costs_the_order_alone(error: Exception) -> None:
+    model = Model(error=error if isinstance(error, ModelUnreachable) else None)
+    vectors = Vectors(refusal=error if isinstance(error, StorageRights) else None)
+    compared = await reranker(model, vectors).compare(CORPUS, "snow", BEST_FIRST)
+    assert compared is not None
+    assert not compared.similarity
+    assert str(error) in str(compared.notice)
+
+
+async def test_a_model_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hangs(Model):
+        async def embed_query(self, text: str) -> Vector:
+            await asyncio.sleep(60)
+            raise AssertionError("nobody waits for it")
+
+    monkeypatch.setattr("engine.prophecy.rerank._PATIENCE", 0.01)
+    compared = await reranker(Hangs(), Vectors()).compare(CORPUS, "snow", BEST_FIRST)
+    assert compared is not None
+    assert "was not embedded within 0.01 s" in str(compared.notice)
+
+
+async def test_there_may_be_nothing_to_compare() -> None:
+    unsupported = Vectors(refusal=VectorsUnsupported("No pgvector."))
+    assert await reranker(Model(), unsupported).compare(CORPUS, "snow", BEST_FIRST) is None
+    assert await reranker(Model(), Vectors()).compare(CORPUS, "?", BEST_FIRST) is None
+    assert await reranker(Model(), Vectors()).compare(CORPUS, "snow", []) is None
+    assert await reranker(Model(dimensions=0), Vectors()).compare(CORPUS, "a", BEST_FIRST) is None
+    assert await similarity(Model(), Vectors(scale=None)) == {}
+
+
+@dataclass
+class Words:
+    """Proposes six texts by words; the first is the best."""
+
+    async def terms(self, corpus: Corpus, text: str) -> list[Term]:
+        return [Term(word=text, lexemes=(text,), document_frequency=6, max_tf=9)]
+
+    async def top(
+        self, corpus: Corpus, terms: Sequence[Term], filters: Filters, limit: int
+    ) -> list[Candidate]:
+        return [
+            replace(candidate(number, f"text {number}"), matched={0: 10 - number}, length=9)
+            for number in range(1, 7)
+        ]
+
+    async def described(
+        self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
+    ) -> list[Candidate]:
+        return []
+
+
+class Approves:
+    """Judges the texts that it is told to."""
+
+    def __init__(self, *ids: int) -> None:
+        self.ids = ids
+
+    async def judge(
+        self, corpus: Corpus, headline: Headline, candidates: Sequence[Candidate], *, now: datetime
+    ) -> Verdict:
+        return Verdict(scores=dict.fromkeys(self.ids, 6))
+
+
+async def prophecy(
+    *,
+    judge: Approves | None = None,
+    mode: Mode | None = None,
+    embeds: bool = True,
+    share: float = 0.0,
+) -> Prophecy:
+    model, vectors = Model(), Vectors(share=share)
+    meaning = Meaning(
+        embedder=lambda _: model,
+        vectors=vectors,
+        descriptions=Words(),
+        reranker=reranker(model, vectors, best=4),
+    )
+    settings = ProphecySettings(score=ScoreSettings(duplicate_similarity=100.0))
+    request = SearchRequest(
+        headline=Headline(text="snow", original="snow"), limit=6, now=NOW, mode=mode, embeds=embeds
+    )
+    return await Prophet(Words(), judge, settings, meaning).prophesy(CORPUS, request)
+
+
+def order(found: Prophecy) -> list[int]:
+    return [hit.candidate.id for hit in found.hits]
+
+
+async def test_an_answer_that_no_model_judges_is_ordered_by_meaning_too() -> None:
+    by_words = await prophecy(mode=Mode.LEXICAL)
+    assert order(by_words) == [1, 2, 3, 4, 5, 6]
+    assert by_words.mode is Mode.LEXICAL
+    found = await prophecy()
+    assert (found.mode, found.compared, found.embedding_model) == (Mode.RERANK, 4, "model")
+    assert sorted(order(found)[:4]) == [1, 2, 3, 4]
+    assert order(found)[0] == 4
+    assert order(found)[4:] == [5, 6]  # in the places that words gave them
+
+
+async def test_a_judged_answer_is_left_as_the_judge_wants_it() -> None:
+    found = await prophecy(judge=Approves(3))
+    assert (found.mode, found.compared) == (Mode.LEXICAL, 0)
+    assert order(found)[0] == 3
+    assert (await prophecy(judge=Approves())).compared == 4  # it judged nothing
+    assert (await prophecy(judge=Approves(3), mode=Mode.RERANK)).compared == 4  # as asked for
+
+
+async def test_who_asks_hundreds_of_times_gets_words() -> None:
+    assert (await prophecy(embeds=False)).mode is Mode.LEXICAL
+
+
+async def test_few_vectors_make_no_corpus_that_is_searched_by_meaning() -> None:
+    assert (await prophecy(share=HONEST - 0.01)).mode is Mode.RERANK
+    with pytest.raises(AssertionError, match="finds nothing new"):  # it asks for the nearest
+        await prophecy(share=HONEST)
+
+
+@given(similar=st.floats(0, 1), other=st.none() | st.floats(0, 1))
+def test_a_text_without_a_vector_has_no_higher_score_than_its_twin(
+    similar: float, other: float | None
+) -> None:
+    twin, stranger = candidate(1, "snow"), candidate(3, "rain")
+    texts = [
+        replace(twin, similarity=similar, matched={0: 1}),
+        replace(twin, id=2, matched={0: 1}),
+        replace(stranger, similarity=other, matched={0: 1}),
+    ]
+    scorer = Scorer(
+        settings=ProphecySettings(),
+        terms=[Term(word="snow", lexemes=("snow",), document_frequency=3, max_tf=1)],
+        documents=9,
+        average_length=3.0,
+        asked_at=NOW,
+    )
+    scores = {hit.candidate.id: hit.score for hit in scorer.hits(texts, {}, 3)}
+    assert scores[2] <= scores[1]
