@@ -21,14 +21,13 @@ from engine.llm.consent import Consent
 from engine.llm.endpoint import embeddings_endpoint
 from engine.ports import Embedder
 from engine.prophecy.rerank import Reranker
+from engine.settings.models import REMOTE_BATCH
 from engine.types import Corpus
 
 if TYPE_CHECKING:
     from engine.embed.remote import RemoteEmbedder
 
 Embedders = Callable[[Corpus], Embedder]
-
-_REMOTE_BATCH = 128  # texts in one request, unless the settings say
 
 
 def open_embedders(
@@ -79,7 +78,7 @@ def behind_others(embedder: Embedder) -> Embedder:
 def batch_of(settings: Settings) -> int:
     """Return how many texts are embedded and stored together."""
     chosen = settings.embeddings
-    asked = chosen.batch or (_REMOTE_BATCH if chosen.backend == "remote" else 0)
+    asked = chosen.batch or (REMOTE_BATCH if chosen.backend == "remote" else 0)
     return max(asked, BATCH)
 
 

@@ -17,7 +17,7 @@ from engine.llm.spending import within_budget
 from engine.llm.transport import Transport
 from engine.llm.wire import read_usage, said_by
 from engine.ports import UsageLedger
-from engine.settings.models import EmbeddingSettings
+from engine.settings.models import REMOTE_BATCH, EmbeddingSettings
 from engine.types import Usage
 from engine.vectors import Vector
 
@@ -87,8 +87,9 @@ class RemoteEmbedder:
         """
         prefixed = [self._settings.prefixes.document + text for text in texts]
         vectors: list[Vector] = []
-        for start in range(0, len(prefixed), self._settings.batch):
-            vectors += await self._batch(prefixed[start : start + self._settings.batch])
+        batch = self._settings.batch or REMOTE_BATCH
+        for start in range(0, len(prefixed), batch):
+            vectors += await self._batch(prefixed[start : start + batch])
         return vectors
 
     async def embed_query(self, text: str) -> Vector:

@@ -76,6 +76,9 @@ class LlmSettings(Section):
     )
 
 
+REMOTE_BATCH = 128  # texts in one request to an endpoint, unless the settings say
+
+
 class EmbeddingSettings(Section):
     """Where vectors come from, by which texts of like meaning are found. presagio embed makes
     them; those of several models may be kept side by side."""

@@ -66,7 +66,7 @@ async def test_what_is_written_goes_before_its_alias(database: Database, corpus:
 
 async def test_words_side_by_side_are_read_as_one_term(database: Database, corpus: Corpus) -> None:
     answer = await prophecy(database, corpus, 'The "Federal Reserve" waits')
-    matched = {hit.candidate.external_id: hit.matched for hit in answer.hits}
+    matched = {hit.candidate.external_id: hit.matched for hit in (*answer.hits, *answer.near)}
     assert matched["1"] == ("Federal Reserve → Fed",)
     apart = await prophecy(database, corpus, "Reserve of the federal kind")
     assert not any(term.alias for term in apart.terms)
