@@ -10,6 +10,10 @@ from enum import IntFlag, StrEnum
 
 from engine.messages import Message
 
+# By which rules texts become words. A migration that changes them marks what is indexed by older
+# ones, and says the next number.
+INDEX_VERSION = 2
+
 
 class Kind(StrEnum):
     """What a corpus is made of; chooses the scoring profile."""
@@ -106,6 +110,12 @@ class Corpus:
     languages: tuple[str, ...]  # every text-search language its documents use
     role: CorpusRole = CorpusRole.ARCHIVE
     glossary: int = 0  # version of the groups of aliases; 0 = there never was one
+    index_version: int = INDEX_VERSION  # the oldest by which a document may be indexed
+
+    @property
+    def outdated(self) -> bool:
+        """Whether some documents may still be found by the words of an older version."""
+        return bool(self.documents) and self.index_version < INDEX_VERSION
 
     @property
     def private(self) -> bool:
