@@ -1,4 +1,4 @@
-"""`presagio corpora`: list, show, set, drop."""
+"""`presagio corpora`: list, show, set, drop, reindex."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +20,9 @@ async def list_corpora(app: "App", *, json: bool, output: Output) -> None:
         for row in rows:
             output.json(row)
     elif rows:
-        output.table(rows)
+        output.table([{k: v for k, v in row.items() if k != "outdated"} for row in rows])
+        for name in (row["name"] for row in rows if row["outdated"]):
+            output.remark(f"{name} is indexed by older rules. Run: presagio corpora reindex {name}")
     else:
         output.remark("There is no corpus yet. Load one with: presagio ingest FILE")
 
@@ -73,13 +75,14 @@ def _row(corpus: Corpus) -> dict[str, object]:
         "language": corpus.language,
         "documents": corpus.documents,
         "author": corpus.author,
+        "outdated": corpus.outdated,
     }
 
 
 commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List, show, read, change and drop corpora.\n\nExample: presagio corpora list",
+    help="List, show, read, change, reindex and drop corpora.\n\nExample: presagio corpora list",
 )
 
 
@@ -161,6 +164,29 @@ def corpora_drop(
     with_app(
         settings_of(context),
         lambda opened: drop_corpus(opened, name, json=json, output=Output.of_process()),
+    )
+
+
+@commands.command("reindex")
+def corpora_reindex(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(help="Name of the corpus; default: all.", callback=text)
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Index stored texts anew, where an older version has indexed them by other rules.
+
+    Searches go on meanwhile. May be ended at any time; the next run goes on where it was.
+    `presagio serve` does it by itself.
+
+    Example: presagio corpora reindex me
+    """
+    from bot.cli.reindex import reindex_corpora
+
+    with_app(
+        settings_of(context),
+        lambda opened: reindex_corpora(opened, name, json=json, output=Output.of_process()),
     )
 
 

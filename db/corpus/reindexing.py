@@ -2,15 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import asyncpg
 
 from db.connection import Connection
+from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
+from engine.errors import CorpusNotFound
 from engine.text.clean import respelled, shown
 from engine.types import INDEX_VERSION, Corpus
 
@@ -53,8 +56,21 @@ class Reindexing:
         With the last one the corpus is up to date. Nothing is done to one that is, or that was
         dropped. Raises storage errors.
         """
-        while page := await self._page(corpus):
-            yield page
+        with suppress(CorpusNotFound):
+            while page := await self._page(corpus):
+                yield page
+
+    async def catch_up(self, *, pause: float) -> int:
+        """Index what is left of all corpora; return how many documents. Raises storage errors.
+
+        Searches have `pause` seconds to themselves after each page.
+        """
+        done = 0
+        for corpus in await Corpora(self._database).list():
+            async for page in self.pages(corpus):
+                done += page.seen
+                await asyncio.sleep(pause)
+        return done
 
     async def _page(self, corpus: Corpus) -> Reindexed | None:
         async with self._database.transaction() as connection:
@@ -73,7 +89,8 @@ class Reindexing:
                 changed = await self._write(connection, corpus, rows)
                 await connection.execute(self._sql["keep_place"], corpus.id, rows[-1]["id"])
                 return Reindexed(len(rows), changed)
-        return await self._finish(corpus)
+        await self._finish(corpus)
+        return None
 
     async def _write(
         self, connection: Connection, corpus: Corpus, rows: Sequence[asyncpg.Record]
