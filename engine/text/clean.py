@@ -110,8 +110,8 @@ def respelled(searched: str, text: str, *, title: str | None = None) -> str:
     title and text, or of something that was not kept, such as a text without the names of files.
     """
     known = searchable(searched)
-    for source in (text, f"{title}\n\n{text}" if title else ""):
-        if searched and _joined(known) == _joined(_searchable(source, _told_before)):
+    for source in (text, f"{title}\n\n{text}") if title else (text,):
+        if _joined(known) == _joined(_searchable(source, _told_before)):
             return searchable(shown(source))
     return known
 
