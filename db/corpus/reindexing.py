@@ -1,7 +1,7 @@
 """Stored documents indexed anew, where the rules have changed by which texts become words."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ class Reindexing:
             rest = about_corpus("reindex", "rest", corpus.id)
             return int(await connection.fetchval(rest, corpus.id, timeout=_TIMEOUT))
 
-    async def pages(self, corpus: Corpus) -> AsyncIterator[Reindexed]:
+    async def pages(self, corpus: Corpus) -> AsyncGenerator[Reindexed, None]:
         """Index what is left and yield what became of each page. No connection is held between
         them.
 
