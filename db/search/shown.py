@@ -1,5 +1,6 @@
 """Documents as they are shown: one by its id, comments on it, threads in order."""
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -66,6 +67,7 @@ class Threads:
 
 
 MARK_BEGINS, MARK_ENDS = "\x02", "\x03"
+_POSSESSIVE = re.compile(r"['’][sS]$")
 _UNMARKED = dict.fromkeys(map(ord, (MARK_BEGINS, MARK_ENDS)))
 
 
@@ -146,6 +148,7 @@ def _marked(text: str, chosen: Collection[str]) -> str:
     parts, at = [], 0
     for spot in searched_words(text):
         if spot.word in chosen:
-            parts += [text[at : spot.start], MARK_BEGINS, text[spot.start : spot.end], MARK_ENDS]
-            at = spot.end
+            end = spot.start + len(_POSSESSIVE.sub("", spot.word))
+            parts += [text[at : spot.start], MARK_BEGINS, text[spot.start : end], MARK_ENDS]
+            at = end
     return "".join((*parts, text[at:]))
