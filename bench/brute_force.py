@@ -58,8 +58,8 @@ async def vectors(
         for unit in units:
             for language in corpus.languages:
                 vector = await connection.fetchval(
-                    "SELECT to_tsvector($1::text::regconfig, $2)::text",
-                    f"presagio_{language}",
+                    "SELECT to_lexemes($1, $2)::text",
+                    language,
                     searchable(unit.text),
                 )
                 found[unit, language] = sorted(

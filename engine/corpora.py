@@ -107,6 +107,15 @@ def news_corpus(corpora: Sequence[Corpus]) -> Corpus:
     )
 
 
+def outdated_notice(corpus: Corpus) -> Message | None:
+    """Return what a person should know of answers from a corpus that is to be indexed anew."""
+    if not corpus.outdated:
+        return None
+    return Message(
+        "Corpus {name} is not indexed anew yet: some of its texts may be missed.", name=corpus.name
+    )
+
+
 def _of_kind(corpus: Corpus, kinds: Sequence[Kind]) -> Corpus:
     if kinds and corpus.kind not in kinds:
         raise UsageError(

@@ -11,6 +11,10 @@ from typing import TypeVar
 
 from engine.messages import Message
 
+# By which rules texts become words. A migration that changes them marks what is indexed by older
+# ones, and says the next number.
+INDEX_VERSION = 2
+
 
 class Kind(StrEnum):
     """What a corpus is made of; chooses the scoring profile."""
@@ -73,6 +77,12 @@ class Corpus:
     role: CorpusRole = CorpusRole.ARCHIVE
     glossary: int = 0  # version of the groups of aliases; 0 = there never was one
     description: str | None = None  # whose texts these are, for a model that has to know
+    index_version: int = INDEX_VERSION  # the oldest by which a document may be indexed
+
+    @property
+    def outdated(self) -> bool:
+        """Whether some documents may still be found by the words of an older version."""
+        return bool(self.documents) and self.index_version < INDEX_VERSION
 
     @property
     def private(self) -> bool:

@@ -1,4 +1,4 @@
-"""`presagio corpora`: list, show, set, describe, drop."""
+"""`presagio corpora`: list, show, set, describe, drop, reindex."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +23,15 @@ async def list_corpora(app: "App", *, json: bool, output: Output) -> None:
         for row in rows:
             output.json(row)
     elif rows:
-        output.table([row | {"vectors": _percent(row["vectors"])} for row in rows])
+        output.table(
+            [
+                {name: value for name, value in row.items() if name != "outdated"}
+                | {"vectors": _percent(row["vectors"])}
+                for row in rows
+            ]
+        )
+        for name in (row["name"] for row in rows if row["outdated"]):
+            output.remark(f"{name} is indexed by older rules. Run: presagio corpora reindex {name}")
     else:
         output.remark("There is no corpus yet. Load one with: presagio ingest FILE")
 
@@ -82,6 +90,7 @@ def _row(corpus: Corpus) -> dict[str, object]:
         "language": corpus.language,
         "documents": corpus.documents,
         "author": corpus.author,
+        "outdated": corpus.outdated,
     }
 
 
@@ -100,7 +109,7 @@ def _percent(share: object) -> str | None:
 commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="List, show, read, change and drop corpora.\n\nExample: presagio corpora list",
+    help="List, show, read, change, reindex and drop corpora.\n\nExample: presagio corpora list",
 )
 
 
@@ -208,6 +217,29 @@ def corpora_drop(
     with_app(
         settings_of(context),
         lambda opened: drop_corpus(opened, name, json=json, output=Output.of_process()),
+    )
+
+
+@commands.command("reindex")
+def corpora_reindex(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(help="Name of the corpus; default: all.", callback=text)
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Index stored texts anew, where an older version has indexed them by other rules.
+
+    Searches go on meanwhile. May be ended at any time; the next run goes on where it was.
+    `presagio serve` does it by itself.
+
+    Example: presagio corpora reindex me
+    """
+    from bot.cli.reindex import reindex_corpora
+
+    with_app(
+        settings_of(context),
+        lambda opened: reindex_corpora(opened, name, json=json, output=Output.of_process()),
     )
 
 

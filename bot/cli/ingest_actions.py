@@ -109,6 +109,11 @@ async def ingest_files(
         output.remark(f"Before the damage: {_in_words(loader.report)}")
         raise damage
     _write(loader.report, options, output)
+    if corpus.outdated:
+        output.remark(
+            f"What was in {corpus.name} before is indexed by older rules."
+            f" Run: presagio corpora reindex {corpus.name}"
+        )
     return corpus.name
 
 

@@ -23,6 +23,7 @@ from bot.settings.budgets import budget_of
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.corpus.documents import Retention
+from db.corpus.reindexing import Reindexing
 from db.model.judgments import Ledger
 from db.posting.deciding import Digests
 from db.posting.feeds import Feeds
@@ -47,6 +48,7 @@ logger = logging.getLogger("presagio.jobs")
 _STORIES_KEPT = timedelta(days=60)
 _FINDS_KEPT = timedelta(days=30)
 _HEADLINES_KEPT = timedelta(days=30)
+_REINDEX_PAUSE = 0.2  # seconds between two pages, which others have to themselves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,7 @@ class Jobs:
     embedding: Embedding
     outcomes: JobOutcomes
     stories: Stories
+    reindexing: Reindexing
     configured: Sequence[ConfiguredFeed]
     news_kept: timedelta
     now: Callable[[], datetime]
@@ -100,6 +103,10 @@ class Jobs:
         await self.outcomes.forget(now=now)
         return 1
 
+    async def reindex(self) -> int:
+        """Index anew what an older version has indexed; return how many texts."""
+        return await self.reindexing.catch_up(pause=_REINDEX_PAUSE)
+
     def jobs(self) -> tuple[Job, ...]:
         """Return the jobs as `presagio serve` runs them."""
         second = 1 / self.clock_rate
@@ -118,6 +125,13 @@ class Jobs:
             ),
             Job(name="embed", work=self.embed, every=EVERY * second, timeout=600),
             Job(name="tidy", work=self.tidy, every=3600 * second, timeout=600),
+            Job(
+                name="reindex",
+                work=self.reindex,
+                every=60 * second,
+                timeout=600,
+                counts_idle=False,
+            ),
         )
 
 
@@ -167,6 +181,7 @@ async def open_jobs(
             embedding=embedding_of(app),
             outcomes=JobOutcomes(database),
             stories=stories,
+            reindexing=Reindexing(database),
             configured=configured_feeds(settings),
             news_kept=timedelta(days=settings.polling.keep_days),
             now=now,

@@ -1,5 +1,6 @@
 """Documents as they are shown: one by its id, comments on it, threads in order."""
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +9,10 @@ from db.corpus.partitions import about_corpus
 from db.pool import Database
 from db.search.rows import found_document
 from db.search.scoring import quoted
+from db.statements import statements
 from engine.query.types import Comment, Found, FoundDocument
+from engine.text.clean import searchable
+from engine.text.snippet import searched_words
 from engine.thread import Thread, ThreadMessage
 from engine.types import Corpus, Filters, Flag
 
@@ -63,6 +67,8 @@ class Threads:
 
 
 MARK_BEGINS, MARK_ENDS = "\x02", "\x03"
+_POSSESSIVE = re.compile(r"['’][sS]$")
+_UNMARKED = dict.fromkeys(map(ord, (MARK_BEGINS, MARK_ENDS)))
 
 
 class Shown:
@@ -84,15 +90,37 @@ class Shown:
     async def marked(
         self, corpus: Corpus, ids: Sequence[int], lexemes: Collection[str]
     ) -> Mapping[int, str]:
-        """Return texts by id, with marks around the words that become one of `lexemes`."""
+        """Return texts by id, with marks around the words that become one of `lexemes`.
+
+        Texts lose such marks of their own.
+        """
         if not lexemes or not ids:
             return {}
         wanted = "|".join(quoted(lexeme) for lexeme in sorted(lexemes))
         async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                about_corpus("shown", "marked", corpus.id), corpus.id, ids, wanted
+            texts = about_corpus("shown", "texts", corpus.id)
+            rows = await connection.fetch(texts, corpus.id, ids)
+            shown = {row["id"]: row["text"].translate(_UNMARKED) for row in rows}
+            said = {
+                (spot.word, row["language"])
+                for row in rows
+                for spot in searched_words(shown[row["id"]])
+            }
+            found = await connection.fetch(
+                statements("shown")["having"],
+                [word for word, _ in said],
+                [language for _, language in said],
+                wanted,
+                [searchable(word) for word, _ in said],
             )
-        return {row["id"]: row["text"] for row in rows}
+        having = {(row["word"], row["language"]) for row in found}
+        return {
+            row["id"]: _marked(
+                shown[row["id"]],
+                {word for word, language in having if language == row["language"]},
+            )
+            for row in rows
+        }
 
     async def tagged(self, corpus: Corpus, ids: Sequence[int], tag: str) -> set[int]:
         """Return those of `ids` that carry a tag."""
@@ -113,3 +141,14 @@ class Shown:
                 tag,
             )
         return int(counted)
+
+
+def _marked(text: str, chosen: Collection[str]) -> str:
+    """Return a text with marks around some of its words."""
+    parts, at = [], 0
+    for spot in searched_words(text):
+        if spot.word in chosen:
+            end = spot.start + len(_POSSESSIVE.sub("", spot.word))
+            parts += [text[at : spot.start], MARK_BEGINS, text[spot.start : end], MARK_ENDS]
+            at = end
+    return "".join((*parts, text[at:]))

@@ -25,7 +25,7 @@ class CorpusVocabulary:
                 self._sql["lexemes"],
                 corpus.id,
                 [searchable(text) for text in texts],
-                f"presagio_{corpus.language}",
+                corpus.language,
             )
         for row in rows:
             read[row["place"] - 1][row["lexeme"]] = (row["frequency"], row["document_frequency"])

@@ -179,7 +179,7 @@ SELECT e.document_id AS id, 1 - (e.vector <=> (SELECT $2::text::halfvec)) AS cos
 SELECT t.place, u.lexeme, cardinality(u.positions) AS frequency,
        coalesce(k.document_frequency, 0) AS document_frequency
   FROM unnest($2::text[]) WITH ORDINALITY AS t (text, place)
- CROSS JOIN LATERAL unnest(to_tsvector($3::text::regconfig, t.text)) AS u
+ CROSS JOIN LATERAL unnest(to_lexemes($3, t.text)) AS u
   LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
 
 -- name: described

@@ -111,7 +111,7 @@ ARRAY(SELECT CASE WHEN d.tsv @@ x.lexeme THEN term_frequency(d.tsv, x.lexeme)::i
 -- NULL where there is no text but its own.
 CASE WHEN d.context_search_text IS NOT NULL THEN ARRAY(
     SELECT CASE WHEN own.tsv @@ x.lexeme THEN term_frequency(own.tsv, x.lexeme)::integer ELSE 0 END
-      FROM (SELECT to_tsvector(('presagio_' || d.language)::regconfig, d.search_text) AS tsv) own,
+      FROM (SELECT to_lexemes(d.language, d.search_text) AS tsv) own,
            unnest({lexemes}::tsquery[]) WITH ORDINALITY AS x (lexeme, place)
      ORDER BY x.place) END AS own_frequencies
 

@@ -10,7 +10,7 @@ SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,
        coalesce(k.document_frequency, 0) AS document_frequency, coalesce(k.max_tf, 1) AS max_tf
   FROM unnest($2::text[]) WITH ORDINALITY AS t (text, ordinal)
  CROSS JOIN unnest($3::text[]) AS l (language)
- CROSS JOIN LATERAL unnest(to_tsvector(('presagio_' || l.language)::regconfig, t.text)) AS u
+ CROSS JOIN LATERAL unnest(to_lexemes(l.language, t.text)) AS u
  CROSS JOIN LATERAL unnest(u.positions) AS p (position)
   LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
 

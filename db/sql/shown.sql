@@ -3,13 +3,14 @@ SELECT id, external_id, text, context, created_at, author, url, lang, flags, len
        platform, thread_id, attribution, tags, mentions, engagement
   FROM {document} WHERE corpus_id = $1 AND external_id = $2
 
--- What stands in the places of the marks is put there by the server; texts lose theirs first.
--- name: marked(corpus_id, document_ids, query)
-SELECT d.id,
-       ts_headline(('presagio_' || d.language)::regconfig, translate(d.text, E'\x02\x03', ''), $3,
-                   E'HighlightAll=true,StartSel=\x02,StopSel=\x03') AS text
-  FROM {document} d
- WHERE d.corpus_id = $1 AND d.id = ANY ($2::bigint[])
+-- name: texts(corpus_id, document_ids)
+SELECT id, language, text FROM {document} WHERE corpus_id = $1 AND id = ANY ($2::bigint[])
+
+-- name: having(words, languages, lexemes, searched)
+-- Which words have one of the lexemes $3.
+SELECT w.word, w.language
+  FROM unnest($1::text[], $2::text[], $4::text[]) AS w (word, language, searched)
+ WHERE to_lexemes(w.language, w.searched) @@ $3
 
 -- name: tagged(corpus_id, document_ids, tag)
 SELECT id FROM {document} WHERE corpus_id = $1 AND id = ANY ($2::bigint[]) AND $3 = ANY (tags)

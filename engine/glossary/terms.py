@@ -18,12 +18,13 @@ _EDGES = re.compile(r"^\W+|\W+$")
 _POSSESSIVE = re.compile(r"['’]s$")
 # Characters that mean something in the dialect, in receipts and in tables of groups.
 _SIGNS = re.compile(r'["|=\n\r\t]|^-')
+_STOP = re.compile(r"(?<=[^\W\d_])\.(?=[^\W\d_])")  # of "U.S"
 _SNAKE = re.compile(r"(?<=\w)_(?=\w)")
 
 
 def key(term: str) -> str:
     """Return what spellings of a term have in common: no case, accents or signs, single blanks."""
-    folded = unicodedata.normalize("NFD", searchable(term).casefold())
+    folded = unicodedata.normalize("NFD", _STOP.sub("", searchable(term)).casefold())
     plain = "".join(c for c in folded if not unicodedata.combining(c))
     return unicodedata.normalize("NFC", " ".join(re.findall(r"\w+", plain)))
 

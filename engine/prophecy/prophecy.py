@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from engine.corpora import outdated_notice
 from engine.embed.scales import WORD_COUNTERS
 from engine.messages import Message, join_messages
 from engine.ports import SearchIndex
@@ -218,7 +219,7 @@ def notice(
         said = Message("Corpus {name} is empty.", name=corpus.name)
     elif not terms:
         said = Message("There is no word in this to look for.")
-    return join_messages(said, retrieval, verdict.notice)
+    return join_messages(said, outdated_notice(corpus), retrieval, verdict.notice)
 
 
 def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from engine.text.snippet import (
     Known,
     Spot,
     may_match,
+    searched_words,
     voice_terms,
     window,
     words,
@@ -56,14 +57,14 @@ def _shown(hit: FindHit) -> str:
 def _near(hit: FindHit) -> Iterable[str]:
     """Return the words of a hit that could be what was found in it."""
     lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
-    distinct = {spot.word for spot in words(_text(hit))}
+    distinct = {spot.word for spot in searched_words(_text(hit))}
     return (word for word in distinct if may_match(word, lexemes, _folded))
 
 
 def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Excerpt:
     worth = {lexeme: match.score / match.count for match in hit.matched for lexeme in match.lexemes}
     matches: list[tuple[Spot, float]] = []
-    for spot in words(_text(hit)):
+    for spot in searched_words(_text(hit)):
         lexemes = known[spot.word].lexemes if spot.word in known else ()
         if value := max((worth.get(lexeme, 0.0) for lexeme in lexemes), default=0.0):
             matches.append((spot, value))

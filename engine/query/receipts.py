@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from engine.corpora import outdated_notice
 from engine.messages import Message
 from engine.query.plan import Plan, Sought, Wanted
 from engine.query.query import Unit
@@ -39,7 +40,7 @@ class Receipts:
         """Return what a person should know about how the answer came about."""
         if not self.corpus.documents:
             return [Message("Corpus {name} is empty.", name=self.corpus.name)]
-        said: list[Message] = []
+        said = [outdated] if (outdated := outdated_notice(self.corpus)) else []
         plan = self.plan
         if plan.plan is Plan.NOTHING:
             said.append(Message("There is no word in this to look for."))

@@ -10,6 +10,7 @@ Documents and headlines pass through the same function, so both sides meet.
 import html
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 
@@ -36,6 +37,13 @@ _TAGGED = re.compile(r"([@#](?<!\w.)\w+)(?:'[sS]\b)?")
 _NEGATION = re.compile(r"\b[a-z]++(?<=n)'t\b", re.IGNORECASE)
 _ENDING = re.compile(r"'(?<=[\w.].)(?:s|ll|re|ve|d|m)\b", re.IGNORECASE)
 _AMPERSAND = re.compile(r"&(?<=\b[A-Z].)(?=[A-Z]\b)|&(?<=\bAT.)(?=T\b)")  # S&P, Q&A, AT&T
+# Initialisms that are another word without their stops: "us", "it", "who". Written without them,
+# "US" and "WHO" are meant among words in small letters: nobody tells what "TRUST US" means.
+_HOMONYM = re.compile(r"\b(?:U\.S|I\.T|W\.H\.O)(?!\w|\.\w)", re.IGNORECASE)
+_BARE_HOMONYM = re.compile(r"(?<![\w.])(?:US|WHO)(?![\w.])")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NEIGHBOURS, _NEAR = 2, 40  # words on either side, and the characters in which they stand
+_STOP = "\x01"  # stands for the stops of a homonym until all others are gone; in no plain text
 _INITIALISM = re.compile(r"\.(?<=\b[^\W\d_].)(?=[^\W\d_]\b)")  # U.S., p.m.
 _DOUBLED_INITIALISM = re.compile(r"\.(?<=\b[A-Z]{2}.) ?(?=([A-Z])\1\b)")  # EE.UU., FF. AA.
 _THOUSANDS = re.compile(r"[.,](?<=\d.)(?=\d{3}(?!\d))")
@@ -61,12 +69,17 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def searchable(text: str) -> str:
     """Return the words of `text` as the text-search parser should see them.
 
-    Links go. Hashtags and telling handles stay whole and in parts ("@BetteMidler" becomes
-    "BetteMidler Bette Midler"). Dotted initialisms join ("U.S." becomes "US"), thousands too
+    Links go. Hashtags and handles stay whole and in parts ("@BetteMidler" becomes "BetteMidler
+    Bette Midler"). Dotted initialisms join ("U.N." becomes "UN"), except those that would be
+    another word: "U.S." and "US" become "U.S", which the parser keeps whole. Thousands join too
     ("10.000" and "10,000" become "10000"). Contractions lose what is no word of its own
     ("Trump's" becomes "Trump"; "won't" goes, for its parts are "won" and "t"). The result is
     NFKC, without control characters, single-spaced. Linear in the length of `text`.
     """
+    return _searchable(text, _tagged)
+
+
+def _searchable(text: str, tagged: Callable[[re.Match[str]], str]) -> str:
     if not (text.isascii() and text.isprintable()):
         text = _plain(text)
     if "http" in text:
@@ -74,17 +87,33 @@ def searchable(text: str) -> str:
     if "/" in text or "www." in text:
         text = _HOST_LINK.sub(" ", text)
     if "@" in text or "#" in text:
-        text = _TAGGED.sub(_tagged, _REPOST.sub("", text))
+        text = _TAGGED.sub(tagged, _REPOST.sub("", text))
     text = text.replace("_", " ")
     if "'" in text:
         text = _without_contractions(text)
     if "&" in text:
         text = _AMPERSAND.sub("", text)
     if "." in text:
+        text = _HOMONYM.sub(_undotted, text)
         text = _INITIALISM.sub("", text)
         text = _DOUBLED_INITIALISM.sub("", text)
-    text = _THOUSANDS.sub("", text)
-    return " ".join(_GLUE.sub(" ", text).split())
+    text = _GLUE.sub(" ", _THOUSANDS.sub("", text))
+    if "US" in text or "WHO" in text:
+        text = _BARE_HOMONYM.sub(_unless_shouted, text)
+    return " ".join(text.replace(_STOP, ".").split())
+
+
+def respelled(searched: str, text: str, *, title: str | None = None) -> str:
+    """Return what a stored text is searched by today.
+
+    `searched` is what it was searched by before handles of one word counted: made of the text, of
+    title and text, or of something that was not kept, such as a text without the names of files.
+    """
+    known = searchable(searched)
+    for source in (text, f"{title}\n\n{text}") if title else (text,):
+        if _joined(known) == _joined(_searchable(source, _told_before)):
+            return searchable(shown(source))
+    return known
 
 
 def camel_parts(word: str) -> tuple[str, ...]:
@@ -100,12 +129,14 @@ def shown(text: str) -> str:
     """Return `text` as a person should see it.
 
     HTML entities are decoded (also those escaped twice, or with a comma or nothing for their
-    semicolon), line ends become "\\n", and the characters that PostgreSQL cannot store (NUL, lone
-    surrogates) go. Nothing else changes.
+    semicolon), line ends become "\\n", a field of a CSV file loses its quotes, and the characters
+    that PostgreSQL cannot store (NUL, lone surrogates) go. Nothing else changes.
     """
     for _ in range(2):
         if "&" in text:
             text = _HALF_ENTITY.sub(_completed, _ENTITY.sub(_decoded, text))
+    if text.startswith('"""'):
+        text = _unquoted(text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return storable(text)
@@ -116,12 +147,33 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("", text) if "\x00" in text or not text.isascii() else text
 
 
+def _unquoted(text: str) -> str:
+    """Return a text that begins with a quotation, and with what a CSV file puts around it."""
+    parts = text[1:].split('""')
+    parts[-1] = parts[-1].removesuffix('"')
+    return text[2:] if any('"' in part for part in parts) else '"'.join(parts)
+
+
 def _decoded(match: re.Match[str]) -> str:
     return html.unescape(match[0])
 
 
 def _completed(match: re.Match[str]) -> str:
     return match[1] or html.unescape(f"&{match[2] or match[3] or 'amp'};")
+
+
+def _undotted(match: re.Match[str]) -> str:
+    return f" {match[0].upper().replace('.', _STOP)} "
+
+
+def _unless_shouted(match: re.Match[str]) -> str:
+    text = match.string
+    before = _WORD.findall(text, max(0, match.start() - _NEAR), match.start())[-_NEIGHBOURS:]
+    after = _WORD.findall(text, match.end(), match.end() + _NEAR)[:_NEIGHBOURS]
+    near = (*before, *after)
+    if near and all(map(str.isupper, near)):
+        return match[0]
+    return f" {_STOP.join(match[0])} "
 
 
 def _plain(text: str) -> str:
@@ -142,17 +194,29 @@ def _plain_character(match: re.Match[str]) -> str:
 def _readable(tagged: str) -> str:
     """Return what a handle or hashtag says.
 
-    A hashtag is always kept. A handle is kept when a reader would understand it as words: two
-    or more alphabetic parts ("@FoxNews") or one acronym ("@CNN"). Any other ("@nytimes",
-    "@joe_b_99") is an address: it names whom one talks to, and matches no headline.
+    A hashtag is kept whole and in parts, and so is a handle of two or more words ("@FoxNews").
+    Any other handle says the one word that is in it ("@Rosie", "@joe_b_99").
     """
     word = tagged[1:]
     parts = camel_parts(word)
     if tagged[0] == "@":
         words = [part for part in parts if len(part) > 1 and part.isalpha()]
-        if len(words) < 2 and not (len(word) > 1 and word.isalpha() and word.isupper()):
-            return " "
+        if len(words) < 2:
+            return f" {words[0]} " if words else " "
     return f" {word} {' '.join(parts)} " if len(parts) > 1 else f" {word} "
+
+
+def _told_before(match: re.Match[str]) -> str:
+    """Return what a hashtag or handle said before handles of one word did."""
+    word = match[1][1:]
+    words = [part for part in camel_parts(word) if len(part) > 1 and part.isalpha()]
+    acronym = len(word) > 1 and word.isalpha() and word.isupper()
+    return _readable(match[1]) if match[1][0] == "#" or acronym or len(words) > 1 else " "
+
+
+def _joined(words: str) -> str:
+    """Return words as they were before some initialisms kept their stops."""
+    return _HOMONYM.sub(lambda match: match[0].replace(".", ""), words).casefold()
 
 
 def _tagged(match: re.Match[str]) -> str:

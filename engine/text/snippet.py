@@ -23,8 +23,10 @@ RADIUS: Mapping[Kind, int | None] = {
 MOST_VOICE_TERMS = 5
 _LONGEST_READ = 20_000  # characters in which a match is looked for
 _TOLD_APART = 2  # first letters that a word shares with its lexeme, in every language
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
-_ADDRESS = re.compile(r"https?:\S+|www\.\S+|[@#]\w+", re.IGNORECASE)
+_WORD = re.compile(r"(?:\b[^\W\d_]\.){2,}|\w+(?:['’]\w+)*")  # "U.S." is one word
+_LINK = re.compile(r"https?:\S+|www\.\S+", re.IGNORECASE)
+_ADDRESS = re.compile(rf"{_LINK.pattern}|[@#]\w+", re.IGNORECASE)
+_SIGNED_WORD = re.compile(rf"[@#]\w+|{_WORD.pattern}")
 _BESIDE = frozenset({" ", "-", "\u00a0"})
 
 
@@ -63,17 +65,28 @@ class Known:
 
 def words(text: str) -> list[Spot]:
     """Return the words of a text as written, without addresses, #tags and @mentions."""
-    plain = _ADDRESS.sub(lambda found: " " * len(found[0]), text[:_LONGEST_READ])
-    return [Spot(found.start(), found.end(), found[0]) for found in _WORD.finditer(plain)]
+    return _spots(text, _ADDRESS, _WORD)
+
+
+def searched_words(text: str) -> list[Spot]:
+    """Return the words by which a text may be found: `words`, #tags and @mentions."""
+    return _spots(text, _LINK, _SIGNED_WORD)
+
+
+def _spots(text: str, left_out: re.Pattern[str], kept: re.Pattern[str]) -> list[Spot]:
+    plain = left_out.sub(lambda found: " " * len(found[0]), text[:_LONGEST_READ])
+    return [Spot(found.start(), found.end(), found[0]) for found in kept.finditer(plain)]
 
 
 def may_match(word: str, lexemes: Collection[str], fold: Callable[[str], str]) -> bool:
     """Tell whether a word could have one of the lexemes: their first letters are the same.
 
-    `fold` takes case and accents away.
+    `fold` takes case and accents away. What stands in a tag or a mention is anybody's guess.
     """
-    start = fold(word)[:_TOLD_APART]
-    return any(lexeme.startswith(start) for lexeme in lexemes)
+    if word.startswith(("@", "#")):
+        return True
+    start = fold(word).replace(".", "")[:_TOLD_APART]
+    return any(lexeme.replace(".", "").startswith(start) for lexeme in lexemes)
 
 
 def window(text: str, matches: Sequence[tuple[Spot, float]], radius: int | None) -> Excerpt:

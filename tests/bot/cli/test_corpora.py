@@ -8,6 +8,7 @@ import pytest
 
 from tests.bot.command_line import Done, ask, finish, start, write_tweets
 from tests.bot.conftest import Invoke
+from tests.database import execute, wait_for
 
 
 @pytest.fixture
@@ -19,7 +20,8 @@ def mine(invoke: Invoke, database: str, tmp_path: Path) -> str:
     return database
 
 
-SHORT = {"name": "mine", "kind": "tweets", "language": "spanish", "documents": 5, "author": "me"}
+SHORT = {"name": "mine", "kind": "tweets", "language": "spanish", "documents": 5, "author": "me",
+         "outdated": False}  # fmt: skip
 
 
 class TestList:
@@ -122,3 +124,34 @@ class TestDrop:
         told = "presagio: Nothing was changed.\n" if left else ""
         assert done.err == f"Remove 'mine' and all it holds? [y/N] {told}"
         assert ask(mine, "SELECT count(*) FROM corpus") == left
+
+
+class TestReindex:
+    @pytest.fixture(autouse=True)
+    def _old(self, mine: str) -> None:
+        wait_for(execute(mine, "UPDATE corpus SET index_version = 1"))
+
+    def test_of_what_an_older_version_indexed(self, invoke: Invoke) -> None:
+        done = invoke("corpora", "reindex", "mine")
+        assert done == Done(0, "mine: 5 texts indexed anew, 0 changed.\n", "")
+        assert invoke("corpora", "reindex").out == "mine is up to date.\n"
+        assert invoke("corpora", "reindex", "--json").json == {
+            "corpus": "mine", "documents": 0, "changed": 0,
+        }  # fmt: skip
+
+    def test_of_no_corpus(self, invoke: Invoke) -> None:
+        assert invoke("corpora", "reindex", "yours").code == 1
+
+    def test_is_announced_where_it_is_due(self, invoke: Invoke, tmp_path: Path) -> None:
+        said = "presagio corpora reindex mine"
+        assert said in invoke("corpora", "list").err
+        assert invoke("corpora", "list", "--json").json["outdated"] is True
+        assert said in invoke("ingest", str(tmp_path / "a.jsonl"), "--corpus", "mine").err
+        rows = {row["check"]: row for row in invoke("doctor", "--json").json_lines}
+        assert said in rows["index of mine"]["fix"]
+        notice = "Corpus mine is not indexed anew yet"
+        found = invoke("search", "an unheard-of headline", "--no-llm", "--json").json
+        assert found["notice"].count(notice) == 1
+        assert notice in invoke("find", "word", "--json").json["notice"]
+        invoke("corpora", "reindex")
+        assert notice not in (invoke("find", "word", "--json").json["notice"] or "")

@@ -233,7 +233,7 @@ async def test_words_are_looked_up_as_texts_are_stored() -> None:
     words = Words()
     retriever = Retriever(words, None, limit=4)
     found = await retriever.retrieve(CORPUS, "U.S. snow & #Ice", Filters(), None)
-    assert [term.word for term in found.terms] == ["US snow Ice"]
+    assert [term.word for term in found.terms] == ["U.S snow Ice"]
 
 
 async def test_of_equal_places_in_a_re_ranking_words_decide() -> None:

@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text.snippet import Excerpt, Known, Spot, narrowed, voice_terms, window, words
+from engine.text.snippet import (
+    Excerpt,
+    Known,
+    Spot,
+    may_match,
+    narrowed,
+    searched_words,
+    voice_terms,
+    window,
+    words,
+)
 
 TEXT = "one two three four five six seven eight nine ten eleven twelve"
 
@@ -96,6 +106,31 @@ def test_nothing_is_narrowed_without_a_known_match_but_to_the_beginning() -> Non
 def test_words_leave_addresses_tags_and_mentions_out() -> None:
     text = "see https://a.example/coffee by @ana #coffee don't"
     assert [spot.word for spot in words(text)] == ["see", "by", "don't"]
+
+
+def test_an_initialism_is_one_word() -> None:
+    assert [spot.word for spot in words("the U.S. and F.B.I.'s a.m")] == [
+        "the", "U.S.", "and", "F.B.I.", "s", "a", "m",
+    ]  # fmt: skip
+
+
+def test_tags_and_mentions_are_searched_too() -> None:
+    text = "see https://a.example/coffee by @ana #coffee"
+    assert [spot.word for spot in searched_words(text)] == ["see", "by", "@ana", "#coffee"]
+
+
+@pytest.mark.parametrize(
+    ("word", "lexeme", "may"),
+    [
+        ("Árbol", "arbol", True),
+        ("tree", "arbol", False),
+        ("U.S.", "u.s", True),
+        ("US", "u.s", True),
+        ("@realJoe", "joe", True),
+    ],
+)
+def test_a_word_may_have_a_lexeme_that_begins_alike(word: str, lexeme: str, may: bool) -> None:
+    assert may_match(word, [lexeme], lambda word: word.lower().replace("á", "a")) is may
 
 
 def known(**frequencies: int) -> dict[str, Known]:

@@ -1,0 +1,134 @@
+"""Stored documents indexed anew, where the rules have changed by which texts become words."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import asyncpg
+
+from db.connection import Connection
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents
+from db.corpus.partitions import about_corpus, partition
+from db.pool import Database
+from db.statements import statements
+from engine.errors import CorpusNotFound
+from engine.text.clean import respelled, shown
+from engine.types import INDEX_VERSION, Corpus
+
+PAGE = 1000  # documents of one transaction: writers of the corpus wait for its end
+_TIMEOUT = 600  # seconds for one statement; only a hung server needs them
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """How many documents were looked at, and how many of them were written."""
+
+    seen: int
+    changed: int
+
+
+class Reindexing:
+    """Gives documents the words that this version of the program finds them by.
+
+    Each page is one transaction that also keeps its place, so that a run may be ended anywhere, be
+    repeated, and go on in several processes at once. The statistics are exact after each.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._documents = Documents(database)
+        self._sql = statements("reindex")
+
+    async def rest(self, corpus: Corpus) -> int:
+        """Return how many documents are still to be looked at."""
+        if not corpus.outdated:
+            return 0
+        async with self._database.connection() as connection:
+            rest = about_corpus("reindex", "rest", corpus.id)
+            return int(await connection.fetchval(rest, corpus.id, timeout=_TIMEOUT))
+
+    async def pages(self, corpus: Corpus) -> AsyncGenerator[Reindexed, None]:
+        """Index what is left and yield what became of each page. No connection is held between
+        them.
+
+        With the last one the corpus is up to date. Nothing is done to one that is, or that was
+        dropped. Raises storage errors.
+        """
+        with suppress(CorpusNotFound):
+            while page := await self._page(corpus):
+                yield page
+
+    async def catch_up(self, *, pause: float) -> int:
+        """Index what is left of all corpora; return how many documents. Raises storage errors.
+
+        Searches have `pause` seconds to themselves after each page.
+        """
+        done = 0
+        for corpus in await Corpora(self._database).list():
+            async for page in self.pages(corpus):
+                done += page.seen
+                await asyncio.sleep(pause)
+        return done
+
+    async def _page(self, corpus: Corpus) -> Reindexed | None:
+        async with self._database.transaction() as connection:
+            await connection.execute(f"SET LOCAL statement_timeout = {_TIMEOUT * 1000}")
+            # As every writer of a corpus does, before any other lock.
+            state = await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_TIMEOUT)
+            if state is None or state["index_version"] >= INDEX_VERSION:
+                return None
+            rows = await connection.fetch(
+                about_corpus("reindex", "page", corpus.id),
+                corpus.id,
+                state["reindexed_to"],
+                PAGE,
+            )
+            if rows:
+                changed = await self._write(connection, corpus, rows)
+                await connection.execute(self._sql["keep_place"], corpus.id, rows[-1]["id"])
+                return Reindexed(len(rows), changed)
+        await self._finish(corpus)
+        return None
+
+    async def _write(
+        self, connection: Connection, corpus: Corpus, rows: Sequence[asyncpg.Record]
+    ) -> int:
+        values = await asyncio.to_thread(_columns, rows)
+        update = about_corpus("reindex", "update", corpus.id)
+        status = await connection.execute(update, *values, timeout=_TIMEOUT)
+        return int(status.rpartition(" ")[2])
+
+    async def _finish(self, corpus: Corpus) -> None:
+        """Leave the corpus as a load does, then say that it is up to date."""
+        # A text that came meanwhile may have taken the old words of the one that it answers.
+        await self._documents.stitch_threads(corpus)
+        async with self._database.transaction() as connection:
+            if await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_TIMEOUT):
+                await connection.execute(self._sql["forget_lexemes"], corpus.id, timeout=_TIMEOUT)
+        async with self._database.own_connection() as connection:
+            await connection.execute("SET statement_timeout = 0")
+            await connection.execute(f"VACUUM {partition(corpus.id)}", timeout=_TIMEOUT)
+        await self._documents.settle(corpus)
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["finish"], corpus.id, INDEX_VERSION)
+
+
+def _columns(rows: Sequence[asyncpg.Record]) -> tuple[list[object], ...]:
+    """Return the columns of the documents as they are to be: ids, texts, contexts, and what both
+    are searched by."""
+    columns: tuple[list[object], ...] = ([], [], [], [], [])
+    for row in rows:
+        text, context = row["text"], row["context"]
+        beside = row["context_search_text"]
+        values = (
+            row["id"],
+            shown(text),
+            None if context is None else shown(context),
+            respelled(row["search_text"], text, title=row["title"]),
+            None if beside is None else respelled(beside, context or ""),
+        )
+        for column, value in zip(columns, values, strict=True):
+            column.append(value)
+    return columns
