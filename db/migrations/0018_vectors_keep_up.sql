@@ -16,7 +16,7 @@ DO $$
 DECLARE
     model integer;
 BEGIN
-    FOR model IN SELECT id FROM embedding_model LOOP
+    FOR model IN SELECT id FROM embedding_model WHERE to_regclass('embedding_' || id) IS NOT NULL LOOP
         EXECUTE format(
             'INSERT INTO embedding_state (model_id, corpus_id, embedded)
              SELECT %s, corpus_id, count(*) FROM embedding_%s GROUP BY corpus_id', model, model);
