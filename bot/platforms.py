@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pydantic import SecretStr
 
@@ -15,9 +15,16 @@ from db.chat.chats import Chats
 from db.chat.events import Inbox
 from db.pool import Database
 
+if TYPE_CHECKING:
+    from bot.listening.webhook import Webhook
+
 
 class Service(Protocol):
     """A face that listens."""
+
+    @property
+    def webhook(self) -> "Webhook | None":
+        """What has to be reachable over HTTP for it to hear anything, if it is pushed to."""
 
     async def run(self) -> None:
         """Listen until cancelled. Raises FaceFailed when it cannot start."""
@@ -40,13 +47,13 @@ class FaceDependencies:
     now: Callable[[], datetime]
 
 
-def services_of(settings: Settings, hall: FaceDependencies) -> dict[str, Service]:
+def services_of(settings: Settings, shared: FaceDependencies) -> dict[str, Service]:
     """Return the faces whose tokens are set."""
     services: dict[str, Service] = {}
     if token := settings.secrets.telegram_bot_token:
-        services["telegram"] = _telegram(settings, token.get_secret_value(), hall)
+        services["telegram"] = _telegram(settings, token.get_secret_value(), shared)
     if token := settings.secrets.slack_bot_token:
-        services["slack"] = _slack(settings, token.get_secret_value(), hall)
+        services["slack"] = _slack(settings, token.get_secret_value(), shared)
     return services
 
 
@@ -76,7 +83,7 @@ def _plain(secret: SecretStr | None) -> str:
     return secret.get_secret_value() if secret else ""
 
 
-def _telegram(settings: Settings, token: str, hall: FaceDependencies) -> Service:
+def _telegram(settings: Settings, token: str, shared: FaceDependencies) -> Service:
     from bot.telegram.service import TelegramService, TelegramSettings  # noqa: PLC0415
 
     chosen = settings.telegram
@@ -86,18 +93,16 @@ def _telegram(settings: Settings, token: str, hall: FaceDependencies) -> Service
             api_base=chosen.api_base,
             webhook_url=chosen.webhook_url,
             webhook_secret=_plain(settings.secrets.telegram_webhook_secret),
-            webhook_host=chosen.webhook_host,
-            webhook_port=chosen.webhook_port,
         ),
-        conversation=hall.conversation,
-        chats=hall.chats,
-        inbox=Inbox(hall.database, "telegram"),
-        commands=hall.commands.commands,
-        now=hall.now,
+        conversation=shared.conversation,
+        chats=shared.chats,
+        inbox=Inbox(shared.database, "telegram"),
+        commands=shared.commands.commands,
+        now=shared.now,
     )
 
 
-def _slack(settings: Settings, token: str, hall: FaceDependencies) -> Service:
+def _slack(settings: Settings, token: str, shared: FaceDependencies) -> Service:
     from bot.slack.service import SlackService, SlackSettings  # noqa: PLC0415
 
     chosen, secrets = settings.slack, settings.secrets
@@ -107,9 +112,7 @@ def _slack(settings: Settings, token: str, hall: FaceDependencies) -> Service:
             app_token=_plain(secrets.slack_app_token),
             signing_secret=_plain(secrets.slack_signing_secret),
             api_base=chosen.api_base,
-            http_host=chosen.http_host,
-            http_port=chosen.http_port,
         ),
-        conversation=hall.conversation,
-        now=hall.now,
+        conversation=shared.conversation,
+        now=shared.now,
     )

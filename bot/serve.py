@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
@@ -33,7 +33,7 @@ from engine.errors import PresagioError, SettingsError
 from engine.fetch.client import Fetcher
 
 if TYPE_CHECKING:
-    from bot.web.service import WebFace
+    from bot.web.service import WebFace, WebService
 
 logger = logging.getLogger("presagio.serve")
 
@@ -78,13 +78,19 @@ async def serve(
             now=now,
         )
         services = services_of(app.settings, faces)
-        if page:
-            services["web"] = page.service(
+        port = None
+        webhooks = [one.webhook for one in services.values() if one.webhook]
+        if page or webhooks:
+            port = (page or _web(app)).service(
                 now=now,
                 said=said,
                 read_headline=partial(read_pasted, fetcher),
                 faces=lambda: {name: one.status() for name, one in services.items()},
+                webhooks=webhooks,
+                visitors=page is not None,
             )
+        if page and port:
+            services["web"] = port
         if not services:
             raise SettingsError(
                 "No face is set up.",
@@ -96,10 +102,10 @@ async def serve(
         feeds = await stack.enter_async_context(
             Fetcher(fetch_settings(app.settings), at_once=app.settings.polling.at_once)
         )
-        works = await stack.enter_async_context(
+        wiring = await stack.enter_async_context(
             open_jobs(app, feeds, posters, now=now, clock_rate=clock_rate)
         )
-        jobs = Scheduler(works.jobs(), leader=leader, outcomes=works.outcomes, now=now)
+        jobs = Scheduler(wiring.jobs(), leader=leader, outcomes=wiring.outcomes, now=now)
         if page:
             page.metrics.job_ages = jobs.ages
         aside = [
@@ -110,14 +116,18 @@ async def serve(
             asyncio.create_task(leave_out_what_stays()),
         ]
         listening = [
-            asyncio.create_task(_listen(name, service.run(), said))
+            asyncio.create_task(_listen(name, _heard(service, port), said))
             for name, service in services.items()
         ]
+        if port and not page:  # no face by itself: it is not what keeps the process alive
+            aside.append(asyncio.create_task(_listen("web", port.run(), said)))
         watching = [asyncio.create_task(keep_running(app.server))] if app.server else []
         try:
             await _until_deaf(listening, watching)
         finally:
-            everybody: list[Service | Poster] = [*services.values(), *posters]
+            everybody: set[Service | Poster] = {*services.values(), *posters}
+            if port:
+                everybody.add(port)
             await _stop([*aside, *watching, *listening], everybody, faces.conversation, jobs, said)
         raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
 
@@ -132,6 +142,13 @@ async def _until_deaf(
         for task in watching:
             if task.done():
                 task.result()
+
+
+async def _heard(service: Service, port: "WebService | None") -> None:
+    """Run a face; one that is pushed to is made known to its platform once the port is open."""
+    if port and service.webhook:
+        await port.opened()
+    await service.run()
 
 
 async def _listen(name: str, listening: Awaitable[None], said: Callable[[str], None]) -> None:
@@ -160,7 +177,7 @@ async def tell_status(services: Mapping[str, Service]) -> None:
 
 async def _stop(
     tasks: Sequence[asyncio.Task[Any]],
-    everybody: Sequence[Service | Poster],
+    everybody: Collection[Service | Poster],
     conversation: Conversation,
     jobs: Scheduler,
     said: Callable[[str], None],

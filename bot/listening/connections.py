@@ -1,24 +1,25 @@
-"""How many connections a port may hold, and which one goes when there are too many."""
+"""How many connections the port may hold, and which one goes when there are too many."""
 
 import asyncio
 import logging
 import sys
 from collections import Counter, OrderedDict
+from ipaddress import IPv6Address, ip_address
 
 logger = logging.getLogger("presagio.connections")
 
-# There are at most three ports (the page, Telegram's and Slack's events); what the fourth part
-# holds is for the database, the platforms, the model and the feeds.
-_SHARE = 4
+# The other half is for the database, the platforms, the model and the feeds.
+_SHARE = 2
 _MOST = 2000  # where files are plenty; each takes some memory
 _FEWEST = 8  # what a browser opens at once, and a little
 # Taken at once by the event loop: until it has looked at them they are beyond every limit.
 ACCEPTED_AT_ONCE = 16
 WAITING = 256  # connections that the system keeps until they are taken
+_NETWORK_BITS = 64  # of an IPv6 address: what lies below is one customer's
 
 
 def most_of_port() -> int:
-    """Return how many connections a port may hold, by the files that the process may open."""
+    """Return how many connections the port may hold, by the files that the process may open."""
     if sys.platform == "win32":
         return _MOST
     import resource  # noqa: PLC0415 - there is none on Windows
@@ -27,8 +28,22 @@ def most_of_port() -> int:
     return _MOST if files == resource.RLIM_INFINITY else max(min(_MOST, files // _SHARE), _FEWEST)
 
 
+def network_of(address: str) -> str:
+    """Return what counts as one asker: an IPv4 address, a /64 of IPv6, else the text itself."""
+    try:
+        read = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(read, IPv6Address):
+        return str(read)
+    if read.ipv4_mapped:
+        return str(read.ipv4_mapped)
+    host_bits = read.max_prefixlen - _NETWORK_BITS
+    return str(IPv6Address(int(read) >> host_bits << host_bits))
+
+
 class Connections:
-    """The open connections of one port.
+    """The open connections of the port.
 
     A connection is idle while the process waits for its next request to be complete, and busy
     while it is answered. For a newcomer that is one too many the one goes that has been idle for

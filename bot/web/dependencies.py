@@ -8,8 +8,9 @@ from typing import Annotated
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from bot.listening.connections import network_of
 from bot.query_log import asked_by, asker
-from bot.web.access import Right, network_of
+from bot.web.access import Right
 from bot.web.failures import Refusal, too_many
 from bot.web.shared_state import SharedState
 from engine.budget import BudgetSource

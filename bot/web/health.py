@@ -17,10 +17,11 @@ from engine.messages import Message
 _READY_SECONDS = 2.0
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
+probes = APIRouter(tags=["operate"])
 router = APIRouter(tags=["operate"])
 
 
-@router.get("/healthz", response_model=Health, summary="Whether the process works")
+@probes.get("/healthz", response_model=Health, summary="Whether the process works")
 async def _healthz(desk: DeskOf) -> dict[str, object]:
     """Answer as long as the process does, and tell which faces hear anything."""
     faces = {
@@ -30,7 +31,7 @@ async def _healthz(desk: DeskOf) -> dict[str, object]:
     return {"status": "ok", "faces": faces}
 
 
-@router.get(
+@probes.get(
     "/readyz",
     response_model=Ready,
     responses=problems(503),

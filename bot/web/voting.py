@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bot.web.access import network_of
+from bot.listening.connections import network_of
 from bot.web.shared_state import SharedState
 from db.chat.answers import Answers
 from db.chat.chats import Chats

@@ -20,6 +20,7 @@ class Switch:
     """A face that listens when it is told to."""
 
     listening: bool = False
+    webhook: None = None
 
     async def run(self) -> None:
         """Nothing is heard here."""

@@ -1,4 +1,4 @@
-"""Connections that say nothing, on every port of a process that may open few files."""
+"""Connections that say nothing, on the port of a process that may open few files."""
 
 import asyncio
 import os
@@ -92,7 +92,7 @@ async def test_telegram_pushes_beside_them(stage: Stage, tmp_path: Path) -> None
     url = f"http://127.0.0.1:{port}/hook"
     stage.environment |= {
         "PRESAGIO_TELEGRAM__WEBHOOK_URL": url,
-        "PRESAGIO_TELEGRAM__WEBHOOK_PORT": str(port),
+        "PRESAGIO_WEB__PORT": str(port),
         "TELEGRAM_WEBHOOK_SECRET": SECRET,
     }
     async with confined(stage, log, port), aiohttp.ClientSession() as session:
@@ -116,7 +116,7 @@ async def test_slack_sends_beside_them(signed: SlackStage, tmp_path: Path) -> No
     signed.environment |= {
         "SLACK_APP_TOKEN": "",
         "SLACK_SIGNING_SECRET": signed.slack.signing_secret,
-        "PRESAGIO_SLACK__HTTP_PORT": str(port),
+        "PRESAGIO_WEB__PORT": str(port),
     }
     request_url = signed.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
     async with confined(signed, log, port):

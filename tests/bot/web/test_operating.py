@@ -128,12 +128,12 @@ class TestAdmin:
                 environ,
                 PRESAGIO_SEARCH__MINIMUM_LEXICAL="0.9",
                 PRESAGIO_WEB__REQUESTS_PER_MINUTE="2",
-                PRESAGIO_SLACK__HTTP_PORT="1234",
+                PRESAGIO_WEB__PORT="1234",
             )
             reloaded = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
             assert reloaded.json() == {
                 "applied": ["search.minimum_lexical", "web.requests_per_minute"],
-                "needs_restart": ["slack.http_port"],
+                "needs_restart": ["web.port"],
             }
             fewer = await stage.client.get(_ASKED, headers=speaking("k1"))
             assert len(fewer.json()["hits"]) < 3

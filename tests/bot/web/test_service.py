@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bot.face.face import FaceFailed
-from bot.web import protocol
+from bot.listening import protocol
 from bot.web.service import WebService
 from tests.bot.web.stage import web_stage
 from tests.fakes.model import ModelServer, scoring, slow
@@ -54,6 +54,7 @@ async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+            await service.stop(2)
             assert not service.status().listening
 
 
@@ -106,7 +107,8 @@ async def test_what_hangs_is_cut_off(coffee_url: str) -> None:
             started = asyncio.get_running_loop().time()
             one.running.cancel()
             await asyncio.gather(one.running, return_exceptions=True)
-            assert asyncio.get_running_loop().time() - started < 8
+            await one.service.stop(0.5)
+            assert asyncio.get_running_loop().time() - started < 5
             async with asyncio.timeout(_SECONDS):
                 with suppress(httpx.HTTPError):
                     assert (await asking).status_code >= 500

@@ -24,7 +24,7 @@ def request_url(slack_stage: SlackStage) -> RequestUrl:
     slack_stage.environment |= {
         "SLACK_APP_TOKEN": "",
         "SLACK_SIGNING_SECRET": slack_stage.slack.signing_secret,
-        "PRESAGIO_SLACK__HTTP_PORT": str(port),
+        "PRESAGIO_WEB__PORT": str(port),
     }
     return slack_stage.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
 

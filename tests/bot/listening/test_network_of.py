@@ -1,6 +1,6 @@
 """Which addresses are one asker."""
 
-from bot.web.access import network_of
+from bot.listening.connections import network_of
 
 
 def test_neighbours_in_an_ipv6_network_are_one() -> None:

@@ -6,15 +6,14 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from bot.listening.connections import Connections
-from bot.web.access import network_of
+from bot.listening.connections import Connections, network_of
 
 REQUEST_SECONDS = 30.0  # for a whole request, from when the connection waits for one
 UNREAD_SECONDS = 30.0  # for an answer that nobody reads
 
 
 class PatientProtocol(H11Protocol):
-    """A connection of the page.
+    """A connection of the port.
 
     The server itself ends the wait for a request with its first byte, and waits for ever for an
     answer to be read.
