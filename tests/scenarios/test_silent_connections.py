@@ -40,7 +40,7 @@ def silent(port: int) -> Iterator[list[socket.socket]]:
 
 @asynccontextmanager
 async def confined(stage: Surroundings, log: Path, port: int) -> AsyncIterator[None]:
-    """`presagio serve` with few files, once it takes connections on `port`."""
+    """`presagio serve` with few files, once its probe on `port` says that all faces listen."""
     command = ["sh", "-c", f'ulimit -n {_FILES}; exec "$0" serve', str(PROGRAM)]
     environ = os.environ | stage.environ
     with (
@@ -49,20 +49,20 @@ async def confined(stage: Surroundings, log: Path, port: int) -> AsyncIterator[N
     ):
         try:
             async with asyncio.timeout(SECONDS):
-                while not await _takes(port):  # noqa: ASYNC110 - a process tells nobody
+                while not await _listens(port):  # noqa: ASYNC110 - a process tells nobody
                     await asyncio.sleep(0.05)
             yield
         finally:
             one.terminate()
 
 
-async def _takes(port: int) -> bool:
-    try:
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
-    except ConnectionError:
-        return False
-    writer.close()
-    return True
+async def _listens(port: int) -> bool:
+    async with httpx.AsyncClient(timeout=SECONDS) as client:
+        try:
+            answered = await client.get(f"http://127.0.0.1:{port}/healthz")
+        except httpx.ConnectError:
+            return False
+    return all(face["listening"] for face in answered.json()["faces"].values())
 
 
 def nothing_ran_out(log: Path) -> None:
