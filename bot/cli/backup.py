@@ -10,7 +10,7 @@ from bot.console.output import Output
 from bot.signals import run_until_signal
 
 
-def command(
+def backup(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="File to write; an older one is replaced.")],
     json: Json = False,

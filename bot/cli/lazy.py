@@ -15,13 +15,14 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 class CommandEntry:
     """Where a command lives, and the first line of its help.
 
-    The module has a function `command`, or a typer.Typer of several, `commands`. Where it sets
-    CONTEXT_SETTINGS, arguments are read by them.
+    In its module it is the function `command` or the one that is named here, or a group of
+    several, `commands`. Where the module sets CONTEXT_SETTINGS, arguments are read by them.
     """
 
     name: str
     module: str
     summary: str
+    function: str = ""
 
 
 class LazyCommand(TyperCommand):
@@ -39,9 +40,11 @@ class LazyCommand(TyperCommand):
 def load(entry: CommandEntry) -> Any:
     """Import a command and return it as typer runs it."""
     module = import_module(entry.module)
-    if hasattr(module, "commands"):
+    if hasattr(module, "commands") and not entry.function:
         return typer.main.get_group(module.commands)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     context = getattr(module, "CONTEXT_SETTINGS", CONTEXT)
-    alone.command(entry.name, context_settings=context)(module.command)
+    alone.command(entry.name, context_settings=context)(
+        getattr(module, entry.function or "command")
+    )
     return typer.main.get_command(alone)

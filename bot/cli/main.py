@@ -73,13 +73,15 @@ COMMANDS = (
     CommandEntry("eval", "bot.cli.evaluate", "Measure answers against judged headlines."),
     CommandEntry(
         "backup",
-        "bot.cli.backup",
+        "bot.cli.database",
         "Write the whole database to a file, while others work in it.",
+        function="backup",
     ),
     CommandEntry(
         "restore",
-        "bot.cli.restore",
+        "bot.cli.database",
         "Load a backup: into an empty database, or with --replace in place of what is there.",
+        function="restore_backup",
     ),
     CommandEntry(
         "database",

@@ -10,7 +10,7 @@ from bot.console.output import Output
 from bot.signals import run_until_signal
 
 
-def command(
+def restore_backup(
     context: typer.Context,
     file: Annotated[
         Path,

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.commands.news_services import NewsServices
-from bot.commands.permission import refusal
-from bot.commands.rights import SEARCHES, Act
+from bot.commands.rights import SEARCHES, Act, refusal
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.glossary_desk import GlossaryService

@@ -1,10 +1,10 @@
-"""/today and /preview: what would be posted now, and why not the rest."""
+"""/today, /preview and /history: what is posted by itself, now, next and until now."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from bot.commands.feed_words import reason_of
+from bot.commands.feed_words import local, reason_of
 from bot.commands.news_services import NewsServices
 from bot.commands.registry import Command, Services
 from bot.commands.rights import LOOKS, Act, Effect
@@ -12,15 +12,30 @@ from bot.commands.subscribe import said_next
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
-from bot.jobs.content import content_to_json, post_of
+from bot.jobs.content import (
+    FeedNotice,
+    NothingFound,
+    PictureContent,
+    PostContent,
+    content_from_json,
+    content_to_json,
+    post_of,
+)
 from bot.jobs.digest import choice_for, picture_for
 from bot.replies.limits import cut
-from bot.replies.post import PostItem, post_reply
+from bot.replies.post import PostItem, post_reply, spoken
 from bot.replies.prophecy import hit_view
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.posting.choose import Choice, LeftOut
-from engine.posting.types import Chosen, FindState, PostingMode, Subscription
+from engine.posting.types import (
+    Chosen,
+    DeliveryState,
+    FindState,
+    PastDelivery,
+    PostingMode,
+    Subscription,
+)
 from engine.text.zones import zone_or_utc
 
 _LEFT_OUT_SHOWN = 10
@@ -159,5 +174,58 @@ PREVIEW = Command(
     usage="/preview",
     example="/preview",
     handler=_preview,
+    act=LOOKS,
+)
+
+
+_SHOWN = 10
+_LONGEST = 200
+_STATES = {
+    DeliveryState.OWED: marked("not sent yet"),
+    DeliveryState.SENT: marked("sent"),
+    DeliveryState.FAILED: marked("given up"),
+}
+
+
+async def _history(request: Request, services: Services) -> Reply:
+    words, chat = request.words, request.known_chat
+    past = await services.news.outbox.history(chat, _SHOWN)
+    if not past:
+        return aside(request, words.say("Nothing was posted here unasked yet."))
+    lines = [words.say("The last posts of this chat:")]
+    for one in past:
+        moment = local(one.settled_at or one.created_at, chat.time_zone)
+        lines.append(f"{moment} · {_state(one, words)} · {cut(_what(one, words), _LONGEST)}")
+    return Reply(words=words, text="\n".join(lines), ephemeral=True)
+
+
+def _state(one: PastDelivery, words: Words) -> str:
+    state = words.say(_STATES[one.state])
+    return f"{state} ({words.render(one.error)})" if one.error else state
+
+
+def _what(one: PastDelivery, words: Words) -> str:
+    try:
+        content = content_from_json(one.content)
+    except ValueError:  # of another version
+        return "…"
+    match content:
+        case PostContent():
+            return " / ".join(story.title for story in content.stories)
+        case PictureContent():
+            return words.say("picture: {headline}", headline=content.story.title)
+        case NothingFound():
+            date = spoken(content.day, words)
+            return words.say("No old tweet foretold the news of {date}.", date=date)
+        case FeedNotice():
+            return words.say("about the feed {feed}", feed=content.feed)
+
+
+HISTORY = Command(
+    name="history",
+    summary=marked("what I posted here by myself"),
+    usage="/history",
+    example="/history",
+    handler=_history,
     act=LOOKS,
 )

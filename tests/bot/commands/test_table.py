@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands import standard_commands
-from bot.commands.table import acts_table, command_table, rights_table
+from bot.commands.help import acts_table, command_table, rights_table
 
 ROOT = Path(__file__).resolve().parents[3]
 BEGIN, END = "<!-- commands -->\n", "\n<!-- /commands -->"
