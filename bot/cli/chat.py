@@ -13,9 +13,8 @@ import typer
 from bot.app import App
 from bot.cli.shared import CorpusName, settings_of, with_app
 from bot.commands import standard_commands
-from bot.console.chat import Terminal
-from bot.console.chat import run_terminal as talk
-from bot.console.face import PLATFORM, read_lines
+from bot.console.face import PLATFORM, Terminal, read_lines
+from bot.console.face import run_terminal as talk
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.console.chat import Terminal, run_terminal
+from bot.console.face import Terminal, run_terminal
 from bot.console.screen import Screen
 from db.pool import Database
 from engine.errors import CorpusNotFound
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = textwrap.dedent(
     """
     import asyncio, fcntl, os, sys, termios
-    from bot.console.chat import Terminal, run_terminal
+    from bot.console.face import Terminal, run_terminal
     from bot.console.face import read_lines
     from bot.console.screen import Screen
     from db.pool import Database
