@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, Never
 from bot.app import App
 from bot.commands import standard_commands
 from bot.conversation.conversation import Conversation
-from bot.conversation.pasted_links import read_pasted
-from bot.conversation.wiring import conversation_of
+from bot.conversation.wiring import conversation_of, open_news_services, read_pasted
 from bot.engine_settings import fetch_settings
 from bot.face.face import FaceFailed, Poster
 from bot.garbage_collection import leave_out_what_stays
 from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.wiring import open_jobs
-from bot.news_wiring import open_news_services
 from bot.platforms import FaceDependencies, Service, platforms_of, posters_of, services_of
 from db.chat.answers import Answers
 from db.chat.chats import Chats

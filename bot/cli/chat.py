@@ -18,9 +18,8 @@ from bot.console.face import run_terminal as talk
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates
-from bot.conversation.wiring import chat_services
+from bot.conversation.wiring import chat_services, open_news_services
 from bot.engine_settings import fetch_settings
-from bot.news_wiring import open_news_services
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
 from db.chat.quotas import Quotas

@@ -25,7 +25,6 @@ from db.embedded.server import EmbeddedServer
 from engine.errors import InputError, StorageInterrupted, UsageError
 from engine.types import Corpus
 
-
 commands = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from bot.cli.feed_rows import feed_cells, feed_row
 from bot.console.output import Output
+from bot.conversation.wiring import open_news_services
 from bot.engine_settings import fetch_settings
 from bot.jobs.wiring import configured_feeds
-from bot.news_wiring import open_news_services
 from db.chat.chats import Chats
 from db.posting.feeds import Feeds, SharedFeeds
 from engine.chat import Chat

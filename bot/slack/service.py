@@ -21,7 +21,7 @@ from bot.conversation.conversation import Conversation
 from bot.face.face import FaceFailed, FaceStatus
 from bot.face.request import Request
 from bot.listening.webhook import Webhook
-from bot.slack.client import web_client
+from bot.slack.client import People, web_client
 from bot.slack.errors import FAILURES, said
 from bot.slack.events import (
     PLATFORM,
@@ -35,7 +35,6 @@ from bot.slack.events import (
 )
 from bot.slack.face import SlackFace
 from bot.slack.http import PATH, PushedEvents
-from bot.slack.people import People
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")

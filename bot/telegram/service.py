@@ -18,9 +18,8 @@ from bot.listening.webhook import Webhook
 from bot.telegram.client import Bot
 from bot.telegram.events import PLATFORM, Myself, read_update
 from bot.telegram.face import TelegramFace
-from bot.telegram.poll import ALLOWED_UPDATES, HOLD_SECONDS, Poller, pause_after
+from bot.telegram.receiving import ALLOWED_UPDATES, HOLD_SECONDS, Poller, PushedUpdates, pause_after
 from bot.telegram.updates import Latest, Updates
-from bot.telegram.webhook import PushedUpdates
 from db.chat.chats import Chats
 from db.chat.events import Inbox
 from engine.messages import Message

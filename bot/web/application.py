@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.listening.webhook import Webhook
 from bot.query_log import asked_by
-from bot.web import admin, api, health
+from bot.web import api, operating
 from bot.web.failures import Problem, failure_of
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, failure_page
@@ -158,9 +158,9 @@ def create_application(
     platforms = {webhook.path: f"webhook of {webhook.platform}" for webhook in webhooks}
     for webhook in webhooks:
         app.add_route(webhook.path, webhook.receive, methods=["POST"], include_in_schema=False)
-    app.include_router(health.probes)
+    app.include_router(operating.probes)
     if visitors:
-        for router in (api.router, admin.router, health.router):
+        for router in (api.router, operating.steering, operating.figures):
             app.include_router(router)
     app.state.programs = (*_PROGRAMS, *platforms)
     if visitors and desk.settings.web.page:

@@ -17,11 +17,20 @@ from bot.web.api import read_document
 from bot.web.dependencies import DeskOf, client_address, paced, paced_answers
 from bot.web.failures import Failure, Refusal
 from bot.web.parameters import LONGEST_TEXT
-from bot.web.prophecies import answered, corpora_to_choose, lasting_link
 from bot.web.rendering import STATIC, render
 from bot.web.timeline import timeline
 from bot.web.views import CardView, card_view, day_of, pieces_of, web_address
-from bot.web.visitor import Asked, Visitor, read_asked, read_form, require_same_site, visitor_of
+from bot.web.visitor import (
+    Asked,
+    Visitor,
+    answered,
+    corpora_to_choose,
+    lasting_link,
+    read_asked,
+    read_form,
+    require_same_site,
+    visitor_of,
+)
 from bot.web.voting import Ballots, voter_of
 from db.search.shown import Shown
 from engine.errors import UsageError

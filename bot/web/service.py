@@ -16,13 +16,18 @@ from bot.app import App
 from bot.commands.registry import ReadHeadline
 from bot.engine_settings import prophecy_settings
 from bot.face.face import FaceFailed, FaceStatus
-from bot.listening.connections import ACCEPTED_AT_ONCE, WAITING, Connections, most_of_port
-from bot.listening.protocol import PatientProtocol
+from bot.listening.connections import (
+    ACCEPTED_AT_ONCE,
+    WAITING,
+    Connections,
+    PatientProtocol,
+    most_of_port,
+)
 from bot.listening.webhook import Webhook
 from bot.settings import load_settings
 from bot.web.application import create_application
 from bot.web.metrics import MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics
-from bot.web.opening import open_doors
+from bot.web.operating import open_doors
 from bot.web.shared_state import SharedState
 from engine.messages import Message
 

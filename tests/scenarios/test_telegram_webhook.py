@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from bot.face.face import FaceFailed
-from bot.listening import protocol, webhook
+from bot.listening import connections, webhook
 from tests.fakes.model import scoring, slow
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
@@ -200,7 +200,7 @@ async def test_half_a_body_is_not_waited_for_for_ever(
 async def test_half_a_head_is_not_waited_for_for_ever(
     pushed: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
     port = int(pushed.environ["PRESAGIO_WEB__PORT"])
     async with pushed.serving():
         for said in (b"", b"POST /hook HTT"):

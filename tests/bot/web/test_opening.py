@@ -3,7 +3,7 @@
 import pytest
 
 from bot.settings import load_settings
-from bot.web.opening import open_doors
+from bot.web.operating import open_doors
 
 MODEL = {"PRESAGIO_LLM__BASE_URL": "http://127.0.0.1:1/v1"}
 KEYS = {"WEB_API_KEYS": "sesame"}

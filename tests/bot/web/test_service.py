@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bot.face.face import FaceFailed
-from bot.listening import protocol
+from bot.listening import connections
 from bot.web.service import WebService
 from tests.bot.web.stage import web_stage
 from tests.fakes.model import ModelServer, scoring, slow
@@ -173,7 +173,7 @@ async def until_closed(reader: asyncio.StreamReader) -> None:
 async def test_half_a_request_is_not_waited_for_for_ever(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
     async with served({"DATABASE_URL": coffee_url}) as one:
         reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
         writer.write(said)
@@ -187,7 +187,7 @@ async def test_half_a_request_is_not_waited_for_for_ever(
 async def test_each_byte_does_not_bring_more_time(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
     async with served({"DATABASE_URL": coffee_url}) as one:
         reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
         closed = asyncio.create_task(until_closed(reader))
@@ -203,7 +203,7 @@ async def test_each_byte_does_not_bring_more_time(
 async def test_an_answer_that_takes_longer_than_a_request_may_is_given(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 1.0)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 1.0)
     async with ModelServer([slow(1.5, scoring(judged_by_words))]) as model:
         environ = judging(coffee_url, model)
         async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:
