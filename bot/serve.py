@@ -1,6 +1,7 @@
 """`presagio serve`: every configured face in one process and one event loop."""
 
 import asyncio
+import gc
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -14,7 +15,6 @@ from bot.conversation.conversation import Conversation
 from bot.conversation.wiring import conversation_of, open_news_services, read_pasted
 from bot.engine_settings import fetch_settings
 from bot.face.face import FaceFailed, Poster
-from bot.garbage_collection import leave_out_what_stays
 from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.wiring import open_jobs
@@ -40,6 +40,7 @@ _FINISH_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
 _TIDY_SECONDS = 3600.0
 _LOOK_SECONDS = 1.0
+_SETTLED_SECONDS = 10.0
 
 
 async def serve(
@@ -216,6 +217,16 @@ async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> N
         except PresagioError as error:
             logger.warning("tidying up failed: %s", error)
         await asyncio.sleep(_TIDY_SECONDS)
+
+
+async def leave_out_what_stays() -> None:
+    """Once everything is loaded, have the garbage collector pass over it from then on.
+
+    The libraries of the platforms make some hundred thousand objects that live as long as the
+    process. To look at all of them stops every thread for up to a tenth of a second.
+    """
+    await asyncio.sleep(_SETTLED_SECONDS)
+    gc.freeze()
 
 
 def _web(app: App) -> "WebFace":

@@ -4,7 +4,6 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-
 # Marks on one letter: languages need up to four, a "zalgo" text piles up dozens.
 MARKS_IN_A_ROW = 4
 
