@@ -10,7 +10,7 @@ from bot.commands.news_services import NewsServices
 from bot.commands.rights import SEARCHES, Act, refusal
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request, Trigger
-from bot.glossary_desk import GlossaryService
+from bot.glossary_service import GlossaryService
 from bot.replies.limits import cut
 from db.chat.answers import Answers
 from db.chat.chats import Chats

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
 
-from bot.app import App, glossary_desk
+from bot.app import App, glossary_service
 from bot.commands.news_services import NewsServices
 from bot.commands.registry import Registry, Services
 from bot.conversation.conversation import Conversation
@@ -100,7 +100,7 @@ def chat_services(
         answers=Answers(app.database),
         questions=Questions(app.database),
         news=news,
-        glossary=glossary_desk(app),
+        glossary=glossary_service(app),
         corpus=app.settings.search.corpus,
         limit=limit,
         unjudged_coverage=app.settings.chat.unjudged_coverage,

@@ -140,9 +140,9 @@ _PROGRAMS = ("/api/", "/healthz", "/readyz", "/metrics", "/openapi.json")
 
 
 def create_application(
-    desk: SharedState, webhooks: Sequence[Webhook] = (), *, visitors: bool = True
+    shared: SharedState, webhooks: Sequence[Webhook] = (), *, visitors: bool = True
 ) -> FastAPI:
-    """Return the application; the desk is what its routes work with.
+    """Return the application; `shared` is what its routes work with.
 
     Without `visitors` there are the webhooks and the probes alone: no page, no API.
     """
@@ -154,7 +154,7 @@ def create_application(
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
-    app.state.desk = desk
+    app.state.shared = shared
     platforms = {webhook.path: f"webhook of {webhook.platform}" for webhook in webhooks}
     for webhook in webhooks:
         app.add_route(webhook.path, webhook.receive, methods=["POST"], include_in_schema=False)
@@ -163,24 +163,24 @@ def create_application(
         for router in (api.router, operating.steering, operating.figures):
             app.include_router(router)
     app.state.programs = (*_PROGRAMS, *platforms)
-    if visitors and desk.settings.web.page:
+    if visitors and shared.settings.web.page:
         add_pages(app)
     else:
         app.state.programs = ("/",)
     for kind in (PresagioError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _failed)
-    if desk.settings.web.allow_origins:
+    if shared.settings.web.allow_origins:
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=desk.settings.web.allow_origins,
+            allow_origins=shared.settings.web.allow_origins,
             allow_methods=["GET"],
             allow_headers=["Authorization"],
         )
-    web = desk.settings.web
+    web = shared.settings.web
     if is_local(web.host) and not web.trusted_proxies:
         app.add_middleware(LocalNames, webhooks=platforms)
     app.add_middleware(SafeHeaders)
-    app.add_middleware(RequestCounter, metrics=desk.metrics, webhooks=platforms)
+    app.add_middleware(RequestCounter, metrics=shared.metrics, webhooks=platforms)
     described: Any = partial(describe, app)
     app.openapi = described  # type: ignore[method-assign]  # as the framework's manual says
     return app

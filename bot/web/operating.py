@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from bot.engine_settings import has_model, llm_settings, prophecy_settings
 from bot.settings import Settings
 from bot.settings.section import UNLIMITED, Section
-from bot.web.dependencies import DeskOf, may_ask, paced, require_admin_key
+from bot.web.dependencies import SharedOf, may_ask, paced, require_admin_key
 from bot.web.failures import Refusal
 from bot.web.metrics import exposition
 from bot.web.parameters import problems
@@ -39,11 +39,11 @@ steering = APIRouter(
 
 
 @probes.get("/healthz", response_model=Health, summary="Whether the process works")
-async def _healthz(desk: DeskOf) -> dict[str, object]:
+async def _healthz(shared: SharedOf) -> dict[str, object]:
     """Answer as long as the process does, and tell which faces hear anything."""
     faces = {
         name: {"listening": status.listening, "way": status.way}
-        for name, status in desk.faces().items()
+        for name, status in shared.faces().items()
     }
     return {"status": "ok", "faces": faces}
 
@@ -54,11 +54,11 @@ async def _healthz(desk: DeskOf) -> dict[str, object]:
     responses=problems(503),
     summary="Whether questions can be answered",
 )
-async def _readyz(desk: DeskOf) -> dict[str, str]:
+async def _readyz(shared: SharedOf) -> dict[str, str]:
     """Ask the database for a sign of life."""
     try:
         async with asyncio.timeout(_READY_SECONDS):
-            await server_version(desk.app.database)
+            await server_version(shared.app.database)
     except (StorageError, TimeoutError) as error:
         raise Refusal(
             HTTPStatus.SERVICE_UNAVAILABLE,
@@ -76,9 +76,9 @@ async def _readyz(desk: DeskOf) -> dict[str, str]:
     summary="Figures for Prometheus",
     dependencies=[Depends(paced), Depends(may_ask)],
 )
-async def _metrics(desk: DeskOf) -> Response:
+async def _metrics(shared: SharedOf) -> Response:
     """Tell searches, times of stages, judgments, tokens, cost, feeds, jobs and deliveries."""
-    text = await exposition(desk.metrics, desk.app.database, now=desk.now())
+    text = await exposition(shared.metrics, shared.app.database, now=shared.now())
     return Response(text, media_type=_TEXT)
 
 
@@ -89,7 +89,7 @@ async def _metrics(desk: DeskOf) -> Response:
     summary="Remove all vectors of a model",
 )
 async def _clear(
-    desk: DeskOf,
+    shared: SharedOf,
     model: Annotated[
         str,
         Query(
@@ -101,7 +101,7 @@ async def _clear(
     ],
 ) -> dict[str, str]:
     """Do what `presagio embed --clear MODEL` does."""
-    await desk.app.embeddings.clear(model)
+    await shared.app.embeddings.clear(model)
     return {"cleared": model}
 
 
@@ -111,16 +111,16 @@ async def _clear(
     responses=problems(400, 401, 403, 429, 503),
     summary="Read the settings anew",
 )
-async def _reload(desk: DeskOf) -> dict[str, list[str]]:
+async def _reload(shared: SharedOf) -> dict[str, list[str]]:
     """Follow config.toml as it is now, as far as that needs no restart.
 
     A file with a mistake in it changes nothing and is answered with 400.
     """
-    settings = desk.reload_settings()
-    changed = list(_differences(desk.settings, settings))
+    settings = shared.reload_settings()
+    changed = list(_differences(shared.settings, settings))
     applied = [key for key in changed if _is_followed(key)]
-    desk.use(settings)
-    desk.app.prophet.use(prophecy_settings(settings))
+    shared.use(settings)
+    shared.app.prophet.use(prophecy_settings(settings))
     return {"applied": applied, "needs_restart": [key for key in changed if key not in applied]}
 
 

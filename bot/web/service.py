@@ -57,7 +57,7 @@ class WebService:
 
     def __init__(
         self,
-        desk: SharedState,
+        shared: SharedState,
         *,
         said: Callable[[str], None],
         webhooks: Sequence[Webhook] = (),
@@ -65,11 +65,11 @@ class WebService:
     ) -> None:
         """Without `visitors` it serves the webhooks and the probes alone."""
         self._said = said
-        self._settings = desk.settings
+        self._settings = shared.settings
         self._visitors = visitors
-        web = desk.settings.web
+        web = shared.settings.web
         self._host, self._port = web.host, web.port
-        application = create_application(desk, webhooks, visitors=visitors)
+        application = create_application(shared, webhooks, visitors=visitors)
         proxies = list(web.trusted_proxies)
         self._server = _Server(
             uvicorn.Config(

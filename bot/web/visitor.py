@@ -133,39 +133,39 @@ async def read_form(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in read.items()}
 
 
-async def corpora_to_choose(desk: SharedState, asked: str) -> tuple[list[Corpus], str]:
+async def corpora_to_choose(shared: SharedState, asked: str) -> tuple[list[Corpus], str]:
     """Return what may be chosen, and what is: of several that are meant alike, the largest.
 
     Raises CorpusNotFound.
     """
     shown = [
         one
-        for one in await desk.app.corpora.list()
+        for one in await shared.app.corpora.list()
         if one.role is not CorpusRole.NEWS or asked == one.name
     ]
     if asked or len(shown) < 2:
-        return shown, (await desk.corpus(asked)).name
-    meant = meant_corpora(shown, configured=desk.settings.search.corpus)
+        return shown, (await shared.corpus(asked)).name
+    meant = meant_corpora(shown, configured=shared.settings.search.corpus)
     return shown, max(meant, key=lambda one: (one.documents, one.name)).name
 
 
-async def lasting_link(desk: SharedState, visitor: Visitor, asked: Asked, corpus: str) -> str:
+async def lasting_link(shared: SharedState, visitor: Visitor, asked: Asked, corpus: str) -> str:
     """Return the address under which the same answer stands tomorrow."""
-    now = desk.now()
+    now = shared.now()
     headline, date = asked.headline, asked.date or now
     if "://" in headline:
-        read = await desk.read_headline(headline, now=now)
+        read = await shared.read_headline(headline, now=now)
         headline, date = read.text, asked.date or read.date or now
     return visitor.link(
         "/prophecy", headline=headline, date=day_of(date.astimezone(UTC)), corpus=corpus
     )
 
 
-async def answered(desk: SharedState, asked: Asked) -> Prophecy:
+async def answered(shared: SharedState, asked: Asked) -> Prophecy:
     """Answer a headline; asked again, the judge's word comes from the cache."""
     request = SearchRequest(
         headline=read_headline(asked.headline, date=asked.date),
-        limit=desk.settings.search.limit,
-        now=desk.now(),
+        limit=shared.settings.search.limit,
+        now=shared.now(),
     )
-    return await desk.prophesy(await desk.corpus(asked.corpus), request)
+    return await shared.prophesy(await shared.corpus(asked.corpus), request)

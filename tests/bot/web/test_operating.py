@@ -60,7 +60,7 @@ class TestMetrics:
     async def test_tell_when_the_jobs_of_this_process_ran_last(self, coffee_web: WebStage) -> None:
         name = "presagio_job_last_run_age_seconds"
         assert not [key for key in await _figures(coffee_web) if key[0] == name]
-        coffee_web.desk.metrics.job_ages = lambda: {"poll": 7200.5, "deliver": 0.1}
+        coffee_web.shared.metrics.job_ages = lambda: {"poll": 7200.5, "deliver": 0.1}
         figures = await _figures(coffee_web)
         assert figures[name, "job=poll"] == 7200.5
         assert figures[name, "job=deliver"] == 0.1
@@ -149,7 +149,7 @@ class TestAdmin:
             raise SettingsError("config.toml: [search] limit must be a number.")
 
         async with web_stage(environ) as stage:
-            stage.desk.reload_settings = broken
+            stage.shared.reload_settings = broken
             answered = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
             assert answered.status_code == 400
             assert "limit must be a number" in answered.json()["message"]

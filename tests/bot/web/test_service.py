@@ -44,7 +44,7 @@ async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
     settings = {f"PRESAGIO_WEB__{name.upper()}": value for name, value in web.items()}
     async with web_stage({"PRESAGIO_WEB__PORT": "0", **environ, **settings}) as stage:
         said: list[str] = []
-        service = WebService(stage.desk, said=said.append)
+        service = WebService(stage.shared, said=said.append)
         running = asyncio.create_task(service.run())
         async with asyncio.timeout(_SECONDS):
             while not service.status().listening and not running.done():  # noqa: ASYNC110 - it tells nobody

@@ -34,7 +34,7 @@ def webhook(error: Exception | None = None) -> Webhook:
 async def asking(
     stage: WebStage, webhooks: Sequence[Webhook], *, visitors: bool = True, host: str = "localhost"
 ) -> AsyncIterator[httpx.AsyncClient]:
-    application = create_application(stage.desk, webhooks, visitors=visitors)
+    application = create_application(stage.shared, webhooks, visitors=visitors)
     transport = httpx.ASGITransport(application, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
         yield client
