@@ -68,7 +68,7 @@ COMMANDS = (
         "serve",
         "bot.cli.serve",
         "Answer in every chat that is set up, and on the web page, until told to end.",
-        function="serve",
+        function="serve_command",
     ),
     CommandEntry(
         "init",

@@ -43,7 +43,7 @@ _LOOK_SECONDS = 0.2
 _GIVEN_UP_SINCE = timedelta(days=1)
 
 
-def serve(
+def serve_command(
     context: typer.Context,
     web: Annotated[
         bool, typer.Option("--web", help="Open the page and the API of [web] as well.")

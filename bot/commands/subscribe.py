@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from bot.commands.news_services import NewsServices
-from bot.commands.registry import Command, Services
+from bot.commands.registry import Command, NewsServices, Services
 from bot.commands.rights import Act, Effect
 from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.face.reply import Action, Button, Reply

@@ -5,8 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from bot.commands.feed_words import local, reason_of
-from bot.commands.news_services import NewsServices
-from bot.commands.registry import Command, Services
+from bot.commands.registry import Command, NewsServices, Services
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.subscribe import said_next
 from bot.face.reply import Reply, aside

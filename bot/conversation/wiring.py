@@ -7,8 +7,7 @@ from datetime import datetime
 from functools import partial
 
 from bot.app import App, glossary_service
-from bot.commands.news_services import NewsServices
-from bot.commands.registry import Registry, Services
+from bot.commands.registry import NewsServices, Registry, Services
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates
 from bot.engine_settings import has_model, llm_settings

@@ -10,9 +10,8 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from bot.listening.connections import network_of
 from bot.query_log import asked_by, asker
-from bot.web.access import Right
 from bot.web.failures import Refusal, too_many
-from bot.web.shared_state import SharedState
+from bot.web.shared_state import Right, SharedState
 from engine.budget import BudgetSource
 from engine.messages import Message
 

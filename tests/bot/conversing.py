@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from bot.commands import Registry, Services, standard_commands
-from bot.commands.news_services import NewsServices
+from bot.commands.registry import NewsServices
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates
 from bot.face.reply import Reply

@@ -67,7 +67,7 @@ def tweet(number: int, text: str, judgment: int) -> Hit:
 
 
 @asynccontextmanager
-async def news_on(storage: Database, **desk: object) -> AsyncIterator[News]:
+async def news_on(storage: Database, **changes: object) -> AsyncIterator[News]:
     """Lend a bot with a news services."""
     settings = FetchSettings(allow_networks=("127.0.0.0/8",))
     async with (
@@ -82,5 +82,5 @@ async def news_on(storage: Database, **desk: object) -> AsyncIterator[News]:
 
         look_up = FeedLookup(fetcher=fetcher, parser=parser, limits=LIMITS).look_up
         ways = {"look_up": look_up, "fetch_list": fetch_list}
-        async with bot_on(storage, news=news_services(storage, **(ways | desk))) as bot:
+        async with bot_on(storage, news=news_services(storage, **(ways | changes))) as bot:
             yield News(bot, web, storage)

@@ -232,7 +232,7 @@ class Chaos:
         return time.monotonic() - begun
 
     async def all_serve(self) -> bool:
-        """Tell whether every process has its sessions: of the pool, of its event claims, to lead."""
+        """Tell whether every process has its sessions: for the pool, event claims, to lead."""
         serving = {name for (name,) in await self.rows(_SERVING)}
         return {f"presagio {one.pid}" for one in self.processes.running} <= serving
 
