@@ -78,7 +78,7 @@ class LocalNames:
         """Answer one request."""
         if (
             scope["type"] != "http"
-            or scope["path"] in self._webhooks
+            or (scope["method"] == "POST" and scope["path"] in self._webhooks)
             or is_local(Headers(scope=scope).get("host", ""))
         ):
             await self._app(scope, receive, send)
@@ -162,11 +162,9 @@ def create_application(
     if visitors:
         for router in (api.router, operating.steering, operating.figures):
             app.include_router(router)
-    app.state.programs = (*_PROGRAMS, *platforms)
-    if visitors and shared.settings.web.page:
+    app.state.pages = visitors and shared.settings.web.page
+    if app.state.pages:
         add_pages(app)
-    else:
-        app.state.programs = ("/",)
     for kind in (PresagioError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _failed)
     if shared.settings.web.allow_origins:
@@ -188,7 +186,7 @@ def create_application(
 
 async def _failed(request: Request, error: Exception) -> Response:
     failure = failure_of(error)
-    if request.scope["path"].startswith(request.app.state.programs):
+    if not request.app.state.pages or request.url.path.startswith(_PROGRAMS):
         problem = failure.problem
         return JSONResponse(problem.model_dump(), problem.status, dict(failure.headers))
     return failure_page(request, failure)

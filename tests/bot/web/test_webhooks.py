@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -48,6 +49,16 @@ async def test_a_webhook_is_reached_by_the_public_name_and_the_page_is_not(
         assert (pushed.status_code, pushed.content) == (202, b"news")
         assert (await client.get("/")).status_code == 400
         assert (await client.post(f"{PATH}/else", content=b"news")).status_code == 400
+
+
+async def test_a_webhook_at_the_root_opens_no_page_to_other_names(demo_web: WebStage) -> None:
+    root = replace(webhook(), path="/")
+    async with asking(demo_web, [root], host="bot.example.org") as client:
+        assert (await client.post("/", content=b"news")).status_code == 202
+        assert (await client.get("/")).status_code == 400
+    async with asking(demo_web, [root]) as client:
+        assert "</html>" in (await client.get("/")).text
+        assert "</html>" in (await client.get("/nothing-here")).text
 
 
 async def test_without_visitors_there_are_webhooks_and_probes_alone(demo_web: WebStage) -> None:
