@@ -1,24 +1,18 @@
-"""/find and /ask."""
+"""/find answers a query of the dialect from the chat's corpus."""
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
 
 import pytest
 
-from bot.face.request import Person, Place
+from bot.face.request import Person
 from bot.i18n.words import words_for
 from bot.replies.find import find_reply
-from db.pool import Database
-from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource, Question, Sentence
 from engine.errors import CorpusNotFound
 from engine.query.query import Phrase
 from engine.query.read import parse_query
 from engine.query.types import Match
-from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
+from tests.bot.conversing import Bot
 from tests.bot.finds import StandInFind, make_find_hit, make_found
-from tests.bot.prophecies import NOW
-from tests.engine.passages import passage
 
 
 def engine_of(bot: Bot) -> StandInFind:
@@ -120,94 +114,3 @@ def test_an_alias_is_told_once_with_what_it_stands_for_and_where_it_is() -> None
     lines = (find_reply(found, words_for("en")).text or "").splitlines()
     assert lines[1] == 'Looked for: (fed | "Federal Reserve") met'
     assert lines[-1] == '   fed → "Federal Reserve" ×2 (in what it answers), met ×1'
-
-
-@dataclass
-class StandInAsk:
-    """Answers every question alike and remembers what it was asked."""
-
-    calls: list[tuple[str, str, tuple[str, ...]]] = field(default_factory=list)
-    error: CorpusNotFound | None = None
-
-    async def __call__(
-        self, question: str, *, corpus: str, earlier: Sequence[str], now: datetime
-    ) -> CitedAnswer:
-        self.calls.append((question, corpus, tuple(earlier)))
-        if self.error:
-            raise self.error
-        return CitedAnswer(
-            question=Question(text=question),
-            outcome=AnswerOutcome.ANSWERED,
-            corpora=(corpus,),
-            sentences=(Sentence(text="It is dear.", sources=(1,)),),
-            sources=(CitedSource(number=1, passage=passage("Coffee is dear.")),),
-        )
-
-
-@pytest.fixture
-def asked() -> StandInAsk:
-    return StandInAsk()
-
-
-@pytest.fixture
-async def bot(storage: Database, asked: StandInAsk) -> AsyncIterator[Bot]:
-    async with bot_on(storage, ask=asked) as ready:
-        yield ready
-
-
-async def test_a_question_is_answered_with_its_sources(bot: Bot, asked: StandInAsk) -> None:
-    reply = await bot.say("/ask What about coffee?")
-    assert asked.calls == [("What about coffee?", "demo", ())]
-    assert (reply.text or "").startswith("It is dear. [1]\n\n[1] August 30, 2013 · @ana")
-    assert not reply.ephemeral
-
-
-async def test_the_next_question_of_a_thread_carries_those_before_it(
-    bot: Bot, asked: StandInAsk
-) -> None:
-    thread = replace(GROUP, thread="t")
-    await bot.say("/ask What about coffee?", place=thread)
-    await bot.say("/ask And in 2015?", place=thread)
-    await bot.say("/ask And tea?", place=replace(GROUP, thread="u"))
-    assert [earlier for _, _, earlier in asked.calls] == [(), ("What about coffee?",), ()]
-
-
-async def test_much_later_it_follows_nothing(bot: Bot, asked: StandInAsk) -> None:
-    await bot.say("/ask What about coffee?")
-    await bot.say("/ask And in 2015?", now=NOW + timedelta(hours=2))
-    assert asked.calls[1][2] == ()
-
-
-async def test_of_a_place_that_is_no_chat_nothing_is_kept(
-    bot: Bot, asked: StandInAsk, storage: Database
-) -> None:
-    inline = Place(platform="test", chat_id="inline", private=True, kept=False)
-    await bot.hear(event("/ask What about coffee?", place=inline))
-    await bot.hear(event("/ask And tea?", place=inline))
-    assert [earlier for _, _, earlier in asked.calls] == [(), ()]
-
-
-async def test_a_question_without_an_answer_is_followed_by_none(
-    bot: Bot, asked: StandInAsk
-) -> None:
-    asked.error = CorpusNotFound("There is no corpus 'x'.", fix="Load one.")
-    assert (await bot.say("/ask coffee?")).text == "There is no corpus 'x'. See /corpus."
-    asked.error = None
-    await bot.say("/ask tea?")
-    assert asked.calls[1][2] == ()
-
-
-async def test_no_question_asks_for_one_in_the_reader_s_language(
-    bot: Bot, asked: StandInAsk
-) -> None:
-    reply = await bot.say("/ask", person=Person(id="ana", language="es"), place=PRIVATE)
-    assert reply.text == (
-        "Escribe qué quieres saber, por ejemplo: /ask ¿Qué se dijo del precio del café?"
-    )
-    assert reply.ephemeral
-    assert asked.calls == []
-
-
-async def test_a_flood_is_cut(bot: Bot, asked: StandInAsk) -> None:
-    await bot.say("/ask " + "coffee " * 2000)
-    assert len(asked.calls[0][0]) <= 1000
