@@ -1,0 +1,237 @@
+"""Each cell of the table of rights, through the whole conversation; whom people are told to ask."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import product
+
+import pytest
+
+from bot.commands import standard_commands
+from bot.commands.rights import Act, Effect, Where, Who, may
+from bot.face.reply import Reply
+from bot.face.request import Person, Place, Trigger
+from db.corpus.glossary import Groups
+from db.pool import Database
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus
+from tests.database import Clones
+from tests.db.loading import load_texts
+
+CHANNEL = Place(platform="test", chat_id="c", private=False, title="A channel")
+INLINE = Place(platform="test", chat_id="inline", private=True, kept=False)
+OWN = Place(platform="test", chat_id="own", private=False, title="The stranger's own group")
+SLACK = Place(platform="slack", chat_id="C1", private=False)
+PLACES = {"private": PRIVATE, "group": GROUP, "channel": CHANNEL, "inline": INLINE}
+PEOPLE = ("operator", "admin", "member", "stranger")
+# What the platform says of the chats; the stranger is an admin elsewhere.
+ADMINS = {("g", "admin"), ("c", "admin"), ("own", "stranger"), ("C1", "admin")}
+ALL, ADMINS_AND_OPERATORS, OPERATORS = set(PEOPLE), {"operator", "admin"}, {"operator"}
+NOBODY: set[str] = set()
+AGREED: dict[tuple[Effect, str], set[str]] = {
+    (Effect.ANSWERS, "private"): ALL,
+    (Effect.ANSWERS, "group"): ALL,
+    (Effect.ANSWERS, "channel"): ALL,
+    (Effect.ANSWERS, "inline"): ALL,
+    (Effect.POSTS, "private"): ALL,
+    (Effect.POSTS, "group"): ALL,
+    (Effect.POSTS, "channel"): ALL,
+    (Effect.POSTS, "inline"): NOBODY,
+    (Effect.STEERS_CHAT, "private"): ALL,
+    (Effect.STEERS_CHAT, "group"): ADMINS_AND_OPERATORS,
+    (Effect.STEERS_CHAT, "channel"): ADMINS_AND_OPERATORS,
+    (Effect.STEERS_CHAT, "inline"): NOBODY,
+    (Effect.STEERS_ALL, "private"): OPERATORS,
+    (Effect.STEERS_ALL, "group"): OPERATORS,
+    (Effect.STEERS_ALL, "channel"): OPERATORS,
+    (Effect.STEERS_ALL, "inline"): NOBODY,
+}
+REFUSALS = ("Only admins of this chat", "changes what every chat is told", "needs a chat")
+
+
+def on_platform(who: str, place: Place) -> Callable[[], Awaitable[bool]]:
+    async def is_admin() -> bool:
+        return (place.chat_id, who) in ADMINS
+
+    return is_admin
+
+
+async def say(bot: Bot, text: str, who: str, place: Place, **changes: object) -> Reply:
+    """Say something as one of PEOPLE."""
+    is_admin = on_platform(who, place)
+    return await bot.say(text, person=Person(id=who), place=place, is_admin=is_admin, **changes)
+
+
+def refused(reply: Reply) -> bool:
+    said = reply.text or reply.toast or ""
+    return any(phrase in said for phrase in REFUSALS)
+
+
+@pytest.fixture(scope="module")
+def _rights_url(_clones: Clones) -> Iterator[str]:
+    with _clones.clone() as url:
+        yield url
+
+
+@pytest.fixture
+async def storage(_rights_url: str) -> AsyncIterator[Database]:
+    """An open pool on a database with one corpus, no chats and no glossary."""
+    opened = await Database.open(_rights_url)
+    async with opened.connection() as connection:
+        await connection.execute("TRUNCATE chat, turn, quota, alias_group CASCADE")
+    await load_texts(opened, "demo", ["Cars are fast"], "english")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def bot(storage: Database) -> AsyncIterator[Bot]:
+    operators = frozenset({"test:operator", "slack:operator"})
+    async with bot_on(storage, corpora=[corpus("demo")], admins=operators) as ready:
+        yield ready
+
+
+async def answered(bot: Bot, who: str, place: Place) -> bool:
+    return not refused(await say(bot, "/prophecy Coffee prices soar", who, place))
+
+
+async def posted(bot: Bot, who: str, place: Place) -> bool:
+    """Vote on an answer; where there is no chat, none can be voted on, and a post is asked for."""
+    if not place.kept:
+        return not refused(await say(bot, "/today", who, place))
+    answer = await bot.say("/prophecy Coffee prices soar", place=place)
+    vote = next(str(b.action) for row in answer.buttons for b in row if b.action.name == "up")
+    return (await say(bot, vote, who, place, trigger=Trigger.BUTTON)).replaces
+
+
+async def steered(bot: Bot, who: str, place: Place) -> bool:
+    """Set the threshold by a command, and then by a button."""
+    await say(bot, "/settings threshold 6", who, place)
+    typed = (await bot.chat(place)).threshold == 6
+    await say(bot, "set::threshold=5", who, place, trigger=Trigger.BUTTON)
+    pressed = (await bot.chat(place)).threshold == 5
+    assert typed == pressed
+    return typed
+
+
+async def steered_all(bot: Bot, who: str, place: Place) -> bool:
+    await say(bot, "/glossary add car = automobile", who, place)
+    return bool(await bot.services.glossary.groups.groups())
+
+
+PROBES = {
+    Effect.ANSWERS: answered,
+    Effect.POSTS: posted,
+    Effect.STEERS_CHAT: steered,
+    Effect.STEERS_ALL: steered_all,
+}
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+@pytest.mark.parametrize("where", PLACES)
+@pytest.mark.parametrize("effect", Effect)
+async def test_each_cell_holds(bot: Bot, effect: Effect, where: str, who: str) -> None:
+    done = await PROBES[effect](bot, who, PLACES[where])
+    assert done == (who in AGREED[effect, where])
+
+
+def test_the_table_is_what_was_agreed() -> None:
+    known = {"operator": Who.OPERATOR, "admin": Who.CHAT_ADMIN, "member": Who.MEMBER}
+    for (effect, where), people in AGREED.items():
+        kind = Where.of(PLACES[where])
+        assert {name for name, who in known.items() if may(who, effect, kind)} == (
+            people - {"stranger"}
+        )
+
+
+def uses() -> list[tuple[str, Trigger, Act]]:
+    """Return every command with each of its words, and every button."""
+    found = []
+    for command in standard_commands().commands:
+        for word in {"", "x", *command.acts}:
+            typed = f"/{command.name} {word}".strip()
+            found.append((typed, Trigger.COMMAND, command.act_on(word)))
+        for action in command.actions:
+            found.append((f"{action}::1", Trigger.BUTTON, command.act_of(action)))
+    return found
+
+
+@pytest.mark.parametrize(("who", "where"), list(product(PEOPLE, PLACES)))
+async def test_every_command_and_button_is_held_to_it(bot: Bot, who: str, where: str) -> None:
+    for text, trigger, act in uses():
+        reply = await say(bot, text, who, PLACES[where], trigger=trigger)
+        assert refused(reply) == (who not in AGREED[act.effect, where]), text
+
+
+async def test_a_stranger_steers_his_own_group_and_nothing_else(
+    bot: Bot, storage: Database
+) -> None:
+    assert await steered(bot, "stranger", OWN)
+    for text in (
+        "add president = clown",
+        "remove 1",
+        "approve 1",
+        "reject 1",
+        "pending",
+        "ADD x = y",
+    ):
+        assert refused(await say(bot, f"/glossary {text}", "stranger", OWN)), text
+    assert refused(await say(bot, "alias::yes=1", "stranger", OWN, trigger=Trigger.BUTTON))
+    assert await Groups(storage).groups() == []
+    assert not refused(await say(bot, "/glossary list", "stranger", OWN))
+
+
+async def test_the_platform_is_asked_only_where_its_answer_decides(bot: Bot) -> None:
+    async def never() -> bool:
+        raise AssertionError("asked")
+
+    for place in (PRIVATE, INLINE):
+        for text, trigger, _ in uses():
+            await bot.say(text, place=place, trigger=trigger, is_admin=never)
+    for text in ("/glossary add a = b", "/why", "/today", "/corpus", "/feeds"):
+        await bot.say(text, place=GROUP, is_admin=never)
+    root = Person(id="operator")
+    await bot.say("/settings", place=GROUP, person=root, is_admin=never)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "english", "spanish"),
+    [
+        (
+            "/settings threshold 6",
+            GROUP,
+            "Only admins of this chat may use /settings. Ask one of them.",
+            "Solo quienes administran este chat pueden usar /settings. Pídeselo.",
+        ),
+        (
+            "/feeds remove 1",
+            GROUP,
+            "Only admins of this chat may use /feeds remove. Ask one of them.",
+            "Solo quienes administran este chat pueden usar /feeds remove. Pídeselo.",
+        ),
+        (
+            "/settings threshold 6",
+            SLACK,
+            "Only admins of this workspace may use /settings. Ask one of them.",
+            "Solo quienes administran este espacio de trabajo pueden usar /settings. Pídeselo.",
+        ),
+        (
+            "/glossary add car = automobile",
+            PRIVATE,
+            "Only those named in chat.admins may use /glossary, which changes what every chat is"
+            " told. Ask whoever runs this bot; you are test:member.",
+            "Solo quienes figuran en chat.admins pueden usar /glossary, que cambia lo que se dice"
+            " en todos los chats. Pídeselo a quien lleva este bot; tu nombre es test:member.",
+        ),
+        (
+            "/subscribe daily 9:00",
+            INLINE,
+            "/subscribe needs a chat. Use it in one with me.",
+            "/subscribe necesita un chat. Úsalo en uno conmigo.",
+        ),
+    ],
+)
+async def test_whom_to_ask_is_said_in_the_reader_s_language(
+    bot: Bot, text: str, place: Place, english: str, spanish: str
+) -> None:
+    for language, said in (("en", english), ("es", spanish)):
+        person = Person(id="member", language=language)
+        reply = await bot.say(text, place=place, person=person)
+        assert (reply.text, reply.ephemeral) == (said, True)
