@@ -10,6 +10,7 @@ RUN python -m pip install --no-cache-dir --constraint constraints.txt '.[glossar
 USER presagio
 ENV PRESAGIO_DATA_DIR=/data
 VOLUME /data
+EXPOSE 8080
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["presagio"]
 CMD ["serve"]

@@ -34,7 +34,7 @@ from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind, Prophecy, SearchRequest
 
 if TYPE_CHECKING:
-    from bot.glossary_desk import GlossaryService
+    from bot.glossary_service import GlossaryService
     from engine.llm.client import ChatClient
 
 
@@ -184,9 +184,9 @@ def _expander(settings: Settings, client: "ChatClient", database: Database) -> E
     return Expander(hurried, Expansions(database))
 
 
-def glossary_desk(app: App) -> "GlossaryService":
+def glossary_service(app: App) -> "GlossaryService":
     """Return where the glossary is steered."""
-    from bot.glossary_desk import GlossaryService  # noqa: PLC0415 - few commands need it
+    from bot.glossary_service import GlossaryService  # noqa: PLC0415 - few commands need it
 
     chosen = app.settings.glossary
     return GlossaryService(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from bot.commands import Registry
 from bot.conversation.conversation import Conversation
@@ -14,9 +14,16 @@ from db.chat.chats import Chats
 from db.chat.events import Inbox
 from db.pool import Database
 
+if TYPE_CHECKING:
+    from bot.listening.webhook import Webhook
+
 
 class Service(Protocol):
     """A face that listens."""
+
+    @property
+    def webhook(self) -> "Webhook | None":
+        """What has to be reachable over HTTP for it to hear anything, if it is pushed to."""
 
     async def run(self) -> None:
         """Listen until cancelled. Raises FaceFailed when it cannot start."""
@@ -39,13 +46,13 @@ class FaceDependencies:
     now: Callable[[], datetime]
 
 
-def services_of(settings: Settings, hall: FaceDependencies) -> dict[str, Service]:
+def services_of(settings: Settings, shared: FaceDependencies) -> dict[str, Service]:
     """Return the faces whose tokens are set."""
     services: dict[str, Service] = {}
     if token := settings.secrets.telegram_bot_token:
-        services["telegram"] = _telegram(settings, token.get_secret_value(), hall)
+        services["telegram"] = _telegram(settings, token.get_secret_value(), shared)
     if token := settings.secrets.slack_bot_token:
-        services["slack"] = _slack(settings, token.get_secret_value(), hall)
+        services["slack"] = _slack(settings, token.get_secret_value(), shared)
     return services
 
 
@@ -71,22 +78,22 @@ def posters_of(settings: Settings, chats: Chats) -> list[Poster]:
     return posters
 
 
-def _telegram(settings: Settings, token: str, hall: FaceDependencies) -> Service:
+def _telegram(settings: Settings, token: str, shared: FaceDependencies) -> Service:
     from bot.telegram.service import TelegramService  # noqa: PLC0415
 
     return TelegramService(
         settings.telegram,
         token=token,
         webhook_secret=revealed(settings.secrets.telegram_webhook_secret) or "",
-        conversation=hall.conversation,
-        chats=hall.chats,
-        inbox=Inbox(hall.database, "telegram"),
-        commands=hall.commands.commands,
-        now=hall.now,
+        conversation=shared.conversation,
+        chats=shared.chats,
+        inbox=Inbox(shared.database, "telegram"),
+        commands=shared.commands.commands,
+        now=shared.now,
     )
 
 
-def _slack(settings: Settings, token: str, hall: FaceDependencies) -> Service:
+def _slack(settings: Settings, token: str, shared: FaceDependencies) -> Service:
     from bot.slack.service import SlackService  # noqa: PLC0415
 
     secrets = settings.secrets
@@ -95,6 +102,6 @@ def _slack(settings: Settings, token: str, hall: FaceDependencies) -> Service:
         bot_token=token,
         app_token=revealed(secrets.slack_app_token) or "",
         signing_secret=revealed(secrets.slack_signing_secret) or "",
-        conversation=hall.conversation,
-        now=hall.now,
+        conversation=shared.conversation,
+        now=shared.now,
     )

@@ -1,8 +1,9 @@
 """`presagio serve`: every configured face in one process and one event loop."""
 
 import asyncio
+import gc
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
 from functools import partial
@@ -11,14 +12,11 @@ from typing import TYPE_CHECKING, Any, Never
 from bot.app import App
 from bot.commands import standard_commands
 from bot.conversation.conversation import Conversation
-from bot.conversation.pasted_links import read_pasted
-from bot.conversation.wiring import conversation_of
+from bot.conversation.wiring import conversation_of, open_news_services, read_pasted
 from bot.face.face import FaceFailed, Poster
-from bot.garbage_collection import leave_out_what_stays
 from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.wiring import open_jobs
-from bot.news_wiring import open_news_services
 from bot.platforms import FaceDependencies, Service, platforms_of, posters_of, services_of
 from db.chat.answers import Answers
 from db.chat.chats import Chats
@@ -32,7 +30,7 @@ from engine.errors import PresagioError, SettingsError
 from engine.fetch.client import Fetcher
 
 if TYPE_CHECKING:
-    from bot.web.service import WebFace
+    from bot.web.service import WebFace, WebService
 
 logger = logging.getLogger("presagio.serve")
 
@@ -41,6 +39,7 @@ _FINISH_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
 _TIDY_SECONDS = 3600.0
 _LOOK_SECONDS = 1.0
+_SETTLED_SECONDS = 10.0
 
 
 async def serve(
@@ -77,13 +76,19 @@ async def serve(
             now=now,
         )
         services = services_of(app.settings, faces)
-        if page:
-            services["web"] = page.service(
+        port = None
+        webhooks = [one.webhook for one in services.values() if one.webhook]
+        if page or webhooks:
+            port = (page or _web(app)).service(
                 now=now,
                 said=said,
                 read_headline=partial(read_pasted, fetcher),
                 faces=lambda: {name: one.status() for name, one in services.items()},
+                webhooks=webhooks,
+                visitors=page is not None,
             )
+        if page and port:
+            services["web"] = port
         if not services:
             raise SettingsError(
                 "No face is set up.",
@@ -95,10 +100,10 @@ async def serve(
         feeds = await stack.enter_async_context(
             Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
         )
-        works = await stack.enter_async_context(
+        wiring = await stack.enter_async_context(
             open_jobs(app, feeds, posters, now=now, clock_rate=clock_rate)
         )
-        jobs = Scheduler(works.jobs(), leader=leader, outcomes=works.outcomes, now=now)
+        jobs = Scheduler(wiring.jobs(), leader=leader, outcomes=wiring.outcomes, now=now)
         if page:
             page.metrics.job_ages = jobs.ages
         aside = [
@@ -109,14 +114,18 @@ async def serve(
             asyncio.create_task(leave_out_what_stays()),
         ]
         listening = [
-            asyncio.create_task(_listen(name, service.run(), said))
+            asyncio.create_task(_listen(name, _heard(service, port), said))
             for name, service in services.items()
         ]
+        if port and not page:  # no face by itself: it is not what keeps the process alive
+            aside.append(asyncio.create_task(_listen("web", port.run(), said)))
         watching = [asyncio.create_task(keep_running(app.server))] if app.server else []
         try:
             await _until_deaf(listening, watching)
         finally:
-            everybody: list[Service | Poster] = [*services.values(), *posters]
+            everybody: set[Service | Poster] = {*services.values(), *posters}
+            if port:
+                everybody.add(port)
             await _stop([*aside, *watching, *listening], everybody, faces.conversation, jobs, said)
         raise FaceFailed("No face is left to listen.", fix="Mend what is said above.")
 
@@ -131,6 +140,13 @@ async def _until_deaf(
         for task in watching:
             if task.done():
                 task.result()
+
+
+async def _heard(service: Service, port: "WebService | None") -> None:
+    """Run a face; one that is pushed to is made known to its platform once the port is open."""
+    if port and service.webhook:
+        await port.opened()
+    await service.run()
 
 
 async def _listen(name: str, listening: Awaitable[None], said: Callable[[str], None]) -> None:
@@ -159,7 +175,7 @@ async def tell_status(services: Mapping[str, Service]) -> None:
 
 async def _stop(
     tasks: Sequence[asyncio.Task[Any]],
-    everybody: Sequence[Service | Poster],
+    everybody: Collection[Service | Poster],
     conversation: Conversation,
     jobs: Scheduler,
     said: Callable[[str], None],
@@ -200,6 +216,16 @@ async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> N
         except PresagioError as error:
             logger.warning("tidying up failed: %s", error)
         await asyncio.sleep(_TIDY_SECONDS)
+
+
+async def leave_out_what_stays() -> None:
+    """Once everything is loaded, have the garbage collector pass over it from then on.
+
+    The libraries of the platforms make some hundred thousand objects that live as long as the
+    process. To look at all of them stops every thread for up to a tenth of a second.
+    """
+    await asyncio.sleep(_SETTLED_SECONDS)
+    gc.freeze()
 
 
 def _web(app: App) -> "WebFace":

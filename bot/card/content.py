@@ -1,6 +1,17 @@
-"""The words on a picture."""
+"""The words on a picture: texts from strangers, made safe to set in type."""
 
+import re
+import unicodedata
 from dataclasses import dataclass
+
+# Marks on one letter: languages need up to four, a "zalgo" text piles up dozens.
+MARKS_IN_A_ROW = 4
+
+_LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
+# Format characters that change how their neighbours look and cannot reorder them: the two joiners,
+# the tags that spell regional flags, the signs of Arabic numbers.
+_KEPT_FORMATS = {0x200C, 0x200D, 0x06DD, *range(0x0600, 0x0606), *range(0xE0020, 0xE0080)}
+_DROPPED = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,3 +31,39 @@ class Card:
     lead_time_text: str = ""  # "9 years before"
     marks: tuple[str, ...] = ()  # "repost", "not judged"
     footer: str = ""
+
+
+def clean_line(text: str, limit: int) -> str:
+    """Return at most `limit` characters of `text` as one line without control characters."""
+    return " ".join(clean_text(text, limit).split())
+
+
+def clean_text(text: str, limit: int) -> str:
+    """Return at most `limit` characters of `text`; line breaks stay, one empty line in a row.
+
+    Control characters, bidirectional overrides, lone surrogates and unassigned characters go;
+    what remains is composed (NFC).
+    """
+    # A character of input can vanish, so more than the limit is read, and never all of it.
+    text = _LINE_ENDS.sub("\n", text[: 4 * limit]).replace("\t", " ")
+    text = "".join(character for character in text if _is_kept(character))
+    text = _few_marks(unicodedata.normalize("NFC", text))
+    text = re.sub(r"[^\S\n]+", " ", text)
+    text = re.sub(r" ?\n ?", "\n", text)
+    return re.sub(r"\n{3,}", "\n\n", text).strip()[:limit]
+
+
+def _is_kept(character: str) -> bool:
+    if character == "\n" or ord(character) in _KEPT_FORMATS:
+        return True
+    return unicodedata.category(character) not in _DROPPED
+
+
+def _few_marks(text: str) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
+        if marks <= MARKS_IN_A_ROW:
+            kept.append(character)
+    return "".join(kept)

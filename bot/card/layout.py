@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from bot.card import theme
 from bot.card.bidi import base_level
-from bot.card.cleaning import clean_line, clean_text
-from bot.card.content import Card
+from bot.card.content import Card, clean_line, clean_text
 from bot.card.fonts import FontLibrary
 from bot.card.theme import Colour
 from bot.card.wrapping import Setting, Style, fit

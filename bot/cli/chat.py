@@ -13,14 +13,12 @@ import typer
 from bot.app import App
 from bot.cli.shared import CorpusName, settings_of, with_app
 from bot.commands import standard_commands
-from bot.console.chat import Terminal
-from bot.console.chat import run_terminal as talk
-from bot.console.face import PLATFORM, read_lines
+from bot.console.face import PLATFORM, Terminal, read_lines
+from bot.console.face import run_terminal as talk
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates
-from bot.conversation.wiring import chat_services
-from bot.news_wiring import open_news_services
+from bot.conversation.wiring import chat_services, open_news_services
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
 from db.chat.quotas import Quotas

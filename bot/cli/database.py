@@ -1,13 +1,29 @@
-"""`presagio backup`, `presagio restore` and `presagio database`: their arguments."""
+"""`presagio backup`, `presagio restore`, and programs beside the database."""
 
+import shutil
+import signal
+import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
 
-from bot.cli.shared import settings_of
-from bot.console.output import Output
-from engine.errors import UsageError
+from bot.cli.shared import Json, settings_of
+from bot.console.output import Output, progress_bar
+from bot.database import open_database, open_url
+from bot.settings import Settings
+from bot.signals import run_until_signal
+from db.backup.dump import dump
+from db.backup.programs import environment
+from db.backup.restore import check_backup, holds_something, is_set_up, others_work, restore
+from db.corpus.corpora import Corpora
+from db.embedded.server import EmbeddedServer
+from engine.errors import InputError, StorageInterrupted, UsageError
+from engine.types import Corpus
 
 commands = typer.Typer(
     no_args_is_help=True,
@@ -17,6 +33,46 @@ commands = typer.Typer(
 
 # What follows the program's name is the program's.
 _PROGRAM = {"allow_interspersed_args": False}
+_MEGABYTE = 1_000_000
+_NOT_FOUND, _NOT_RUNNABLE, _SIGNALLED = 127, 126, 128  # exit codes, as shells give them
+
+
+def backup(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="File to write; an older one is replaced.")],
+    json: Json = False,
+) -> None:
+    """Write the whole database to a file, while others work in it.
+
+    Example: presagio backup presagio.dump
+    """
+    run_until_signal(back_up(settings_of(context), file, json=json, output=Output.of_process()))
+
+
+def restore_backup(
+    context: typer.Context,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="File that presagio backup has written.",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+        ),
+    ],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Give up the corpora and chats that are there.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Load a backup: into an empty database, or with --replace in place of what is there.
+
+    All of it goes in, or nothing is changed. Nobody else may work in the database meanwhile.
+
+    Example: presagio restore presagio.dump
+    """
+    settings, output = settings_of(context), Output.of_process()
+    run_until_signal(bring_back(settings, file, replace=replace, json=json, output=output))
 
 
 @commands.command("run", context_settings=_PROGRAM)
@@ -32,8 +88,148 @@ def database_run(
 
     Example: presagio database run psql -c "SELECT name FROM corpus"
     """
-    from bot.cli.database_actions import run_program
-
     if not command:
         raise UsageError("There is no program to run.", fix="Try: presagio database run psql")
     sys.exit(run_program(settings_of(context), command, output=Output.of_process()))
+
+
+async def back_up(settings: Settings, file: Path, *, json: bool, output: Output) -> None:
+    """Write the whole database to `file`, with a progress bar. Raises storage errors, InputError.
+
+    What an older version has set up is written as it is: a backup comes before an upgrade.
+    """
+    async with open_url(settings, progress=output.remark) as url:
+        async with open_database(settings, progress=output.remark) as database:
+            if not await is_set_up(database):
+                raise InputError("There is nothing to back up: the database is not set up.")
+        with _bar(output, "backup") as progress:
+            size = await dump(url, file, progress=progress)
+    if json:
+        output.json({"file": str(file), "bytes": size})
+    else:
+        output.line(f"Wrote {file} ({size / _MEGABYTE:,.1f} MB).")
+
+
+async def bring_back(
+    settings: Settings, file: Path, *, replace: bool, json: bool, output: Output
+) -> None:
+    """Load the backup `file` in place of what the database holds, with a progress bar.
+
+    Raises UsageError where it holds something and `replace` is not set, InputError, storage
+    errors; the database is then as it was.
+    """
+    async with open_url(settings, progress=output.remark) as url:
+        await check_backup(file, url)
+        await _check_target(settings, replace=replace, output=output)
+        with _bar(output, "restore") as progress:
+            await restore(url, file, progress=progress)
+        async with open_database(settings, progress=output.remark) as database:
+            await database.migrate()
+            corpora = await Corpora(database).list()
+    _report(file, corpora, json=json, output=output)
+
+
+def run_program(settings: Settings, command: Sequence[str], *, output: Output) -> int:
+    """Run a program beside the database and return its exit code, as a shell would.
+
+    Raises storage errors.
+    """
+    with ExitStack() as stack:
+        url = settings.database.url.get_secret_value()
+        if not url:
+            server = EmbeddedServer(settings.data_dir, progress=output.remark)
+            url = stack.enter_context(server).url()
+        within = environment(url)
+        try:
+            code = _outcome(command, within)
+        except FileNotFoundError:
+            output.remark(f"presagio: There is no program {command[0]}.")
+            return _NOT_FOUND
+        except OSError as error:
+            output.remark(f"presagio: {command[0]} cannot be run: {error.strerror}.")
+            return _NOT_RUNNABLE
+    return code if code >= 0 else _SIGNALLED - code
+
+
+def _outcome(command: Sequence[str], within: dict[str, str]) -> int:
+    """Return how a program ended, with this process' input and output."""
+    # It is found in the PATH that it will have, in which PostgreSQL's programs come first.
+    path = shutil.which(command[0], path=within["PATH"])
+    if path is None:
+        raise FileNotFoundError(command[0])
+    with _heard() as heard:
+        process = subprocess.Popen([path, *command[1:]], env=within)  # noqa: S603 - what it is for
+        heard.hand_on_to(process)
+        return process.wait()
+
+
+class _Heard:
+    """Signals for a program, kept until it has started."""
+
+    def __init__(self) -> None:
+        self._early: list[int] = []
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def hear(self, number: int, _: FrameType | None) -> None:
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._process.send_signal(number)
+
+    def hand_on_to(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+        for number in self._early:
+            process.send_signal(number)
+
+
+@contextmanager
+def _heard() -> Iterator[_Heard]:
+    """Leave it to the program what a signal means; handlers are not handed down to it.
+
+    A terminal sends Ctrl-C to both, and psql goes on after it; any other is passed on.
+    """
+    heard = _Heard()
+    handlers = {"SIGINT": _nothing, "SIGTERM": heard.hear, "SIGHUP": heard.hear}
+    before = {
+        number: signal.signal(number, handler)
+        for name, handler in handlers.items()
+        if (number := getattr(signal, name, None))
+        and signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _nothing(number: int, _: FrameType | None) -> None:
+    """Leave Ctrl-C to the program."""
+
+
+async def _check_target(settings: Settings, *, replace: bool, output: Output) -> None:
+    async with open_database(settings, progress=output.remark) as database:
+        if await holds_something(database) and not replace:
+            raise UsageError(
+                "The database holds corpora or chats, which a restore would replace.",
+                fix="Name an empty one (PRESAGIO_DATA_DIR or DATABASE_URL), or pass --replace.",
+            )
+        if await others_work(database):
+            raise StorageInterrupted(
+                "Other processes of presagio work in the database.",
+                fix="End them first (presagio serve); nothing was changed.",
+            )
+
+
+@contextmanager
+def _bar(output: Output, label: str) -> Iterator[Callable[[int], None]]:
+    with progress_bar(output.remarks, label, None) as tell:
+        yield lambda size: tell(size, f"{size / _MEGABYTE:,.0f} MB")
+
+
+def _report(file: Path, corpora: Sequence[Corpus], *, json: bool, output: Output) -> None:
+    documents = sum(corpus.documents for corpus in corpora)
+    if json:
+        output.json({"file": str(file), "corpora": len(corpora), "documents": documents})
+    else:
+        output.line(f"Restored {len(corpora):,} corpora with {documents:,} documents from {file}.")

@@ -10,8 +10,7 @@ import orjson
 import typer
 
 from bot.cli.shared import Json, NoLlm, SearchMode, now, settings_of, with_app
-from bot.console.output import Output
-from bot.console.progress import progress_bar
+from bot.console.output import Output, progress_bar
 from engine.errors import InputError
 from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
 from engine.evaluate.measures import Report, Run, evaluate

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from bot.cli.feed_rows import feed_cells, feed_row
 from bot.console.output import Output
+from bot.conversation.wiring import open_news_services
 from bot.jobs.wiring import configured_feeds
-from bot.news_wiring import open_news_services
 from db.chat.chats import Chats
 from db.posting.feeds import Feeds, SharedFeeds
 from engine.chat import Chat
@@ -32,7 +32,7 @@ _LONGEST_FILE = 10_000_000  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeedDesk:
+class FeedCommand:
     """Whose feeds, and how they are written. `chat` "platform:id"; "" stands for everybody."""
 
     app: "App"
@@ -42,122 +42,126 @@ class FeedDesk:
     chat: str = ""
 
 
-async def list_feeds(desk: FeedDesk) -> None:
+async def list_feeds(command: FeedCommand) -> None:
     """Write a row a feed."""
-    rows = [feed_row(one, _shown_url(desk, one.feed)) for one in await _healths(desk)]
-    if desk.json:
+    rows = [feed_row(one, _shown_url(command, one.feed)) for one in await _healths(command)]
+    if command.json:
         for row in rows:
-            desk.output.json(row)
+            command.output.json(row)
     elif rows:
-        desk.output.table([feed_cells(row) for row in rows])
+        command.output.table([feed_cells(row) for row in rows])
     else:
-        desk.output.line("There is no feed yet. Add one with: presagio feeds add URL")
+        command.output.line("There is no feed yet. Add one with: presagio feeds add URL")
 
 
-async def add_feed(desk: FeedDesk, address: str, *, category: str) -> None:
+async def add_feed(command: FeedCommand, address: str, *, category: str) -> None:
     """Look an address up and let everybody, or the chat, get its feed. Raises FetchError."""
-    chat = await _chat(desk)
-    found = await _looked_up(desk, address)
+    chat = await _chat(command)
+    found = await _looked_up(command, address)
     if not isinstance(found, ReadableFeed):
-        _write_found(desk, found)
+        _write_found(command, found)
         raise PresagioError("The page names several feeds.", fix="Add one of them.")
-    await _add(desk, chat, found.url, category or None)
+    await _add(command, chat, found.url, category or None)
     title = found.parsed.title
-    if desk.json:
-        desk.output.json({"added": found.url, "title": title, "category": category or None})
+    if command.json:
+        command.output.json({"added": found.url, "title": title, "category": category or None})
     else:
-        desk.output.line(f"Added {title or found.url}. What it brings from now on is news.")
+        command.output.line(f"Added {title or found.url}. What it brings from now on is news.")
 
 
-async def remove_feed(desk: FeedDesk, url: str) -> None:
+async def remove_feed(command: FeedCommand, url: str) -> None:
     """Take a feed away from everybody, or from the chat. Raises InputError where it is not."""
-    chat = await _chat(desk)
+    chat = await _chat(command)
     if chat is not None:
-        removed = await Feeds(desk.app.database).remove(chat, url)
+        removed = await Feeds(command.app.database).remove(chat, url)
     else:
-        removed = await SharedFeeds(desk.app.database).remove(url)
-        await _synchronised(desk)
+        removed = await SharedFeeds(command.app.database).remove(url)
+        await _synchronised(command)
     if not removed:
-        raise _not_there(desk, url)
-    if desk.json:
-        desk.output.json({"removed": url})
+        raise _not_there(command, url)
+    if command.json:
+        command.output.json({"removed": url})
     else:
-        desk.output.line(f"Removed {url}.")
+        command.output.line(f"Removed {url}.")
 
 
-async def test_feed(desk: FeedDesk, address: str) -> None:
+async def test_feed(command: FeedCommand, address: str) -> None:
     """Fetch a feed, or the page that names it, and write what it holds. Raises FetchError."""
-    found = await _looked_up(desk, address)
+    found = await _looked_up(command, address)
     if not isinstance(found, ReadableFeed):
-        _write_found(desk, found)
+        _write_found(command, found)
         return
     parsed = found.parsed
     titles = [entry.title for entry in parsed.entries[:_SHOWN]]
-    if desk.json:
+    if command.json:
         row = {"url": found.url, "title": parsed.title, "language": parsed.language}
-        desk.output.json(row | {"ttl": parsed.ttl, "entries": len(parsed.entries), "first": titles})
+        command.output.json(
+            row | {"ttl": parsed.ttl, "entries": len(parsed.entries), "first": titles}
+        )
         return
-    desk.output.line(f"{parsed.title or found.url}: {len(parsed.entries):,} entries")
-    desk.output.line(found.url)
+    command.output.line(f"{parsed.title or found.url}: {len(parsed.entries):,} entries")
+    command.output.line(found.url)
     for title in titles:
-        desk.output.line(f"- {title}")
+        command.output.line(f"- {title}")
 
 
-async def import_feeds(desk: FeedDesk, file: str) -> None:
+async def import_feeds(command: FeedCommand, file: str) -> None:
     """Add the feeds of an OPML file; "-" is standard input. Raises InputError."""
-    chat = await _chat(desk)
+    chat = await _chat(command)
     feeds = read_opml(await asyncio.to_thread(_bytes_of, file))
-    known = {feed.url for feed in await _listed(desk)}
+    known = {feed.url for feed in await _listed(command)}
     new = [feed for feed in feeds if feed.url not in known]
     for feed in new:
-        await _add(desk, chat, feed.url, feed.category)
-    if desk.json:
-        desk.output.json({"added": len(new), "there": len(feeds) - len(new)})
+        await _add(command, chat, feed.url, feed.category)
+    if command.json:
+        command.output.json({"added": len(new), "there": len(feeds) - len(new)})
     else:
-        desk.output.line(f"Added {len(new):,} feeds; {len(feeds) - len(new):,} were there.")
+        command.output.line(f"Added {len(new):,} feeds; {len(feeds) - len(new):,} were there.")
 
 
-async def export_feeds(desk: FeedDesk) -> None:
+async def export_feeds(command: FeedCommand) -> None:
     """Write the feeds as OPML."""
-    feeds = await _listed(desk)
+    feeds = await _listed(command)
     listed = [OpmlFeed(url=one.url, title=one.title, category=one.category) for one in feeds]
-    desk.output.exact(write_opml(listed, title="Presagio").decode())
+    command.output.exact(write_opml(listed, title="Presagio").decode())
 
 
-async def _healths(desk: FeedDesk) -> list[FeedHealth]:
+async def _healths(command: FeedCommand) -> list[FeedHealth]:
     """Return the feeds of everybody and of all chats, or those that one chat gets."""
-    await _synchronised(desk)
-    feeds, chat = Feeds(desk.app.database), await _chat(desk)
-    found = await feeds.health(now=desk.now)
+    await _synchronised(command)
+    feeds, chat = Feeds(command.app.database), await _chat(command)
+    found = await feeds.health(now=command.now)
     if chat is None:
         return found
     own = {feed.id for feed in await feeds.of_chat(chat)}
     return [one for one in found if one.feed.id in own]
 
 
-async def _listed(desk: FeedDesk) -> list[Feed]:
+async def _listed(command: FeedCommand) -> list[Feed]:
     """Return the feeds that everybody gets, or those of the chat.
 
     A list of the former, imported elsewhere, makes nothing of a chat's own everybody's.
     """
-    feeds = [one.feed for one in await _healths(desk)]
-    return feeds if desk.chat else [feed for feed in feeds if feed.configured]
+    feeds = [one.feed for one in await _healths(command)]
+    return feeds if command.chat else [feed for feed in feeds if feed.configured]
 
 
-async def _synchronised(desk: FeedDesk) -> None:
-    await Feeds(desk.app.database).configured(configured_feeds(desk.app.settings), now=desk.now)
+async def _synchronised(command: FeedCommand) -> None:
+    await Feeds(command.app.database).configured(
+        configured_feeds(command.app.settings), now=command.now
+    )
 
 
-async def _add(desk: FeedDesk, chat: Chat | None, url: str, category: str | None) -> None:
+async def _add(command: FeedCommand, chat: Chat | None, url: str, category: str | None) -> None:
     if chat is not None:
-        await Feeds(desk.app.database).add(chat, url, category=category, now=desk.now)
+        await Feeds(command.app.database).add(chat, url, category=category, now=command.now)
         return
-    await SharedFeeds(desk.app.database).add(url, category=category, now=desk.now)
-    await _synchronised(desk)
+    await SharedFeeds(command.app.database).add(url, category=category, now=command.now)
+    await _synchronised(command)
 
 
-async def _chat(desk: FeedDesk) -> Chat | None:
-    return await chat_named(desk.app, desk.chat) if desk.chat else None
+async def _chat(command: FeedCommand) -> Chat | None:
+    return await chat_named(command.app, command.chat) if command.chat else None
 
 
 async def chat_named(app: "App", name: str) -> Chat:
@@ -172,25 +176,25 @@ async def chat_named(app: "App", name: str) -> Chat:
     return chat
 
 
-async def _looked_up(desk: FeedDesk, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
+async def _looked_up(command: FeedCommand, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
     async with AsyncExitStack() as stack:
-        fetcher = await stack.enter_async_context(Fetcher(desk.app.settings.fetch))
-        news = await stack.enter_async_context(open_news_services(desk.app, fetcher))
+        fetcher = await stack.enter_async_context(Fetcher(command.app.settings.fetch))
+        news = await stack.enter_async_context(open_news_services(command.app, fetcher))
         return await news.look_up(address_of(address))
 
 
-def _write_found(desk: FeedDesk, found: Sequence[FoundFeed]) -> None:
+def _write_found(command: FeedCommand, found: Sequence[FoundFeed]) -> None:
     for feed in found:
-        if desk.json:
-            desk.output.json({"url": feed.url, "title": feed.title})
+        if command.json:
+            command.output.json({"url": feed.url, "title": feed.title})
         else:
-            desk.output.line(f"{feed.url}  {feed.title or ''}".rstrip())
+            command.output.line(f"{feed.url}  {feed.title or ''}".rstrip())
 
 
-def _not_there(desk: FeedDesk, url: str) -> InputError:
-    if url in (feed.url for feed in configured_feeds(desk.app.settings)):
+def _not_there(command: FeedCommand, url: str) -> InputError:
+    if url in (feed.url for feed in configured_feeds(command.app.settings)):
         return InputError(f"{url} is in the settings.", fix="Take it out of [[feeds]] there.")
-    whose = f"Of {desk.chat}" if desk.chat else "Of everybody's feeds"
+    whose = f"Of {command.chat}" if command.chat else "Of everybody's feeds"
     return InputError(f"{whose}, none is at {url}.", fix="See: presagio feeds")
 
 
@@ -205,6 +209,6 @@ def _bytes_of(file: str) -> bytes:
         raise InputError(f"{file} cannot be read: {exc.strerror}.") from exc
 
 
-def _shown_url(desk: FeedDesk, feed: Feed) -> str:
+def _shown_url(command: FeedCommand, feed: Feed) -> str:
     """Return the address of a feed, without its secrets where chats alone know them."""
-    return feed.url if feed.configured or desk.chat else public_address(feed.url)
+    return feed.url if feed.configured or command.chat else public_address(feed.url)

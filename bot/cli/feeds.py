@@ -9,7 +9,7 @@ from bot.cli.shared import Json, now, settings_of, text, with_app
 from bot.console.output import Output
 
 if TYPE_CHECKING:
-    from bot.cli.feed_actions import FeedDesk
+    from bot.cli.feed_actions import FeedCommand
 
 commands = typer.Typer(
     invoke_without_command=True,
@@ -45,7 +45,7 @@ def feeds_list(context: typer.Context, chat: ChatName = "", json: Json = False) 
     """
     from bot.cli.feed_actions import list_feeds
 
-    _with_desk(context, list_feeds, chat=chat, json=json)
+    _run(context, list_feeds, chat=chat, json=json)
 
 
 @commands.command("add")
@@ -64,7 +64,7 @@ def feeds_add(
     """
     from bot.cli.feed_actions import add_feed
 
-    _with_desk(context, lambda desk: add_feed(desk, url, category=category), chat=chat, json=json)
+    _run(context, lambda command: add_feed(command, url, category=category), chat=chat, json=json)
 
 
 @commands.command("remove")
@@ -75,7 +75,7 @@ def feeds_remove(context: typer.Context, url: Url, chat: ChatName = "", json: Js
     """
     from bot.cli.feed_actions import remove_feed
 
-    _with_desk(context, lambda desk: remove_feed(desk, url), chat=chat, json=json)
+    _run(context, lambda command: remove_feed(command, url), chat=chat, json=json)
 
 
 @commands.command("test")
@@ -86,7 +86,7 @@ def feeds_test(context: typer.Context, url: Page, json: Json = False) -> None:
     """
     from bot.cli.feed_actions import test_feed
 
-    _with_desk(context, lambda desk: test_feed(desk, url), json=json)
+    _run(context, lambda command: test_feed(command, url), json=json)
 
 
 @commands.command("import")
@@ -102,7 +102,7 @@ def feeds_import(
     """
     from bot.cli.feed_actions import import_feeds
 
-    _with_desk(context, lambda desk: import_feeds(desk, file), chat=chat, json=json)
+    _run(context, lambda command: import_feeds(command, file), chat=chat, json=json)
 
 
 @commands.command("export")
@@ -113,21 +113,21 @@ def feeds_export(context: typer.Context, chat: ChatName = "") -> None:
     """
     from bot.cli.feed_actions import export_feeds
 
-    _with_desk(context, export_feeds, chat=chat)
+    _run(context, export_feeds, chat=chat)
 
 
-def _with_desk(
+def _run(
     context: typer.Context,
-    work: "Callable[[FeedDesk], Awaitable[None]]",
+    work: "Callable[[FeedCommand], Awaitable[None]]",
     *,
     chat: str = "",
     json: bool = False,
 ) -> None:
-    from bot.cli.feed_actions import FeedDesk
+    from bot.cli.feed_actions import FeedCommand
 
     with_app(
         settings_of(context),
         lambda opened: work(
-            FeedDesk(app=opened, output=Output.of_process(), json=json, now=now(), chat=chat)
+            FeedCommand(app=opened, output=Output.of_process(), json=json, now=now(), chat=chat)
         ),
     )

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.app import App, chat_client, glossary_desk
+from bot.app import App, chat_client, glossary_service
 from bot.cli.glossary_file import FileFormat, FileStatus, GlossaryEntry, read_entries, write_entries
 from bot.console.output import Output
-from bot.glossary_desk import GlossaryService, Proposed
+from bot.glossary_service import GlossaryService, Proposed
 from engine.errors import InputError, UsageError
 from engine.glossary.groups import AliasGroup, GroupStatus
 from engine.types import Usage
@@ -19,7 +19,7 @@ async def list_groups(
     app: App, corpus: str, status: GroupStatus | None, *, json: bool, output: Output
 ) -> None:
     """Write one row a group. Raises CorpusNotFound."""
-    rows = [_row(group) for group in await glossary_desk(app).listed(corpus or None, status)]
+    rows = [_row(group) for group in await glossary_service(app).listed(corpus or None, status)]
     if json:
         for row in rows:
             output.json(row)
@@ -33,7 +33,7 @@ async def list_groups(
 
 async def approve(app: App, ids: Sequence[int], *, json: bool, output: Output) -> None:
     """Let groups hold. Raises InputError."""
-    for group in await glossary_desk(app).groups.approve(ids):
+    for group in await glossary_service(app).groups.approve(ids):
         if json:
             output.json(_row(group))
         else:
@@ -44,7 +44,7 @@ async def reject(
     app: App, ids: Sequence[int], *, now: datetime, json: bool, output: Output
 ) -> None:
     """Remove groups, and suggest no pair of them again. Raises InputError."""
-    for terms in await glossary_desk(app).groups.reject(ids, now=now):
+    for terms in await glossary_service(app).groups.reject(ids, now=now):
         if json:
             output.json({"rejected": list(terms)})
         else:
@@ -55,7 +55,7 @@ async def add(
     app: App, corpus: str, terms: Sequence[str], *, now: datetime, json: bool, output: Output
 ) -> None:
     """Approve a group of one's own. Raises InputError, CorpusNotFound."""
-    clean, new = await glossary_desk(app).add(corpus or None, terms, now=now)
+    clean, new = await glossary_service(app).add(corpus or None, terms, now=now)
     if json:
         output.json({"added": new, "terms": list(clean), "corpus": corpus or None})
     elif new:
@@ -75,7 +75,7 @@ async def suggest(app: App, corpus: str, *, now: datetime, json: bool, output: O
             "No language model is set up.", fix="Set OPENROUTER_API_KEY, or llm.base_url."
         )
     async with client:
-        proposed = await glossary_desk(app).suggest(Suggester(client), chosen, now=now)
+        proposed = await glossary_service(app).suggest(Suggester(client), chosen, now=now)
     if json:
         output.json(_proposed(chosen.name, proposed))
         return
@@ -91,7 +91,7 @@ async def suggest(app: App, corpus: str, *, now: datetime, json: bool, output: O
 
 async def export(app: App, form: FileFormat, *, output: Output) -> None:
     """Write the whole glossary, the rejected pairs too."""
-    groups = glossary_desk(app).groups
+    groups = glossary_service(app).groups
     entries = [
         GlossaryEntry(terms=one.terms, corpus=one.corpus, status=FileStatus(one.status))
         for one in await groups.groups()
@@ -111,11 +111,13 @@ async def import_file(
 
     Raises InputError, CorpusNotFound.
     """
-    desk, entries = glossary_desk(app), read_entries(text, form)
-    clean = [await _checked(desk, number, entry) for number, entry in enumerate(entries, start=1)]
+    glossary, entries = glossary_service(app), read_entries(text, form)
+    clean = [
+        await _checked(glossary, number, entry) for number, entry in enumerate(entries, start=1)
+    ]
     counts = Counter({status.value: 0 for status in FileStatus} | {"left_out": 0})
     for entry, terms in zip(entries, clean, strict=True):
-        done = await _store(app, desk, entry, terms, now)
+        done = await _store(app, glossary, entry, terms, now)
         counts[entry.status.value if done else "left_out"] += 1
     if json:
         output.json(dict(counts))
@@ -127,22 +129,22 @@ async def import_file(
         )
 
 
-async def _checked(desk: GlossaryService, number: int, entry: GlossaryEntry) -> tuple[str, ...]:
+async def _checked(glossary: GlossaryService, number: int, entry: GlossaryEntry) -> tuple[str, ...]:
     try:
-        return await desk.checked(entry.corpus, entry.terms)
+        return await glossary.checked(entry.corpus, entry.terms)
     except InputError as error:
         raise InputError(f"Group {number}: {error.message}", fix=error.fix) from error
 
 
 async def _store(
-    app: App, desk: GlossaryService, entry: GlossaryEntry, terms: Sequence[str], now: datetime
+    app: App, glossary: GlossaryService, entry: GlossaryEntry, terms: Sequence[str], now: datetime
 ) -> bool:
     corpus = await app.corpora.get(entry.corpus) if entry.corpus else None
     if entry.status is FileStatus.REJECTED:
-        await desk.groups.bar(corpus, terms, now=now)
+        await glossary.groups.bar(corpus, terms, now=now)
         return True
     status = GroupStatus(entry.status)
-    return await desk.groups.propose(corpus, terms, sure=None, status=status, now=now)
+    return await glossary.groups.propose(corpus, terms, sure=None, status=status, now=now)
 
 
 def _row(group: AliasGroup) -> dict[str, object]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.cli.rejects import RejectsReport
-from bot.console.output import Output
-from bot.console.progress import progress_bar
+from bot.console.output import Output, progress_bar
 from engine.errors import CorpusNotFound, InputError, NothingUsable, UsageError
 from engine.ingest.load import IngestReport, Loader
 from engine.ingest.reading import ReadSource, SourceReader

@@ -1,17 +1,64 @@
-"""The `presagio` command: finds the command that is asked for, and says how it ended."""
+"""The `presagio` command: finds the command that is asked for, and says how it ended.
+
+Commands are imported when they are called: `--help` and completion import none of them.
+"""
 
 import os
 import sys
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from bot.cli.lazy import CONTEXT, CommandEntry, LazyCommand
 from engine.errors import PresagioError, UsageError
 
 FAILED, WRONG_USAGE = 1, 2
+
+# Help is plain text; -h is short for --help except where a command says otherwise.
+CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEntry:
+    """Where a command lives, and the first line of its help.
+
+    In its module it is the function `command` or the one that is named here, or a group of
+    several, `commands`. Where the module sets CONTEXT_SETTINGS, arguments are read by them.
+    """
+
+    name: str
+    module: str
+    summary: str
+    function: str = ""
+
+
+class LazyCommand(TyperCommand):
+    """Stands for a command in lists, and becomes it when it is called."""
+
+    def __init__(self, entry: CommandEntry) -> None:
+        super().__init__(entry.name, help=entry.summary, rich_markup_mode=None)
+        self.entry = entry
+
+    def make_context(self, *args: Any, **keywords: Any) -> Any:
+        """Import the command and let it read its arguments."""
+        return load(self.entry).make_context(*args, **keywords)
+
+
+def load(entry: CommandEntry) -> Any:
+    """Import a command and return it as typer runs it."""
+    module = import_module(entry.module)
+    if hasattr(module, "commands") and not entry.function:
+        return typer.main.get_group(module.commands)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    context = getattr(module, "CONTEXT_SETTINGS", CONTEXT)
+    alone.command(entry.name, context_settings=context)(
+        getattr(module, entry.function or "command")
+    )
+    return typer.main.get_command(alone)
+
 
 # A test holds each summary against the command's own help.
 COMMANDS = (
@@ -21,6 +68,7 @@ COMMANDS = (
         "serve",
         "bot.cli.serve",
         "Answer in every chat that is set up, and on the web page, until told to end.",
+        function="serve_command",
     ),
     CommandEntry(
         "init",
@@ -62,8 +110,9 @@ COMMANDS = (
     ),
     CommandEntry(
         "run-once",
-        "bot.cli.run_once",
+        "bot.cli.serve",
         "Read the feeds, search and judge what is new, post what is due, and end: for cron.",
+        function="run_once",
     ),
     CommandEntry(
         "log",
@@ -73,13 +122,15 @@ COMMANDS = (
     CommandEntry("eval", "bot.cli.evaluate", "Measure answers against judged headlines."),
     CommandEntry(
         "backup",
-        "bot.cli.backup",
+        "bot.cli.database",
         "Write the whole database to a file, while others work in it.",
+        function="backup",
     ),
     CommandEntry(
         "restore",
-        "bot.cli.restore",
+        "bot.cli.database",
         "Load a backup: into an empty database, or with --replace in place of what is there.",
+        function="restore_backup",
     ),
     CommandEntry(
         "database",

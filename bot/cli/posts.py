@@ -44,8 +44,8 @@ async def write_previews(app: "App", chosen: PostOptions, *, now: datetime, outp
     subscriptions = await _subscriptions(app, deciding, chosen.chat)
     if not subscriptions and not chosen.json:
         output.line("No chat is subscribed; see /subscribe.")
-    for number, wish in enumerate(subscriptions):
-        preview = await _preview(app, deciding, wish, now - chosen.since, now)
+    for number, subscription in enumerate(subscriptions):
+        preview = await _preview(app, deciding, subscription, now - chosen.since, now)
         if chosen.json:
             output.json(preview.row())
             continue
@@ -59,26 +59,26 @@ async def _subscriptions(app: "App", deciding: Deciding, name: str) -> Sequence[
     if not name:
         return await deciding.subscriptions.active()
     chat = await chat_named(app, name)
-    wish = await deciding.subscriptions.get(chat)
-    return [wish or Subscription(chat=chat, mode=PostingMode.OFF)]
+    subscription = await deciding.subscriptions.get(chat)
+    return [subscription or Subscription(chat=chat, mode=PostingMode.OFF)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Preview:
     """What one chat would be told."""
 
-    wish: Subscription
+    subscription: Subscription
     choice: Choice
     unfound: dict[str, int]  # stories without anything to choose from, by why
     next_post: datetime | None
 
     def row(self) -> dict[str, object]:
         """Everything, as one JSON object."""
-        wish = self.wish
+        subscription = self.subscription
         return {
-            "chat": _name(wish),
-            "title": wish.chat.title,
-            "mode": wish.mode.value,
+            "chat": _name(subscription),
+            "title": subscription.chat.title,
+            "mode": subscription.mode.value,
             "next_post": self.next_post,
             "posts": [_post(one) for one in self.choice.chosen],
             "left_out": [
@@ -95,8 +95,8 @@ class _Preview:
     def lines(self) -> Iterator[str]:
         """The same for a person."""
         when = f", next post {self.next_post:%Y-%m-%d %H:%M}Z" if self.next_post else ""
-        title = f" ({self.wish.chat.title})" if self.wish.chat.title else ""
-        yield f"{_name(self.wish)}{title}: {self.wish.mode}{when}"
+        title = f" ({self.subscription.chat.title})" if self.subscription.chat.title else ""
+        yield f"{_name(self.subscription)}{title}: {self.subscription.mode}{when}"
         for number, one in enumerate(self.choice.chosen, start=1):
             view = hit_view(one.hit, one.find.story.published, _WORDS)
             yield f"{number}. {one.find.story.title}"
@@ -104,18 +104,18 @@ class _Preview:
         if not self.choice.chosen:
             yield "Nothing would be posted."
         for left_out in self.choice.left_out:
-            reason = reason_of(left_out, self.wish, _WORDS)
+            reason = reason_of(left_out, self.subscription, _WORDS)
             yield f"-  {left_out.find.story.title}: {reason}"
         for why, stories in self.unfound.items():
             yield f"-  {stories:,} more stories: {why}"
 
 
 async def _preview(
-    app: "App", deciding: Deciding, wish: Subscription, since: datetime, now: datetime
+    app: "App", deciding: Deciding, subscription: Subscription, since: datetime, now: datetime
 ) -> _Preview:
-    corpus = await deciding.corpus(wish.chat)
+    corpus = await deciding.corpus(subscription.chat)
     tally = (
-        await Finds(app.database).tally(wish.chat, corpus, since=since)
+        await Finds(app.database).tally(subscription.chat, corpus, since=since)
         if corpus is not None
         else {}
     )
@@ -125,15 +125,15 @@ async def _preview(
         "not searched yet": tally.get(None, 0),
     }
     return _Preview(
-        wish=wish,
-        choice=await choice_for(deciding, wish, since=since, now=now),
+        subscription=subscription,
+        choice=await choice_for(deciding, subscription, since=since, now=now),
         unfound={why: stories for why, stories in named.items() if stories},
-        next_post=next_planned(wish, now),
+        next_post=next_planned(subscription, now),
     )
 
 
-def _name(wish: Subscription) -> str:
-    return f"{wish.chat.platform}:{wish.chat.external_id}"
+def _name(subscription: Subscription) -> str:
+    return f"{subscription.chat.platform}:{subscription.chat.external_id}"
 
 
 def _post(chosen: Chosen) -> dict[str, object]:

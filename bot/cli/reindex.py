@@ -3,8 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from bot.console.output import Output
-from bot.console.progress import progress_bar
+from bot.console.output import Output, progress_bar
 from db.corpus.reindexing import Reindexing
 from engine.types import Corpus
 

@@ -1,14 +1,48 @@
-"""`presagio serve`: its arguments."""
+"""`presagio serve` and `presagio run-once`: listen until told to end, or read the feeds, search,
+decide, deliver, and end."""
 
-from typing import Annotated
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.shared import now, settings_of, with_app
-from bot.console.output import Output
+from bot.cli.shared import Json, settings_of, with_app
+from bot.cli.shared import now as clock
+from bot.console.output import Output, progress_bar
+from bot.incident import reason
+from bot.jobs.job import Job
+from bot.jobs.wiring import Jobs, open_jobs
+from bot.platforms import posters_of
+from db.chat.chats import Chats
+from db.posting.job_outcomes import RunOutcome
+from engine.errors import PresagioError, StorageError
+from engine.fetch.client import Fetcher
+
+if TYPE_CHECKING:
+    from bot.app import App
 
 
-def command(
+_STEPS = ("poll", "search", "digest", "deliver", "tidy")
+_SAID = {
+    "poll": "reading feeds",
+    "search": "searching stories",
+    "digest": "deciding",
+    "deliver": "delivering",
+    "tidy": "tidying up",
+}
+_DELIVER_SECONDS = 120.0
+# A chat is told one message a second.
+_PACE_SECONDS = 1.3
+_LOOK_SECONDS = 0.2
+_GIVEN_UP_SINCE = timedelta(days=1)
+
+
+def serve_command(
     context: typer.Context,
     web: Annotated[
         bool, typer.Option("--web", help="Open the page and the API of [web] as well.")
@@ -24,5 +58,115 @@ def command(
 
     with_app(
         settings_of(context),
-        lambda opened: listen(opened, now=now, said=Output.of_process().remark, web=web),
+        lambda opened: listen(opened, now=clock, said=Output.of_process().remark, web=web),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sent:
+    """What became of what was owed."""
+
+    sent: int
+    given_up: int
+    waiting: int
+    error: str | None
+
+
+async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, output: Output) -> None:
+    """Do one full cycle and write what was done. Safe beside others on the same database.
+
+    Raises PresagioError when a step fails, or when what was owed could not be sent: it stays owed.
+    """
+    async with AsyncExitStack() as stack:
+        fetcher = await stack.enter_async_context(
+            Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
+        )
+        posters = posters_of(app.settings, Chats(app.database))
+        for poster in posters:
+            stack.push_async_callback(poster.close)
+        wiring = await stack.enter_async_context(open_jobs(app, fetcher, posters, now=now))
+        done, sent = await _cycle(wiring, output)
+        if json:
+            counts = {"feeds": done["poll"], "stories": done["search"], "posts": done["digest"]}
+            left = {"sent": sent.sent, "given_up": sent.given_up, "waiting": sent.waiting}
+            output.json(counts | left)
+        else:
+            output.line(
+                f"{done['poll']:,} feeds read, {done['search']:,} stories searched or judged,"
+                f" {done['digest']:,} posts decided, {sent.sent:,} messages sent."
+            )
+        if not posters:
+            output.remark("No token of a chat platform is set: nothing is sent from here.")
+    if sent.waiting:
+        raise PresagioError(
+            f"{sent.waiting:,} messages could not be sent: {sent.error}",
+            fix="They are kept; the next run tries again.",
+        )
+
+
+async def _cycle(wiring: Jobs, output: Output) -> tuple[dict[str, int], _Sent]:
+    jobs = {job.name: job for job in wiring.jobs()}
+    done: dict[str, int] = {}
+    sent = _Sent(sent=0, given_up=0, waiting=0, error=None)
+    with progress_bar(output.remarks, "one cycle", len(_STEPS)) as tell:
+        for number, name in enumerate(_STEPS):
+            tell(number, _SAID[name])
+            if name == "deliver":
+                sent = await _delivered(wiring, jobs[name])
+            else:
+                done[name] = await _run(wiring, jobs[name])
+    return done, sent
+
+
+async def _run(wiring: Jobs, job: Job) -> int:
+    """Run a job once within its time, and count how it ended. Raises PresagioError."""
+    try:
+        async with asyncio.timeout(job.timeout):
+            done = await job.work()
+    except TimeoutError as exc:
+        await _count(wiring, job, RunOutcome.TIMED_OUT)
+        raise PresagioError(f"{job.name} took longer than {job.timeout:g} s.") from exc
+    except Exception as error:
+        await _count(wiring, job, RunOutcome.FAILED, reason(error))
+        raise
+    await _count(wiring, job, RunOutcome.DONE)
+    return done
+
+
+async def _count(wiring: Jobs, job: Job, outcome: RunOutcome, error: str | None = None) -> None:
+    with suppress(StorageError):  # what failed is told anyway
+        await wiring.outcomes.count(job.name, outcome, now=wiring.now(), error=error)
+
+
+async def _delivered(wiring: Jobs, job: Job) -> _Sent:
+    """Deliver until nothing more can be sent just now."""
+    outbox, since = wiring.delivering.outbox, wiring.now() - _GIVEN_UP_SINCE
+    before = await outbox.health(since)
+    end, last = time.monotonic() + _DELIVER_SECONDS, 0.0
+    while time.monotonic() < end:
+        if await _run(wiring, job):
+            last = time.monotonic()
+        elif time.monotonic() > last + _PACE_SECONDS:
+            break
+        await asyncio.sleep(_LOOK_SECONDS)
+    after = await outbox.health(since)
+    given_up = after.failed - before.failed
+    return _Sent(
+        sent=max(before.owed - after.owed - given_up, 0),
+        given_up=max(given_up, 0),
+        waiting=after.retried,
+        error=after.last_error,
+    )
+
+
+def run_once(context: typer.Context, json: Json = False) -> None:
+    """Read the feeds, search and judge what is new, post what is due, and end: for cron.
+
+    It may run beside presagio serve: nothing is posted twice.
+
+    Example: presagio run-once
+    """
+    with_app(
+        settings_of(context),
+        lambda opened: run_cycle(opened, now=clock, json=json, output=Output.of_process()),
     )

@@ -1,17 +1,14 @@
 """What can be asked, the same on every platform."""
 
-from bot.commands.ask import ASK
 from bot.commands.feeds import FEEDS
-from bot.commands.find import FIND
 from bot.commands.glossary import GLOSSARY
 from bot.commands.help import help_command
-from bot.commands.history import HISTORY
-from bot.commands.picture import PICTURE
-from bot.commands.prophecy import MORE, PROPHECY, answer_plain_text
+from bot.commands.prophecy import MORE, PICTURE, PROPHECY, answer_plain_text
+from bot.commands.queries import ASK, FIND
 from bot.commands.registry import Command, Registry, Services
 from bot.commands.settings import CORPUS, SETTINGS
 from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE
-from bot.commands.upcoming import PREVIEW, TODAY
+from bot.commands.upcoming import HISTORY, PREVIEW, TODAY
 from bot.commands.votes import TOP
 from bot.commands.why import WHY
 

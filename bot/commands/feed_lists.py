@@ -3,7 +3,7 @@
 import asyncio
 
 from bot.commands.feed_words import title_of
-from bot.commands.news_services import NewsServices
+from bot.commands.registry import NewsServices
 from bot.face.reply import Reply
 from bot.face.request import Request
 from engine.errors import FetchError, InputError, UsageError
@@ -13,17 +13,17 @@ from engine.text.address import public_address
 _LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one
 
 
-async def import_list(request: Request, text: str, desk: NewsServices) -> Reply:
+async def import_list(request: Request, text: str, news: NewsServices) -> Reply:
     """Add the feeds of an OPML list, pasted or at an address. Raises FetchError, UsageError."""
     words, chat = request.words, request.known_chat
-    feeds = await _read(text, desk)
-    known = await desk.feeds.of_chat(chat)
+    feeds = await _read(text, news)
+    known = await news.feeds.of_chat(chat)
     urls = {feed.url for feed in known}
     new = [feed for feed in feeds if feed.url not in urls]
-    room = desk.room(sum(not feed.configured for feed in known))
+    room = news.room(sum(not feed.configured for feed in known))
     added = new if room is None else new[:room]
     for feed in added:
-        await desk.feeds.add(chat, feed.url, category=feed.category, now=request.now)
+        await news.feeds.add(chat, feed.url, category=feed.category, now=request.now)
     said = [words.count("{number} feed was added.", "{number} feeds were added.", len(added))]
     if there := len(feeds) - len(new):
         said.append(words.count("{number} was there.", "{number} were there.", there))
@@ -33,13 +33,13 @@ async def import_list(request: Request, text: str, desk: NewsServices) -> Reply:
                 "{number} was left out: a chat may add {most} feeds.",
                 "{number} were left out: a chat may add {most} feeds.",
                 beyond,
-                most=desk.feeds_per_chat,
+                most=news.feeds_per_chat,
             )
         )
     return Reply(words=words, text=" ".join(said), ephemeral=True)
 
 
-async def export_list(request: Request, desk: NewsServices) -> Reply:
+async def export_list(request: Request, news: NewsServices) -> Reply:
     """Return the chat's feeds as an OPML list. Raises UsageError where there is none.
 
     Of everybody's feeds it names those that carry nothing secret in their address.
@@ -47,7 +47,7 @@ async def export_list(request: Request, desk: NewsServices) -> Reply:
     words, chat = request.words, request.known_chat
     feeds = [
         feed
-        for feed in await desk.feeds.of_chat(chat)
+        for feed in await news.feeds.of_chat(chat)
         if not feed.configured or public_address(feed.url) == feed.url
     ]
     if not feeds:
@@ -67,12 +67,12 @@ async def export_list(request: Request, desk: NewsServices) -> Reply:
     return Reply(words=words, text=text, ephemeral=True)
 
 
-async def _read(text: str, desk: NewsServices) -> tuple[OpmlFeed, ...]:
+async def _read(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]:
     """Read a list. Raises FetchError, UsageError."""
     try:
         body = text.encode() if text.startswith("<?xml") or "<opml" in text else None
         if body is None:
-            body = await desk.fetch_list(text)
+            body = await news.fetch_list(text)
         return await asyncio.to_thread(read_opml, body)
     except FetchError as error:
         raise FetchError(error.message) from error

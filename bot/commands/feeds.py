@@ -7,8 +7,7 @@ from datetime import timedelta
 
 from bot.commands.feed_lists import export_list, import_list
 from bot.commands.feed_words import feed_lines, shown_category, title_of, trouble_lines
-from bot.commands.news_services import NewsServices
-from bot.commands.registry import Command, Services, too_old
+from bot.commands.registry import Command, NewsServices, Services, too_old
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
@@ -51,11 +50,11 @@ async def _feeds(request: Request, services: Services) -> Reply:
 
 
 async def _list(request: Request, services: Services) -> Reply:
-    words, chat, desk = request.words, request.known_chat, services.news
-    feeds = await desk.feeds.of_chat(chat)
+    words, chat, news = request.words, request.known_chat, services.news
+    feeds = await news.feeds.of_chat(chat)
     lines = [words.say("Feeds of this chat:") if feeds else words.say("This chat has no feed yet.")]
     lines += [line for feed in feeds for line in feed_lines(feed, chat.time_zone, words)]
-    outcomes = await desk.outcomes.summary(request.now - _COUNTED)
+    outcomes = await news.outcomes.summary(request.now - _COUNTED)
     lines += ["", words.say("For example: {example}", example=_EXAMPLE)]
     lines += trouble_lines(outcomes, words)
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
@@ -71,43 +70,43 @@ async def _add(request: Request, rest: str, services: Services) -> Reply:
 
 
 async def _followed(
-    request: Request, found: ReadableFeed, category: str, desk: NewsServices
+    request: Request, found: ReadableFeed, category: str, news: NewsServices
 ) -> Reply:
     """Let the chat follow a feed that was read just now. Raises UsageError when it has too many."""
     words, chat = request.words, request.known_chat
-    known = await desk.feeds.of_chat(chat)
+    known = await news.feeds.of_chat(chat)
     same = next((feed for feed in known if feed.url == found.url), None)
     if same is None or same.configured:
-        _require_room(request, known, desk)
-    await desk.feeds.add(chat, found.url, category=category or None, now=request.now)
+        _require_room(request, known, news)
+    await news.feeds.add(chat, found.url, category=category or None, now=request.now)
     name = title_of(found.parsed.title, found.url) + shown_category(category)
     if same is None:
         said = [words.say("{feed} was added.", feed=name)]
         said.append(words.say("What it brings from now on counts as news."))
     else:
         said = [words.say("This chat gets {feed}.", feed=name)]
-    wish = await desk.subscriptions.get(chat)
-    if wish is None or wish.mode is PostingMode.OFF:
+    subscription = await news.subscriptions.get(chat)
+    if subscription is None or subscription.mode is PostingMode.OFF:
         said.append(words.say("/subscribe daily 9:00 lets me post what was foretold."))
     return Reply(words=words, text=" ".join(said), ephemeral=True)
 
 
-def _require_room(request: Request, known: Sequence[Feed], desk: NewsServices) -> None:
+def _require_room(request: Request, known: Sequence[Feed], news: NewsServices) -> None:
     own = sum(not feed.configured for feed in known)
-    if desk.room(own) == 0:
+    if news.room(own) == 0:
         raise UsageError(
             request.words.say(
                 "A chat may add {most} feeds, and this one has. /feeds remove NUMBER makes room.",
-                most=desk.feeds_per_chat,
+                most=news.feeds_per_chat,
             )
         )
 
 
 async def _choice(
-    request: Request, found: Sequence[FoundFeed], category: str, desk: NewsServices
+    request: Request, found: Sequence[FoundFeed], category: str, news: NewsServices
 ) -> Reply:
     words, offered = request.words, found[:_MOST_OFFERED]
-    numbers = await desk.offers.offer([feed.url for feed in offered], now=request.now)
+    numbers = await news.offers.offer([feed.url for feed in offered], now=request.now)
     lines = [words.say("This page names several feeds. Which one shall I add?")]
     buttons = []
     for place, feed in enumerate(offered, start=1):
@@ -149,13 +148,13 @@ async def _chosen(request: Request, action: Action, services: Services) -> Reply
 
 
 async def _remove(request: Request, rest: str, services: Services) -> Reply:
-    words, desk, chat = request.words, services.news, request.known_chat
+    words, news, chat = request.words, services.news, request.known_chat
     number = rest.removesuffix(".")
     known = number.isascii() and number.isdigit() and len(number) < 19
     which = int(number) if known else rest
-    if await desk.feeds.remove(chat, which):
+    if await news.feeds.remove(chat, which):
         return Reply(words=words, text=words.say("The feed was removed."), ephemeral=True)
-    known_urls = {one for feed in await desk.feeds.of_chat(chat) for one in (feed.id, feed.url)}
+    known_urls = {one for feed in await news.feeds.of_chat(chat) for one in (feed.id, feed.url)}
     if which in known_urls:
         text = words.say("Everybody gets this feed; only who runs the bot can remove it.")
     else:
@@ -188,10 +187,10 @@ async def _test(request: Request, rest: str, services: Services) -> Reply:
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
-async def _looked_up(desk: NewsServices, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
+async def _looked_up(news: NewsServices, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
     """Look an address up. Raises FetchError without advice that is for headlines alone."""
     try:
-        return await desk.look_up(address)
+        return await news.look_up(address)
     except FeedUnreadable:
         raise
     except FetchError as error:

@@ -1,13 +1,16 @@
-"""A headline and the tweets that foretold it; more of them."""
+"""A headline and the tweets that foretold it; more of them; the picture of one."""
 
+import asyncio
 from dataclasses import replace
 
+from bot.card import draw_card
 from bot.commands.headline_detection import worth_saying
 from bot.commands.registry import Command, Services, nothing_yet, too_old
-from bot.commands.rights import LOOKS, SEARCHES
+from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
 from bot.face.reply import Action, Button, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import marked
+from bot.replies.picture import card_of
 from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
 from engine.chat import Answer
 from engine.errors import CorpusNotFound
@@ -113,4 +116,37 @@ MORE = Command(
     handler=_more,
     act=LOOKS,  # in what was searched already
     actions={"more": _more_pressed},
+)
+
+
+async def _picture(request: Request, services: Services) -> Reply:
+    answer = await services.answers.last(request.known_chat, request.place.thread)
+    if answer is None or not answer.page:
+        return nothing_yet(request)
+    return await _drawn(request, answer)
+
+
+async def _picture_pressed(request: Request, action: Action, services: Services) -> Reply:
+    answer = await services.answers.get(request.known_chat, action.answer_id or 0)
+    if answer is None or not (page := answer.page_named(action.value)):
+        return too_old(request)
+    return await _drawn(request, page)
+
+
+async def _drawn(request: Request, answer: Answer) -> Reply:
+    if answer.is_near:
+        return aside(request, request.words.say("Nothing foretold this."))
+    card = card_of(answer, request.words)
+    picture = await asyncio.to_thread(draw_card, card)
+    return Reply(words=request.words, text=answer.page[0].candidate.url, picture=picture)
+
+
+PICTURE = Command(
+    name="picture",
+    summary=marked("draw the first tweet of the last answer"),
+    usage="/picture",
+    example="/picture",
+    handler=_picture,
+    act=Act(Effect.ANSWERS, counted=True),
+    actions={"picture": _picture_pressed},
 )

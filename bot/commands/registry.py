@@ -6,21 +6,51 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
-from bot.commands.news_services import NewsServices
-from bot.commands.permission import refusal
-from bot.commands.rights import SEARCHES, Act
+from bot.commands.rights import SEARCHES, Act, refusal
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request, Trigger
-from bot.glossary_desk import GlossaryService
+from bot.glossary_service import GlossaryService
+from bot.jobs.digest import Deciding
 from bot.replies.limits import cut
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.questions import Questions
+from db.posting.feeds import FeedOffers, Feeds
+from db.posting.finds import Finds
+from db.posting.job_outcomes import JobOutcomes
+from db.posting.outbox import Outbox
+from db.posting.subscriptions import Subscriptions
 from engine.answer.types import CitedAnswer
+from engine.feeds.lookup import FoundFeed, ReadableFeed
 from engine.query.types import Found
+from engine.settings.section import UNLIMITED
 from engine.types import Corpus, Headline, Prophecy, SearchRequest
 
 _LONGEST_NAME = 30
+
+LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewsServices:
+    """Stores, and the ways to the web. `look_up` and `fetch_list` raise FetchError."""
+
+    feeds: Feeds
+    offers: FeedOffers
+    subscriptions: Subscriptions
+    finds: Finds
+    outbox: Outbox
+    outcomes: JobOutcomes
+    deciding: Deciding
+    look_up: LookUp
+    fetch_list: Callable[[str], Awaitable[bytes]]  # of feeds, as OPML
+    feeds_per_chat: int = 50
+    has_model: bool = True
+    delivers: frozenset[str] = frozenset()  # platforms on which the outbox is emptied
+
+    def room(self, own: int) -> int | None:
+        """Return how many feeds a chat with so many of its own may add; None: any number."""
+        return None if self.feeds_per_chat == UNLIMITED else max(self.feeds_per_chat - own, 0)
 
 
 class Prophesy(Protocol):

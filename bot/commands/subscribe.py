@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from bot.commands.news_services import NewsServices
-from bot.commands.registry import Command, Services
+from bot.commands.registry import Command, NewsServices, Services
 from bot.commands.rights import Act, Effect
-from bot.commands.subscription_parser import as_typed, read_wish
+from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
@@ -39,11 +38,11 @@ _BUTTONS = (
 
 
 async def _subscribe(request: Request, services: Services) -> Reply:
-    desk = services.news
+    news = services.news
     if request.text and request.text.lower() != "help":
-        return await _set(request, request.text, desk)
-    wish = await desk.subscriptions.get(request.known_chat)
-    return await _shown(request, wish, desk, help_wanted=True)
+        return await _set(request, request.text, news)
+    subscription = await news.subscriptions.get(request.known_chat)
+    return await _shown(request, subscription, news, help_wanted=True)
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
@@ -55,67 +54,73 @@ async def _unsubscribe(request: Request, services: Services) -> Reply:
     return await _set(request, "off", services.news)
 
 
-async def _set(request: Request, text: str, desk: NewsServices) -> Reply:
+async def _set(request: Request, text: str, news: NewsServices) -> Reply:
     """Store what the chat wants and show it. Raises UsageError."""
-    before = await desk.subscriptions.get(request.known_chat)
+    before = await news.subscriptions.get(request.known_chat)
     start = Subscription(chat=request.known_chat, thread=request.place.thread)
-    wish = read_wish(text, before, start, request.words)
-    stored = await desk.subscriptions.set(wish, now=request.now)
-    return await _shown(request, stored, desk, help_wanted=False)
+    subscription = read_subscription(text, before, start, request.words)
+    stored = await news.subscriptions.set(subscription, now=request.now)
+    return await _shown(request, stored, news, help_wanted=False)
 
 
 async def _shown(
-    request: Request, wish: Subscription | None, desk: NewsServices, *, help_wanted: bool
+    request: Request, subscription: Subscription | None, news: NewsServices, *, help_wanted: bool
 ) -> Reply:
     words = request.words
-    lines = [*_about(wish, request), *await _obstacles(request, wish, desk)]
+    lines = [*_about(subscription, request), *await _obstacles(request, subscription, news)]
     if help_wanted:
         lines += ["", *_help(words)]
     lines += ["", words.say("For example:"), *_EXAMPLES]
-    return Reply(words=words, text="\n".join(lines), buttons=_buttons(wish, words), ephemeral=True)
+    return Reply(
+        words=words, text="\n".join(lines), buttons=_buttons(subscription, words), ephemeral=True
+    )
 
 
-def _about(wish: Subscription | None, request: Request) -> list[str]:
+def _about(subscription: Subscription | None, request: Request) -> list[str]:
     words = request.words
-    if wish is None or wish.mode is PostingMode.OFF:
+    if subscription is None or subscription.mode is PostingMode.OFF:
         return [words.say("This chat is told nothing unasked.")]
-    lines = [words.say("This chat is subscribed: {wish}", wish=as_typed(wish))]
-    if next_post := said_next(wish, request):
+    lines = [
+        words.say("This chat is subscribed: {subscription}", subscription=as_typed(subscription))
+    ]
+    if next_post := said_next(subscription, request):
         lines.append(next_post)
-    if wish.thread is not None:
+    if subscription.thread is not None:
         lines.append(words.say("Posts go to one thread; /subscribe chat moves them out of it."))
-    if wish.mode is PostingMode.DAILY and wish.chat.time_zone == "UTC":
+    if subscription.mode is PostingMode.DAILY and subscription.chat.time_zone == "UTC":
         lines.append(
             words.say("Times are UTC here; another zone: {example}", example=_ZONE_EXAMPLE)
         )
     return lines
 
 
-def said_next(wish: Subscription, request: Request) -> str | None:
+def said_next(subscription: Subscription, request: Request) -> str | None:
     """Return when the chat is posted to next, in words; None when it is not."""
     words = request.words
-    if wish.mode is PostingMode.INSTANT:
+    if subscription.mode is PostingMode.INSTANT:
         return words.say("Each find is posted as soon as it is made.")
-    moment = next_planned(wish, request.now)
+    moment = next_planned(subscription, request.now)
     if moment is None:
         return None
-    local = moment.astimezone(zone_or_utc(wish.chat.time_zone))
+    local = moment.astimezone(zone_or_utc(subscription.chat.time_zone))
     return words.say(
         "Next post: {date}, {time} ({zone}).",
         date=spoken(local.date(), words),
         time=f"{local:%H:%M}",
-        zone=wish.chat.time_zone,
+        zone=subscription.chat.time_zone,
     )
 
 
-async def _obstacles(request: Request, wish: Subscription | None, desk: NewsServices) -> list[str]:
+async def _obstacles(
+    request: Request, subscription: Subscription | None, news: NewsServices
+) -> list[str]:
     """Return what keeps a subscribed chat from being told anything."""
-    if wish is None or wish.mode is PostingMode.OFF:
+    if subscription is None or subscription.mode is PostingMode.OFF:
         return []
     words, lines = request.words, []
-    if not await desk.feeds.of_chat(request.known_chat):
+    if not await news.feeds.of_chat(request.known_chat):
         lines.append(words.say("This chat has no feed yet."))
-    if not desk.has_model and not wish.unjudged:
+    if not news.has_model and not subscription.unjudged:
         none = words.render(NO_MODEL)
         lines.append(
             none + " " + words.say("So nothing is posted, unless: {example}", example=_UNJUDGED)
@@ -138,14 +143,18 @@ def _help(words: Words) -> list[str]:
     ]
 
 
-def _buttons(wish: Subscription | None, words: Words) -> tuple[tuple[Button, ...], ...]:
+def _buttons(subscription: Subscription | None, words: Words) -> tuple[tuple[Button, ...], ...]:
     """Return what may be pressed; what would change nothing has no button."""
-    subscribed = wish is not None and wish.mode is not PostingMode.OFF
+    subscribed = subscription is not None and subscription.mode is not PostingMode.OFF
     return tuple(
         tuple(
             Button(label=words.say(label), action=Action(name=_NAME, value=value))
             for label, value in row
-            if not (wish and subscribed and read_wish(value, wish, wish, words) == wish)
+            if not (
+                subscription
+                and subscribed
+                and read_subscription(value, subscription, subscription, words) == subscription
+            )
         )
         for row in (_BUTTONS if subscribed else (_BUTTONS[0][:2],))
     )

@@ -29,7 +29,7 @@ _MOST_WORDS, _LONGEST_WORD, _LONGEST_ECHO = 20, 50, 40
 _Token: TypeAlias = tuple[str, bool]  # what was as_typed, and whether in quotes
 
 
-def read_wish(
+def read_subscription(
     text: str, before: Subscription | None, start: Subscription, words: Words
 ) -> Subscription:
     """Return what the chat wants now; what `text` says nothing of stays as it was.
@@ -39,30 +39,34 @@ def read_wish(
     stands in quotes is never taken for an option. Raises UsageError.
     """
     subscribed = before is not None and before.mode is not PostingMode.OFF
-    wish = before if before is not None else replace(start, thread=None)
-    wish = wish if subscribed else replace(wish, mode=PostingMode.DAILY)
-    return _Reader(text, start.thread, words).read(wish)
+    subscription = before if before is not None else replace(start, thread=None)
+    subscription = subscription if subscribed else replace(subscription, mode=PostingMode.DAILY)
+    return _Reader(text, start.thread, words).read(subscription)
 
 
-def as_typed(wish: Subscription) -> str:
+def as_typed(subscription: Subscription) -> str:
     """Return what would be typed for it; what every chat has without asking is left out."""
-    plain = Subscription(chat=wish.chat)
-    parts = [f"daily {wish.at:%H:%M}" if wish.mode is PostingMode.DAILY else wish.mode.value]
-    if wish.weekdays != EVERY_DAY:
-        parts.append(f"weekdays {','.join(DAYS[day] for day in wish.weekdays)}")
-    parts += [f"best {wish.best}", f"threshold {wish.threshold}"]
+    plain = Subscription(chat=subscription.chat)
+    parts = [
+        f"daily {subscription.at:%H:%M}"
+        if subscription.mode is PostingMode.DAILY
+        else subscription.mode.value
+    ]
+    if subscription.weekdays != EVERY_DAY:
+        parts.append(f"weekdays {','.join(DAYS[day] for day in subscription.weekdays)}")
+    parts += [f"best {subscription.best}", f"threshold {subscription.threshold}"]
     lists = {
-        "must": wish.must,
-        "not": wish.must_not,
-        "languages": wish.languages,
-        "categories": wish.categories,
+        "must": subscription.must,
+        "not": subscription.must_not,
+        "languages": subscription.languages,
+        "categories": subscription.categories,
     }
     parts += [f"{name} {_listed(values)}" for name, values in lists.items() if values]
-    if wish.unjudged:
+    if subscription.unjudged:
         parts.append("unjudged on")
-    if wish.unjudged_coverage != plain.unjudged_coverage:
-        parts.append(f"coverage {wish.unjudged_coverage:.0%}")
-    if wish.say_nothing_found:
+    if subscription.unjudged_coverage != plain.unjudged_coverage:
+        parts.append(f"coverage {subscription.unjudged_coverage:.0%}")
+    if subscription.say_nothing_found:
         parts.append("nothing on")
     return " ".join(parts)
 
@@ -79,31 +83,39 @@ class _Reader:
         self._words = words
         self._options: Mapping[str, Callable[[Subscription], Subscription]] = {
             "daily": self._daily,
-            "instant": lambda wish: replace(wish, mode=PostingMode.INSTANT),
-            "off": lambda wish: replace(wish, mode=PostingMode.OFF),
+            "instant": lambda subscription: replace(subscription, mode=PostingMode.INSTANT),
+            "off": lambda subscription: replace(subscription, mode=PostingMode.OFF),
             "weekdays": self._weekdays,
-            "best": lambda wish: replace(wish, best=self._number("best", 1, MOST_BEST)),
-            "threshold": lambda wish: replace(
-                wish, threshold=self._number("threshold", 0, HIGHEST_JUDGMENT)
+            "best": lambda subscription: replace(
+                subscription, best=self._number("best", 1, MOST_BEST)
             ),
-            "coverage": lambda wish: replace(
-                wish, unjudged_coverage=self._number("coverage", 0, 100) / 100
+            "threshold": lambda subscription: replace(
+                subscription, threshold=self._number("threshold", 0, HIGHEST_JUDGMENT)
             ),
-            "must": lambda wish: replace(wish, must=self._list("must")),
-            "not": lambda wish: replace(wish, must_not=self._list("not")),
-            "languages": lambda wish: replace(wish, languages=self._languages()),
-            "categories": lambda wish: replace(wish, categories=self._list("categories")),
-            "unjudged": lambda wish: replace(wish, unjudged=self._switch("unjudged")),
-            "nothing": lambda wish: replace(wish, say_nothing_found=self._switch("nothing")),
-            "here": lambda wish: replace(wish, thread=self._here),
-            "chat": lambda wish: replace(wish, thread=None),
+            "coverage": lambda subscription: replace(
+                subscription, unjudged_coverage=self._number("coverage", 0, 100) / 100
+            ),
+            "must": lambda subscription: replace(subscription, must=self._list("must")),
+            "not": lambda subscription: replace(subscription, must_not=self._list("not")),
+            "languages": lambda subscription: replace(subscription, languages=self._languages()),
+            "categories": lambda subscription: replace(
+                subscription, categories=self._list("categories")
+            ),
+            "unjudged": lambda subscription: replace(
+                subscription, unjudged=self._switch("unjudged")
+            ),
+            "nothing": lambda subscription: replace(
+                subscription, say_nothing_found=self._switch("nothing")
+            ),
+            "here": lambda subscription: replace(subscription, thread=self._here),
+            "chat": lambda subscription: replace(subscription, thread=None),
         }
 
-    def read(self, wish: Subscription) -> Subscription:
+    def read(self, subscription: Subscription) -> Subscription:
         while self._tokens:
             token, quoted = self._tokens[0]
             if not quoted and _TIME.fullmatch(token):  # "9:00" alone says daily too
-                wish = self._daily(wish)
+                subscription = self._daily(subscription)
                 continue
             self._tokens.popleft()
             option = None if quoted else self._options.get(token.lower())
@@ -113,28 +125,28 @@ class _Reader:
                     value=_echo(token),
                     known=", ".join(self._options),
                 )
-            wish = option(wish)
-        return wish
+            subscription = option(subscription)
+        return subscription
 
-    def _daily(self, wish: Subscription) -> Subscription:
-        wish = replace(wish, mode=PostingMode.DAILY)
+    def _daily(self, subscription: Subscription) -> Subscription:
+        subscription = replace(subscription, mode=PostingMode.DAILY)
         if not self._tokens or self._is_option():
-            return wish
+            return subscription
         value = self._value("daily")
         if not (found := _TIME.fullmatch(value)):
             raise self._wrong(
                 marked("{value} is no time of the day. An example: daily 8:30."), value=_echo(value)
             )
-        return replace(wish, at=time(int(found[1]), int(found[2])))
+        return replace(subscription, at=time(int(found[1]), int(found[2])))
 
-    def _weekdays(self, wish: Subscription) -> Subscription:
+    def _weekdays(self, subscription: Subscription) -> Subscription:
         days: set[int] = set()
         for part in self._list("weekdays") or DAYS:
             first, _, last = part.partition("-")
             begin, end = self._day(first, part), self._day(last or first, part)
             span = (end - begin) % len(DAYS)
             days |= {(begin + number) % len(DAYS) for number in range(span + 1)}
-        return replace(wish, weekdays=tuple(sorted(days)))
+        return replace(subscription, weekdays=tuple(sorted(days)))
 
     def _day(self, name: str, part: str) -> int:
         day = _DAYS_BY_NAME.get(name.strip().lower().translate(_ACCENTS)[:3])

@@ -1,26 +1,40 @@
-"""/today and /preview: what would be posted now, and why not the rest."""
+"""/today, /preview and /history: what is posted by itself, now, next and until now."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from bot.commands.feed_words import reason_of
-from bot.commands.news_services import NewsServices
-from bot.commands.registry import Command, Services
+from bot.commands.feed_words import local, reason_of
+from bot.commands.registry import Command, NewsServices, Services
 from bot.commands.rights import LOOKS, Act, Effect
 from bot.commands.subscribe import said_next
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
-from bot.jobs.content import content_to_json, post_of
+from bot.jobs.content import (
+    FeedNotice,
+    NothingFound,
+    PictureContent,
+    PostContent,
+    content_from_json,
+    content_to_json,
+    post_of,
+)
 from bot.jobs.digest import choice_for, picture_for
 from bot.replies.limits import cut
-from bot.replies.post import PostItem, post_reply
+from bot.replies.post import PostItem, post_reply, spoken
 from bot.replies.prophecy import hit_view
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.posting.choose import Choice, LeftOut
-from engine.posting.types import Chosen, FindState, PostingMode, Subscription
+from engine.posting.types import (
+    Chosen,
+    DeliveryState,
+    FindState,
+    PastDelivery,
+    PostingMode,
+    Subscription,
+)
 from engine.text.zones import zone_or_utc
 
 _LEFT_OUT_SHOWN = 10
@@ -29,23 +43,25 @@ _LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280
 
 async def _today(request: Request, services: Services) -> Reply | None:
     """Post what the chat would be told, through the outbox, so that it is not told again."""
-    desk, words = services.news, request.words
-    wish = replace(await _wish(request, desk), since=None, thread=request.place.thread)
-    choice = await _choice(desk, wish, request.now)
+    news, words = services.news, request.words
+    subscription = replace(
+        await _subscription(request, news), since=None, thread=request.place.thread
+    )
+    choice = await _choice(news, subscription, request.now)
     if not choice.chosen:
         text = words.say("Nothing to tell just now; /preview says why.")
         return aside(request, text)
-    day = request.now.astimezone(zone_or_utc(wish.chat.time_zone)).date()
-    if request.place.platform not in desk.delivers:
+    day = request.now.astimezone(zone_or_utc(subscription.chat.time_zone)).date()
+    if request.place.platform not in news.delivers:
         return post_reply(await _kept(request, services.answers, choice.chosen), words, day)
-    await desk.outbox.decide_asked(
-        wish,
-        f"today:{wish.chat.id}:{request.event_id}",
+    await news.outbox.decide_asked(
+        subscription,
+        f"today:{subscription.chat.id}:{request.event_id}",
         content=content_to_json(post_of(choice.chosen, day)),
         chosen=choice.chosen,
-        picture=picture_for(wish, choice.chosen),
+        picture=picture_for(subscription, choice.chosen),
         now=request.now,
-        repeated_after=desk.deciding.again_after,
+        repeated_after=news.deciding.again_after,
     )
     return None  # the post itself is the answer; where another one came between, that is
 
@@ -67,10 +83,10 @@ async def _kept(request: Request, answers: Answers, chosen: Sequence[Chosen]) ->
 
 
 async def _preview(request: Request, services: Services) -> Reply:
-    desk, words = services.news, request.words
-    wish = await _wish(request, desk)
-    choice = await _choice(desk, wish, request.now)
-    lines = [_when(wish, request), ""]
+    news, words = services.news, request.words
+    subscription = await _subscription(request, news)
+    choice = await _choice(news, subscription, request.now)
+    lines = [_when(subscription, request), ""]
     if choice.chosen:
         lines.append(words.say("As of now it would tell:"))
         for place, one in enumerate(choice.chosen, start=1):
@@ -78,15 +94,15 @@ async def _preview(request: Request, services: Services) -> Reply:
     else:
         lines.append(words.say("As of now it would tell nothing."))
     if choice.left_out:
-        lines += ["", words.say("And not:"), *_left_out(choice.left_out, wish, words)]
-    lines += await _unfound(desk, wish, request)
+        lines += ["", words.say("And not:"), *_left_out(choice.left_out, subscription, words)]
+    lines += await _unfound(news, subscription, request)
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
-def _when(wish: Subscription, request: Request) -> str:
-    if wish.mode is PostingMode.OFF:
+def _when(subscription: Subscription, request: Request) -> str:
+    if subscription.mode is PostingMode.OFF:
         return request.words.say("This chat is told nothing unasked; /subscribe changes that.")
-    return said_next(wish, request) or request.words.say("No post is planned.")
+    return said_next(subscription, request) or request.words.say("No post is planned.")
 
 
 def _chosen(place: int, chosen: Chosen, words: Words) -> Iterator[str]:
@@ -96,23 +112,25 @@ def _chosen(place: int, chosen: Chosen, words: Words) -> Iterator[str]:
     yield f"   {view.date_text}, {view.age}: {cut(view.text, _LONGEST_TEXT)}"
 
 
-def _left_out(left_out: Sequence[LeftOut], wish: Subscription, words: Words) -> Iterator[str]:
+def _left_out(
+    left_out: Sequence[LeftOut], subscription: Subscription, words: Words
+) -> Iterator[str]:
     for one in left_out[:_LEFT_OUT_SHOWN]:
         title = cut(one.find.story.title, _LONGEST_HEADLINE)
-        yield f"- {title}: {reason_of(one, wish, words)}"
+        yield f"- {title}: {reason_of(one, subscription, words)}"
     beyond = len(left_out) - _LEFT_OUT_SHOWN
     if beyond > 0:
         yield words.count("... and {number} more.", "... and {number} more.", beyond)
 
 
-async def _unfound(desk: NewsServices, wish: Subscription, request: Request) -> list[str]:
+async def _unfound(news: NewsServices, subscription: Subscription, request: Request) -> list[str]:
     """Return lines that count the stories for which there is nothing to choose from."""
-    words, deciding = request.words, desk.deciding
-    corpus = await deciding.corpus(wish.chat)
+    words, deciding = request.words, news.deciding
+    corpus = await deciding.corpus(subscription.chat)
     if corpus is None:
         return []
     since = request.now - deciding.window
-    tally = await desk.finds.tally(wish.chat, corpus, since=since)
+    tally = await news.finds.tally(subscription.chat, corpus, since=since)
     waiting = tally.get(FindState.PROMISING, 0) + tally.get(None, 0)
     lines = []
     if dull := tally.get(FindState.DULL, 0):
@@ -134,15 +152,15 @@ async def _unfound(desk: NewsServices, wish: Subscription, request: Request) -> 
     return ["", *lines] if lines else []
 
 
-async def _wish(request: Request, desk: NewsServices) -> Subscription:
+async def _subscription(request: Request, news: NewsServices) -> Subscription:
     """Return what the chat wants; one that never said, what a new one would get."""
     chat = request.known_chat
-    wish = await desk.subscriptions.get(chat)
-    return wish or Subscription(chat=chat, mode=PostingMode.OFF)
+    subscription = await news.subscriptions.get(chat)
+    return subscription or Subscription(chat=chat, mode=PostingMode.OFF)
 
 
-async def _choice(desk: NewsServices, wish: Subscription, now: datetime) -> Choice:
-    return await choice_for(desk.deciding, wish, since=now - desk.deciding.window, now=now)
+async def _choice(news: NewsServices, subscription: Subscription, now: datetime) -> Choice:
+    return await choice_for(news.deciding, subscription, since=now - news.deciding.window, now=now)
 
 
 TODAY = Command(
@@ -159,5 +177,58 @@ PREVIEW = Command(
     usage="/preview",
     example="/preview",
     handler=_preview,
+    act=LOOKS,
+)
+
+
+_SHOWN = 10
+_LONGEST = 200
+_STATES = {
+    DeliveryState.OWED: marked("not sent yet"),
+    DeliveryState.SENT: marked("sent"),
+    DeliveryState.FAILED: marked("given up"),
+}
+
+
+async def _history(request: Request, services: Services) -> Reply:
+    words, chat = request.words, request.known_chat
+    past = await services.news.outbox.history(chat, _SHOWN)
+    if not past:
+        return aside(request, words.say("Nothing was posted here unasked yet."))
+    lines = [words.say("The last posts of this chat:")]
+    for one in past:
+        moment = local(one.settled_at or one.created_at, chat.time_zone)
+        lines.append(f"{moment} · {_state(one, words)} · {cut(_what(one, words), _LONGEST)}")
+    return Reply(words=words, text="\n".join(lines), ephemeral=True)
+
+
+def _state(one: PastDelivery, words: Words) -> str:
+    state = words.say(_STATES[one.state])
+    return f"{state} ({words.render(one.error)})" if one.error else state
+
+
+def _what(one: PastDelivery, words: Words) -> str:
+    try:
+        content = content_from_json(one.content)
+    except ValueError:  # of another version
+        return "…"
+    match content:
+        case PostContent():
+            return " / ".join(story.title for story in content.stories)
+        case PictureContent():
+            return words.say("picture: {headline}", headline=content.story.title)
+        case NothingFound():
+            date = spoken(content.day, words)
+            return words.say("No old tweet foretold the news of {date}.", date=date)
+        case FeedNotice():
+            return words.say("about the feed {feed}", feed=content.feed)
+
+
+HISTORY = Command(
+    name="history",
+    summary=marked("what I posted here by myself"),
+    usage="/history",
+    example="/history",
+    handler=_history,
     act=LOOKS,
 )

@@ -1,15 +1,17 @@
-"""The conversation, wired: what answers in chats and in the terminal."""
+"""The conversation and what its commands work with, wired: for chats and for the terminal."""
 
-from collections.abc import Collection
+import re
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
 
-from bot.app import App, glossary_desk
-from bot.commands.news_services import NewsServices
-from bot.commands.registry import Registry, Services
+from bot.app import App, glossary_service
+from bot.commands.registry import NewsServices, Registry, Services
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates
-from bot.conversation.pasted_links import read_pasted
 from bot.face.reply import MOST_HITS
+from bot.jobs.wiring import deciding_of
 from bot.queries.ask import ask_one
 from bot.queries.find import find
 from db.chat.answers import Answers
@@ -17,7 +19,35 @@ from db.chat.chats import Chats
 from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
-from engine.fetch.client import Fetcher
+from db.posting.feeds import FeedOffers, Feeds
+from db.posting.finds import Finds
+from db.posting.job_outcomes import JobOutcomes
+from db.posting.outbox import Outbox
+from db.posting.subscriptions import Subscriptions
+from engine.feeds.lookup import FeedLookup, address_of
+from engine.feeds.parsing import FeedParser
+from engine.fetch.client import Fetcher, FetchLimits
+from engine.page.links import first_link, headline_from_link
+from engine.prophecy.headline import read_headline
+from engine.types import Headline
+
+_WORD = re.compile(r"\w+")
+# "look at this" and a link is about the page; a whole headline and a link says it all.
+_FEWEST_WORDS = 3
+_LOOKUP_SECONDS = 15.0  # somebody waits for the answer
+_LONGEST_LIST = 1_000_000  # bytes
+
+
+async def read_pasted(fetcher: Fetcher, text: str, *, now: datetime) -> Headline:
+    """Return the headline in `text`; a link that stands almost alone is fetched for its title.
+
+    Three other words are a headline, and the link is dropped. Raises FetchError.
+    """
+    written = read_headline(text)
+    link = first_link(text)
+    if link is None or len(_WORD.findall(written.text)) >= _FEWEST_WORDS:
+        return written
+    return await headline_from_link(fetcher, link, now=now)
 
 
 def conversation_of(
@@ -68,9 +98,39 @@ def chat_services(
         answers=Answers(app.database),
         questions=Questions(app.database),
         news=news,
-        glossary=glossary_desk(app),
+        glossary=glossary_service(app),
         corpus=app.settings.search.corpus,
         limit=limit,
         unjudged_coverage=app.settings.chat.unjudged_coverage,
         admins=frozenset(admins),
     )
+
+
+@asynccontextmanager
+async def open_news_services(
+    app: App, fetcher: Fetcher, *, delivers: Iterable[str] = ()
+) -> AsyncIterator[NewsServices]:
+    """Lend the news services. `delivers` names the platforms on which posts are sent."""
+    database, polling = app.database, app.settings.polling
+    seconds = min(_LOOKUP_SECONDS, polling.total_timeout)
+    limits = FetchLimits(seconds=seconds, bytes=polling.max_megabytes * 1_000_000)
+    list_limits = FetchLimits(seconds=seconds, bytes=_LONGEST_LIST)
+
+    async def fetch_list(url: str) -> bytes:
+        return (await fetcher.get(address_of(url), limits=list_limits)).body
+
+    async with FeedParser(workers=1) as parser:  # its process starts when somebody asks
+        yield NewsServices(
+            feeds=Feeds(database),
+            offers=FeedOffers(database),
+            subscriptions=Subscriptions(database),
+            finds=Finds(database),
+            outbox=Outbox(database),
+            outcomes=JobOutcomes(database),
+            deciding=deciding_of(app),
+            look_up=FeedLookup(fetcher=fetcher, parser=parser, limits=limits).look_up,
+            fetch_list=fetch_list,
+            feeds_per_chat=polling.feeds_per_chat,
+            has_model=app.settings.has_model(),
+            delivers=frozenset(delivers),
+        )

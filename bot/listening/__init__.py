@@ -1,1 +1,1 @@
-"""Ports that this program listens on: how many connections, and an end to every wait."""
+"""The port that this program listens on: its connections, its limits, and what is pushed to it."""

@@ -1,24 +1,31 @@
-"""How many connections a port may hold, and which one goes when there are too many."""
+"""The connections of the port: how many there may be, which one goes when there are too many, and
+an end to every wait for whoever is on the other side.
+"""
 
 import asyncio
 import logging
 import sys
 from collections import Counter, OrderedDict
+from collections.abc import Container
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 logger = logging.getLogger("presagio.connections")
 
-# There are at most three ports (the page, Telegram's and Slack's events); what the fourth part
-# holds is for the database, the platforms, the model and the feeds.
-_SHARE = 4
+# The other half is for the database, the platforms, the model and the feeds.
+_SHARE = 2
 _MOST = 2000  # where files are plenty; each takes some memory
 _FEWEST = 8  # what a browser opens at once, and a little
 # Taken at once by the event loop: until it has looked at them they are beyond every limit.
 ACCEPTED_AT_ONCE = 16
 WAITING = 256  # connections that the system keeps until they are taken
+_NETWORK_BITS = 64  # of an IPv6 address: what lies below is one customer's
 
 
 def most_of_port() -> int:
-    """Return how many connections a port may hold, by the files that the process may open."""
+    """Return how many connections the port may hold, by the files that the process may open."""
     if sys.platform == "win32":
         return _MOST
     import resource  # noqa: PLC0415 - there is none on Windows
@@ -27,8 +34,22 @@ def most_of_port() -> int:
     return _MOST if files == resource.RLIM_INFINITY else max(min(_MOST, files // _SHARE), _FEWEST)
 
 
+def network_of(address: str) -> str:
+    """Return what counts as one asker: an IPv4 address, a /64 of IPv6, else the text itself."""
+    try:
+        read = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(read, IPv6Address):
+        return str(read)
+    if read.ipv4_mapped:
+        return str(read.ipv4_mapped)
+    host_bits = read.max_prefixlen - _NETWORK_BITS
+    return str(IPv6Address(int(read) >> host_bits << host_bits))
+
+
 class Connections:
-    """The open connections of one port.
+    """The open connections of the port.
 
     A connection is idle while the process waits for its next request to be complete, and busy
     while it is answered. For a newcomer that is one too many the one goes that has been idle for
@@ -86,3 +107,74 @@ class Connections:
         self.leave(longest)
         longest.abort()
         return longest is newcomer
+
+
+REQUEST_SECONDS = 30.0  # for a whole request, from when the connection waits for one
+UNREAD_SECONDS = 30.0  # for an answer that nobody reads
+
+
+class PatientProtocol(H11Protocol):
+    """A connection of the port.
+
+    The server itself ends the wait for a request with its first byte, and waits for ever for an
+    answer to be read.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        open_connections: Connections,
+        proxies: Container[str] = (),
+        **options: Any,
+    ) -> None:
+        """`proxies` may hold any number of connections; "address in proxies" tells one."""
+        super().__init__(*args, **options)
+        self._open = open_connections
+        self._proxies = proxies
+        self._request_due: asyncio.TimerHandle | None = None
+        self._reading_due: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as above
+        super().connection_made(transport)
+        host = self.client[0] if self.client else ""
+        self._open.enter(transport, None if host in self._proxies else network_of(host))
+        self._note()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._note()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._note()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reading_due = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _cancel(self._reading_due)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        _cancel(self._request_due, self._reading_due)
+        self._open.leave(self.transport)
+        super().connection_lost(exc)
+
+    def _note(self) -> None:
+        """Note whether a request is awaited or answered."""
+        cycle = self.cycle
+        busy = cycle is not None and not cycle.more_body and not cycle.response_complete
+        if busy and self._request_due:
+            _cancel(self._request_due)
+            self._request_due = None
+            self._open.busy(self.transport)
+        elif not busy and not self._request_due:
+            self._request_due = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+            self._open.idle(self.transport)
+
+
+def _cancel(*timers: asyncio.TimerHandle | None) -> None:
+    for timer in timers:
+        if timer:
+            timer.cancel()

@@ -64,21 +64,14 @@ class TelegramSettings(Section):
         "https://api.telegram.org", description="Address of the Bot API server."
     )
     webhook_url: str = Field(
-        "", description="Public address that Telegram pushes updates to; empty polls for them."
-    )
-    webhook_host: str = Field("127.0.0.1", description="Address to listen on for the webhook.")
-    webhook_port: int = Field(
-        8443, ge=0, le=65535, description="Port to listen on for the webhook."
+        "",
+        description="Public address that Telegram pushes updates to; empty polls for them. Its path"
+        " is served at web.port.",
     )
 
 
 class SlackSettings(Section):
-    """The Slack face. Its tokens are SLACK_BOT_TOKEN and, for Socket Mode, SLACK_APP_TOKEN."""
+    """The Slack face. Its tokens are SLACK_BOT_TOKEN and, for Socket Mode, SLACK_APP_TOKEN. Without
+    the latter, events come to /slack/events at web.port."""
 
     api_base: HttpUrl = Field("https://slack.com/api/", description="Address of the Web API.")
-    http_host: str = Field(
-        "127.0.0.1", description="Address to listen on for events when there is no app token."
-    )
-    http_port: int = Field(
-        3000, ge=0, le=65535, description="Port to listen on for events when there is no app token."
-    )

@@ -18,6 +18,8 @@ from bot.settings.sources import (
     dotted,
     escaped_line,
     locate_file,
+    moved,
+    one_port,
     read_environment,
     read_file,
     read_secrets,
@@ -122,10 +124,13 @@ def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
     # Only the file can hold one: unknown variables were refused before.
     *above, key = keys
     known = _keys_of(above[0]) if above else list(Sections.model_fields)
+    place = moved(keys)
     what = f"[{above[0]}] has no key" if above else "there is no section"
     return SettingsError(
         f'{_file(path)}: {what} "{escaped_line(key)}".',
-        fix=did_you_mean(key, known) or f"There are: {', '.join(known)}.",
+        fix=one_port(dotted(place))
+        if place
+        else did_you_mean(key, known) or f"There are: {', '.join(known)}.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What can be set about the web page and the HTTP API."""
+"""What can be set about the web page, the HTTP API and the port that webhooks come to as well."""
 
 from pydantic import Field
 
@@ -16,7 +16,13 @@ class WebSettings(Section):
         "127.0.0.1",
         description="Address to listen on. Whoever reaches it can read what the corpora hold.",
     )
-    port: int = Field(8080, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    port: int = Field(
+        8080,
+        ge=0,
+        le=65535,
+        description="Port to listen on, for the webhooks of Telegram and Slack too; 0 takes a free"
+        " one.",
+    )
     page: bool = Field(
         True, description="Whether there is a page; it asks for no key. Without it, the API alone."
     )

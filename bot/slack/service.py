@@ -19,11 +19,12 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from bot.conversation.conversation import Conversation
 from bot.face.face import FaceFailed, FaceStatus
 from bot.face.request import Request
-from bot.listening.port import Port
+from bot.listening.webhook import Webhook
 from bot.settings.faces import SlackSettings
-from bot.slack.client import web_client
+from bot.slack.client import People, web_client
 from bot.slack.errors import FAILURES, slack_reason
 from bot.slack.events import (
+    PLATFORM,
     SHORTCUT,
     Payload,
     SlackIdentity,
@@ -33,8 +34,7 @@ from bot.slack.events import (
     read_shortcut,
 )
 from bot.slack.face import SlackFace
-from bot.slack.http import events_port
-from bot.slack.people import People
+from bot.slack.http import PATH, PushedEvents
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
@@ -76,8 +76,15 @@ class SlackService:
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._socket: SocketModeClient | None = None
         self._connecting: asyncio.Task[None] | None = None
-        self._port: Port | None = None
+        self._pushed = PushedEvents(signing_secret) if signing_secret and not app_token else None
         self._connected = False
+
+    @property
+    def webhook(self) -> Webhook | None:
+        """What Slack sends events to; None with Socket Mode."""
+        if self._pushed is None:
+            return None
+        return Webhook(platform=PLATFORM, path=PATH, answer=self._pushed.answer)
 
     def status(self) -> FaceStatus:
         """Tell whether events can come just now."""
@@ -87,7 +94,8 @@ class SlackService:
     async def run(self) -> None:
         """Answer until cancelled. Raises FaceFailed when the platform refuses at the start.
 
-        Cancelled, it hears nothing new; what is under way can still be answered.
+        Events over HTTP have to reach `webhook`. Cancelled, it hears nothing new; what is under
+        way can still be answered.
         """
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -100,7 +108,7 @@ class SlackService:
         except FAILURES as error:
             raise FaceFailed(
                 Message("Slack cannot be reached ({said}).", said=slack_reason(error)),
-                fix=Message("Check slack.api_base, slack.http_port and the network."),
+                fix=Message("Check slack.api_base and the network."),
             ) from error
         finally:
             await self.stop(_CLOSE_SECONDS)
@@ -108,17 +116,17 @@ class SlackService:
     async def stop(self, seconds: float) -> None:
         """Hear nothing more. Stopping twice does no harm."""
         self._connected = False
+        if self._pushed:
+            self._pushed.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 if self._connecting:
                     self._connecting.cancel()
                 if self._socket and not self._socket.closed:
                     await self._socket.close()  # type: ignore[no-untyped-call]  # not annotated
-                if self._port:
-                    await self._port.close()
 
     async def _start(self) -> None:
-        if not self._app_token and not self._signing_secret:
+        if not self._app_token and not self._pushed:
             raise FaceFailed(
                 Message("Slack: there is neither an app token nor a signing secret."),
                 fix=Message("Set SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP)."),
@@ -134,10 +142,11 @@ class SlackService:
                 is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
             ),
         )
-        if self._app_token:
-            await self._open_socket(app)
+        if self._pushed:
+            self._pushed.open(app)
+            self._connected = True
         else:
-            await self._open_port(app)
+            await self._open_socket(app)
 
     async def _open_socket(self, app: AsyncApp) -> None:
         token = self._app_token
@@ -154,11 +163,6 @@ class SlackService:
         self._socket.wss_uri = opened["url"]
         # It does not end while it fails: the watch is what helps it.
         self._connecting = asyncio.create_task(self._socket.connect())  # type: ignore[no-untyped-call]  # not annotated
-
-    async def _open_port(self, app: AsyncApp) -> None:
-        self._port = events_port(app, self._signing_secret)
-        await self._port.listen(self._settings.http_host, self._settings.http_port)
-        self._connected = True
 
     def _app(self, authorized: AuthorizeResult, myself: SlackIdentity) -> AsyncApp:
         async def authorize(**_: object) -> AuthorizeResult:

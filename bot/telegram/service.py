@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from urllib.parse import unquote, urlsplit
 
 from telegram import BotCommand, ChatMember, ChatMemberRestricted, Update
 from telegram.error import BadRequest, InvalidToken, TelegramError
@@ -12,13 +13,13 @@ from bot.commands import Command
 from bot.conversation.conversation import Conversation
 from bot.face.face import DeliveryError, FaceFailed, FaceStatus
 from bot.i18n.words import DEFAULT, LANGUAGES, words_for
+from bot.listening.webhook import Webhook
 from bot.settings.faces import TelegramSettings
 from bot.telegram.client import Bot
 from bot.telegram.events import PLATFORM, TelegramIdentity, read_update
 from bot.telegram.face import TelegramFace
-from bot.telegram.poll import ALLOWED_UPDATES, HOLD_SECONDS, Poller, pause_after
+from bot.telegram.receiving import ALLOWED_UPDATES, HOLD_SECONDS, Poller, PushedUpdates, pause_after
 from bot.telegram.updates import Latest, Updates
-from bot.telegram.webhook import Webhook
 from db.chat.chats import Chats
 from db.chat.events import Inbox
 from engine.messages import Message
@@ -54,10 +55,18 @@ class TelegramService:
         self._face = TelegramFace(self._bot, chats)
         self._typed = Latest()
         self._updates = Updates(self._bot, self._handle, inbox)
+        self._pushed = PushedUpdates(self._bot, self._handle, secret=webhook_secret)
         self._poller: Poller | None = None
-        self._webhook: Webhook | None = None
         self._listening = False
         self._memberships = asyncio.Lock()
+
+    @property
+    def webhook(self) -> Webhook | None:
+        """What Telegram pushes to; None where updates are polled."""
+        if not (url := self._settings.webhook_url):
+            return None
+        path = "/" + unquote(urlsplit(url).path).lstrip("/")
+        return Webhook(platform=PLATFORM, path=path, answer=self._pushed.answer)
 
     def status(self) -> FaceStatus:
         """Tell whether updates can come just now."""
@@ -66,7 +75,9 @@ class TelegramService:
         return FaceStatus(listening=self._listening and answered, way=way)
 
     async def run(self) -> None:
-        """Answer until cancelled. Raises FaceFailed when Telegram refuses the token or the webhook,
+        """Answer until cancelled; what is pushed has to reach `webhook`.
+
+        Raises FaceFailed when Telegram refuses the token or the webhook, or its secret is no good,
         StorageError when what an earlier process left cannot be read."""
         try:
             if self._settings.webhook_url:
@@ -89,8 +100,7 @@ class TelegramService:
 
     async def stop(self, seconds: float) -> None:
         """Let go of what is under way after `seconds`, and close the connections."""
-        if self._webhook:
-            await self._webhook.close()
+        self._pushed.close()
         await self._updates.settled(seconds / 2)
         if self._poller:
             await self._poller.confirm(seconds / 2)
@@ -107,10 +117,10 @@ class TelegramService:
 
     async def _be_pushed(self) -> None:
         settings = self._settings
-        self._webhook = Webhook(self._bot, self._handle, secret=self._webhook_secret)
+        self._pushed.check_secret()
         await self._patiently(self._log_in)
         await self._updates.resume()
-        await self._webhook.listen(settings.webhook_host, settings.webhook_port)
+        self._pushed.open()
         try:
             await self._patiently(
                 lambda: self._bot.set_webhook(
@@ -123,7 +133,7 @@ class TelegramService:
             self._listening = True
             await asyncio.Event().wait()
         finally:
-            self._webhook.refuse()
+            self._pushed.close()
 
     async def _patiently(self, step: Callable[[], Awaitable[object]]) -> None:
         """Take a step of the start; an outage is waited for. Raises InvalidToken, BadRequest."""

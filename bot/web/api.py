@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 
 from bot.replies.prophecy_json import prophecy_json
-from bot.web.dependencies import DeskOf, may_ask, paced, paced_answers
+from bot.web.dependencies import SharedOf, may_ask, paced, paced_answers
 from bot.web.failures import Refusal
 from bot.web.parameters import (
     AskParameters,
@@ -37,9 +37,11 @@ router = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), De
     responses=problems(400, 401, 404, 429, 503),
     summary="Find texts by words and by meaning",
 )
-async def _search(desk: DeskOf, asked: Annotated[SearchParameters, Query()]) -> dict[str, object]:
+async def _search(
+    shared: SharedOf, asked: Annotated[SearchParameters, Query()]
+) -> dict[str, object]:
     """Find texts of one corpus, best first. No model judges them; age does not count."""
-    return await search_corpus(desk, asked)
+    return await search_corpus(shared, asked)
 
 
 @router.get(
@@ -50,17 +52,17 @@ async def _search(desk: DeskOf, asked: Annotated[SearchParameters, Query()]) -> 
     dependencies=_DEAR,
 )
 async def _prophecy(
-    desk: DeskOf, asked: Annotated[ProphecyParameters, Query()]
+    shared: SharedOf, asked: Annotated[ProphecyParameters, Query()]
 ) -> dict[str, object]:
     """Answer a headline as `presagio search` does: judged by the model, where one is set up."""
-    started, now = time.perf_counter(), desk.now()
+    started, now = time.perf_counter(), shared.now()
     request = SearchRequest(
         headline=read_headline(asked.headline, date=asked.date),
         limit=asked.limit,
         now=now,
         mode=asked.mode,
     )
-    prophecy = await desk.prophesy(await desk.corpus(asked.corpus or ""), request)
+    prophecy = await shared.prophesy(await shared.corpus(asked.corpus or ""), request)
     elapsed_ms = (time.perf_counter() - started) * 1000
     return prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms)
 
@@ -72,9 +74,9 @@ async def _prophecy(
     summary="Answer a question from the texts",
     dependencies=_DEAR,
 )
-async def _ask(desk: DeskOf, asked: Annotated[AskParameters, Query()]) -> dict[str, object]:
+async def _ask(shared: SharedOf, asked: Annotated[AskParameters, Query()]) -> dict[str, object]:
     """Answer from one corpus, each claim with its sources; without a model, in their words."""
-    return await answer_question(desk, asked)
+    return await answer_question(shared, asked)
 
 
 @router.get(
@@ -83,9 +85,9 @@ async def _ask(desk: DeskOf, asked: Annotated[AskParameters, Query()]) -> dict[s
     responses=problems(401, 429, 503),
     summary="List the corpora",
 )
-async def _corpora(desk: DeskOf) -> dict[str, object]:
+async def _corpora(shared: SharedOf) -> dict[str, object]:
     """List the corpora that may be asked."""
-    return {"corpora": [_corpus(one) for one in await desk.app.corpora.list()]}
+    return {"corpora": [_corpus(one) for one in await shared.app.corpora.list()]}
 
 
 @router.get(
@@ -95,20 +97,20 @@ async def _corpora(desk: DeskOf) -> dict[str, object]:
     summary="Read one text",
 )
 async def _document(
-    desk: DeskOf,
+    shared: SharedOf,
     corpus: CorpusName,
     id: Annotated[str, Path(min_length=1, description="Id at the source.")],  # noqa: A002 - its name in answers
 ) -> dict[str, object]:
     """Return one text by its corpus and its id at the source."""
-    return document_json(*await read_document(desk, corpus, id))
+    return document_json(*await read_document(shared, corpus, id))
 
 
 async def read_document(
-    desk: SharedState, corpus: str, external_id: str
+    shared: SharedState, corpus: str, external_id: str
 ) -> tuple[Corpus, FoundDocument]:
     """Return a document with its corpus. Raises CorpusNotFound, Refusal, StorageError."""
-    known = await desk.corpus(corpus)
-    document = await Shown(desk.app.database).document(known, external_id)
+    known = await shared.corpus(corpus)
+    document = await Shown(shared.app.database).document(known, external_id)
     if document is None:
         raise Refusal(
             HTTPStatus.NOT_FOUND,

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from ipaddress import ip_address
@@ -16,8 +17,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from bot.listening.webhook import Webhook
 from bot.query_log import asked_by
-from bot.web import admin, api, health
+from bot.web import api, operating
 from bot.web.failures import Problem, failure_of
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, failure_page
@@ -61,18 +63,24 @@ class SafeHeaders:
 
 
 class LocalNames:
-    """Answers those alone who came by a name of this machine.
+    """Answers those alone who came by a name of this machine, except at the paths of webhooks:
+    proxies lead to these by the machine's public name.
 
     Another site may let its own name lead to 127.0.0.1 and then read, in a visitor's browser,
     whatever is said there: to the browser it is that site.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, webhooks: Container[str]) -> None:
         self._app = app
+        self._webhooks = webhooks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] != "http" or is_local(Headers(scope=scope).get("host", "")):
+        if (
+            scope["type"] != "http"
+            or (scope["method"] == "POST" and scope["path"] in self._webhooks)
+            or is_local(Headers(scope=scope).get("host", ""))
+        ):
             await self._app(scope, receive, send)
             return
         problem = Problem(
@@ -93,11 +101,13 @@ def is_local(host: str) -> bool:
 
 
 class RequestCounter:
-    """Counts every request by its route, never by its address: that may hold anything."""
+    """Counts every request by its route, never by its address: that may hold anything. Webhooks
+    are counted by their platform, for their paths may be secrets."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, webhooks: Mapping[str, str]) -> None:
         self._app = app
         self._metrics = metrics
+        self._webhooks = webhooks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -118,7 +128,8 @@ class RequestCounter:
             with asked_by(asking):
                 await self._app(scope, receive, noting)
         finally:
-            route = getattr(scope.get("route"), "path", "other")
+            route = self._webhooks.get(scope["path"])
+            route = route or getattr(scope.get("route"), "path", "other")
             self._metrics.requests.labels(route, status).inc()
             elapsed = time.perf_counter() - started
             self._metrics.request_seconds.labels(route).observe(elapsed)
@@ -128,34 +139,46 @@ _ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
 _PROGRAMS = ("/api/", "/healthz", "/readyz", "/metrics", "/openapi.json")
 
 
-def create_application(desk: SharedState) -> FastAPI:
-    """Return the application; the desk is what its routes work with."""
+def create_application(
+    shared: SharedState, webhooks: Sequence[Webhook] = (), *, visitors: bool = True
+) -> FastAPI:
+    """Return the application; `shared` is what its routes work with.
+
+    Without `visitors` there are the webhooks and the probes alone: no page, no API.
+    """
     app = FastAPI(
         title="Presagio",
         version=version("presagio"),
         description=_ABOUT,
+        openapi_url="/openapi.json" if visitors else None,
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
     )
-    app.state.desk = desk
-    for router in (api.router, admin.router, health.router):
-        app.include_router(router)
-    if desk.settings.web.page:
+    app.state.shared = shared
+    platforms = {webhook.path: f"webhook of {webhook.platform}" for webhook in webhooks}
+    for webhook in webhooks:
+        app.add_route(webhook.path, webhook.receive, methods=["POST"], include_in_schema=False)
+    app.include_router(operating.probes)
+    if visitors:
+        for router in (api.router, operating.steering, operating.figures):
+            app.include_router(router)
+    app.state.pages = visitors and shared.settings.web.page
+    if app.state.pages:
         add_pages(app)
     for kind in (PresagioError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _failed)
-    if desk.settings.web.allow_origins:
+    if shared.settings.web.allow_origins:
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=desk.settings.web.allow_origins,
+            allow_origins=shared.settings.web.allow_origins,
             allow_methods=["GET"],
             allow_headers=["Authorization"],
         )
-    web = desk.settings.web
+    web = shared.settings.web
     if is_local(web.host) and not web.trusted_proxies:
-        app.add_middleware(LocalNames)
+        app.add_middleware(LocalNames, webhooks=platforms)
     app.add_middleware(SafeHeaders)
-    app.add_middleware(RequestCounter, metrics=desk.metrics)
+    app.add_middleware(RequestCounter, metrics=shared.metrics, webhooks=platforms)
     described: Any = partial(describe, app)
     app.openapi = described  # type: ignore[method-assign]  # as the framework's manual says
     return app
@@ -163,7 +186,7 @@ def create_application(desk: SharedState) -> FastAPI:
 
 async def _failed(request: Request, error: Exception) -> Response:
     failure = failure_of(error)
-    if not request.app.state.desk.settings.web.page or request.url.path.startswith(_PROGRAMS):
+    if not request.app.state.pages or request.url.path.startswith(_PROGRAMS):
         problem = failure.problem
         return JSONResponse(problem.model_dump(), problem.status, dict(failure.headers))
     return failure_page(request, failure)

@@ -8,10 +8,10 @@ from typing import Annotated
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from bot.listening.connections import network_of
 from bot.query_log import asked_by, asker
-from bot.web.access import Right, network_of
 from bot.web.failures import Refusal, too_many
-from bot.web.shared_state import SharedState
+from bot.web.shared_state import Right, SharedState
 from engine.budget import BudgetSource
 from engine.messages import Message
 
@@ -22,40 +22,40 @@ _ASK_FOR_KEY = {"WWW-Authenticate": "Bearer"}
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
 
 
-async def desk_of(request: Request) -> SharedState:
+async def shared_of(request: Request) -> SharedState:
     """Return what the routes share."""
-    desk: SharedState = request.app.state.desk
-    return desk
+    shared: SharedState = request.app.state.shared
+    return shared
 
 
-DeskOf = Annotated[SharedState, Depends(desk_of)]
+SharedOf = Annotated[SharedState, Depends(shared_of)]
 
 
-async def paced(request: Request, desk: DeskOf) -> None:
+async def paced(request: Request, shared: SharedOf) -> None:
     """Refuse whoever asks too often."""
-    if wait := desk.limits.requests.wait(network_of(client_address(request)), desk.clock()):
+    if wait := shared.limits.requests.wait(network_of(client_address(request)), shared.clock()):
         raise too_many(wait)
 
 
-async def paced_answers(request: Request, desk: DeskOf) -> None:
+async def paced_answers(request: Request, shared: SharedOf) -> None:
     """Refuse whoever asks too often for what is dear."""
-    if wait := desk.limits.answers.wait(network_of(client_address(request)), desk.clock()):
+    if wait := shared.limits.answers.wait(network_of(client_address(request)), shared.clock()):
         raise too_many(wait)
 
 
-async def may_ask(desk: DeskOf, given: Credentials) -> AsyncIterator[None]:
+async def may_ask(shared: SharedOf, given: Credentials) -> AsyncIterator[None]:
     """Let through whoever may use the API; a key is paid for out of the API's share."""
-    if desk.keys.right_of(given.credentials if given else None) < Right.ASK:
+    if shared.keys.right_of(given.credentials if given else None) < Right.ASK:
         raise _no_key(given)
     with asked_by(replace(asker(), source=BudgetSource.API if given else BudgetSource.WEB)):
         yield
 
 
-async def require_admin_key(desk: DeskOf, given: Credentials) -> None:
+async def require_admin_key(shared: SharedOf, given: Credentials) -> None:
     """Let through whoever may change how this process answers."""
     if given is None:
         raise _no_key(given)
-    right = desk.keys.right_of(given.credentials)
+    right = shared.keys.right_of(given.credentials)
     if right is Right.NONE:
         raise _no_key(given)
     if right < Right.STEER:

@@ -14,14 +14,23 @@ from bot.i18n.words import Words
 from bot.replies.picture import hit_card
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.web.api import read_document
-from bot.web.dependencies import DeskOf, client_address, paced, paced_answers
+from bot.web.dependencies import SharedOf, client_address, paced, paced_answers
 from bot.web.failures import Failure, Refusal
 from bot.web.parameters import LONGEST_TEXT
-from bot.web.prophecies import answered, corpora_to_choose, lasting_link
 from bot.web.rendering import STATIC, render
 from bot.web.timeline import timeline
 from bot.web.views import CardView, card_view, day_of, pieces_of, web_address
-from bot.web.visitor import Asked, Visitor, read_asked, read_form, require_same_site, visitor_of
+from bot.web.visitor import (
+    Asked,
+    Visitor,
+    answered,
+    corpora_to_choose,
+    lasting_link,
+    read_asked,
+    read_form,
+    require_same_site,
+    visitor_of,
+)
 from bot.web.voting import Ballots, voter_of
 from db.search.shown import Shown
 from engine.errors import UsageError
@@ -62,29 +71,29 @@ def failure_page(request: Request, failure: Failure) -> Response:
 
 
 @router.get("/")
-async def _home(request: Request, desk: DeskOf) -> Response:
-    corpora, chosen = await corpora_to_choose(desk, "")
+async def _home(request: Request, shared: SharedOf) -> Response:
+    corpora, chosen = await corpora_to_choose(shared, "")
     asked = Asked(headline="", date=None, corpus=chosen)
     return render(request, "home.html", asked=asked, corpora=corpora)
 
 
 @router.get("/prophecy", dependencies=_DEAR)
-async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
+async def _prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     asked = read_asked(request.query_params)
-    corpora, chosen = await corpora_to_choose(desk, asked.corpus)
+    corpora, chosen = await corpora_to_choose(shared, asked.corpus)
     if not asked.headline:
         return RedirectResponse(visitor.link("/"), HTTPStatus.SEE_OTHER)
     if asked.date is None or asked.corpus != chosen or "://" in asked.headline:
-        return RedirectResponse(await lasting_link(desk, visitor, asked, chosen), 303)
-    prophecy = await answered(desk, asked)
+        return RedirectResponse(await lasting_link(shared, visitor, asked, chosen), 303)
+    prophecy = await answered(shared, asked)
     words, until = visitor.words, asked.date
-    known = await desk.corpus(asked.corpus)
+    known = await shared.corpus(asked.corpus)
     lexemes = {lexeme for term in prophecy.terms for lexeme in term.lexemes}
     near = () if prophecy.hits else prophecy.near
     ids = [hit.candidate.id for hit in (*prophecy.hits, *near)]
-    marked = await Shown(desk.app.database).marked(known, ids, lexemes)
-    tallies = await Ballots(desk).tallies(prophecy)
-    reply = prophecy_reply(prophecy, prophecy.hits, now=desk.now(), words=words)
+    marked = await Shown(shared.app.database).marked(known, ids, lexemes)
+    tallies = await Ballots(shared).tallies(prophecy)
+    reply = prophecy_reply(prophecy, prophecy.hits, now=shared.now(), words=words)
     return render(
         request,
         "prophecy.html",
@@ -120,17 +129,17 @@ async def _prophecy(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respo
 
 
 @router.get("/picture.png", dependencies=_DEAR)
-async def _picture(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
+async def _picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     require_pictures()
     asked = read_asked(request.query_params)
-    prophecy = await answered(desk, asked)
+    prophecy = await answered(shared, asked)
     if not prophecy.hits:
         raise Refusal(HTTPStatus.NOT_FOUND, Message("Nothing foretold this."))
     card = hit_card(
         prophecy.hits[0],
         prophecy.headline.text,
         asked.date,
-        desk.now(),
+        shared.now(),
         visitor.words,
         corpus=prophecy.corpus,
     )
@@ -140,16 +149,16 @@ async def _picture(request: Request, desk: DeskOf, visitor: VisitorOf) -> Respon
 
 
 @router.post("/vote", dependencies=_DEAR)
-async def _vote(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
+async def _vote(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     require_same_site(request)
     form = await read_form(request)
     asked = read_asked(form)
     value = {"up": 1, "down": -1}.get(form.get("vote", ""))
     if value is None or asked.date is None:
         raise UsageError(Message("This is no vote."))
-    voter = await voter_of(desk, client_address(request))
-    prophecy = await answered(desk, asked)
-    await Ballots(desk).vote(prophecy, form.get("id", ""), voter, value, now=desk.now())
+    voter = await voter_of(shared, client_address(request))
+    prophecy = await answered(shared, asked)
+    await Ballots(shared).vote(prophecy, form.get("id", ""), voter, value, now=shared.now())
     back = visitor.link(
         "/prophecy",
         headline=asked.headline,
@@ -161,12 +170,12 @@ async def _vote(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
 
 
 @router.get("/timeline")
-async def _timeline(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
+async def _timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     values = request.query_params
-    corpora, chosen = await corpora_to_choose(desk, values.get("corpus", "").strip())
+    corpora, chosen = await corpora_to_choose(shared, values.get("corpus", "").strip())
     query = values.get("q", "").strip()[:LONGEST_TEXT]
     words = visitor.words
-    found = await timeline(desk, query, chosen, words) if query else None
+    found = await timeline(shared, query, chosen, words) if query else None
     notices = [words.render(said) for said in found.found.notices] if found else []
     return render(
         request,
@@ -191,10 +200,10 @@ def _summary(texts: int, shown: int, words: Words) -> str:
 
 
 @router.get("/wall")
-async def _wall(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
+async def _wall(request: Request, shared: SharedOf, visitor: VisitorOf) -> Response:
     words = visitor.words
     cards: list[tuple[str, str, CardView]] = []
-    for favourite in await Ballots(desk).wall():
+    for favourite in await Ballots(shared).wall():
         until = favourite.headline.date or favourite.asked_at
         cards.append(
             (
@@ -216,12 +225,12 @@ async def _wall(request: Request, desk: DeskOf, visitor: VisitorOf) -> Response:
 @router.get("/documents/{corpus}/{id:path}")
 async def _document(
     request: Request,
-    desk: DeskOf,
+    shared: SharedOf,
     visitor: VisitorOf,
     corpus: str,
     id: str,  # noqa: A002 - its name in answers
 ) -> Response:
-    known, document = await read_document(desk, corpus, id)
+    known, document = await read_document(shared, corpus, id)
     found = addressed(document.candidate, known)
     return render(
         request,

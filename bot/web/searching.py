@@ -76,23 +76,23 @@ class TaggedVectors:
 class Scope:
     """What is searched: a corpus, or what feeds of a category brought to it."""
 
-    desk: SharedState
+    shared: SharedState
     corpus: Corpus
     tag: str | None
 
     @classmethod
-    async def of(cls, desk: SharedState, asked: Narrowed) -> Self:
+    async def of(cls, shared: SharedState, asked: Narrowed) -> Self:
         """Read what was asked for. Raises CorpusNotFound, UsageError, StorageError."""
         if asked.category and not asked.corpus and asked.kind is None:
-            corpus = news_corpus(await desk.app.corpora.list())
+            corpus = news_corpus(await shared.app.corpora.list())
         else:
-            corpus = await desk.corpus(asked.corpus or "", asked.kind)
+            corpus = await shared.corpus(asked.corpus or "", asked.kind)
         tag = asked.category.casefold() if asked.category else None
-        return cls(desk=desk, corpus=corpus, tag=tag)
+        return cls(shared=shared, corpus=corpus, tag=tag)
 
     def searcher(self) -> Prophet:
         """Return who finds texts in it; to him a text is no better for being old."""
-        app, tag = self.desk.app, self.tag
+        app, tag = self.shared.app, self.tag
         if tag is None:
             return searcher(app)
         shown = Shown(app.database)
@@ -102,16 +102,16 @@ class Scope:
 
     async def count(self, filters: Filters) -> int:
         """Return how many texts are searched."""
-        return await Shown(self.desk.app.database).count(self.corpus, filters, self.tag)
+        return await Shown(self.shared.app.database).count(self.corpus, filters, self.tag)
 
 
-async def search_corpus(desk: SharedState, asked: SearchParameters) -> dict[str, object]:
+async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[str, object]:
     """Return what `presagio search --json` prints, and what was counted and asked for.
 
     Raises CorpusNotFound, UsageError, StorageError.
     """
-    started, now = time.perf_counter(), desk.now()
-    scope = await Scope.of(desk, asked)
+    started, now = time.perf_counter(), shared.now()
+    scope = await Scope.of(shared, asked)
     filters = Filters(after=asked.period.begins(now), before=now)
     request = SearchRequest(
         headline=read_headline(asked.q),
@@ -136,13 +136,13 @@ async def search_corpus(desk: SharedState, asked: SearchParameters) -> dict[str,
     }
 
 
-async def answer_question(desk: SharedState, asked: AskParameters) -> dict[str, object]:
+async def answer_question(shared: SharedState, asked: AskParameters) -> dict[str, object]:
     """Return what `presagio ask --json` prints, with what was asked for.
 
     Raises CorpusNotFound, UsageError, StorageError.
     """
-    started, now = time.perf_counter(), desk.now()
-    scope = await Scope.of(desk, asked)
+    started, now = time.perf_counter(), shared.now()
+    scope = await Scope.of(shared, asked)
     request = SearchRequest(
         headline=read_headline(asked.question),
         limit=asked.limit,
@@ -150,7 +150,7 @@ async def answer_question(desk: SharedState, asked: AskParameters) -> dict[str, 
         filters=Filters(after=asked.period.begins(now)),
         mode=asked.mode,
     )
-    answered = await ask(desk.app, request, [scope.corpus], prophet=scope.searcher())
+    answered = await ask(shared.app, request, [scope.corpus], prophet=scope.searcher())
     elapsed_ms = (time.perf_counter() - started) * 1000
     return answer_json(answered, elapsed_ms=elapsed_ms) | {
         "kind": scope.corpus.kind.value,

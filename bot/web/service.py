@@ -1,8 +1,8 @@
-"""Runs the web face: listens, answers what is under way, stops."""
+"""Runs the server of the port: listens, answers what is under way, stops."""
 
 import asyncio
 import socket
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,17 +15,22 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from bot.app import App
 from bot.commands.registry import ReadHeadline
 from bot.face.face import FaceFailed, FaceStatus
-from bot.listening.connections import ACCEPTED_AT_ONCE, WAITING, Connections, most_of_port
+from bot.listening.connections import (
+    ACCEPTED_AT_ONCE,
+    WAITING,
+    Connections,
+    PatientProtocol,
+    most_of_port,
+)
+from bot.listening.webhook import Webhook
 from bot.settings import load_settings
 from bot.web.application import create_application
 from bot.web.metrics import MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics
-from bot.web.opening import open_doors
-from bot.web.protocol import PatientProtocol
+from bot.web.operating import open_doors
 from bot.web.shared_state import SharedState
 from engine.messages import Message
 
-_FINISH_SECONDS = 2  # for what is under way when it stops
-_CLOSE_SECONDS = 3.0
+_CLOSE_SECONDS = 0.5  # for what is cut off
 _IDLE_SECONDS = 20  # after which a silent connection is closed
 
 
@@ -45,21 +50,34 @@ class _Server(uvicorn.Server):
 
 
 class WebService:
-    """One address that is listened on."""
+    """The one address that is listened on: for visitors, programs, and platforms that push."""
 
-    def __init__(self, desk: SharedState, *, said: Callable[[str], None]) -> None:
+    webhook = None  # it is what others are pushed to through
+
+    def __init__(
+        self,
+        shared: SharedState,
+        *,
+        said: Callable[[str], None],
+        webhooks: Sequence[Webhook] = (),
+        visitors: bool = True,
+    ) -> None:
+        """Without `visitors` it serves the webhooks and the probes alone."""
         self._said = said
-        self._settings = desk.settings
-        web = desk.settings.web
+        self._settings = shared.settings
+        self._visitors = visitors
+        web = shared.settings.web
         self._host, self._port = web.host, web.port
-        application, proxies = create_application(desk), list(web.trusted_proxies)
+        application = create_application(shared, webhooks, visitors=visitors)
+        proxies = list(web.trusted_proxies)
         self._server = _Server(
             uvicorn.Config(
                 application,
                 http=partial(  # type: ignore[arg-type]  # whatever makes a protocol will do
                     PatientProtocol,
                     open_connections=Connections(most_of_port()),
-                    proxies=_hosts(proxies),
+                    # Platforms come from few addresses, or through a proxy from one.
+                    proxies=_hosts(proxies if visitors else ["*"]),
                 ),
                 ws="none",
                 backlog=ACCEPTED_AT_ONCE,
@@ -70,10 +88,11 @@ class WebService:
                 forwarded_allow_ips=proxies,
                 server_header=False,
                 timeout_keep_alive=_IDLE_SECONDS,
-                timeout_graceful_shutdown=_FINISH_SECONDS,
             )
         )
         self._serving: asyncio.Task[None] | None = None
+        self._tried = asyncio.Event()  # whether it can listen is known
+        self._failure: FaceFailed | None = None
 
     @property
     def address(self) -> str:
@@ -86,27 +105,50 @@ class WebService:
         listening = self._server.started and not self._server.should_exit
         return FaceStatus(listening=listening, way=f"HTTP at {self.address}")
 
+    async def opened(self) -> None:
+        """Wait until it listens. Raises FaceFailed when the address cannot be had."""
+        await self._tried.wait()
+        if self._failure:
+            raise self._failure
+
     async def run(self) -> None:
-        """Answer until cancelled. Raises FaceFailed when the address cannot be had."""
-        opened = self._open()
-        self._said(f"The web page is at {self.address}")
-        for sentence in open_doors(self._settings):
-            self._said(sentence)
+        """Answer until cancelled; what is under way then goes on until `stop`.
+
+        Raises FaceFailed when the address cannot be had.
+        """
+        try:
+            opened = self._open()
+        except FaceFailed as error:
+            self._failure = error
+            raise
+        finally:
+            self._tried.set()
+        self._tell_address()
         self._serving = asyncio.create_task(self._server.serve([opened]))
+        self._serving.add_done_callback(lambda _: opened.close())
         try:
             await asyncio.shield(self._serving)
         finally:
-            await self.stop(_CLOSE_SECONDS)
-            opened.close()
+            self._server.should_exit = True
 
     async def stop(self, seconds: float) -> None:
-        """Take nothing new; what is not answered within two seconds is cut off."""
+        """Take nothing new; what is not answered after `seconds` is cut off."""
         self._server.should_exit = True
         if self._serving is None or self._serving.done():
             return
         await asyncio.wait({self._serving}, timeout=seconds)
+        for answering in self._server.server_state.tasks:
+            answering.cancel()
         self._server.force_exit = True
-        await asyncio.wait({self._serving}, timeout=seconds)
+        await asyncio.wait({self._serving}, timeout=_CLOSE_SECONDS)
+
+    def _tell_address(self) -> None:
+        if not self._visitors:
+            self._said(f"Webhooks are taken at {self.address}")
+            return
+        self._said(f"The web page is at {self.address}")
+        for sentence in open_doors(self._settings):
+            self._said(sentence)
 
     def _open(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
@@ -121,7 +163,7 @@ class WebService:
             opened.close()
             raise FaceFailed(
                 Message(
-                    "The web face cannot listen on {host} port {port} ({error}).",
+                    "Presagio cannot listen on {host} port {port} ({error}).",
                     host=self._host,
                     port=self._port,
                     error=getattr(error, "strerror", None) or error,
@@ -163,9 +205,11 @@ class WebFace:
         said: Callable[[str], None],
         read_headline: ReadHeadline,
         faces: Callable[[], Mapping[str, FaceStatus]],
+        webhooks: Sequence[Webhook] = (),
+        visitors: bool = True,
     ) -> WebService:
         """Return the service; `said` is told where it listens, `faces` tells how all of them
-        are."""
+        are. Without `visitors` it serves the webhooks and the probes alone."""
         settings = self.app.settings
         return WebService(
             SharedState(
@@ -177,4 +221,6 @@ class WebFace:
                 faces=faces,
             ),
             said=said,
+            webhooks=webhooks,
+            visitors=visitors,
         )

@@ -1,9 +1,14 @@
-"""What all routes of the web face share."""
+"""What all routes of the web face share, and the keys by which it is used."""
 
+import hashlib
+import hmac
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import IntEnum
+
+from pydantic import SecretStr
 
 from bot.app import App
 from bot.commands.registry import ReadHeadline
@@ -11,7 +16,6 @@ from bot.face.face import FaceStatus
 from bot.pace import RateLimit
 from bot.query_log import log_of, logged
 from bot.settings import Settings
-from bot.web.access import Keys
 from bot.web.metrics import Metrics
 from db.corpus.corpora import Corpora
 from db.pool import Database
@@ -20,6 +24,47 @@ from engine.errors import SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind, Prophecy, SearchRequest
+
+
+class Right(IntEnum):
+    """What a key opens; a higher one opens what a lower one does."""
+
+    NONE = 0
+    ASK = 1
+    STEER = 2
+
+
+class Keys:
+    """The keys that are accepted. Only their hashes are kept."""
+
+    def __init__(self, ask: SecretStr | None = None, steer: SecretStr | None = None) -> None:
+        self._known = [
+            *((_digest(key), Right.ASK) for key in _listed(ask)),
+            *((_digest(key), Right.STEER) for key in _listed(steer)),
+        ]
+
+    def asks_for_keys(self) -> bool:
+        """Tell whether the API needs a key at all."""
+        return any(right is Right.ASK for _, right in self._known)
+
+    def right_of(self, key: str | None) -> Right:
+        """Return what a key opens; without one, what stands open to everybody."""
+        if key is None:
+            return Right.NONE if self.asks_for_keys() else Right.ASK
+        given, found = _digest(key), Right.NONE
+        for known, right in self._known:  # all of them, whichever fits
+            if hmac.compare_digest(known, given):
+                found = max(found, right)
+        return found
+
+
+def _listed(keys: SecretStr | None) -> Iterable[str]:
+    written = keys.get_secret_value() if keys else ""
+    return filter(None, (key.strip() for key in written.split(",")))
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
 class ShownCorpora(Corpora):

@@ -58,19 +58,19 @@ class Timeline:
         return sum(len(span.entries) for span in self.spans)
 
 
-async def timeline(desk: SharedState, query: str, corpus: str, words: Words) -> Timeline:
+async def timeline(shared: SharedState, query: str, corpus: str, words: Words) -> Timeline:
     """Return the counts and the best hits of a query of the dialect, oldest first.
 
     Raises CorpusNotFound, UsageError, StorageError.
     """
-    known = await desk.corpus(corpus)
-    found = await find(desk.app, query, corpus=known.name, limit=MOST)
+    known = await shared.corpus(corpus)
+    found = await find(shared.app, query, corpus=known.name, limit=MOST)
     if found.hits and found.corpus != known.name:  # the query names another
-        known = await desk.corpus(found.corpus)
+        known = await shared.corpus(found.corpus)
     lexemes = {one for hit in found.hits for match in hit.matched for one in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]
-    marked = await Shown(desk.app.database).marked(known, ids, lexemes)
-    counted = await months(desk.app, known, found) if found.hits else {}
+    marked = await Shown(shared.app.database).marked(known, ids, lexemes)
+    counted = await months(shared.app, known, found) if found.hits else {}
     by_year = bool(counted) and _year(max(counted)) - _year(min(counted)) >= _YEARS
     texts = _by_span(counted, by_year=by_year)
     entries: dict[str, list[TimelineEntry]] = {name: [] for name in texts}

@@ -1,8 +1,8 @@
-"""Who looks at the page, and what its forms send."""
+"""Who looks at the page, what its forms send, and where a headline of theirs is looked for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlencode
 
@@ -13,9 +13,13 @@ from bot.i18n.words import DEFAULT, LANGUAGES, Words, words_for
 from bot.replies.dates import read_date
 from bot.web.failures import Refusal
 from bot.web.parameters import LONGEST_TEXT
+from bot.web.shared_state import SharedState
 from bot.web.views import day_of
+from engine.corpora import meant_corpora
 from engine.errors import UsageError
 from engine.messages import Message
+from engine.prophecy.headline import read_headline
+from engine.types import Corpus, CorpusRole, Prophecy, SearchRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,3 +131,41 @@ async def read_form(request: Request) -> dict[str, str]:
         raise Refusal(HTTPStatus.BAD_REQUEST, Message("The form did not come whole.")) from None
     read = parse_qs(body.decode("utf-8", "replace"))
     return {name: values[-1] for name, values in read.items()}
+
+
+async def corpora_to_choose(shared: SharedState, asked: str) -> tuple[list[Corpus], str]:
+    """Return what may be chosen, and what is: of several that are meant alike, the largest.
+
+    Raises CorpusNotFound.
+    """
+    shown = [
+        one
+        for one in await shared.app.corpora.list()
+        if one.role is not CorpusRole.NEWS or asked == one.name
+    ]
+    if asked or len(shown) < 2:
+        return shown, (await shared.corpus(asked)).name
+    meant = meant_corpora(shown, configured=shared.settings.search.corpus)
+    return shown, max(meant, key=lambda one: (one.documents, one.name)).name
+
+
+async def lasting_link(shared: SharedState, visitor: Visitor, asked: Asked, corpus: str) -> str:
+    """Return the address under which the same answer stands tomorrow."""
+    now = shared.now()
+    headline, date = asked.headline, asked.date or now
+    if "://" in headline:
+        read = await shared.read_headline(headline, now=now)
+        headline, date = read.text, asked.date or read.date or now
+    return visitor.link(
+        "/prophecy", headline=headline, date=day_of(date.astimezone(UTC)), corpus=corpus
+    )
+
+
+async def answered(shared: SharedState, asked: Asked) -> Prophecy:
+    """Answer a headline; asked again, the judge's word comes from the cache."""
+    request = SearchRequest(
+        headline=read_headline(asked.headline, date=asked.date),
+        limit=shared.settings.search.limit,
+        now=shared.now(),
+    )
+    return await shared.prophesy(await shared.corpus(asked.corpus), request)

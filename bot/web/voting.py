@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bot.web.access import network_of
+from bot.listening.connections import network_of
 from bot.web.shared_state import SharedState
 from db.chat.answers import Answers
 from db.chat.chats import Chats
@@ -25,15 +25,15 @@ SHOWN_ON_WALL = 30
 class Ballots:
     """Where votes of the page are kept."""
 
-    desk: SharedState
+    shared: SharedState
 
     @property
     def _answers(self) -> Answers:
-        return Answers(self.desk.app.database)
+        return Answers(self.shared.app.database)
 
     async def tallies(self, prophecy: Prophecy) -> dict[str, Tally]:
         """Return the votes on the hits of a prophecy, by the ids of their texts."""
-        chat = await Chats(self.desk.app.database).known(_PLATFORM, _PAGE)
+        chat = await Chats(self.shared.app.database).known(_PLATFORM, _PAGE)
         answer = await self._answers.last(chat, question_key(prophecy)) if chat else None
         if answer is None:
             return {}
@@ -62,10 +62,10 @@ class Ballots:
 
     async def wall(self) -> list[Favourite]:
         """Return the best-voted hits: of the page, and of chats that the settings name."""
-        chats = Chats(self.desk.app.database)
+        chats = Chats(self.shared.app.database)
         places = [(_PLATFORM, _PAGE)]
-        places += [(p, i) for p, _, i in (n.partition(":") for n in self.desk.settings.web.wall)]
-        shown = {one.name for one in await self.desk.app.corpora.list()}
+        places += [(p, i) for p, _, i in (n.partition(":") for n in self.shared.settings.web.wall)]
+        shown = {one.name for one in await self.shared.app.corpora.list()}
         found = []
         for platform, external_id in places:
             if chat := await chats.known(platform, external_id):
@@ -74,16 +74,16 @@ class Ballots:
         return [one for one in found if one.corpus in shown][:SHOWN_ON_WALL]
 
     async def _chat(self) -> Chat:
-        chats = Chats(self.desk.app.database)
+        chats = Chats(self.shared.app.database)
         return await chats.meet(_PLATFORM, _PAGE, private=False, title=None)
 
 
-async def voter_of(desk: SharedState, address: str) -> str:
+async def voter_of(shared: SharedState, address: str) -> str:
     """Return who votes: one address (a /64 of IPv6) is one voter a day, whatever it sends.
 
     From the name nobody learns the address: its key is gone when the day is over.
     """
-    key = await VotingKeys(desk.app.database).today(now=desk.now())
+    key = await VotingKeys(shared.app.database).today(now=shared.now())
     return hmac.new(key, network_of(address).encode(), hashlib.sha256).hexdigest()[:32]
 
 

@@ -9,12 +9,12 @@ from datetime import datetime
 from typing import NoReturn
 
 from bot.commands import Registry, Services, standard_commands
-from bot.commands.news_services import NewsServices
+from bot.commands.registry import NewsServices
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
-from bot.glossary_desk import GlossaryService
+from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
 from db.chat.answers import Answers
 from db.chat.chats import Chats
@@ -160,8 +160,8 @@ async def read(text: str, *, now: datetime) -> Headline:
     return read_headline(text)
 
 
-def glossary_desk(database: Database) -> GlossaryService:
-    """A glossary desk without a model."""
+def glossary_service(database: Database) -> GlossaryService:
+    """A glossary without a model."""
     corpora = Corpora(database)
     return GlossaryService(
         groups=Groups(database),
@@ -171,8 +171,8 @@ def glossary_desk(database: Database) -> GlossaryService:
     )
 
 
-def news_desk(database: Database, **changes: object) -> NewsServices:
-    """A news desk on which nothing of the web can be looked up, unless `changes` say so."""
+def news_services(database: Database, **changes: object) -> NewsServices:
+    """A news services on which nothing of the web can be looked up, unless `changes` say so."""
 
     async def nothing(address: str) -> NoReturn:
         raise FetchFailed(f"No connection to {address}.")
@@ -238,8 +238,8 @@ async def bot_on(
         "chats": chats,
         "answers": Answers(database),
         "questions": Questions(database),
-        "news": news_desk(database),
-        "glossary": glossary_desk(database),
+        "news": news_services(database),
+        "glossary": glossary_service(database),
         "corpus": "demo",
         "limit": 3,
     }

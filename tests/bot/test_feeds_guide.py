@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.commands.subscription_parser import read_wish
+from bot.commands.subscription_parser import read_subscription
 from bot.i18n.words import words_for
 from bot.settings import load_settings
 from engine.chat import Chat
@@ -56,15 +56,15 @@ async def test_its_commands_run(database_url: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("typed", WISHES)
 def test_its_wishes_are_understood(typed: str) -> None:
     start = Subscription(chat=CHAT, thread="7")
-    before = read_wish("must x categories y", None, start, words_for("en"))
-    assert read_wish(typed, before, start, words_for("en")) != before
+    before = read_subscription("must x categories y", None, start, words_for("en"))
+    assert read_subscription(typed, before, start, words_for("en")) != before
 
 
 def test_its_options_are_all_there_are() -> None:
     told = {name for cell in OPTIONS for name in re.findall(r"`(\w+)", cell)} - {"coverage"}
     start = Subscription(chat=CHAT)
     with pytest.raises(Exception, match="There are: ") as caught:
-        read_wish("nonsense", None, start, words_for("en"))
+        read_subscription("nonsense", None, start, words_for("en"))
     known = set(str(caught.value).partition("There are: ")[2].rstrip(".").split(", "))
     assert told == known - {"coverage"}
     assert "`coverage`" in GUIDE
@@ -80,7 +80,7 @@ def test_its_settings_are_read(tmp_path: Path) -> None:
 
 def test_off_keeps_what_was_chosen() -> None:
     start = Subscription(chat=CHAT)
-    off = read_wish(
-        "off", read_wish("best 7", None, start, words_for("en")), start, words_for("en")
+    off = read_subscription(
+        "off", read_subscription("best 7", None, start, words_for("en")), start, words_for("en")
     )
     assert (off.mode, off.best) == (PostingMode.OFF, 7)

@@ -33,7 +33,7 @@ from bot.cli.doctor import examine
 from bot.cli.embed import embed_corpora
 from bot.cli.glossary_actions import suggest
 from bot.console.output import Output
-from bot.conversation.pasted_links import read_pasted
+from bot.conversation.wiring import read_pasted
 from bot.queries.ask import ask
 from bot.settings import load_settings
 from db.pool import Database

@@ -1,6 +1,7 @@
-"""What `presagio serve` tells of its faces, and what it makes of the settings."""
+"""What `presagio serve` tells of its faces, what it makes of the settings, and what it keeps."""
 
 import asyncio
+import gc
 import logging
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ import pytest
 
 from bot.face.face import FaceStatus
 from bot.face.reply import MOST_HITS
-from bot.serve import tell_status
+from bot.serve import leave_out_what_stays, tell_status
 from tests.fakes.slack import SlackServer
 from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import slack_staged
@@ -20,6 +21,7 @@ class Switch:
     """A face that listens when it is told to."""
 
     listening: bool = False
+    webhook: None = None
 
     async def run(self) -> None:
         """Nothing is heard here."""
@@ -71,3 +73,14 @@ async def test_a_message_shows_no_more_than_it_has_room_for_and_more_shows_the_r
             _, rest = await stage.replies(2)
     shown = [one.visible.count("(0.") for one in (answer, rest)]
     assert shown == [MOST_HITS, len(tweets) - MOST_HITS]
+
+
+async def test_what_was_loaded_is_left_out_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.serve._SETTLED_SECONDS", 0)
+    loaded = [object()]
+    try:
+        await leave_out_what_stays()
+        assert gc.get_freeze_count() > 10_000
+        assert not any(one is loaded for one in gc.get_objects())
+    finally:
+        gc.unfreeze()

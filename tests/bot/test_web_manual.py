@@ -39,7 +39,7 @@ async def test_the_examples_find_something(web: WebStage, example: str) -> None:
 
 
 async def test_every_path_and_status_is_in_the_tables(web: WebStage) -> None:
-    written = create_application(web.desk).openapi()["paths"]
+    written = create_application(web.shared).openapi()["paths"]
     assert set(ROWS) == set(written)
     statuses = {
         status

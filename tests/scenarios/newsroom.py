@@ -97,8 +97,8 @@ class Newsroom:
     async def subscribe(self, process: Process, platform: str, **wanted: Any) -> Subscription:
         """Let the chat of a platform be told at once, or as `wanted` says."""
         chat = await self.chat(process, platform)
-        wish = Subscription(chat=chat, **{"mode": PostingMode.INSTANT} | wanted)
-        return await Subscriptions(process.app.database).set(wish, now=self.clock())
+        subscription = Subscription(chat=chat, **{"mode": PostingMode.INSTANT} | wanted)
+        return await Subscriptions(process.app.database).set(subscription, now=self.clock())
 
     async def chat(self, process: Process, platform: str) -> Chat:
         external_id = str(self.group.id) if platform == "telegram" else self.channel.id

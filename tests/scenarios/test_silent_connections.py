@@ -1,4 +1,4 @@
-"""Connections that say nothing, on every port of a process that may open few files."""
+"""Connections that say nothing, on the port of a process that may open few files."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ def silent(port: int) -> Iterator[list[socket.socket]]:
 
 @asynccontextmanager
 async def confined(stage: Surroundings, log: Path, port: int) -> AsyncIterator[None]:
-    """`presagio serve` with few files, once it takes connections on `port`."""
+    """`presagio serve` with few files, once its probe on `port` says that all faces listen."""
     command = ["sh", "-c", f'ulimit -n {_FILES}; exec "$0" serve', str(PROGRAM)]
     environ = os.environ | stage.environ
     with (
@@ -49,20 +49,20 @@ async def confined(stage: Surroundings, log: Path, port: int) -> AsyncIterator[N
     ):
         try:
             async with asyncio.timeout(SECONDS):
-                while not await _takes(port):  # noqa: ASYNC110 - a process tells nobody
+                while not await _listens(port):  # noqa: ASYNC110 - a process tells nobody
                     await asyncio.sleep(0.05)
             yield
         finally:
             one.terminate()
 
 
-async def _takes(port: int) -> bool:
-    try:
-        _, writer = await asyncio.open_connection("127.0.0.1", port)
-    except ConnectionError:
-        return False
-    writer.close()
-    return True
+async def _listens(port: int) -> bool:
+    async with httpx.AsyncClient(timeout=SECONDS) as client:
+        try:
+            answered = await client.get(f"http://127.0.0.1:{port}/healthz")
+        except httpx.ConnectError:
+            return False
+    return all(face["listening"] for face in answered.json()["faces"].values())
 
 
 def nothing_ran_out(log: Path) -> None:
@@ -92,7 +92,7 @@ async def test_telegram_pushes_beside_them(stage: Stage, tmp_path: Path) -> None
     url = f"http://127.0.0.1:{port}/hook"
     stage.environment |= {
         "PRESAGIO_TELEGRAM__WEBHOOK_URL": url,
-        "PRESAGIO_TELEGRAM__WEBHOOK_PORT": str(port),
+        "PRESAGIO_WEB__PORT": str(port),
         "TELEGRAM_WEBHOOK_SECRET": SECRET,
     }
     async with confined(stage, log, port), aiohttp.ClientSession() as session:
@@ -116,7 +116,7 @@ async def test_slack_sends_beside_them(signed: SlackStage, tmp_path: Path) -> No
     signed.environment |= {
         "SLACK_APP_TOKEN": "",
         "SLACK_SIGNING_SECRET": signed.slack.signing_secret,
-        "PRESAGIO_SLACK__HTTP_PORT": str(port),
+        "PRESAGIO_WEB__PORT": str(port),
     }
     request_url = signed.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
     async with confined(signed, log, port):

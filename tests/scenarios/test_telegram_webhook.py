@@ -8,9 +8,10 @@ import aiohttp
 import pytest
 
 from bot.face.face import FaceFailed
-from bot.listening import port as port_module
+from bot.listening import connections, webhook
+from tests.fakes.model import scoring, slow
 from tests.patience import PATIENCE
-from tests.scenarios.stage import HEADLINE, Stage
+from tests.scenarios.stage import HEADLINE, Stage, judged_by_words
 
 SECRET = "a-secret_of-the_webhook"
 HEADER = "X-Telegram-Bot-Api-Secret-Token"
@@ -23,7 +24,7 @@ def pushed(stage: Stage) -> Stage:
         port = probe.getsockname()[1]
     stage.environment |= {
         "PRESAGIO_TELEGRAM__WEBHOOK_URL": f"http://127.0.0.1:{port}/hook",
-        "PRESAGIO_TELEGRAM__WEBHOOK_PORT": str(port),
+        "PRESAGIO_WEB__PORT": str(port),
         "TELEGRAM_WEBHOOK_SECRET": SECRET,
     }
     return stage
@@ -64,6 +65,43 @@ async def test_a_webhook_without_a_good_secret_is_not_opened(pushed: Stage, secr
         await pushed.run()
     assert any("A webhook needs a secret." in said for said in pushed.said)
     assert pushed.telegram.called("setWebhook") == []
+
+
+async def test_the_page_and_the_webhook_share_the_port(pushed: Stage) -> None:
+    pushed.environment["PRESAGIO_WEB__ENABLED"] = "true"
+    alice = pushed.telegram.user("Alice")
+    chat = pushed.telegram.private_chat(alice)
+    async with pushed.serving(), aiohttp.ClientSession() as session:
+        await (await alice.says(chat, HEADLINE)).answer()
+        port = pushed.environ["PRESAGIO_WEB__PORT"]
+        async with session.get(f"http://127.0.0.1:{port}/healthz") as answer:
+            faces = (await answer.json())["faces"]
+            assert faces["telegram"] == {"listening": True, "way": "webhook"}
+        async with session.get(f"http://127.0.0.1:{port}/") as answer:
+            assert answer.status == 200
+
+
+async def test_where_nobody_can_listen_no_webhook_is_set(pushed: Stage) -> None:
+    port = int(pushed.environ["PRESAGIO_WEB__PORT"])
+    with socket.create_server(("127.0.0.1", port)), pytest.raises(FaceFailed):
+        await pushed.run()
+    assert any(
+        said.startswith(f"telegram: Presagio cannot listen on 127.0.0.1 port {port}")
+        for said in pushed.said
+    )
+    assert pushed.telegram.called("setWebhook") == []
+
+
+async def test_what_is_under_way_at_a_stop_is_answered_and_acknowledged(pushed: Stage) -> None:
+    pushed.model.script = [slow(0.5, scoring(judged_by_words))]
+    alice = pushed.telegram.user("Alice")
+    chat = pushed.telegram.private_chat(alice)
+    async with pushed.serving():
+        asked = await alice.says(chat, HEADLINE)
+        await pushed.model.until_asked(1)
+    await asked.answer()
+    assert len(chat.bot_messages) == 1
+    await pushed.telegram.until_acknowledged()
 
 
 async def test_what_was_under_way_at_a_crash_is_pushed_again(pushed: Stage) -> None:
@@ -127,7 +165,7 @@ async def test_who_leaves_amid_a_body_is_no_error(
     pushed: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
-    port = int(pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_PORT"])
+    port = int(pushed.environ["PRESAGIO_WEB__PORT"])
     head = f"POST /hook HTTP/1.1\r\nHost: x\r\n{HEADER}: {SECRET}\r\nContent-Length: 9\r\n\r\n{{"
     async with pushed.serving(), aiohttp.ClientSession() as session:
         _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -144,7 +182,7 @@ async def test_who_leaves_amid_a_body_is_no_error(
 async def test_half_a_body_is_not_waited_for_for_ever(
     pushed: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(port_module, "BODY_SECONDS", 0.2)
+    monkeypatch.setattr(webhook, "BODY_SECONDS", 0.2)
     url = pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_URL"]
 
     async def halting() -> AsyncIterator[bytes]:
@@ -162,8 +200,8 @@ async def test_half_a_body_is_not_waited_for_for_ever(
 async def test_half_a_head_is_not_waited_for_for_ever(
     pushed: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(port_module, "HEAD_SECONDS", 0.2)
-    port = int(pushed.environ["PRESAGIO_TELEGRAM__WEBHOOK_PORT"])
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
+    port = int(pushed.environ["PRESAGIO_WEB__PORT"])
     async with pushed.serving():
         for said in (b"", b"POST /hook HTT"):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.card.cleaning import clean_text
+from bot.card.content import clean_text
 from bot.card.dressing import ELLIPSIS, dress
 from bot.card.fonts import Role
 from tests.bot.card.library import shipped

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.card.cleaning import clean_text
+from bot.card.content import clean_text
 from bot.card.fonts import FontLibrary, Role, shipped_files
 from bot.card.shaping import ShapedLine, read_paragraph, set_line
 from tests.bot.card.library import shipped

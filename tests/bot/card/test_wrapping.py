@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.card.cleaning import clean_text
+from bot.card.content import clean_text
 from bot.card.dressing import ELLIPSIS
 from bot.card.fonts import Role
 from bot.card.shaping import ShapedLine, read_paragraph, set_line

@@ -121,7 +121,7 @@ async def test_a_dry_run_says_what_and_why_not_the_rest_and_posts_nothing(
 ) -> None:
     process = await room.process()
     hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
-    wish = await room.subscribe(process, "slack", mode=PostingMode.DAILY, at=hour)
+    subscription = await room.subscribe(process, "slack", mode=PostingMode.DAILY, at=hour)
     await room.subscribe(process, "telegram", mode=PostingMode.DAILY, at=hour, must=("football",))
     await add(room)
     await run(room, "run-once")
@@ -141,7 +141,7 @@ async def test_a_dry_run_says_what_and_why_not_the_rest_and_posts_nothing(
     assert telegram["left_out"] == [
         {"headline": HEADLINE, "link": "https://news.example/2", "reason": "word missing"}
     ]
-    name = f"slack:{wish.chat.external_id}"
+    name = f"slack:{subscription.chat.external_id}"
     told = await run(room, "posts", "--dry-run", "--chat", name)
     assert told.out.startswith(f"{name} (Friends): daily, next post ")
     assert f"\n1. {HEADLINE}\n" in told.out

@@ -17,8 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 import typer.main
 
-from bot.cli.lazy import LazyCommand, load
-from bot.cli.main import COMMANDS, app
+from bot.cli.main import COMMANDS, LazyCommand, app, load
 from engine.feeds.opml import OpmlFeed, write_opml
 from tests.bot.command_line import PROGRAM, ROOT, finish, presagio, start, write_chat, write_tweets
 from tests.bot.conftest import Invoke

@@ -1,4 +1,4 @@
-"""A bot whose news desk reaches a stand-in for the web, and finds for its chats."""
+"""A bot whose news services reaches a stand-in for the web, and finds for its chats."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +14,7 @@ from engine.fetch.client import Fetcher, FetchLimits
 from engine.posting.types import FindState
 from engine.settings.reading import FetchSettings
 from engine.types import Hit
-from tests.bot.conversing import Bot, bot_on, news_desk
+from tests.bot.conversing import Bot, bot_on, news_services
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 from tests.db.news import brought, configured, make_headline, read
 from tests.engine.feeds.documents import item, rss
@@ -68,8 +68,8 @@ def tweet(number: int, text: str, judgment: int) -> Hit:
 
 
 @asynccontextmanager
-async def news_on(storage: Database, **desk: object) -> AsyncIterator[News]:
-    """Lend a bot with a news desk."""
+async def news_on(storage: Database, **changes: object) -> AsyncIterator[News]:
+    """Lend a bot with a news services."""
     settings = FetchSettings(allow_networks=("127.0.0.0/8",))
     async with (
         WebServer() as web,
@@ -83,5 +83,5 @@ async def news_on(storage: Database, **desk: object) -> AsyncIterator[News]:
 
         look_up = FeedLookup(fetcher=fetcher, parser=parser, limits=LIMITS).look_up
         ways = {"look_up": look_up, "fetch_list": fetch_list}
-        async with bot_on(storage, news=news_desk(storage, **(ways | desk))) as bot:
+        async with bot_on(storage, news=news_services(storage, **(ways | changes))) as bot:
             yield News(bot, web, storage)

@@ -9,7 +9,7 @@ from db.pool import Database
 from db.posting.feeds import Feeds
 from engine.feeds.types import ConfiguredFeed
 from engine.posting.types import PostingMode, Subscription
-from tests.bot.conversing import GROUP, Bot, bot_on, news_desk
+from tests.bot.conversing import GROUP, Bot, bot_on, news_services
 from tests.bot.prophecies import NOW
 
 TOPIC = Place(platform="test", chat_id="p", private=True, thread="77")
@@ -42,16 +42,16 @@ async def test_a_chat_subscribes_and_is_told_when_the_next_post_comes(bot: Bot) 
         'This chat is subscribed: daily 08:30 best 5 threshold 5 must "coffee"',
         "Next post: June 2, 2024, 08:30 (Europe/Madrid).",
     ]
-    wish = await wish_of(bot)
-    assert wish is not None
-    assert (wish.mode, wish.at, wish.best, wish.must) == (
+    subscription = await wish_of(bot)
+    assert subscription is not None
+    assert (subscription.mode, subscription.at, subscription.best, subscription.must) == (
         PostingMode.DAILY,
         time(8, 30),
         5,
         ("coffee",),
     )
-    assert wish.since == NOW
-    assert wish.thread is None
+    assert subscription.since == NOW
+    assert subscription.thread is None
 
 
 async def test_a_chat_without_a_zone_is_told_of_it(bot: Bot) -> None:
@@ -61,13 +61,13 @@ async def test_a_chat_without_a_zone_is_told_of_it(bot: Bot) -> None:
 async def test_here_is_the_thread_of_whoever_says_it(bot: Bot) -> None:
     reply = await bot.say("/subscribe instant here", place=TOPIC)
     assert "Posts go to one thread" in (reply.text or "")
-    wish = await wish_of(bot)
-    assert wish is not None
-    assert wish.thread == "77"
+    subscription = await wish_of(bot)
+    assert subscription is not None
+    assert subscription.thread == "77"
     await bot.say("/subscribe chat", place=TOPIC)
-    wish = await wish_of(bot)
-    assert wish is not None
-    assert (wish.thread, wish.mode) == (None, PostingMode.INSTANT)
+    subscription = await wish_of(bot)
+    assert subscription is not None
+    assert (subscription.thread, subscription.mode) == (None, PostingMode.INSTANT)
 
 
 async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
@@ -81,18 +81,18 @@ async def test_buttons_change_one_thing_and_show_the_others(bot: Bot) -> None:
     pressed = await bot.press(reply, "subscribe")
     assert (pressed.replaces, pressed.toast) == (True, "Noted.")
     assert (pressed.text or "").startswith("This chat is subscribed: daily 09:00 best 3")
-    wish = await wish_of(bot)
-    assert wish is not None
-    assert wish.must == ("tea",)
+    subscription = await wish_of(bot)
+    assert subscription is not None
+    assert subscription.must == ("tea",)
 
 
 async def test_a_chat_unsubscribes(bot: Bot) -> None:
     await bot.say("/subscribe daily 7:00 best 2")
     reply = await bot.say("/unsubscribe")
     assert (reply.text or "").startswith("This chat is told nothing unasked.")
-    wish = await wish_of(bot)
-    assert wish is not None
-    assert (wish.mode, wish.best) == (PostingMode.OFF, 2)
+    subscription = await wish_of(bot)
+    assert subscription is not None
+    assert (subscription.mode, subscription.best) == (PostingMode.OFF, 2)
     assert await bot.services.news.subscriptions.active() == []
 
 
@@ -114,7 +114,7 @@ async def test_in_groups_only_admins_subscribe(bot: Bot, name: str) -> None:
 
 
 async def test_what_keeps_posts_away_is_told(storage: Database) -> None:
-    async with bot_on(storage, news=news_desk(storage, has_model=False)) as bot:
+    async with bot_on(storage, news=news_services(storage, has_model=False)) as bot:
         text = (await bot.say("/subscribe daily")).text or ""
         assert "This chat has no feed yet." in text
         assert (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.commands.subscription_parser import as_typed, read_wish
+from bot.commands.subscription_parser import as_typed, read_subscription
 from bot.i18n.words import words_for
 from engine.chat import Chat
 from engine.errors import UsageError
@@ -19,7 +19,7 @@ SPANISH, ENGLISH = words_for("es"), words_for("en")
 
 
 def read(text: str, before: Subscription | None = None) -> Subscription:
-    return read_wish(text, before, NEW, ENGLISH)
+    return read_subscription(text, before, NEW, ENGLISH)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_cannot_be_is_told(typed: str, said: str) -> None:
 
 def test_what_cannot_be_is_told_in_the_language_of_the_chat() -> None:
     with pytest.raises(UsageError, match=r"^best lleva un número de 1 a 10\.$"):
-        read_wish("best x", None, NEW, SPANISH)
+        read_subscription("best x", None, NEW, SPANISH)
 
 
 WORD = st.text(
@@ -134,9 +134,13 @@ WISHES = st.builds(
 
 
 @given(WISHES)
-def test_what_is_written_is_read_back(wish: Subscription) -> None:
-    back = read(as_typed(wish))
-    assert back == (wish if wish.mode is PostingMode.DAILY else replace(wish, at=back.at))
+def test_what_is_written_is_read_back(subscription: Subscription) -> None:
+    back = read(as_typed(subscription))
+    assert back == (
+        subscription
+        if subscription.mode is PostingMode.DAILY
+        else replace(subscription, at=back.at)
+    )
 
 
 @given(st.text())

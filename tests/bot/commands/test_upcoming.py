@@ -54,11 +54,11 @@ class TestToday:
         again = await news.bot.say("/today")
         assert again.text == "Nothing to tell just now; /preview says why."
         chat = await news.bot.chat()
-        wish = await news.bot.services.news.subscriptions.set(
+        subscription = await news.bot.services.news.subscriptions.set(
             replace((await _subscribed(news)), chat=chat, since=None), now=NOW - 2 * MINUTE
         )
         assert await digest(news.bot.services.news.deciding, now=NOW + 21 * 60 * MINUTE) == 0
-        assert wish.chat == chat
+        assert subscription.chat == chat
 
     async def test_it_goes_to_where_it_was_asked_for(self, news: News) -> None:
         await with_finds(news)
@@ -85,7 +85,7 @@ class TestToday:
 class TestPreview:
     async def test_it_says_what_when_and_why_not_the_rest(self, news: News) -> None:
         await with_finds(news)
-        wish = await _subscribed(news)
+        subscription = await _subscribed(news)
         async with news.database.connection() as connection:
             await connection.execute("UPDATE subscription SET since = $1", NOW - timedelta(days=2))
         reply = await news.bot.say("/preview")
@@ -101,7 +101,7 @@ class TestPreview:
             f"- {TEA}!: judged 3 of 6, less than 5",
         ]
         assert await owed(news) == []
-        assert wish.best == 3
+        assert subscription.best == 3
 
     async def test_news_from_before_the_chat_subscribed_is_left_out(self, news: News) -> None:
         await with_finds(news)
@@ -147,6 +147,6 @@ class TestHistory:
 
 async def _subscribed(news: News) -> Subscription:
     await news.bot.say("/subscribe daily 9:00")
-    wish = await news.bot.services.news.subscriptions.get(await news.bot.chat())
-    assert wish is not None
-    return wish
+    subscription = await news.bot.services.news.subscriptions.get(await news.bot.chat())
+    assert subscription is not None
+    return subscription

@@ -1,15 +1,26 @@
 """The terminal as a face: everything is written, buttons are numbered and pressed by number."""
 
 import io
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from bot.console.face import ConsoleFace
+from bot.console.face import ConsoleFace, Terminal, run_terminal
 from bot.console.screen import Screen
 from bot.face.reply import Action, Button, Reply
 from bot.i18n.words import words_for
-from tests.bot.conversing import event
+from db.pool import Database
+from engine.errors import CorpusNotFound
+from tests.bot.conversing import Bot, bot_on, event
+from tests.bot.prophecies import NOW
 
 WORDS = words_for("en")
 BUTTONS = (
@@ -76,3 +87,170 @@ async def test_a_picture_is_kept_in_a_file_that_is_named(
     assert link == "https://x.com/1"
     assert Path(place).read_bytes() == b"PNG"
     assert Path(place).parent == tmp_path
+
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = textwrap.dedent(
+    """
+    import asyncio, fcntl, os, sys, termios
+    from bot.console.face import Terminal, run_terminal
+    from bot.console.face import read_lines
+    from bot.console.screen import Screen
+    from db.pool import Database
+    from tests.bot.conversing import bot_on
+    from tests.bot.prophecies import NOW
+
+    async def main():
+        database = await Database.open(os.environ["DATABASE_URL"])
+        async with bot_on(database) as bot:
+            terminal = Terminal(session="s", language="en", interactive=sys.stdin.isatty())
+            await run_terminal(bot.conversation, terminal, lines=read_lines(0),
+                       screen=Screen(sys.stdout), now=lambda: NOW)
+
+    if sys.stdin.isatty():  # become its owner, so that Ctrl-C reaches this process
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        print("interrupted")
+    """
+)
+
+
+SECONDS = 30
+
+
+async def typed(*lines: str) -> AsyncIterator[str]:
+    for line in lines:
+        yield line
+
+
+async def talk(
+    bot: Bot, *lines: str, session: str = "s", language: str = "en", interactive: bool = False
+) -> str:
+    stream = io.StringIO()
+    await run_terminal(
+        bot.conversation,
+        Terminal(session=session, language=language, interactive=interactive),
+        lines=typed(*lines),
+        screen=Screen(stream, width=80),
+        now=lambda: NOW,
+    )
+    return stream.getvalue()
+
+
+@pytest.fixture
+async def bot(storage: Database) -> AsyncIterator[Bot]:
+    async with bot_on(storage) as ready:
+        yield ready
+
+
+async def test_every_line_gets_its_answer_and_blank_ones_none(bot: Bot) -> None:
+    text = await talk(bot, "Coffee prices soar", "", "  ", "Tea prices soar")
+    assert [call[0] for call in bot.engine.calls] == ["Coffee prices soar", "Tea prices soar"]
+    assert text.index("Coffee prices soar") < text.index("Tea prices soar")
+
+
+async def test_the_same_line_twice_is_asked_twice(bot: Bot) -> None:
+    await talk(bot, "Coffee prices soar", "Coffee prices soar")
+    await talk(bot, "Coffee prices soar", session="another")
+    assert len(bot.engine.calls) == 3
+
+
+async def test_the_conversation_is_remembered(bot: Bot) -> None:
+    text = await talk(bot, "Coffee prices soar", "/more", "/why 4")
+    assert "Tweet number 5 about coffee" in text
+    assert "4. score 0.83" in text
+    assert "4. score 0.83" in await talk(bot, "/why 4", session="another")
+
+
+async def test_buttons_are_pressed_by_their_number(bot: Bot) -> None:
+    text = await talk(bot, "Coffee prices soar", ":1", ":8", ":7", ":9")
+    assert ":1 1. 👍 0   :2 1. 👎 0" in text
+    assert "Noted.\n\n:1 1. 👍 1   :2 1. 👎 0" in text
+    assert "1. score 0.83" in text  # :8 is why
+    assert "4. 10 years before" in text  # :7 is more
+    assert text.endswith("This button is too old.\n\n")  # the second page has no ninth
+
+
+async def test_everybody_may_change_settings_in_his_own_terminal(bot: Bot) -> None:
+    assert "language: es" in await talk(bot, "/settings language es")
+    assert "Siempre hay un tuit." in await talk(bot, "/help", session="another")
+
+
+async def test_an_error_does_not_end_the_conversation(bot: Bot) -> None:
+    bot.engine.errors = {"Coffee": CorpusNotFound("No corpus."), "Tea": ZeroDivisionError()}
+    text = await talk(bot, "Coffee", "Tea", "/help")
+    assert text.index("No corpus.") < text.index("Sorry") < text.index("/why [NUMBER]")
+
+
+async def test_a_prompt_only_where_somebody_types(bot: Bot) -> None:
+    assert (await talk(bot, "/more")).splitlines()[0] == "Send me a headline first."
+    text = await talk(bot, "/more", session="another", interactive=True)
+    assert text.startswith("Type a headline.")
+    assert text.count("> ") == 2
+    assert (await talk(bot, language="es", interactive=True)).startswith("Un titular por línea.")
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> list[str]:
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return [sys.executable, str(path)]
+
+
+@pytest.fixture
+def environment(database: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"}
+
+
+def test_piped_lines_are_answered_until_their_end(
+    script: list[str], environment: dict[str, str]
+) -> None:
+    done = subprocess.run(
+        script,
+        input="Coffee prices soar\n/more",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+        env=environment,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Tweet number 5 about coffee" in done.stdout
+    assert "> " not in done.stdout
+
+
+def read_until(descriptor: int, wanted: bytes) -> bytes:
+    seen = b""
+    while wanted not in seen:
+        ready, _, _ = select.select([descriptor], [], [], SECONDS)
+        assert ready, seen
+        seen += os.read(descriptor, 1024)
+    return seen
+
+
+@pytest.mark.parametrize(("key", "last"), [(b"\x04", b"\r\n"), (b"\x03", b"interrupted\r\n")])
+def test_control_d_and_control_c_end_it_at_once(
+    script: list[str], environment: dict[str, str], key: bytes, last: bytes
+) -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        script,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env=environment,
+    ) as process:
+        os.close(theirs)
+        try:
+            read_until(ours, b"> ")
+            os.write(ours, key)
+            rest = read_until(ours, last)
+            assert process.wait(timeout=10) == 0
+            assert b"Traceback" not in rest
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+            os.close(ours)

@@ -1,8 +1,15 @@
 """Results to one stream, remarks to the other, nothing harmful to either."""
 
+import contextlib
 import io
+import os
+import pty
+from pathlib import Path
 
-from bot.console.output import Output
+import pytest
+
+from bot.console.output import Output, progress_bar
+from tests.bot.command_line import finish, start, write_tweets
 
 
 def streams() -> tuple[Output, io.StringIO, io.StringIO]:
@@ -41,3 +48,54 @@ def test_an_empty_table_is_nothing() -> None:
     output, results, _ = streams()
     output.table([])
     assert results.getvalue() == ""
+
+
+def test_nothing_is_written_where_nobody_watches() -> None:
+    stream = io.StringIO()
+    with progress_bar(stream, "ingest", 100) as tell:
+        tell(50, "half")
+    assert stream.getvalue() == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("total", [100, None])
+def test_a_terminal_shows_a_bar_that_goes_when_the_work_ends(
+    monkeypatch: pytest.MonkeyPatch, total: int | None
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with progress_bar(stream, "ingest [mine]", total) as tell:
+        tell(50, "[bold]half[/bold]")
+    assert "ingest [mine]" in stream.getvalue()
+    assert "[bold]half[/bold]" in stream.getvalue()  # words, not markup
+    assert ("50%" in stream.getvalue()) == (total is not None)
+    assert stream.getvalue().endswith("\x1b[2K")  # the line is wiped
+
+
+@pytest.mark.parametrize("ends", ["done", "failed"])
+def test_an_ingest_keeps_it_from_its_results(database: str, tmp_path: Path, ends: str) -> None:
+    good = write_tweets(tmp_path / "a", range(3)).read_bytes()
+    (tmp_path / "a").write_bytes(
+        good if ends == "done" else b'{"id": 1, "text": "", "created_at": 1}'
+    )
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "xterm"}
+    process = start("ingest", str(tmp_path / "a"), stderr=theirs, env=environment)
+    os.close(theirs)
+    told = b""
+    with contextlib.suppress(OSError):  # how a terminal tells its end
+        while chunk := os.read(ours, 65_536):
+            told += chunk
+    os.close(ours)
+    done = finish(process)
+    assert b"ingest tweets" in told
+    assert told.count(b"\x1b[?25l") == told.count(b"\x1b[?25h") == 1  # the cursor comes back
+    if ends == "done":
+        assert done.out == "tweets: 3 read, 3 inserted, 0 updated, 0 unchanged, 0 rejected\n"
+    else:
+        assert (done.code, done.out) == (1, "")
+        assert b"presagio: Nothing could be stored" in told

@@ -7,7 +7,7 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from bot.listening.connections import Connections, most_of_port
+from bot.listening.connections import Connections, most_of_port, network_of
 
 
 def opened(connections: Connections, number: int, address: str | None = None) -> list[Any]:
@@ -63,10 +63,17 @@ def test_who_leaves_makes_room_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "most"), [(16, 8), (256, 64), (1024, 256), (65536, 2000), (-1, 2000)]
+    ("files", "most"), [(8, 8), (256, 128), (1024, 512), (65536, 2000), (-1, 2000)]
 )
-def test_three_ports_leave_files_for_all_else(
+def test_the_port_leaves_files_for_all_else(
     monkeypatch: pytest.MonkeyPatch, files: int, most: int
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (files, files))
     assert most_of_port() == most
+
+
+def test_neighbours_in_an_ipv6_network_are_one() -> None:
+    assert network_of("2001:db8:1:2::1") == network_of("2001:db8:1:2:ffff::9%eth0")
+    assert network_of("2001:db8:1:2::1") != network_of("2001:db8:1:3::1")
+    assert network_of("::ffff:192.0.2.1") == network_of("192.0.2.1")
+    assert network_of("testclient") == "testclient"

@@ -1,11 +1,11 @@
 """The service as Telegram sees it: what is left over, who comes back, what is not kept."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 import pytest
+from starlette.requests import Request
 
 from bot.commands import standard_commands
 from bot.face.face import FaceFailed
@@ -87,14 +87,7 @@ async def until(holds: Callable[[], object]) -> None:
 
 
 def webhook() -> dict[str, object]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    return {
-        "webhook_url": f"http://127.0.0.1:{port}/hook",
-        "webhook_secret": "s",
-        "webhook_port": port,
-    }
+    return {"webhook_url": "http://127.0.0.1:1/hook", "webhook_secret": "s"}
 
 
 async def active(storage: Database) -> list[bool]:
@@ -180,6 +173,23 @@ async def test_the_status_of_a_webhook_names_it(start: Start) -> None:
     async with running(service):
         assert str(service.status()) == "listening (webhook)"
     assert str(service.status()) == "not listening (webhook)"
+
+
+async def test_before_the_start_and_after_the_end_nothing_pushed_is_taken(start: Start) -> None:
+    service = start(**webhook())
+    assert service.webhook
+
+    async def pushed(secret: bytes) -> int:
+        headers = [(b"x-telegram-bot-api-secret-token", secret)]
+        request = Request({"type": "http", "headers": headers})
+        assert service.webhook
+        return (await service.webhook.receive(request)).status_code
+
+    assert service.webhook.path == "/hook"
+    assert (await pushed(b"s"), await pushed(b"")) == (503, 403)
+    async with running(service):
+        pass
+    assert await pushed(b"s") == 503
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ class WebStage:
     """What answers, and a client that asks."""
 
     app: App
-    desk: SharedState
+    shared: SharedState
     client: httpx.AsyncClient
     settings: Settings  # what is read when they are reloaded
 
@@ -71,7 +71,7 @@ async def web_stage(
     settings = load_settings(environ=environ)
     async with open_app(settings, progress=print) as opened:
         face = WebFace.of(opened)
-        desk = SharedState(
+        shared = SharedState(
             app=face.app,
             now=now,
             metrics=face.metrics,
@@ -81,8 +81,8 @@ async def web_stage(
             clock=lambda: 0.0,
         )
         transport = httpx.ASGITransport(
-            create_application(desk), raise_app_exceptions=False, client=client
+            create_application(shared), raise_app_exceptions=False, client=client
         )
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as asking:
-            stage = WebStage(app=face.app, desk=desk, client=asking, settings=settings)
+            stage = WebStage(app=face.app, shared=shared, client=asking, settings=settings)
             yield stage

@@ -320,7 +320,7 @@ class TestKeys:
                 await stage.client.get(path, headers=speaking("s3cr3t"))
                 for path in ("/api/corpora", "/metrics", "/healthz", "/openapi.json", "/api/none")
             ]
-            assert "s3cr3t" not in repr(stage.desk)
+            assert "s3cr3t" not in repr(stage.shared)
         assert not [one for one in answered if "s3cr3t" in one.text]
         assert "s3cr3t" not in caplog.text
 

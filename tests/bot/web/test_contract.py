@@ -34,7 +34,7 @@ OPERATIONS = {
 
 
 async def test_every_status_is_described_with_an_example(coffee_web: WebStage) -> None:
-    written = create_application(coffee_web.desk).openapi()
+    written = create_application(coffee_web.shared).openapi()
     told = {
         (path, method): operation["responses"]
         for path, operations in written["paths"].items()

@@ -5,6 +5,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot.settings import Settings, load_settings
+from bot.web.operating import open_doors
 from engine.errors import SettingsError
 from tests.bot.web.stage import WebStage, speaking, web_stage
 from tests.fakes.model import ModelServer, answer, failure, scoring
@@ -59,7 +60,7 @@ class TestMetrics:
     async def test_tell_when_the_jobs_of_this_process_ran_last(self, coffee_web: WebStage) -> None:
         name = "presagio_job_last_run_age_seconds"
         assert not [key for key in await _figures(coffee_web) if key[0] == name]
-        coffee_web.desk.metrics.job_ages = lambda: {"poll": 7200.5, "deliver": 0.1}
+        coffee_web.shared.metrics.job_ages = lambda: {"poll": 7200.5, "deliver": 0.1}
         figures = await _figures(coffee_web)
         assert figures[name, "job=poll"] == 7200.5
         assert figures[name, "job=deliver"] == 0.1
@@ -128,12 +129,12 @@ class TestAdmin:
                 environ,
                 PRESAGIO_SEARCH__MINIMUM_LEXICAL="0.9",
                 PRESAGIO_WEB__REQUESTS_PER_MINUTE="2",
-                PRESAGIO_SLACK__HTTP_PORT="1234",
+                PRESAGIO_WEB__PORT="1234",
             )
             reloaded = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
             assert reloaded.json() == {
                 "applied": ["search.minimum_lexical", "web.requests_per_minute"],
-                "needs_restart": ["slack.http_port"],
+                "needs_restart": ["web.port"],
             }
             fewer = await stage.client.get(_ASKED, headers=speaking("k1"))
             assert len(fewer.json()["hits"]) < 3
@@ -148,7 +149,7 @@ class TestAdmin:
             raise SettingsError("config.toml: [search] limit must be a number.")
 
         async with web_stage(environ) as stage:
-            stage.desk.reload_settings = broken
+            stage.shared.reload_settings = broken
             answered = await stage.client.post("/api/admin/reload", headers=speaking("boss"))
             assert answered.status_code == 400
             assert "limit must be a number" in answered.json()["message"]
@@ -179,3 +180,59 @@ async def _figures(stage: WebStage) -> dict[tuple[str, str], float]:
         for family in text_string_to_metric_families(answered.text)
         for sample in family.samples
     }
+
+
+MODEL = {"PRESAGIO_LLM__BASE_URL": "http://127.0.0.1:1/v1"}
+KEYS = {"WEB_API_KEYS": "sesame"}
+NO_PAGE = {"PRESAGIO_WEB__PAGE": "false"}
+JUDGE = {"PRESAGIO_WEB__JUDGE": "true"}
+FREE = {"PRESAGIO_LLM__DAILY_TOKENS": "-1", "PRESAGIO_LLM__DAILY_USD": "-1"}
+
+PAGE_OPEN = (
+    "The API asks for a key of WEB_API_KEYS; the page asks for none, so whoever reaches it can read"
+    " the corpora. Set web.page = false to close it, or put it behind a proxy that asks."
+)
+
+
+def unjudged(doors: str) -> str:
+    return (
+        f"Without a key {doors} unjudged, to spare the model. Set web.judge = true to have it"
+        " asked, for up to 20% of the daily budget (llm.web_share)."
+    )
+
+
+def judged(doors: str, bound: str = "for up to 20% of the daily budget (llm.web_share)") -> str:
+    return (
+        f"Whoever reaches {doors} has the model asked without a key, {bound}. Set web.judge ="
+        " false to stop that."
+    )
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({}, []),
+        (JUDGE, []),
+        ({"WEB_ADMIN_KEYS": "boss"}, []),
+        (KEYS, [PAGE_OPEN]),
+        (KEYS | NO_PAGE, []),
+        (MODEL, [unjudged("the page and the API answer")]),
+        (MODEL | NO_PAGE, [unjudged("the API answers")]),
+        (MODEL | KEYS, [PAGE_OPEN, unjudged("the page answers")]),
+        (MODEL | KEYS | NO_PAGE, []),
+        (MODEL | KEYS | NO_PAGE | JUDGE, []),
+        (MODEL | JUDGE, [judged("the page and the API")]),
+        (MODEL | JUDGE | {"PRESAGIO_LLM__WEB_SHARE": "0.2"}, [judged("the page and the API")]),
+        (
+            MODEL | JUDGE | FREE,
+            [
+                judged(
+                    "the page and the API",
+                    "without limit, for llm.daily_tokens and llm.daily_usd have none",
+                )
+            ],
+        ),
+    ],
+)
+def test_what_asks_for_no_key_is_said(environ: dict[str, str], said: list[str]) -> None:
+    assert list(open_doors(load_settings(environ=environ))) == said

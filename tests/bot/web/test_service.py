@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bot.face.face import FaceFailed
-from bot.web import protocol
+from bot.listening import connections
 from bot.web.service import WebService
 from tests.bot.web.stage import web_stage
 from tests.fakes.model import ModelServer, scoring, slow
@@ -44,7 +44,7 @@ async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
     settings = {f"PRESAGIO_WEB__{name.upper()}": value for name, value in web.items()}
     async with web_stage({"PRESAGIO_WEB__PORT": "0", **environ, **settings}) as stage:
         said: list[str] = []
-        service = WebService(stage.desk, said=said.append)
+        service = WebService(stage.shared, said=said.append)
         running = asyncio.create_task(service.run())
         async with asyncio.timeout(_SECONDS):
             while not service.status().listening and not running.done():  # noqa: ASYNC110 - it tells nobody
@@ -54,6 +54,7 @@ async def served(environ: dict[str, str], **web: str) -> AsyncIterator[Served]:
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
+            await service.stop(2)
             assert not service.status().listening
 
 
@@ -106,7 +107,8 @@ async def test_what_hangs_is_cut_off(coffee_url: str) -> None:
             started = asyncio.get_running_loop().time()
             one.running.cancel()
             await asyncio.gather(one.running, return_exceptions=True)
-            assert asyncio.get_running_loop().time() - started < 8
+            await one.service.stop(0.5)
+            assert asyncio.get_running_loop().time() - started < 5
             async with asyncio.timeout(_SECONDS):
                 with suppress(httpx.HTTPError):
                     assert (await asking).status_code >= 500
@@ -171,7 +173,7 @@ async def until_closed(reader: asyncio.StreamReader) -> None:
 async def test_half_a_request_is_not_waited_for_for_ever(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
-    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
     async with served({"DATABASE_URL": coffee_url}) as one:
         reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
         writer.write(said)
@@ -185,7 +187,7 @@ async def test_half_a_request_is_not_waited_for_for_ever(
 async def test_each_byte_does_not_bring_more_time(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
     async with served({"DATABASE_URL": coffee_url}) as one:
         reader, writer = await asyncio.open_connection("127.0.0.1", port_of(one))
         closed = asyncio.create_task(until_closed(reader))
@@ -201,7 +203,7 @@ async def test_each_byte_does_not_bring_more_time(
 async def test_an_answer_that_takes_longer_than_a_request_may_is_given(
     coffee_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "REQUEST_SECONDS", 1.0)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 1.0)
     async with ModelServer([slow(1.5, scoring(judged_by_words))]) as model:
         environ = judging(coffee_url, model)
         async with served(environ) as one, httpx.AsyncClient(timeout=_SECONDS) as client:

@@ -115,10 +115,10 @@ class Chaos:
             )
             follows = islice(cycle(self.categories), number // 2, number // 2 + 2)
             mode = PostingMode.DAILY if number % 10 in (2, 3) else PostingMode.INSTANT
-            wish = Subscription(
+            subscription = Subscription(
                 chat=chat, mode=mode, at=daily, best=_BEST, categories=tuple(follows)
             )
-            stored = await Subscriptions(self.database).set(wish, now=self.clock())
+            stored = await Subscriptions(self.database).set(subscription, now=self.clock())
             self.chats.append(Told(platform, external_id, stored))
 
     def _place(self, platform: str, number: int) -> str:
@@ -232,7 +232,7 @@ class Chaos:
         return time.monotonic() - begun
 
     async def all_serve(self) -> bool:
-        """Tell whether every process has its sessions: of the pool, of its turns, to lead."""
+        """Tell whether every process has its sessions: for the pool, event claims, to lead."""
         serving = {name for (name,) in await self.rows(_SERVING)}
         return {f"presagio {one.pid}" for one in self.processes.running} <= serving
 

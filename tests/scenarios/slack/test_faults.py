@@ -80,7 +80,7 @@ async def test_slow_signs_of_life_and_profiles_do_not_hold_up_the_answer(
     slack_bot: SlackStage, direct: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.slack.face._SIGN_SECONDS", 0.2)
-    monkeypatch.setattr("bot.slack.people._PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("bot.slack.client._PATIENCE_SECONDS", 0.2)
     slack_bot.slack.fail("reactions.add", Fault(hang=True))
     slack_bot.slack.fail("users.info", Fault(hang=True))
     await slack_bot.alice.says(direct, HEADLINE)

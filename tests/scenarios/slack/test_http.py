@@ -1,13 +1,16 @@
 """Events over signed HTTP requests."""
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from io import BytesIO
 
 import aiohttp
 import pytest
 
 from tests.fakes.slack import RequestUrl, Signing
+from tests.patience import PATIENCE
 from tests.scenarios.slack.stage import SlackStage
 from tests.scenarios.stage import HEADLINE
 
@@ -24,7 +27,7 @@ def request_url(slack_stage: SlackStage) -> RequestUrl:
     slack_stage.environment |= {
         "SLACK_APP_TOKEN": "",
         "SLACK_SIGNING_SECRET": slack_stage.slack.signing_secret,
-        "PRESAGIO_SLACK__HTTP_PORT": str(port),
+        "PRESAGIO_WEB__PORT": str(port),
     }
     return slack_stage.slack.use_http(f"http://127.0.0.1:{port}/slack/events")
 
@@ -33,13 +36,20 @@ def request_url(slack_stage: SlackStage) -> RequestUrl:
 async def http_bot(slack_stage: SlackStage, request_url: RequestUrl) -> AsyncIterator[SlackStage]:
     """A bot that listens for HTTP."""
     async with slack_stage.serving(lambda: slack_stage.slack.calls_of("auth.test")):
-        while True:
-            try:
-                await request_url.verify()
-                break
-            except aiohttp.ClientError:
-                continue
+        await until_taken(request_url)
+        await request_url.verify()
         yield slack_stage
+
+
+async def until_taken(request_url: RequestUrl) -> None:
+    """Wait until events are taken: the port opens first and refuses them until then."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            with suppress(aiohttp.ClientError):
+                status, _ = await request_url.post(b"{}", {"Content-Type": "application/json"})
+                if status != 503:
+                    return
+            await asyncio.sleep(0.01)
 
 
 async def test_messages_commands_and_buttons_come_over_one_address(http_bot: SlackStage) -> None:

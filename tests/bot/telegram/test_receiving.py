@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from telegram.error import Conflict, NetworkError, RetryAfter, TelegramError
 
-from bot.telegram.poll import pause_after
+from bot.telegram.receiving import pause_after
 
 
 @pytest.mark.parametrize(

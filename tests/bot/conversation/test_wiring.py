@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.conversation.pasted_links import read_pasted
+from bot.conversation.wiring import read_pasted
 from engine.errors import FetchRefused, FetchStatus
 from engine.fetch.client import Fetcher
 from engine.settings.reading import FetchSettings

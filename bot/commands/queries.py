@@ -1,4 +1,4 @@
-"""/ask: a question in a chat, answered from its corpus with sources."""
+"""/find and /ask: the query dialect, and questions answered with sources."""
 
 from bot.commands.registry import Command, Services
 from bot.commands.rights import SEARCHES
@@ -6,19 +6,53 @@ from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import marked
 from bot.replies.answer import answer_reply
+from bot.replies.find import find_reply
 from bot.replies.limits import cut
+from engine.contracts.receipts import Receipt
 from engine.errors import CorpusNotFound
 from engine.messages import Message
 
+_SHOWN = 5
+_LONGEST_TEXT = 280
+_FIND_EXAMPLE = marked('/find "coffee prices" OR tea -free before:2015')
+
+
+async def _find(request: Request, services: Services) -> Reply:
+    words = request.words
+    if not request.text:
+        text = words.say("Write what to find, such as: {example}", example=words.say(_FIND_EXAMPLE))
+        return aside(request, text)
+    corpus = request.known_chat.corpus or services.corpus
+    try:
+        found = await services.find(request.text, corpus=corpus, limit=_SHOWN)
+    except CorpusNotFound as error:
+        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
+    if request.place.kept:
+        await services.answers.keep_receipt(
+            request.known_chat, request.place.thread, Receipt.of(found), asked_at=request.now
+        )
+    return find_reply(found, words, longest=_LONGEST_TEXT)
+
+
+FIND = Command(
+    name="find",
+    summary=marked("find texts by words, phrases and filters, exactly"),
+    usage=marked("/find QUERY"),
+    example=_FIND_EXAMPLE,
+    handler=_find,
+    act=SEARCHES,
+)
+
+
 _LONGEST_QUESTION = 1000
-_EXAMPLE = marked("/ask What was said about coffee prices?")
+_ASK_EXAMPLE = marked("/ask What was said about coffee prices?")
 
 
 async def _ask(request: Request, services: Services) -> Reply:
     words = request.words
     if not request.text:
         text = words.say(
-            "Write what you want to know, such as: {example}", example=words.say(_EXAMPLE)
+            "Write what you want to know, such as: {example}", example=words.say(_ASK_EXAMPLE)
         )
         return aside(request, text)
     chat, thread = request.known_chat, request.place.thread
@@ -41,7 +75,7 @@ ASK = Command(
     name="ask",
     summary=marked("answer a question from what was written, with sources; the next may follow it"),
     usage=marked("/ask QUESTION"),
-    example=_EXAMPLE,
+    example=_ASK_EXAMPLE,
     handler=_ask,
     act=SEARCHES,
 )

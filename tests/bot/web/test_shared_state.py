@@ -5,7 +5,7 @@ import hmac
 import pytest
 from pydantic import SecretStr
 
-from bot.web.access import Keys, Right
+from bot.web.shared_state import Keys, Right
 
 
 def test_without_keys_everybody_may_ask_and_nobody_steer() -> None:

