@@ -68,7 +68,7 @@ _CATALOGUES = (
         "pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase"
         " WHERE datname = current_database()",
     ),
-    ("datdba, datacl::text", "pg_database WHERE datname = current_database()"),
+    ("datdba, datacl::text, datallowconn", "pg_database WHERE datname = current_database()"),
     ("starelid, staattnum", "pg_statistic"),
     ("oid, lomowner", "pg_largeobject_metadata"),
 )
@@ -104,22 +104,16 @@ class Pristine:
         finally:
             await connection.close()
 
-    async def restore(self, url: str) -> bool:
-        """Empty the database at `url` and tell whether it is like the template again."""
+    async def restore(self, session: asyncpg.Connection) -> bool:
+        """Empty the database of a session and tell whether it is like the template again."""
         try:
-            connection = await asyncpg.connect(url)
-        except (asyncpg.PostgresError, OSError):
-            return False
-        try:
-            await connection.execute(_END_OTHERS)
-            await connection.execute(self.empty)
-            if await _definitions(connection) != self.definitions:
+            await session.execute(_END_OTHERS)
+            await session.execute(self.empty)
+            if await _definitions(session) != self.definitions:
                 return False
-            return await _size(connection) < self.size + _MOST_GROWTH
-        except asyncpg.PostgresError:
+            return await _size(session) < self.size + _MOST_GROWTH
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
             return False
-        finally:
-            await connection.close()
 
 
 async def _refill(connection: asyncpg.Connection, table: str) -> str:

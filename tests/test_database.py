@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from tests.database import Clones, drop_stale, execute, with_database
+from tests.database import KEEPER, Clones, drop_stale, execute, with_database
 from tests.scenarios.stage import load_tweets
 
 
@@ -46,7 +46,8 @@ async def test_a_database_is_handed_on_as_good_as_new(server_url: str, _clones: 
                     "SELECT external_id FROM document UNION SELECT name FROM corpus",
                     "SELECT relname::text FROM pg_class WHERE relname LIKE 'document%'",
                     "SELECT pid FROM pg_stat_activity"
-                    " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                    f" AND application_name <> '{KEEPER}'",
                     "SELECT sequencename::text FROM pg_sequences WHERE last_value IS NOT NULL",
                 )
             ]
