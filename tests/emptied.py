@@ -1,7 +1,8 @@
 """A test's database, given back as new: emptied in a fraction of what a new clone costs.
 
-Rows, sequences and tables that a test added go. What else it changed is not undone: a database
-whose definitions differ from the template's, or that has grown, is not worth keeping.
+Rows, sequences, tables that a test added and what ANALYZE found go. What else it changed is not
+undone: a database whose definitions differ from the template's, or that has grown, is not worth
+keeping.
 """
 
 from collections.abc import Sequence
@@ -39,6 +40,12 @@ BEGIN
     END LOOP;
     PERFORM setval(seqrelid, seqstart, false) FROM pg_sequence
     WHERE pg_sequence_last_value(seqrelid) IS NOT NULL;
+    DELETE FROM pg_statistic USING pg_class
+    WHERE pg_class.oid = starelid AND relnamespace = 'public'::regnamespace;
+    UPDATE pg_class SET reltuples = new.reltuples
+    FROM (VALUES ('r', -1), ('p', -1), ('i', 0), ('I', 0)) AS new (relkind, reltuples)
+    WHERE relnamespace = 'public'::regnamespace AND pg_class.relkind::text = new.relkind
+    AND pg_class.reltuples <> new.reltuples;
 END $$;
 """
 
