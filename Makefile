@@ -8,8 +8,8 @@ READY  := $(VENV)/.ready
 JOBS   ?= 2
 # Which examples the slow suite tries: random, or fixed ones.
 PROPERTIES ?= random
-# Where this says not to keep bytecode (containers do), each worker and each started process would
-# compile everything anew: a fifth of the time of the tests.
+# Where this says not to keep bytecode, as in many containers, each worker and each process that a
+# test starts would compile everything anew.
 export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test test-slow coverage check format words bench setup clean

@@ -50,7 +50,7 @@ class _ForkServer:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", "from tests.bot.forking import serve; serve()"],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 cwd=ROOT,
                 env={"PATH": os.environ["PATH"]},
