@@ -1,12 +1,16 @@
 # Everything runs inside .venv; the only things needed beforehand are Python >= 3.11, make and git.
+# For another Python beside it: make test PYTHON=python3.13 VENV=.venv313
 PYTHON ?= python3
-VENV   := .venv
+VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # Two cores are the smallest machine this is meant for.
 JOBS   ?= 2
 # Which examples the slow suite tries: random, or fixed ones.
 PROPERTIES ?= random
+# Where this says not to keep bytecode, as in many containers, each worker and each process that a
+# test starts would compile everything anew.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test test-slow coverage check format words bench setup clean
 

@@ -7,6 +7,7 @@ outlives the runs, which databases a dead run left behind.
 import asyncio
 import itertools
 import re
+import threading
 import time
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,7 @@ CARELESS = {
 _STALE_SECONDS = 24 * 60 * 60
 _LOCK_SECONDS = 120.0
 _PREFIX = "presagio_test"
+KEEPER = "keeper of databases"  # the name of the session that empties one
 
 
 def wait_for(work: Coroutine[object, object, T]) -> T:
@@ -56,6 +58,23 @@ async def execute(url: str, *statements: str) -> None:
         await connection.close()
 
 
+class _Loop:
+    """An event loop in a thread of its own, for connections that outlive the loops of tests."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="databases")
+        self._thread.start()
+
+    def run(self, work: Coroutine[object, object, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
 class Clones:
     """Hands out copies of a template database: new ones, or ones that are as good as new."""
 
@@ -64,17 +83,18 @@ class Clones:
         self._template = template
         self._worker = worker
         self._numbers = itertools.count(1)
-        self._idle: list[str] = []
-        self._pristine = wait_for(Pristine.of(with_database(server_url, template)))
+        self._idle: list[tuple[str, asyncpg.Connection]] = []
+        self._loop = _Loop()
+        self._pristine = self._loop.run(Pristine.of(with_database(server_url, template)))
 
     @contextmanager
     def clone(self) -> Iterator[str]:
         """Lend the URL of a new copy; it is dropped afterwards, whoever is still connected."""
-        url = self._create()
+        url = self._loop.run(self._create())
         try:
             yield url
         finally:
-            self._drop(url)
+            self._loop.run(self._drop(url))
 
     @contextmanager
     def lend(self) -> Iterator[str]:
@@ -82,29 +102,39 @@ class Clones:
 
         What cannot be made as good as new is dropped.
         """
-        url = self._idle.pop() if self._idle else self._create()
+        # Its session stays: a new one would spend most of its time reading the catalogue.
+        url, session = self._idle.pop() if self._idle else self._loop.run(self._opened())
         try:
             yield url
         finally:
-            if wait_for(self._pristine.restore(url)):
-                self._idle.append(url)
+            if self._loop.run(self._pristine.restore(session)):
+                self._idle.append((url, session))
             else:
-                self._drop(url)
+                self._loop.run(self._dropped(url, session))
 
     def close(self) -> None:
         """Drop the copies that wait for another use."""
         while self._idle:
-            self._drop(self._idle.pop())
+            self._loop.run(self._dropped(*self._idle.pop()))
+        self._loop.close()
 
-    def _create(self) -> str:
+    async def _opened(self) -> tuple[str, asyncpg.Connection]:
+        url = await self._create()
+        return url, await asyncpg.connect(url, server_settings={"application_name": KEEPER})
+
+    async def _dropped(self, url: str, session: asyncpg.Connection) -> None:
+        session.terminate()
+        await self._drop(url)
+
+    async def _create(self) -> str:
         name = f"{self._template.removesuffix('_template')}_{self._worker}_{next(self._numbers)}"
         create = f'CREATE DATABASE "{name}" TEMPLATE "{self._template}"'
-        wait_for(execute(self._server_url, create))
+        await execute(self._server_url, create)
         return with_database(self._server_url, name)
 
-    def _drop(self, url: str) -> None:
+    async def _drop(self, url: str) -> None:
         name = urlsplit(url).path.removeprefix("/")
-        wait_for(execute(self._server_url, f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)'))
+        await execute(self._server_url, f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """A test's database, given back as new: emptied in a fraction of what a new clone costs.
 
-Rows, sequences and tables that a test added go. What else it changed is not undone: a database
-whose definitions differ from the template's, or that has grown, is not worth keeping.
+Rows, sequences, tables that a test added and what ANALYZE found go. What else it changed is not
+undone: a database whose definitions differ from the template's, or that has grown, is not worth
+keeping.
 """
 
 from collections.abc import Sequence
@@ -39,6 +40,12 @@ BEGIN
     END LOOP;
     PERFORM setval(seqrelid, seqstart, false) FROM pg_sequence
     WHERE pg_sequence_last_value(seqrelid) IS NOT NULL;
+    DELETE FROM pg_statistic USING pg_class
+    WHERE pg_class.oid = starelid AND relnamespace = 'public'::regnamespace;
+    UPDATE pg_class SET reltuples = new.reltuples
+    FROM (VALUES ('r', -1), ('p', -1), ('i', 0), ('I', 0)) AS new (relkind, reltuples)
+    WHERE relnamespace = 'public'::regnamespace AND pg_class.relkind::text = new.relkind
+    AND pg_class.reltuples <> new.reltuples;
 END $$;
 """
 
@@ -68,7 +75,7 @@ _CATALOGUES = (
         "pg_db_role_setting JOIN pg_database d ON d.oid = setdatabase"
         " WHERE datname = current_database()",
     ),
-    ("datdba, datacl::text", "pg_database WHERE datname = current_database()"),
+    ("datdba, datacl::text, datallowconn", "pg_database WHERE datname = current_database()"),
     ("starelid, staattnum", "pg_statistic"),
     ("oid, lomowner", "pg_largeobject_metadata"),
 )
@@ -104,22 +111,16 @@ class Pristine:
         finally:
             await connection.close()
 
-    async def restore(self, url: str) -> bool:
-        """Empty the database at `url` and tell whether it is like the template again."""
+    async def restore(self, session: asyncpg.Connection) -> bool:
+        """Empty the database of a session and tell whether it is like the template again."""
         try:
-            connection = await asyncpg.connect(url)
-        except (asyncpg.PostgresError, OSError):
-            return False
-        try:
-            await connection.execute(_END_OTHERS)
-            await connection.execute(self.empty)
-            if await _definitions(connection) != self.definitions:
+            await session.execute(_END_OTHERS)
+            await session.execute(self.empty)
+            if await _definitions(session) != self.definitions:
                 return False
-            return await _size(connection) < self.size + _MOST_GROWTH
-        except asyncpg.PostgresError:
+            return await _size(session) < self.size + _MOST_GROWTH
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
             return False
-        finally:
-            await connection.close()
 
 
 async def _refill(connection: asyncpg.Connection, table: str) -> str:

@@ -11,9 +11,16 @@ import pytest
 from bot.cli.main import main
 from db.pool import Database
 from tests.bot.command_line import PROGRAM, Done
+from tests.bot.forking import end_server
 from tests.database import Clones
 
 Invoke = Callable[..., Done]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fork_server() -> Iterator[None]:
+    yield
+    end_server()
 
 
 @pytest.fixture
@@ -56,7 +63,6 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def invoke(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Invoke]:
     """Run a command in this process: much faster than starting another one."""
-    monkeypatch.setattr("os.nice", lambda _: 0, raising=False)  # the tests after it are in a hurry
     root = logging.getLogger()
     before, level = root.handlers[:], root.level
 

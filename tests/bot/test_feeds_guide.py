@@ -16,7 +16,7 @@ from bot.settings import load_settings
 from engine.chat import Chat
 from engine.feeds.opml import OpmlFeed, write_opml
 from engine.posting.types import PostingMode, Subscription
-from tests.bot.command_line import presagio
+from tests.bot.forking import forked
 from tests.engine.feeds.documents import item, rss
 from tests.fakes.web import WebServer, page
 
@@ -48,7 +48,7 @@ async def test_its_commands_run(database_url: str, tmp_path: Path) -> None:
         for line in lines:
             program, *arguments = shlex.split(line.replace(SITE, web.url("").rstrip("/")))
             assert program == "presagio"
-            call = partial(presagio, *arguments, env=environ, cwd=tmp_path)
+            call = partial(forked, *arguments, env=environ, cwd=tmp_path)
             done = await asyncio.to_thread(call)
             assert (done.code, bool(done.out)) == (0, True), (line, done)
 

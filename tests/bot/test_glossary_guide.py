@@ -8,7 +8,7 @@ import pytest
 from bot.cli.glossary_file import FileFormat, FileStatus, GlossaryEntry, read_entries, write_entries
 from engine.glossary.dictionary import WordLists
 from engine.glossary.terms import protected
-from tests.bot.command_line import presagio
+from tests.bot.forking import forked
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "glossary.md").read_text(encoding="utf-8")
 
@@ -27,15 +27,15 @@ def rows(heading: str) -> list[tuple[str, str]]:
 def test_what_expands_is_as_the_table_says(tmp_path: Path) -> None:
     for line in blocks("sh")[0].splitlines()[:2]:
         words = [one or other for one, other in re.findall(r'"([^"]+)"|(\S+)', line)]
-        assert presagio(*words[1:]).code == 0, line
+        assert forked(*words[1:]).code == 0, line
     expected = rows("What expands")
     assert len(expected) == 6
     for query, looked_for in expected:
-        done = presagio("find", query.strip("`"), "--corpus", "demo", "--json")
+        done = forked("find", query.strip("`"), "--corpus", "demo", "--json")
         assert f"`{done.json['expanded']}`" == looked_for, query
     for form in FileFormat:
-        (tmp_path / f"file.{form}").write_text(presagio("glossary", "export", "--format", form).out)
-        done = presagio("glossary", "import", str(tmp_path / f"file.{form}"), "--json")
+        (tmp_path / f"file.{form}").write_text(forked("glossary", "export", "--format", form).out)
+        done = forked("glossary", "import", str(tmp_path / f"file.{form}"), "--json")
         assert done.json == {"approved": 0, "pending": 0, "rejected": 0, "left_out": 2}
 
 
@@ -63,4 +63,4 @@ def test_every_command_exists() -> None:
         "add", "list", "suggest", "pending", "approve", "reject", "export", "import",
     }  # fmt: skip
     for command in set(commands):
-        assert "Example: presagio glossary" in presagio("glossary", command, "--help").out
+        assert "Example: presagio glossary" in forked("glossary", command, "--help").out

@@ -6,7 +6,6 @@ and what the page hides are left out.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from itertools import islice
 
 import orjson
 
@@ -18,7 +17,6 @@ from engine.ingest.sources import Source
 from engine.types import Flag, Kind
 
 LONGEST_CONVERSATION = 1 << 26  # bytes
-_MOST_MESSAGES = 100_000  # a tree that is no tree ends too
 _ROLES = frozenset(("user", "assistant"))
 _SHOWN = frozenset(("text", "multimodal_text"))
 
@@ -113,13 +111,13 @@ def _messages(
 
 def _kept(conversation: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
     """Return the messages from the root to the current node."""
-    return list(islice(_upwards(conversation), _MOST_MESSAGES))[::-1]
+    return list(_upwards(conversation))[::-1]
 
 
 def _upwards(conversation: Mapping[str, object]) -> Generator[Mapping[str, object]]:
-    nodes, name = mapping(conversation.get("mapping")), conversation.get("current_node")
+    nodes, name = dict(mapping(conversation.get("mapping"))), conversation.get("current_node")
     while isinstance(name, str) and name in nodes:
-        node = mapping(nodes[name])
+        node = mapping(nodes.pop(name))  # a tree of circles is followed once around
         yield mapping(node.get("message"))
         name = node.get("parent")
 

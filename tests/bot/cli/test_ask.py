@@ -13,8 +13,9 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.bot.command_line import Done, presagio
+from tests.bot.command_line import Done
 from tests.bot.conftest import Invoke
+from tests.bot.forking import forked
 from tests.fakes.model import Asked, ModelServer, answer, judging
 
 QUESTION = "What was said about coffee?"
@@ -162,7 +163,7 @@ class TestModel:
             "DATABASE_URL": database,
             "PRESAGIO_LLM__BASE_URL": server.base_url,
         }
-        call = partial(presagio, "ask", QUESTION, "--corpus", "demo", *options, env=environ)
+        call = partial(forked, "ask", QUESTION, "--corpus", "demo", *options, env=environ)
         return await asyncio.to_thread(call)
 
     async def test_answers_from_what_it_was_given_and_is_paid_for_once(
@@ -216,10 +217,10 @@ class TestModel:
 
         server.script = [judging(obey)]
         environ = {**os.environ, "DATABASE_URL": database}
-        loaded = await asyncio.to_thread(partial(presagio, "init", env=environ))
+        loaded = await asyncio.to_thread(partial(forked, "init", env=environ))
         assert loaded.code == 0
         loaded = await asyncio.to_thread(
-            partial(presagio, "ingest", str(tmp_path / "x.jsonl"), "--corpus", "demo", env=environ)
+            partial(forked, "ingest", str(tmp_path / "x.jsonl"), "--corpus", "demo", env=environ)
         )
         assert loaded.code == 0, loaded
         got = (await self.ask(server, database, "--json")).json

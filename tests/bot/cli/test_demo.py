@@ -7,6 +7,7 @@ import orjson
 
 from tests.bot.command_line import ROOT, presagio
 from tests.bot.conftest import Invoke
+from tests.bot.forking import forked
 
 # The headlines of the demo are the first of those whose best answers are known.
 _LINES = (ROOT / "examples" / "acceptance.jsonl").read_bytes().splitlines()
@@ -57,7 +58,7 @@ def test_needs_an_empty_home_and_nothing_else(server_folder: Path) -> None:
 class TestChat:
     def test_converses_until_the_input_ends(self, database: str) -> None:
         said = f"{HEADLINES[0]}\n/why 1\n/more\n/help\n/nonsense\n\n{HEADLINES[2]}".encode()
-        done = presagio("demo", "--chat", stdin=said)
+        done = forked("demo", "--chat", stdin=said)
         assert done.code == 0
         assert [
             found in EXPECTED[HEADLINES[i]]
@@ -70,11 +71,11 @@ class TestChat:
         assert "\x1b" not in done.out
 
     def test_takes_the_only_corpus(self, demo: str) -> None:
-        done = presagio("chat", stdin=HEADLINES[0].encode())
+        done = forked("chat", stdin=HEADLINES[0].encode())
         assert answers(done.out)[0] in EXPECTED[HEADLINES[0]]
 
     def test_tells_what_is_wrong_and_goes_on(self, database: str) -> None:
-        done = presagio("chat", stdin=b"a headline\n/help\n")
+        done = forked("chat", stdin=b"a headline\n/help\n")
         assert done.code == 0
         assert "There is no corpus yet." in done.out
         assert "/why [NUMBER]: " in done.out

@@ -8,8 +8,9 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 from aiohttp import web
 
-from tests.bot.command_line import ask, presagio
+from tests.bot.command_line import ask
 from tests.bot.conftest import Invoke
+from tests.bot.forking import forked
 from tests.database import execute, wait_for
 
 PASSWORD, KEY = "hunter2-secret", "sk-or-v1-0123456789-secret"
@@ -163,10 +164,10 @@ class TestSecrets:
         self, demo: str, endpoint: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", endpoint)
-        examined = await asyncio.to_thread(presagio, "doctor")
+        examined = await asyncio.to_thread(forked, "doctor")
         assert examined.code == 1
         assert "FAIL model: 127.0.0.1 refuses the key." in examined.out
-        found = await asyncio.to_thread(presagio, "search", "ship")
+        found = await asyncio.to_thread(forked, "search", "ship")
         assert found.code == 0
         for done in (examined, found):
             assert KEY not in done.out + done.err

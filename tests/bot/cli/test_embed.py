@@ -10,7 +10,8 @@ import pytest
 
 from db.pool import Database
 from engine.embed.local import is_installed
-from tests.bot.command_line import Done, ask, finish, presagio, start, write_chat, write_tweets
+from tests.bot.command_line import Done, ask, finish, start, write_chat, write_tweets
+from tests.bot.forking import forked
 from tests.database import wait_for
 from tests.db.vectors import can_keep_vectors
 from tests.fakes.embeddings import EmbeddingServer, refusal, slow, vectors
@@ -34,17 +35,17 @@ def archive(database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "tfidf")
     file = write_tweets(tmp_path / "me.jsonl", range(NUMBER))
-    assert presagio("ingest", str(file), "--corpus", "me").code == 0
+    assert forked("ingest", str(file), "--corpus", "me").code == 0
     return database_url
 
 
 def search(*arguments: str) -> Any:
-    return presagio("search", "Thought of rust", "--no-llm", "--json", *arguments).json
+    return forked("search", "Thought of rust", "--no-llm", "--json", *arguments).json
 
 
 def test_vectors_are_made_shown_and_removed(archive: str) -> None:
-    assert presagio("embed", "--status").err == "There are no vectors.\n"
-    made = presagio("embed", "--json").json
+    assert forked("embed", "--status").err == "There are no vectors.\n"
+    made = forked("embed", "--json").json
     assert made == {
         "corpus": "me",
         "model": "tfidf-384",
@@ -53,20 +54,20 @@ def test_vectors_are_made_shown_and_removed(archive: str) -> None:
         "vectors": NUMBER,
         "anew": False,
     }
-    assert presagio("embed", "--corpus", "me").out == (
+    assert forked("embed", "--corpus", "me").out == (
         f"me: 0 embedded, {NUMBER} vectors of tfidf-384\n"
     )
-    status = presagio("embed", "--status", "--json").json
+    status = forked("embed", "--status", "--json").json
     assert (status["documents"], status["vectors"], status["missing"]) == (NUMBER, NUMBER, 0)
-    assert presagio("embed", "--clear", "tfidf-384").out == "The vectors of tfidf-384 are gone.\n"
-    assert presagio("embed", "--status", "--json").out == ""
-    assert "No vectors of a model" in presagio("embed", "--clear", "tfidf-384").complaint(2)
+    assert forked("embed", "--clear", "tfidf-384").out == "The vectors of tfidf-384 are gone.\n"
+    assert forked("embed", "--status", "--json").out == ""
+    assert "No vectors of a model" in forked("embed", "--clear", "tfidf-384").complaint(2)
 
 
 def test_a_search_is_by_meaning_too_once_there_are_vectors(archive: str) -> None:
     before = search()
     assert (before["mode"], before["embedding_model"]) == ("lexical", None)
-    assert presagio("embed").code == 0
+    assert forked("embed").code == 0
     after = search()
     assert (after["mode"], after["embedding_model"]) == ("hybrid", "tfidf-384")
     [first, *_] = after["hits"]
@@ -94,11 +95,11 @@ def test_in_a_corpus_of_one_text_what_is_unlike_it_is_not_found(
 ) -> None:
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "local")
     file = written(tmp_path / "essay.jsonl", "An essay on the harbour, its pilots and its cranes")
-    assert presagio("ingest", file, "--corpus", "essay").code == 0
-    assert presagio("embed", "--corpus", "essay").code == 0
+    assert forked("ingest", file, "--corpus", "essay").code == 0
+    assert forked("embed", "--corpus", "essay").code == 0
 
     def found(words: str) -> Any:
-        return presagio("search", words, "--corpus", "essay", "--no-llm", "--json").json
+        return forked("search", words, "--corpus", "essay", "--no-llm", "--json").json
 
     assert found("banana bread recipe")["hits"] == []
     [alike] = found("The pilots of the harbour")["hits"]
@@ -107,12 +108,12 @@ def test_in_a_corpus_of_one_text_what_is_unlike_it_is_not_found(
 
 def test_a_text_without_a_vector_does_not_go_before_its_twin(archive: str, tmp_path: Path) -> None:
     texts = ("Rain stops play in the final again", "Rain stops play in the final once more")
-    assert presagio("ingest", written(tmp_path / "a.jsonl", *texts), "--corpus", "two").code == 0
-    assert presagio("embed", "--corpus", "two").code == 0
+    assert forked("ingest", written(tmp_path / "a.jsonl", *texts), "--corpus", "two").code == 0
+    assert forked("embed", "--corpus", "two").code == 0
     ids = "SELECT d.id FROM document d JOIN corpus c ON c.id = d.corpus_id AND c.name = 'two'"
     gone = f"DELETE FROM embedding_1 WHERE document_id = ({ids} AND external_id = '1') RETURNING 1"
     assert ask(archive, gone) == 1
-    done = presagio("search", "Rain stops play in the final", "--corpus", "two", "--json").json
+    done = forked("search", "Rain stops play in the final", "--corpus", "two", "--json").json
     scores = {hit["id"]: hit["score"] for hit in done["hits"]}
     assert scores["1"] < scores["2"]
 
@@ -126,23 +127,23 @@ def test_without_embeddings_the_command_says_what_to_do(
     archive: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "null")
-    assert "pip install presagio[local]" in presagio("embed").complaint(2)
+    assert "pip install presagio[local]" in forked("embed").complaint(2)
     assert search("--mode", "hybrid")["notice"].startswith("Searched by words alone: no embeddings")
 
 
 def test_options_that_exclude_each_other_are_refused() -> None:
-    assert "exclude each other" in presagio("embed", "--status", "--clear", "x").complaint(2)
-    assert "all corpora" in presagio("embed", "--corpus", "x", "--clear", "x").complaint(2)
+    assert "exclude each other" in forked("embed", "--status", "--clear", "x").complaint(2)
+    assert "all corpora" in forked("embed", "--corpus", "x", "--clear", "x").complaint(2)
 
 
 def test_ingest_may_embed_at_its_end(
     archive: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     other = write_tweets(tmp_path / "other.jsonl", range(3))
-    assert presagio("ingest", str(other), "--corpus", "other").code == 0
+    assert forked("ingest", str(other), "--corpus", "other").code == 0
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__AT_INGEST", "true")
     file = write_tweets(tmp_path / "more.jsonl", range(NUMBER, NUMBER + 5))
-    done = presagio("ingest", str(file), "--corpus", "me")
+    done = forked("ingest", str(file), "--corpus", "me")
     assert f"me: {NUMBER + 5} embedded" in done.out
     assert "other" not in done.out  # only the corpus that was filled
 
@@ -153,14 +154,14 @@ def test_ingest_keeps_what_is_private_from_an_endpoint(
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__AT_INGEST", "true")
     monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BASE_URL", "http://models.invalid/v1")
     write_chat(tmp_path / "chat.txt")
-    done = presagio("ingest", str(tmp_path / "chat.txt"), "--corpus", "chats")
+    done = forked("ingest", str(tmp_path / "chat.txt"), "--corpus", "chats")
     assert done.code == 0
     assert done.out.startswith("chats: ")
     assert (
         "chats is not embedded. Private text is not sent to models.invalid: chats."
         " To allow it, add the corpus to [embeddings] private_corpora.\n"
     ) in done.err
-    assert presagio("embed", "--corpus", "chats").complaint().startswith("Private text")
+    assert forked("embed", "--corpus", "chats").complaint().startswith("Private text")
 
 
 @pytest.fixture
@@ -231,4 +232,4 @@ async def test_a_refused_key_ends_embedding_with_one_line(
 
 
 async def _run(*arguments: str) -> Done:
-    return await asyncio.to_thread(presagio, *arguments)
+    return await asyncio.to_thread(forked, *arguments)

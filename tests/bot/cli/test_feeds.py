@@ -10,8 +10,9 @@ import pytest
 
 from engine.feeds.opml import OpmlFeed, read_opml, write_opml
 from engine.posting.types import PostingMode
-from tests.bot.command_line import Done, ask, presagio
+from tests.bot.command_line import Done, ask
 from tests.bot.conftest import Invoke
+from tests.bot.forking import forked
 from tests.database import execute
 from tests.fakes.web import page, reply
 from tests.scenarios.newsroom import FEED, HOUR, Newsroom, newsroom
@@ -28,7 +29,7 @@ async def run(
 ) -> Done:
     """Run the command in a process of its own."""
     environ = {**os.environ, **room.environ, **(env or {})}
-    return await asyncio.to_thread(partial(presagio, *arguments, env=environ, stdin=stdin))
+    return await asyncio.to_thread(partial(forked, *arguments, env=environ, stdin=stdin))
 
 
 async def half_an_hour_later(room: Newsroom) -> None:

@@ -13,7 +13,8 @@ import pytest
 from bot.app import open_app
 from bot.queries.find import find
 from bot.settings import load_settings
-from tests.bot.command_line import Done, presagio
+from tests.bot.command_line import Done
+from tests.bot.forking import forked
 from tests.database import wait_for
 from tests.fakes.model import Asked, ModelServer, answer
 
@@ -34,22 +35,22 @@ def corpus(database: str, tmp_path: Path) -> None:
     )
     path = tmp_path / "texts.jsonl"
     path.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
-    assert presagio("ingest", str(path), "--corpus", "one", "--language", "english").code == 0
+    assert forked("ingest", str(path), "--corpus", "one", "--language", "english").code == 0
 
 
 def found(query: str) -> Any:
-    return presagio("find", query, "--json").json
+    return forked("find", query, "--json").json
 
 
 def groups(*arguments: str) -> list[Any]:
-    return presagio("glossary", *(arguments or ("list",)), "--json").json_lines
+    return forked("glossary", *(arguments or ("list",)), "--json").json_lines
 
 
 def test_an_alias_approved_in_one_process_fires_at_once_in_another_that_runs() -> None:
     waiting = b"corpus,status,terms\none,pending,auth | authentication\n"
 
     async def other(*arguments: str, stdin: bytes = b"") -> str:
-        done = await asyncio.to_thread(presagio, "glossary", *arguments, stdin=stdin)
+        done = await asyncio.to_thread(forked, "glossary", *arguments, stdin=stdin)
         assert done.code == 0, done
         return done.out
 
@@ -75,7 +76,7 @@ def test_an_alias_approved_in_one_process_fires_at_once_in_another_that_runs() -
 
 
 def test_fed_finds_the_federal_reserve_with_a_receipt() -> None:
-    assert presagio("glossary", "add", "Fed", "Federal Reserve").out == (
+    assert forked("glossary", "add", "Fed", "Federal Reserve").out == (
         "Added for all corpora: Fed | Federal Reserve\n"
     )
     answer_ = found("Fed")
@@ -90,9 +91,9 @@ def test_fed_finds_the_federal_reserve_with_a_receipt() -> None:
 
 
 def test_a_headline_uses_it_too() -> None:
-    assert presagio("search", "auth", "--no-llm", "--json").json["hits"] == []
-    presagio("glossary", "add", "auth", "authentication", "--corpus", "one")
-    done = presagio("search", "auth", "--no-llm", "--json")
+    assert forked("search", "auth", "--no-llm", "--json").json["hits"] == []
+    forked("glossary", "add", "auth", "authentication", "--corpus", "one")
+    done = forked("search", "auth", "--no-llm", "--json")
     assert [hit["matched"] for hit in done.json["hits"]] == [["auth → authentication"]]
     assert done.json["notice"].startswith('For "auth" also looked for "authentication".')
 
@@ -114,7 +115,7 @@ def test_a_headline_uses_it_too() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_one_line(arguments: tuple[str, ...], said: str) -> None:
-    assert presagio("glossary", *arguments).complaint() == said
+    assert forked("glossary", *arguments).complaint() == said
     assert groups() == []
 
 
@@ -122,7 +123,7 @@ def test_a_file_with_one_wrong_group_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "g.yaml"
     path.write_text("groups:\n- terms: [car, automobile]\n- terms: [FBI, bureau]\n")
     assert (
-        presagio("glossary", "import", str(path))
+        forked("glossary", "import", str(path))
         .complaint()
         .startswith('Group 2: "FBI" is protected.')
     )
@@ -130,15 +131,15 @@ def test_a_file_with_one_wrong_group_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_what_goes_out_comes_back_in_and_what_was_rejected_stays_out() -> None:
-    presagio("glossary", "add", "car", "automobile")
-    presagio("glossary", "add", "train", "railway", "--corpus", "one")
-    exported = presagio("glossary", "export").out
-    presagio("glossary", "remove", "1", "2")
-    done = presagio("glossary", "import", "-", "--format", "yaml", stdin=exported.encode())
+    forked("glossary", "add", "car", "automobile")
+    forked("glossary", "add", "train", "railway", "--corpus", "one")
+    exported = forked("glossary", "export").out
+    forked("glossary", "remove", "1", "2")
+    done = forked("glossary", "import", "-", "--format", "yaml", stdin=exported.encode())
     assert done.out.startswith("0 approved, 0 pending, 0 rejected; 2 left out")
-    assert "status: rejected" in presagio("glossary", "export").out
-    assert presagio("glossary", "add", "AUTOMOBILE's", "car").code == 1  # a name, says its capital
-    assert presagio("glossary", "add", "Automobile", "car").code == 0
+    assert "status: rejected" in forked("glossary", "export").out
+    assert forked("glossary", "add", "AUTOMOBILE's", "car").code == 1  # a name, says its capital
+    assert forked("glossary", "add", "Automobile", "car").code == 0
     assert [group["terms"] for group in groups()] == [["Automobile", "car"]]
 
 
@@ -174,7 +175,7 @@ def suggesting(
                 monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", server.base_url)
                 for name, value in (env or {}).items():
                     monkeypatch.setenv(name, value)
-                done = await asyncio.to_thread(presagio, "glossary", "suggest", "--json")
+                done = await asyncio.to_thread(forked, "glossary", "suggest", "--json")
                 return done, server
 
         return wait_for(beside())
@@ -200,8 +201,8 @@ def test_suggestions_wait_sure_or_not(suggesting: Suggest) -> None:
 
 def test_a_rejected_pair_never_returns_in_whatever_form(suggesting: Suggest) -> None:
     suggesting(("cars", "automobile", True))
-    presagio("glossary", "reject", "1")
-    presagio("glossary", "import", "-", "--format", "csv",
+    forked("glossary", "reject", "1")
+    forked("glossary", "import", "-", "--format", "csv",
              stdin=b"corpus,status,terms\n,rejected,train | rated\n")  # fmt: skip
     for _ in range(2):
         done, _ = suggesting(
@@ -235,6 +236,6 @@ def test_what_was_searched_in_vain_is_asked_about_first(suggesting: Suggest) -> 
 
 
 def test_without_a_model_that_is_said() -> None:
-    assert presagio("glossary", "suggest").complaint(2) == (
+    assert forked("glossary", "suggest").complaint(2) == (
         "No language model is set up. Set OPENROUTER_API_KEY, or llm.base_url."
     )

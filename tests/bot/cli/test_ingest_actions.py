@@ -9,8 +9,9 @@ import pytest
 
 from bot.cli.ingest_actions import TWEET_URL
 from engine.ingest.detect import READERS
-from tests.bot.command_line import ROOT, ask, presagio, write_tweets
+from tests.bot.command_line import ROOT, ask, write_tweets
 from tests.bot.conftest import Invoke
+from tests.bot.forking import forked
 
 COUNTS = ("read", "inserted", "updated", "unchanged", "rejected")
 TWEET = {
@@ -92,13 +93,11 @@ class TestSources:
     @pytest.mark.parametrize("packed", [False, True])
     def test_standard_input(self, database: str, file: Path, packed: bool) -> None:
         content = file.read_bytes()
-        done = presagio(
-            "ingest", "-", "--json", stdin=gzip.compress(content) if packed else content
-        )
+        done = forked("ingest", "-", "--json", stdin=gzip.compress(content) if packed else content)
         assert done.json == counts(5, 5, 0, 0, 0)
 
     def test_empty_standard_input(self, database: str) -> None:
-        assert presagio("ingest", "-").complaint() == "standard input is empty. Check the path."
+        assert forked("ingest", "-").complaint() == "standard input is empty. Check the path."
         assert ask(database, "SELECT count(*) FROM corpus") == 0
 
     def test_the_bundled_corpus(self, invoke: Invoke, database: str) -> None:

@@ -19,6 +19,7 @@ from engine.settings.models import LlmSettings
 from tests.engine.passages import ME
 from tests.fakes.model import ModelServer, answer, failure
 from tests.fakes.ports import MemoryLedger
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TERMS = [AskedTerm(t) for t in ("auth", "authentication", "car", "automobile", "train")]
@@ -114,7 +115,7 @@ def ledger() -> MemoryLedger:
 
 
 def client(server: ModelServer, ledger: MemoryLedger, budget: Budget | None = None) -> ChatClient:
-    settings = LlmSettings(base_url=server.base_url, total_timeout=2.0, retries=0)
+    settings = LlmSettings(base_url=server.base_url, total_timeout=PATIENCE / 2, retries=0)
     return ChatClient(settings, ledger=ledger, clock=time.monotonic, budget=budget or Budget())
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
-    max_leaves=8,
+    max_leaves=4,
 )
-OBJECTS = st.lists(st.dictionaries(st.text(max_size=5), JSON), max_size=6)
+OBJECTS = st.lists(st.dictionaries(st.text(max_size=5), JSON), max_size=4)
 
 
 class Generated(io.RawIOBase):
@@ -170,7 +170,7 @@ def test_memory_does_not_grow_with_the_array() -> None:
     assert peak < 3_000_000  # the array has 25 MB
 
 
-@given(st.lists(st.tuples(st.dictionaries(st.text(max_size=5), JSON), OBJECTS), max_size=4))
+@given(st.lists(st.tuples(st.dictionaries(st.text(max_size=5), JSON), OBJECTS), max_size=3))
 def test_every_array_of_a_name_is_found_with_what_stands_before_it(
     chats: list[tuple[dict[str, object], list[dict[str, object]]]],
 ) -> None:

@@ -35,6 +35,7 @@ from tests.fakes.model import (
     slow,
 )
 from tests.fakes.ports import MemoryCache, MemoryLedger
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HEADLINE = Headline(text="The wall falls", original="The wall falls - Daily Omen")
@@ -57,7 +58,7 @@ class Bench:
         """Put another judge, with other settings, in front of the same server and memory."""
         values: dict[str, object] = {
             "base_url": self.server.base_url,
-            "total_timeout": 1.0,
+            "total_timeout": PATIENCE / 2,
             "retries": 1,
         }
         self.client = ChatClient(
@@ -181,7 +182,8 @@ FAULTS = {
 @pytest.mark.parametrize("name", FAULTS)
 async def test_a_fault_gives_an_unjudged_verdict_that_says_why(bench: Bench, name: str) -> None:
     step, reason, calls = FAULTS[name]
-    bench.seat(total_timeout=0.3)
+    if name == "slow":
+        bench.seat(total_timeout=0.3)
     verdict = await bench.hear(step)
     assert verdict.scores == {}
     assert verdict.notice is not None

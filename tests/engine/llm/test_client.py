@@ -42,6 +42,7 @@ from tests.fakes.model import (
     slow,
 )
 from tests.fakes.ports import MemoryLedger
+from tests.patience import PATIENCE
 
 NOW = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
 KEY = "sk-or-v1-0123456789abcdef"
@@ -80,7 +81,10 @@ def client_for(
     api_key: str | None = KEY,
     **changes: object,
 ) -> ChatClient:
-    values: dict[str, object] = {"total_timeout": 2.0, "base_url": server.base_url} | changes
+    values: dict[str, object] = {
+        "total_timeout": PATIENCE / 2,
+        "base_url": server.base_url,
+    } | changes
     return ChatClient(
         LlmSettings(**values),
         api_key=api_key,
@@ -351,7 +355,7 @@ async def test_usage_of_a_failed_call_is_recorded(server: ModelServer) -> None:
 async def test_a_slow_model_is_left_at_the_total_timeout(server: ModelServer) -> None:
     started = time.monotonic()
     error = await error_of(server, slow(30, answer("late")), total_timeout=0.2)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < PATIENCE / 4
     assert isinstance(error, ModelUnreachable)
     assert "0.2 s" in str(error)
     assert "llm.total_timeout" in str(error)
@@ -377,16 +381,16 @@ async def test_retry_after_is_waited_for(server: ModelServer, wait: float | time
     started = time.monotonic()
     async with client_for(server, clock=Clock()) as client:
         await client.complete(QUESTION, purpose="test", now=asked_at)
-    assert 0.24 <= time.monotonic() - started < 2
+    assert time.monotonic() - started >= 0.24
 
 
 async def test_retry_after_beyond_the_total_ends_at_once(server: ModelServer) -> None:
     stamina.set_testing(False)
     started = time.monotonic()
-    error = await error_of(server, failure(429, headers={"Retry-After": "3"}), total_timeout=2.5)
-    assert time.monotonic() - started < 1
+    error = await error_of(server, failure(429, headers={"Retry-After": "60"}))
+    assert time.monotonic() - started < PATIENCE / 4
     assert isinstance(error, ModelRateLimited)
-    assert "Wait 3 s." in str(error)
+    assert "Wait 60 s." in str(error)
     assert server.calls == 1
 
 

@@ -99,7 +99,7 @@ def test_a_message_without_a_time_has_that_of_its_conversation() -> None:
 def test_a_tree_that_goes_in_circles_ends() -> None:
     chat = conversation(node("a", "b", "user", "x"), node("b", "a", "user", "y"), current="a")
     stored, _ = documents(orjson.dumps([chat]))
-    assert {document.external_id for document in stored} == {"m-a", "m-b"}
+    assert [document.external_id for document in stored] == ["m-b", "m-a"]
 
 
 def test_what_is_no_conversation_is_refused_alone() -> None:

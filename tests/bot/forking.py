@@ -1,0 +1,127 @@
+"""The `presagio` command, forked from a process that has imported it.
+
+A command is a process of its own, with streams, environment, folder and signals of its own; what
+is saved is the second that Python takes to import it. What tests the start itself takes
+`presagio` of tests.bot.command_line.
+"""
+
+import gc
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from tests.bot.command_line import ROOT, SECONDS, Done, presagio
+
+
+def forked(
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    cwd: Path | None = None,
+) -> Done:
+    """Run the command to its end, in this test's environment unless another is given."""
+    if sys.platform == "win32":
+        return presagio(*arguments, env=env, stdin=stdin, cwd=cwd)
+    command = [arguments, dict(os.environ if env is None else env), str(cwd or Path.cwd())]
+    return _server().run(json.dumps(command).encode(), stdin)
+
+
+def end_server() -> None:
+    """End the process from which commands were forked, if there is one."""
+    if _server.cache_info().currsize:
+        _server().close()
+        _server.cache_clear()
+
+
+class _ForkServer:
+    """A process that forks into commands, for any number of threads at once."""
+
+    def __init__(self) -> None:
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", "from tests.bot.forking import serve; serve()"],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                cwd=ROOT,
+                env={"PATH": os.environ["PATH"]},
+            )
+
+    def run(self, command: bytes, stdin: bytes) -> Done:
+        ours, theirs = socket.socketpair()
+        reading, writing = os.pipe()
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, ours:
+            with theirs:
+                files = [reading, out.fileno(), err.fileno(), theirs.fileno()]
+                socket.send_fds(self._control, [b"."], files)
+            os.close(reading)
+            ours.settimeout(SECONDS)
+            ours.sendall(command + b"\n")
+            with suppress(BrokenPipeError), open(writing, "wb") as given:  # noqa: PTH123
+                given.write(stdin)
+            code = int(ours.recv(16))
+            out.seek(0)
+            err.seek(0)
+            return Done(code, out.read().decode(), err.read().decode())
+
+    def close(self) -> None:
+        self._control.close()
+        self._process.wait(SECONDS)
+
+
+@cache
+def _server() -> _ForkServer:
+    return _ForkServer()
+
+
+def serve() -> None:
+    """Import the command, then fork for each request on standard input until there is no more."""
+    from bot.cli.main import COMMANDS
+
+    for name in ("bot.__main__", "bot.app", *(entry.module for entry in COMMANDS)):
+        import_module(name)
+    gc.freeze()  # a collection would copy what is shared
+    control = socket.socket(fileno=os.dup(0))
+    while True:
+        request, files, _, _ = socket.recv_fds(control, 1, 4)
+        if not request:
+            return
+        if not os.fork():
+            control.close()
+            _run(*files)
+            return
+        for file in files:
+            os.close(file)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+def _run(stdin: int, stdout: int, stderr: int, requester: int) -> None:
+    with socket.socket(fileno=requester) as answers:
+        with answers.makefile("rb") as lines:
+            arguments, environment, folder = json.loads(lines.readline())
+        if pid := os.fork():
+            for file in (stdin, stdout, stderr):
+                os.close(file)
+            _, status = os.waitpid(pid, 0)
+            answers.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+            os._exit(0)
+    for number, file in enumerate((stdin, stdout, stderr)):
+        os.dup2(file, number)
+        os.close(file)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    sys.argv = ["presagio", *arguments]
+    import_module("bot.__main__").main()
