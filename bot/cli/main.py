@@ -91,7 +91,9 @@ COMMANDS = (
         "bot.cli.ask",
         "Answer a question from the texts of one corpus or several, with sources.",
     ),
-    CommandEntry("corpora", "bot.cli.corpora", "List, show, read, change and drop corpora."),
+    CommandEntry(
+        "corpora", "bot.cli.corpora", "List, show, read, change, reindex and drop corpora."
+    ),
     CommandEntry(
         "glossary",
         "bot.cli.glossary",

@@ -156,13 +156,13 @@ async def renew_moved(
     if not isinstance(embedder, DependsOnCorpus):
         return False
     now, then = await embedder.shares(), await store.shares(corpus, model_id)
-    anew = bool(then) and moved(then, now) >= _MOVED
+    anew = bool(then) and share_moved(then, now) >= _MOVED
     if anew or not then:
         await store.renew(corpus, model_id, now, anew=anew)
     return anew
 
 
-def moved(then: Mapping[str, float], now: Mapping[str, float]) -> float:
+def share_moved(then: Mapping[str, float], now: Mapping[str, float]) -> float:
     """Return by what part of their sum the shares have changed; 0 where there were none."""
     whole = sum(then.values())
     changes = (abs(now.get(one, 0.0) - then.get(one, 0.0)) for one in {*then, *now})

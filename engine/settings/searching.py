@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -223,7 +222,7 @@ class PublishedSettings(KindSettings):
         0.5, ge=0, le=1, description="What the word of all others is worth."
     )
 
-    @cached_property
+    @property
     def worths(self) -> Mapping[str, float]:
         """What the word of each author and domain that is named is worth, names in lower case."""
         return dict(filter(None, map(named_worth, self.authorities)))

@@ -533,7 +533,9 @@ async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
             await asyncio.gather(serving, return_exceptions=True)
         assert clock() - asked < 10
         outcomes = await process.works.outcomes.summary(room.clock() - HOUR)
-        assert {"poll", "search", "digest", "deliver", "tidy"} >= {one.job for one in outcomes}
+        assert {"poll", "search", "digest", "deliver", "tidy", "embed", "reindex"} >= {
+            one.job for one in outcomes
+        }
         assert ("deliver", RunOutcome.DONE) in {(one.job, one.outcome) for one in outcomes}
         assert said == []
 

@@ -21,16 +21,16 @@ def mine(invoke: Invoke, database: str, tmp_path: Path) -> str:
 
 
 SHORT = {"name": "mine", "kind": "tweets", "language": "spanish", "documents": 5, "author": "me",
-         "outdated": False}  # fmt: skip
+         "outdated": False, "vectors": None}  # fmt: skip
 
 
 class TestList:
     def test_prints_one_row_a_corpus(self, invoke: Invoke, mine: str, tmp_path: Path) -> None:
         invoke("ingest", str(tmp_path / "a.jsonl"), "--corpus", "also")
         assert invoke("corpora", "list").out.splitlines() == [
-            "name  kind    language  documents  author",
-            "also  tweets  english   5          -",
-            "mine  tweets  spanish   5          me",
+            "name  kind    language  documents  author  vectors",
+            "also  tweets  english   5          -       -",
+            "mine  tweets  spanish   5          me      -",
         ]
         rows = invoke("corpora", "list", "--json").json_lines
         assert [row["name"] for row in rows] == ["also", "mine"]

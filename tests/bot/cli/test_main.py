@@ -494,6 +494,7 @@ class TestExamples:
         tmp_path: Path,
         silence: None,
     ) -> None:
+        monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "tfidf")
         examples = ROOT / "examples"
         (tmp_path / "data").mkdir()
         write_tweets(tmp_path / "a.jsonl", range(3))

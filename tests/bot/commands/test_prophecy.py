@@ -283,7 +283,7 @@ def test_the_card_says_what_the_answer_said() -> None:
     assert (card.headline, card.headline_date) == ("Coffee prices soar", "1 de mayo de 2016")
     assert (card.text, card.author, card.handle) == ("Coffee will be dear", "", "@ana")
     assert (card.date_text, card.lead_time_text) == ("1 de marzo de 2014", "2 años antes")
-    assert card.marks == ("reenvío",)
+    assert card.marks == ("anunciado", "reenvío")
 
 
 @pytest.mark.parametrize("author", [None, ""])
@@ -296,7 +296,7 @@ def test_a_tweet_of_nobody_bears_the_name_of_its_corpus(author: str | None) -> N
 def test_what_is_not_known_is_left_out() -> None:
     answer = Answer(prophecy=make_prophecy(make_hit(author=None)), asked_at=NOW, first=0, last=3)
     card = card_of(answer, words_for("en"))
-    assert (card.headline_date, card.handle, card.marks) == ("", "", ())
+    assert (card.headline_date, card.handle, card.marks) == ("", "", ("foretold",))
     assert card.lead_time_text == "10 years before"
 
 

@@ -36,6 +36,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "telegram" / "result.json").write_bytes(orjson.dumps(chat(MESSAGE, other)))
     (tmp_path / "notes" / "storm.md").write_text(ARTICLE)
     (tmp_path / "blog.xml").write_text(test_blog_feed.RSS)
+    tweet = {"id_str": "5", "full_text": "A ship", "created_at": "Wed Mar 13 18:22:01 +0000 2013"}
+    tweets = b"window.YTD.tweets.part0 = " + orjson.dumps([{"tweet": tweet}])
+    (tmp_path / "tweets.js").write_bytes(tweets)
     export = test_slack.export(tmp_path / "export", general__01=[test_slack.MESSAGE])
     with zipfile.ZipFile(tmp_path / "slack-export.zip", "w") as archive:
         for file in export.rglob("*.json"):
@@ -46,7 +49,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_the_page_says_works(invoke: Invoke, database: str, files: Path) -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```", _PAGE, re.DOTALL | re.MULTILINE)
     lines = "".join(blocks).splitlines()
-    assert len(lines) == 9
+    assert len(lines) == 10
     for line in lines:
         program, *arguments = shlex.split(line)
         done = invoke(*arguments)
@@ -59,6 +62,7 @@ def test_what_the_page_says_works(invoke: Invoke, database: str, files: Path) ->
         "personal": ("personal", 4),
         "published": ("published", 2),
         "social": ("social", 2),
+        "tweets": ("tweets", 1),
     }
 
 

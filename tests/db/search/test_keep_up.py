@@ -9,7 +9,7 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.vocabulary import CorpusVocabulary
-from engine.embed.fill import fill, moved
+from engine.embed.fill import fill, share_moved
 from engine.embed.keep_up import KeepUp
 from engine.embed.tfidf import TfidfEmbedder
 from engine.errors import EmbeddedElsewhere
@@ -173,4 +173,4 @@ async def test_vectors_made_of_frequencies_are_made_anew_when_these_have_moved(
 def test_how_far_shares_have_moved(
     then: Mapping[str, float], now: Mapping[str, float], part: float
 ) -> None:
-    assert moved(then, now) == pytest.approx(part)
+    assert share_moved(then, now) == pytest.approx(part)
