@@ -67,7 +67,7 @@ class Retriever:
         *,
         limit: int,
         phrases: Phrases | None = None,
-        limit_with_phrases: int = 80,
+        limit_with_phrases: int = 100,
     ) -> None:
         self._index = index
         self._meaning = meaning

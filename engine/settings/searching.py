@@ -51,7 +51,7 @@ class SearchSettings(Section):
         2, gt=0, description="Seconds to wait for the phrases; later ones are not looked for."
     )
     candidates_with_phrases: int = Field(
-        80, ge=1, le=2000, description="Tweets that go to the judge where there are phrases."
+        100, ge=1, le=2000, description="Tweets that go to the judge where there are phrases."
     )
     k1: float = Field(1.2, ge=0, le=10, description="BM25: how fast repeating a word stops paying.")
     b: float = Field(0.75, ge=0, le=1, description="BM25: how much long texts are held back.")
