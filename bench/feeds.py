@@ -42,11 +42,11 @@ def resolve(_: str, port: int, *__: object) -> list[tuple[int, int, int, str, tu
 
 
 class Bench:
-    """The works of one process, and the feeds that they poll."""
+    """The jobs of one process, and the feeds that they poll."""
 
-    def __init__(self, app: App, works: Jobs, port: int, feeds: int, output: Output) -> None:
+    def __init__(self, app: App, jobs: Jobs, port: int, feeds: int, output: Output) -> None:
         self._app = app
-        self._works = works
+        self._jobs = jobs
         self._port = port
         self._feeds = feeds
         self._output = output
@@ -56,7 +56,7 @@ class Bench:
         """Poll all feeds without slow ones, with them, and once more unchanged."""
         urls = [f"http://f{number}.test:{self._port}/" for number in range(self._feeds)]
         configured = [ConfiguredFeed(url=url) for url in urls]
-        await self._works.polling.feeds.configured(configured, now=datetime.now(UTC))
+        await self._jobs.polling.feeds.configured(configured, now=datetime.now(UTC))
         await self._ask("/slow/0")
         await self._round("first, all of it stored")
         await self._forget_tags()
@@ -73,7 +73,7 @@ class Bench:
         await self._execute("UPDATE feed SET next_poll_at = now(), leased_until = NULL")
         sent, began, moment = await self._sent(), time.perf_counter(), datetime.now(UTC)
         watch = asyncio.create_task(self._watch())
-        polled = await poll(self._works.polling, clock=self._works.now)
+        polled = await poll(self._jobs.polling, clock=self._jobs.now)
         watch.cancel()
         seconds, served = time.perf_counter() - began, await self._sent() - sent
         assert polled == self._feeds, polled
@@ -90,7 +90,7 @@ class Bench:
 
     async def _seconds_after(self, moment: datetime) -> dict[str, list[float]]:
         found: dict[str, list[float]] = {"ordinary": [], "slow": [], "failing": []}
-        for health in await self._works.polling.feeds.health(now=moment):
+        for health in await self._jobs.polling.feeds.health(now=moment):
             number = int(health.feed.url.partition(".")[0].removeprefix("http://f"))
             assert health.feed.polled_at is not None
             found[kind_of(number)].append((health.feed.polled_at - moment).total_seconds())
@@ -148,10 +148,10 @@ async def _measured(url: str, arguments: argparse.Namespace, output: Output) -> 
         fetcher = await stack.enter_async_context(
             Fetcher(settings.fetch, resolver=resolve, at_once=settings.polling.at_once)
         )
-        works = await stack.enter_async_context(
+        jobs = await stack.enter_async_context(
             open_jobs(app, fetcher, [], now=lambda: datetime.now(UTC))
         )
-        await Bench(app, works, port, arguments.feeds, output).run(arguments.slow)
+        await Bench(app, jobs, port, arguments.feeds, output).run(arguments.slow)
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -71,7 +71,7 @@ def judged(data: Path, code: str) -> tuple[list[JudgedHeadline], list[JudgedHead
 async def promised(room: Newsroom, process: Process, titles: Sequence[str]) -> list[float]:
     """Let the feed bring headlines, have them searched, and return what each promised."""
     await room.news(process, *titles)
-    while await process.works.search():
+    while await process.jobs.search():
         pass
     async with process.app.database.connection() as connection:
         rows = await connection.fetch(

@@ -201,13 +201,13 @@ async def _prophesy(
     return await work.prophet.prophesy(corpus, request)
 
 
-async def _at_most(number: int, works: Iterable[Awaitable[None]]) -> None:
-    """Do the works in their order, so many at once. Raises what the first to fail raised."""
-    waiting = iter(works)
+async def _at_most(number: int, tasks: Iterable[Awaitable[None]]) -> None:
+    """Await the tasks in their order, `number` at once. Raises what the first to fail raised."""
+    waiting = iter(tasks)
 
     async def worker() -> None:
-        for work in waiting:
-            await work
+        for task in waiting:
+            await task
 
     workers = (worker() for _ in range(number))
     for ended in await asyncio.gather(*workers, return_exceptions=True):

@@ -10,17 +10,19 @@ from bot.settings.faces import ChatSettings, SlackSettings, TelegramSettings
 from bot.settings.news import FeedSettings, PollingSettings, PostingSettings
 from bot.settings.web import WebSettings
 from engine.llm.endpoint import Endpoint, chat_endpoint
+from engine.settings.finding import (
+    FindSettings,
+    PersonalSettings,
+    PublishedSettings,
+    SocialSettings,
+)
 from engine.settings.models import EmbeddingSettings, GlossarySettings, LlmSettings
 from engine.settings.reading import FetchSettings, IngestSettings
 from engine.settings.searching import (
     AnswerSettings,
-    FindSettings,
-    PersonalSettings,
     ProphecySettings,
-    PublishedSettings,
     ScoreSettings,
     SearchSettings,
-    SocialSettings,
 )
 from engine.settings.section import Section
 

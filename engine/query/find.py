@@ -18,7 +18,7 @@ from engine.query.receipts import Receipts
 from engine.query.types import Counts, Found, FoundDocuments, Scored
 from engine.ranking.bm25 import idf
 from engine.ranking.distinct import alike
-from engine.settings.searching import FindSettings
+from engine.settings.finding import FindSettings
 from engine.text.clean import searchable
 from engine.types import Corpus, Term
 

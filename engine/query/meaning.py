@@ -16,7 +16,7 @@ from engine.query.find import Finder, FindIndex, fetched_for
 from engine.query.plan import LanguageQuery, Plan
 from engine.query.query import Query
 from engine.query.types import Counts, FindHit, Found, FoundDocuments, Scored
-from engine.settings.searching import FindSettings
+from engine.settings.finding import FindSettings
 from engine.types import Candidate, Corpus
 from engine.vectors import Vector, VectorSpace
 

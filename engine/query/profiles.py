@@ -13,7 +13,7 @@ from datetime import datetime
 from engine.query.query import Group, Query
 from engine.query.types import FoundDocument, Scored
 from engine.ranking.profile import Parts, best_first, level, weighted_mean
-from engine.settings.searching import PersonalSettings, PublishedSettings, SocialSettings
+from engine.settings.finding import PersonalSettings, PublishedSettings, SocialSettings
 
 OWN_ROLES = frozenset({"me", "user"})
 _OTHER_ROLES = frozenset({"others", "assistant", "system", "tool"})

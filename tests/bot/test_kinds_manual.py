@@ -10,7 +10,7 @@ from pydantic_ai.models.test import TestModel
 
 from engine.contracts.requests import PersonalSearch, PublishedSearch, SearchContract, SocialSearch
 from engine.contracts.results import PersonalSnippet, PublishedSnippet, Snippet, SocialSnippet
-from engine.settings.searching import FindSettings
+from engine.settings.finding import FindSettings
 from engine.text.snippet import MOST_VOICE_TERMS, RADIUS
 from engine.types import Kind
 from tests.bot.conftest import Invoke

@@ -46,7 +46,7 @@ class Process:
     """The jobs of one process."""
 
     app: App
-    works: Jobs
+    jobs: Jobs
     posters: Sequence[Poster]
 
 
@@ -78,10 +78,10 @@ class Newsroom:
         posters = posters_of(settings, Chats(app.database))
         for poster in posters:
             self.stack.push_async_callback(poster.close)
-        works = await self.stack.enter_async_context(
+        jobs = await self.stack.enter_async_context(
             open_jobs(app, fetcher, posters, now=self.clock)
         )
-        return Process(app, works, posters)
+        return Process(app, jobs, posters)
 
     def publish(self, *headlines: str) -> None:
         """Put headlines into the feed."""
@@ -108,15 +108,15 @@ class Newsroom:
 
     async def news(self, process: Process, *headlines: str) -> None:
         """Let the feed bring headlines, and search them."""
-        await process.works.poll()
+        await process.jobs.poll()
         self.clock.wind(HOUR)
         self.publish(*(headlines or (HEADLINE,)))
-        await process.works.poll()
-        await process.works.search()
+        await process.jobs.poll()
+        await process.jobs.search()
 
     async def deliver(self, process: Process) -> None:
         """Deliver until nothing more can be sent just now."""
-        while await process.works.deliver():
+        while await process.jobs.deliver():
             self.clock.wind(timedelta(seconds=2))  # chats are paced
 
     def said(self, platform: str) -> list[Any]:

@@ -52,7 +52,7 @@ async def test_a_find_is_told_at_once(database_url: str, platform: str) -> None:
         process = await room.process()
         await room.subscribe(process, platform)
         await room.news(process, HEADLINE, DULL)
-        assert await process.works.digest() == 1
+        assert await process.jobs.digest() == 1
         await room.deliver(process)
         (message,) = room.said(platform)
         assert HEADLINE in shown(message)
@@ -66,8 +66,8 @@ async def test_a_find_is_told_at_once(database_url: str, platform: str) -> None:
         spent = await Ledger(process.app.database).spent(room.clock().date())
         assert set(spent) == {BudgetSource.POSTS}
         room.clock.wind(26 * HOUR)
-        assert await process.works.digest() == 0
-        assert await process.works.deliver() == 0
+        assert await process.jobs.digest() == 0
+        assert await process.jobs.deliver() == 0
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
@@ -79,10 +79,10 @@ async def test_a_daily_post_holds_the_best_of_the_day(database_url: str, platfor
         await room.subscribe(process, platform, mode=PostingMode.DAILY, at=hour, threshold=3)
         other = "Record coffee harvest brings record prices, growers say"
         await room.news(process, HEADLINE, other, DULL)
-        assert await process.works.digest() == 0
+        assert await process.jobs.digest() == 0
         room.clock.wind(3 * HOUR)
-        assert await process.works.digest() == 1
-        assert await process.works.digest() == 0
+        assert await process.jobs.digest() == 1
+        assert await process.jobs.digest() == 0
         await room.deliver(process)
         (message,) = room.said(platform)
         assert shown(message).index(HEADLINE) < shown(message).index(other)
@@ -98,9 +98,9 @@ async def test_the_first_poll_brings_no_news(database_url: str) -> None:
         process = await room.process()
         await room.subscribe(process, "telegram")
         room.publish(HEADLINE)
-        assert await process.works.poll() == 1
-        assert await process.works.search() == 0
-        assert await process.works.digest() == 0
+        assert await process.jobs.poll() == 1
+        assert await process.jobs.search() == 0
+        assert await process.jobs.digest() == 0
         corpus = await process.app.corpora.get("news")
         assert corpus.documents == 2
 
@@ -116,7 +116,7 @@ async def test_a_day_with_nothing_is_silent_unless_the_chat_wants_to_know(
             process, "slack", mode=PostingMode.DAILY, at=hour, say_nothing_found=True
         )
         room.clock.wind(2 * HOUR)
-        assert await process.works.digest() == 1
+        assert await process.jobs.digest() == 1
         await room.deliver(process)
         assert room.said("telegram") == []
         (message,) = room.said("slack")
@@ -130,7 +130,7 @@ async def test_what_no_model_judged_is_told_to_those_who_asked_for_it(database_u
         await room.subscribe(process, "slack", unjudged=True, unjudged_coverage=0.3)
         await room.news(process)
         assert room.model.calls == 0
-        assert await process.works.digest() == 1
+        assert await process.jobs.digest() == 1
         await room.deliver(process)
         assert room.said("telegram") == []
         (message,) = room.said("slack")
@@ -144,10 +144,10 @@ async def test_a_model_that_is_back_judges_what_waited(database_url: str) -> Non
         process = await room.process()
         await room.subscribe(process, "telegram")
         await room.news(process)
-        assert await process.works.digest() == 0
+        assert await process.jobs.digest() == 0
         room.model.script = judge
-        await process.works.search()
-        assert await process.works.digest() == 1
+        await process.jobs.search()
+        assert await process.jobs.digest() == 1
 
 
 async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(database_url: str) -> None:
@@ -165,9 +165,9 @@ async def test_stories_are_judged_by_promise_as_the_hours_bring_budget(database_
         assert "Record harvest brings high prices" in asked
 
         room.clock.wind(MINUTE)
-        assert await process.works.search() == 0, "the rest waits"
+        assert await process.jobs.search() == 0, "the rest waits"
         room.clock.wind(4 * HOUR)
-        await process.works.search()
+        await process.jobs.search()
         async with process.app.database.connection() as connection:
             states = await connection.fetch("SELECT state FROM find ORDER BY coverage DESC")
         assert [row["state"] for row in states] == ["judged"] * 4 + ["dull"]
@@ -187,7 +187,7 @@ async def test_what_no_model_may_read_waits_for_none(database_url: str) -> None:
             found = await connection.fetch("SELECT state, note FROM find WHERE prophecy NOTNULL")
         assert [row["state"] for row in found] == ["unjudged"]
         assert "Private text is not sent to models.invalid: demo." in found[0]["note"]
-        assert await process.works.digest() == 1
+        assert await process.jobs.digest() == 1
         await room.deliver(process)
         (message,) = room.said("telegram")
         assert "not judged" in shown(message)
@@ -201,7 +201,7 @@ async def test_the_picture_follows_its_post(database_url: str) -> None:
             await room.subscribe(process, platform)
             await chats.change(replace(await room.chat(process, platform), picture=True))
         await room.news(process)
-        assert await process.works.digest() == 2
+        assert await process.jobs.digest() == 2
         await room.deliver(process)
         post, picture = room.said("telegram")
         assert (post.photo is None, picture.photo is None) == (True, False)
@@ -219,7 +219,7 @@ async def test_a_picture_that_cannot_be_drawn_is_given_up_with_the_reason(
         chat = await room.chat(process, "telegram")
         await Chats(process.app.database).change(replace(chat, picture=True))
         await room.news(process)
-        assert await process.works.digest() == 1
+        assert await process.jobs.digest() == 1
         await room.deliver(process)
         (post,) = room.said("telegram")
         assert post.photo is None
@@ -234,8 +234,8 @@ async def test_two_processes_decide_and_send_once(database_url: str) -> None:
         for platform in PLATFORMS:
             await room.subscribe(one, platform)
         await room.news(one)
-        assert sum(await asyncio.gather(one.works.digest(), other.works.digest())) == 2
-        await asyncio.gather(one.works.deliver(), other.works.deliver())
+        assert sum(await asyncio.gather(one.jobs.digest(), other.jobs.digest())) == 2
+        await asyncio.gather(one.jobs.deliver(), other.jobs.deliver())
         await asyncio.gather(room.deliver(one), room.deliver(other))
         assert [len(room.said(platform)) for platform in PLATFORMS] == [1, 1]
 
@@ -248,7 +248,7 @@ async def owed(room: Newsroom, platform: str) -> Process:
     process = await room.process()
     await room.subscribe(process, platform)
     await room.news(process)
-    assert await process.works.digest() == 1
+    assert await process.jobs.digest() == 1
     return process
 
 
@@ -265,8 +265,8 @@ async def test_a_lost_answer_loses_no_post(database_url: str, platform: str, cop
         process = await owed(room, platform)
         room.telegram.fail("sendMessage", error="drop_connection_after_processing")
         room.slack.fail("chat.postMessage", Fault(drop_after=True))
-        assert await process.works.deliver() == 1
-        assert await process.works.deliver() == 0, "not before it is surely shown"
+        assert await process.jobs.deliver() == 1
+        assert await process.jobs.deliver() == 0, "not before it is surely shown"
         room.clock.wind(MINUTE)
         await room.deliver(process)
         assert len(room.said(platform)) == copies
@@ -280,11 +280,11 @@ async def test_a_death_between_sending_and_settling_loses_no_post(
     async with newsroom(database_url) as room:
         process = await owed(room, platform)
         mortal = {poster.platform: _Dies(poster) for poster in process.posters}
-        dying = replace(process.works, delivering=replace(process.works.delivering, posters=mortal))
+        dying = replace(process.jobs, delivering=replace(process.jobs.delivering, posters=mortal))
         with pytest.raises(asyncio.CancelledError):
             await dying.deliver()
         assert len(room.said(platform)) == 1
-        assert await process.works.deliver() == 0, "the lease of the dead is not over"
+        assert await process.jobs.deliver() == 0, "the lease of the dead is not over"
         room.clock.wind(5 * MINUTE)
         await room.deliver(process)
         assert len(room.said(platform)) == copies
@@ -316,11 +316,11 @@ async def test_slack_is_not_told_again_while_it_cannot_be_asked(database_url: st
         process = await owed(room, "slack")
         room.slack.fail("chat.postMessage", Fault(drop_after=True))
         room.slack.fail("conversations.history", Fault(error="ratelimited", retry_after=600))
-        await process.works.deliver()
+        await process.jobs.deliver()
         room.clock.wind(MINUTE)
-        assert await process.works.deliver() == 1
+        assert await process.jobs.deliver() == 1
         room.clock.wind(9 * MINUTE)
-        assert await process.works.deliver() == 0, "Slack asked for ten minutes"
+        assert await process.jobs.deliver() == 0, "Slack asked for ten minutes"
         room.clock.wind(2 * MINUTE)
         await room.deliver(process)
         assert len(room.said("slack")) == 1
@@ -333,9 +333,9 @@ async def test_a_platform_that_asks_to_wait_is_waited_for(database_url: str, pla
         process = await owed(room, platform)
         room.telegram.fail("sendMessage", error=429, retry_after=120)
         room.slack.fail("chat.postMessage", Fault(error="ratelimited", retry_after=120))
-        assert await process.works.deliver() == 1
+        assert await process.jobs.deliver() == 1
         room.clock.wind(timedelta(seconds=119))
-        assert await process.works.deliver() == 0
+        assert await process.jobs.deliver() == 0
         room.clock.wind(timedelta(seconds=2))
         await room.deliver(process)
         assert len(room.said(platform)) == 1
@@ -349,7 +349,7 @@ async def test_failures_are_repeated_ever_more_rarely(database_url: str, platfor
         room.slack.fail("chat.postMessage", Fault(status=500), times=8)
         tried = []
         for minute in range(60):
-            if await process.works.deliver():
+            if await process.jobs.deliver():
                 tried.append(minute)
             room.clock.wind(MINUTE)
         pauses = [later - earlier for earlier, later in pairwise(tried)]
@@ -367,9 +367,9 @@ async def test_a_chat_that_is_gone_is_told_nothing_more(database_url: str, platf
         room.slack.fail("chat.postMessage", Fault(error="is_archived"))
         await room.deliver(process)
         assert await states(process) == [("failed", 1)]
-        assert await process.works.deciding.subscriptions.active() == []
+        assert await process.jobs.deciding.subscriptions.active() == []
         await room.news(process, "Coffee prices hit a record high again")
-        assert await process.works.digest() == 0
+        assert await process.jobs.digest() == 0
 
 
 async def test_a_post_that_is_refused_is_given_up(database_url: str) -> None:
@@ -378,7 +378,7 @@ async def test_a_post_that_is_refused_is_given_up(database_url: str) -> None:
         room.slack.fail("chat.postMessage", Fault(error="invalid_blocks"))
         await room.deliver(process)
         assert await states(process) == [("failed", 1)]
-        assert len(await process.works.deciding.subscriptions.active()) == 1
+        assert len(await process.jobs.deciding.subscriptions.active()) == 1
 
 
 async def test_what_another_version_owed_is_given_up_and_holds_up_nothing(
@@ -389,7 +389,7 @@ async def test_what_another_version_owed_is_given_up_and_holds_up_nothing(
         async with process.app.database.connection() as connection:
             await connection.execute("""UPDATE delivery SET content = '{"kind": "song"}'""")
         await room.news(process, "Coffee prices hit a record high, said nobody else before")
-        await process.works.digest()
+        await process.jobs.digest()
         await room.deliver(process)
         assert (await states(process))[0] == ("failed", 0)
 
@@ -400,7 +400,7 @@ async def test_a_chat_that_fails_delays_no_other(database_url: str) -> None:
         for platform in PLATFORMS:
             await room.subscribe(process, platform)
         await room.news(process)
-        await process.works.digest()
+        await process.jobs.digest()
         room.slack.fail("chat.postMessage", Fault(status=500), times=3)
         await room.deliver(process)
         assert (len(room.said("telegram")), len(room.said("slack"))) == (1, 0)
@@ -411,12 +411,12 @@ async def test_a_platform_that_does_not_answer_delays_no_other(database_url: str
         process = await room.process()
         await room.subscribe(process, "slack")
         await room.news(process)
-        assert await process.works.digest() == 1
+        assert await process.jobs.digest() == 1
         room.slack.fail("chat.postMessage", Fault(hang=True))
-        delivering = asyncio.create_task(process.works.deliver())
+        delivering = asyncio.create_task(process.jobs.deliver())
         await room.slack.until(lambda: room.slack.calls_of("chat.postMessage"))
         await room.subscribe(process, "telegram")
-        assert await process.works.digest() == 1
+        assert await process.jobs.digest() == 1
         async with asyncio.timeout(PATIENCE):
             while [state for state, _ in await states(process)] != ["owed", "sent"]:  # noqa: ASYNC110 - the database tells nobody
                 await asyncio.sleep(0.02)
@@ -436,12 +436,12 @@ async def test_what_is_being_sent_is_settled_when_the_database_fails_for_another
         for platform in PLATFORMS:
             await room.subscribe(process, platform)
         await room.news(process)
-        assert await process.works.digest() == 2
+        assert await process.jobs.digest() == 2
         async with process.app.database.connection() as connection:
             await connection.execute(NOTHING_BEGINS_ON_TELEGRAM)
         room.slack.fail("chat.postMessage", Fault(delay=0.5))
         with pytest.raises(StorageError):
-            await process.works.deliver()
+            await process.jobs.deliver()
         assert sorted(await states(process)) == [("owed", 0), ("sent", 1)]
         assert len(room.said("slack")) == 1
 
@@ -452,19 +452,19 @@ async def test_followers_are_told_once_of_a_feed_that_fails_and_once_that_it_is_
     async with newsroom(database_url) as room:
         process = await room.process()
         await room.subscribe(process, "telegram")
-        await process.works.poll()
+        await process.jobs.poll()
         good = room.web.pages[FEED]
         room.web.pages[FEED] = reply(503, "down")
         for _ in range(60):
             room.clock.wind(HOUR)
-            await process.works.poll()
+            await process.jobs.poll()
             await room.deliver(process)
         assert len(room.said("telegram")) == 1
         assert "The feed The Paper has failed since" in shown(room.said("telegram")[0])
         room.web.pages[FEED] = good
         for _ in range(30):
             room.clock.wind(HOUR)
-            await process.works.poll()
+            await process.jobs.poll()
             await room.deliver(process)
         assert len(room.said("telegram")) == 2
         assert "The feed The Paper can be read again." in shown(room.said("telegram")[1])
@@ -481,11 +481,11 @@ async def test_a_feed_that_has_not_changed_is_not_sent_again(database_url: str) 
             await (reply(304) if tags[-1] == '"1"' else changed)(asked, writer)
 
         room.web.pages[FEED] = tagged
-        await process.works.poll()
+        await process.jobs.poll()
         room.clock.wind(HOUR)
-        await process.works.poll()
+        await process.jobs.poll()
         assert tags == [None, '"1"']
-        (health,) = await process.works.polling.feeds.health(now=room.clock())
+        (health,) = await process.jobs.polling.feeds.health(now=room.clock())
         assert (health.feed.failures, health.feed.title) == (0, "The Paper")
         assert health.feed.succeeded_at == room.clock()
 
@@ -504,7 +504,7 @@ async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
         other = "Record coffee harvest brings record prices, growers say"
         await room.news(process, HEADLINE, other)
         room.clock.wind(3 * HOUR)
-        assert await process.works.digest() == 1
+        assert await process.jobs.digest() == 1
         environ = room.environ.copy()
         del environ["SLACK_BOT_TOKEN"]
         said: list[str] = []
@@ -532,7 +532,7 @@ async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)
         assert clock() - asked < 10
-        outcomes = await process.works.outcomes.summary(room.clock() - HOUR)
+        outcomes = await process.jobs.outcomes.summary(room.clock() - HOUR)
         assert {"poll", "search", "digest", "deliver", "tidy", "embed", "reindex"} >= {
             one.job for one in outcomes
         }

@@ -122,14 +122,14 @@ async def test_real_news_is_foretold_by_real_tweets(database_url: str, shared_da
         process = await room.process()
         for platform in ("telegram", "slack"):
             await room.subscribe(process, platform, best=10)
-        await process.works.poll()
+        await process.jobs.poll()
         room.clock.wind(HOUR)
         # Every story in the one feed or the other, and some in both.
         room.web.pages[RSS] = reply(200, rss(titles[::2]))
         room.web.pages[ATOM] = reply(200, atom(titles[1::2] + titles[::10]))
-        assert await process.works.poll() == 2
-        await process.works.search()
-        posts = await process.works.digest()
+        assert await process.jobs.poll() == 2
+        await process.jobs.search()
+        posts = await process.jobs.digest()
         await room.deliver(process)
         on_telegram = [one.text for one in room.group.bot_messages]
         on_slack = [one.visible for one in room.slack.bot_messages]

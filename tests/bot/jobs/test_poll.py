@@ -62,9 +62,9 @@ async def polling(database_url: str) -> AsyncIterator[tuple[Polling, App]]:
         open_app(settings, progress=lambda _: None, set_up=True) as app,
         FetcherThatFails(settings.fetch) as fetcher,
         ParserOfTheUnstorable(workers=1) as parser,
-        open_jobs(app, fetcher, [], now=lambda: NOW) as works,
+        open_jobs(app, fetcher, [], now=lambda: NOW) as jobs,
     ):
-        yield replace(works.polling, parser=parser), app
+        yield replace(jobs.polling, parser=parser), app
 
 
 async def known(feeds: Feeds) -> dict[str, Feed]:

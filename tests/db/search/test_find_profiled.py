@@ -14,7 +14,8 @@ from engine.query.find import Finder
 from engine.query.plan import units, wanted
 from engine.query.read import parse_query
 from engine.query.types import Found, FoundDocuments
-from engine.settings.searching import FindSettings, ScoreSettings, SocialSettings
+from engine.settings.finding import FindSettings, SocialSettings
+from engine.settings.searching import ScoreSettings
 from engine.text.clean import searchable
 from engine.types import Kind
 from tests.bot.kinds import fill

@@ -23,7 +23,7 @@ from engine.query.profiles import (
 )
 from engine.query.read import parse_query
 from engine.query.types import FoundDocument
-from engine.settings.searching import PersonalSettings, PublishedSettings, SocialSettings
+from engine.settings.finding import PersonalSettings, PublishedSettings, SocialSettings
 from tests.bot.finds import make_find_hit
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

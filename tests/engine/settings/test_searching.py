@@ -2,13 +2,8 @@
 
 import pytest
 
-from engine.settings.searching import (
-    FindSettings,
-    PublishedSettings,
-    ScoreSettings,
-    SearchSettings,
-    SocialSettings,
-)
+from engine.settings.finding import FindSettings, PublishedSettings, SocialSettings
+from engine.settings.searching import ScoreSettings, SearchSettings
 from engine.types import Flag, Kind, Mode
 
 
