@@ -37,15 +37,57 @@ def _mended_text(text: str) -> str:
 
 
 _LARGEST_PROFILE = 1_000_000  # bytes
-_PROFILE = r"profile_information\.json"
 _SHOWN = frozenset(("media", "external_context", "place"))
 
 
-class FacebookReader(JsonReader):
+class MetaReader(JsonReader):
+    """Reads the objects of either export; each knows the account and what identifies a post."""
+
+    kinds = (Kind.SOCIAL,)
+    profile: str  # pattern of the file that names the account
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        author = self._owner(source) if source.packed else None
+        digest = fingerprint(defaults, self.name, author or "")
+        for name in names:
+            file = source.citation(name)
+            with source.open(name) as stream:
+                for found in json_objects(source.label(name), stream):
+                    if isinstance(found, Reject):
+                        yield found
+                        continue
+                    post = mapping(mended(found.value))
+                    identity = self.identity(post)
+                    payload = {"post": post, "author": author, "place": f"{file}#{identity}"}
+                    yield found.record(self.name, identity, digest(found.raw), payload)
+
+    def identity(self, post: Mapping[str, object]) -> str:
+        """Return what tells a post from the others of the account."""
+        raise NotImplementedError
+
+    def account(self, profile: Mapping[str, object]) -> str | None:
+        """Return the name of the account that a profile tells, or None."""
+        raise NotImplementedError
+
+    def _owner(self, source: Source) -> str | None:
+        for name in members_named(self.profile, source.names()):
+            with source.open(name, counted=False) as stream:
+                try:
+                    found = mapping(mended(orjson.loads(stream.read(_LARGEST_PROFILE))))
+                except orjson.JSONDecodeError:
+                    continue  # the posts do not depend on it
+            if account := self.account(found):
+                return account
+        return None
+
+
+class FacebookReader(MetaReader):
     """Reads the posts on one's own timeline."""
 
     name = "facebook"
-    kinds = (Kind.SOCIAL,)
+    profile = r"profile_information\.json"
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
         return members_named(r"your_posts[\w&]*\.json", names)
@@ -56,22 +98,14 @@ class FacebookReader(JsonReader):
             or any(part.keys() & _SHOWN for part in _attached(found))
         )
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        author = _owner(source) if source.packed else None
-        digest = fingerprint(defaults, self.name, author or "")
-        for name in names:
-            file = source.citation(name)
-            with source.open(name) as stream:
-                for found in json_objects(source.label(name), stream):
-                    if isinstance(found, Reject):
-                        yield found
-                        continue
-                    post = mapping(mended(found.value))
-                    identity = _identity(post)
-                    payload = {"post": post, "author": author, "place": f"{file}#{identity}"}
-                    yield found.record(self.name, identity, digest(found.raw), payload)
+    def identity(self, post: Mapping[str, object]) -> str:
+        files = (str(_media(part).get("uri") or part) for part in _attached(post))
+        said = _words(post) or str(post.get("title") or "")
+        return made_id(str(post.get("timestamp")), said, *files)
+
+    def account(self, profile: Mapping[str, object]) -> str | None:
+        known = mapping(profile.get("profile_v2") or profile.get("profile"))
+        return string(mapping(known.get("name")).get("full_name"))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         post = mapping(payload.get("post"))
@@ -110,35 +144,14 @@ def _media(part: Mapping[str, object]) -> Mapping[str, object]:
     return mapping(part.get("media"))
 
 
-def _identity(post: Mapping[str, object]) -> str:
-    files = (str(_media(part).get("uri") or part) for part in _attached(post))
-    said = _words(post) or str(post.get("title") or "")
-    return made_id(str(post.get("timestamp")), said, *files)
-
-
-def _owner(source: Source) -> str | None:
-    """Return the name of the export's account, where the export tells it."""
-    for name in members_named(_PROFILE, source.names()):
-        with source.open(name, counted=False) as stream:
-            try:
-                found = mapping(mended(orjson.loads(stream.read(_LARGEST_PROFILE))))
-            except orjson.JSONDecodeError:
-                continue  # the posts do not depend on it
-        profile = mapping(found.get("profile_v2") or found.get("profile"))
-        if full := string(mapping(profile.get("name")).get("full_name")):
-            return full
-    return None
-
-
-_LARGEST_INSTAGRAM_PROFILE = 1_000_000  # bytes
 _VIDEO = (".mp4", ".mov", ".webm")
 
 
-class InstagramReader(JsonReader):
+class InstagramReader(MetaReader):
     """Reads posts; stories and reels lie in other files."""
 
     name = "instagram"
-    kinds = (Kind.SOCIAL,)
+    profile = r"personal_information\.json"
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
         return members_named(r"posts_\d+\.json", names)
@@ -146,22 +159,14 @@ class InstagramReader(JsonReader):
     def fits(self, found: Mapping[str, object]) -> bool:
         return any({"uri", "creation_timestamp"} <= m.keys() for m in mappings(found.get("media")))
 
-    def records(
-        self, source: Source, names: Sequence[str], defaults: Defaults
-    ) -> Generator[SourceRecord | Reject]:
-        author = _instagram_owner(source) if source.packed else None
-        digest = fingerprint(defaults, self.name, author or "")
-        for name in names:
-            file = source.citation(name)
-            with source.open(name) as stream:
-                for found in json_objects(source.label(name), stream):
-                    if isinstance(found, Reject):
-                        yield found
-                        continue
-                    post = mapping(mended(found.value))
-                    identity = made_id(str(_time(post)), *_files(post)[:1])
-                    payload = {"post": post, "author": author, "place": f"{file}#{identity}"}
-                    yield found.record(self.name, identity, digest(found.raw), payload)
+    def identity(self, post: Mapping[str, object]) -> str:
+        return made_id(str(_time(post)), *_files(post)[:1])
+
+    def account(self, profile: Mapping[str, object]) -> str | None:
+        """Return it where the export tells it in English."""
+        values = (mapping(u.get("string_map_data")) for u in mappings(profile.get("profile_user")))
+        names = (string(mapping(one.get("Username")).get("value")) for one in values)
+        return next(filter(None, names), None)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
         post = mapping(payload.get("post"))
@@ -189,18 +194,3 @@ def _time(post: Mapping[str, object]) -> object:
 
 def _files(post: Mapping[str, object]) -> list[str]:
     return [PurePosixPath(str(m.get("uri"))).name for m in mappings(post.get("media"))]
-
-
-def _instagram_owner(source: Source) -> str | None:
-    """Return the name of the export's account, where the export tells it in English."""
-    for name in members_named(r"personal_information\.json", source.names()):
-        with source.open(name, counted=False) as stream:
-            try:
-                found = mapping(mended(orjson.loads(stream.read(_LARGEST_INSTAGRAM_PROFILE))))
-            except orjson.JSONDecodeError:
-                continue  # the posts do not depend on it
-        for user in mappings(found.get("profile_user")):
-            values = mapping(user.get("string_map_data"))
-            if username := string(mapping(values.get("Username")).get("value")):
-                return username
-    return None
