@@ -1,5 +1,6 @@
 """The benches still run, and what they time is right."""
 
+import argparse
 import asyncio
 import json
 from collections.abc import Callable, Sequence
@@ -7,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import chat, expansion, find, ingest, retrieval, scales, startup
+from bench import chat, expansion, find, ingest, outside, retrieval, scales, startup
 from bench.store import filled, opened, server
+from bench.timing import Output
 from engine.embed.scales import SCALES
 from tests.db.loading import document
 from tests.db.vectors import can_keep_vectors
@@ -131,3 +133,52 @@ def test_phrases_are_measured_with_and_without(
     assert (auto["expansion"], auto["recall"], auto["calls"]) == ("auto", 1, 2)
     assert off["P@3"] == 0
     assert auto["P@3"] == auto["best P@3"] == pytest.approx(0.333)
+
+
+DOCUMENTS = {"d1": "A ship is stuck in the canal", "d2": "Bread is dear", "d3": "The canal is wide"}
+QUERIES = {"q1": "ship stuck canal", "q2": "price of bread", "q3": "nobody judged this canal"}
+
+
+def beir(folder: Path) -> tuple[str, str, str]:
+    """Write a small collection as BEIR's files."""
+    for name, texts in (("corpus", DOCUMENTS), ("queries", QUERIES)):
+        lines = (json.dumps({"_id": key, "title": "", "text": text}) for key, text in texts.items())
+        (folder / f"{name}.jsonl").write_text("\n".join(lines))
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td3\t1\n")
+    return "corpus.jsonl", "queries.jsonl", "qrels.tsv"
+
+
+def tables(folder: Path) -> tuple[str, str, str]:
+    """Write it as the tables of CheckThat!."""
+    for name, texts in (("docs", DOCUMENTS), ("queries", QUERIES)):
+        lines = (f"{key}\t{text}" for key, text in texts.items())
+        (folder / f"{name}.tsv").write_text("id\ttext\n" + "\n".join(lines))
+    (folder / "qrels").write_text("q1 0 d1 1\nq2 0 d3 1\nq3 0 d1 0\n")
+    return "docs.tsv", "queries.tsv", "qrels"
+
+
+@pytest.mark.parametrize("written", [beir, tables])
+def test_collections_of_others_are_measured(
+    written: Callable[[Path], tuple[str, str, str]], tmp_path: Path
+) -> None:
+    documents, queries, qrels = (tmp_path / name for name in written(tmp_path))
+    assert outside.read_texts(documents) == DOCUMENTS
+    assert outside.read_texts(queries) == QUERIES
+    labels = outside.read_labels(qrels)
+    assert labels == {"q1": {"d1": 1}, "q2": {"d3": 1}}
+    rankings = {"q1": ["d1", "d3"], "q2": ["d2"]}
+    assert outside.scored(labels, rankings) == {"MAP@5": 0.5, "nDCG@10": 0.5}
+
+
+async def test_every_way_answers_the_queries_that_somebody_judged(
+    database_url: str, tmp_path: Path, printed: Callable[[], Rows]
+) -> None:
+    documents, queries, qrels = (tmp_path / name for name in beir(tmp_path))
+    arguments = argparse.Namespace(
+        documents=documents, queries=queries, qrels=qrels, language="english", seconds=0.3
+    )
+    await outside.measure(database_url, arguments, Output("outside"))
+    rows = printed()
+    assert [row["way"] for row in rows] == ["words", "answer by words", "answer"]
+    assert {row["queries"] for row in rows} == {2}
+    assert {row["MAP@5"] for row in rows} == {0.5}
