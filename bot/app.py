@@ -59,7 +59,7 @@ class App:
 
     @property
     def public(self) -> "App":
-        """Return a copy that hides personal corpora."""
+        """A copy that hides personal corpora."""
         kinds = frozenset(Kind) - {Kind.PERSONAL}
         return replace(self, corpora=Corpora(self.database, kinds=kinds))
 

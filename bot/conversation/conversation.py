@@ -110,7 +110,7 @@ class Conversation:
                 await self._claimed(request, face, crowded=False)
 
     async def _claimed(self, request: Request, face: Face, *, crowded: bool) -> None:
-        """Claim an event and answer it at most once; skip it if another process has claimed it."""
+        """Claim an event and answer it at most once; skip it if it was claimed before."""
         if request.event in self._apologised:
             return
         try:

@@ -61,7 +61,7 @@ async def ask_one(
 
 
 def searcher(app: App) -> Prophet:
-    """Return a Prophet for passages, whose scores do not depend on a text's age."""
+    """Return a Prophet for passages, which ignores age and includes recent texts."""
     chosen = app.settings.prophecy
     chosen = replace(
         chosen,
