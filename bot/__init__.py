@@ -1,1 +1,1 @@
-"""What people meet: faces, commands, jobs, settings, and the wiring of all of it."""
+"""The application: faces, commands, jobs, settings, and their wiring."""

@@ -1,10 +1,10 @@
-"""Starts the `presagio` command. Signals come first: the rest takes a moment to import."""
+"""Starts the `presagio` command. Signals are handled first, as the rest is slow to import."""
 
 from bot.signals import exit_on_signals
 
 
 def main() -> None:
-    """Run the command that the arguments name; see bot.cli.main."""
+    """Run the command named in the arguments; see bot.cli.main."""
     exit_on_signals()
     from bot.cli.main import main as run_command  # noqa: PLC0415 - see above
 

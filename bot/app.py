@@ -1,4 +1,4 @@
-"""The composition root: opens what a command needs, wires it, and closes it in order."""
+"""The composition root: opens and wires what a command needs, and closes it in order."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -40,38 +40,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class App:
-    """Everything that commands work with."""
+    """The services that commands use."""
 
     settings: Settings
     database: Database
     corpora: Corpora
     documents: Documents
     prophet: Prophet
-    index: SearchIndex  # the three that the prophet works with
+    index: SearchIndex  # index, judge and meaning are those of the prophet
     judge: Judge | None
     meaning: Meaning | None
     embeddings: Embeddings
     embedders: Embedders
     glossaries: Glossaries
     answerer: Answerer = field(default_factory=Answerer)
-    phrases: Phrases | None = None  # works with the prophet too, where there is a model
-    server: EmbeddedServer | None = None  # where the database is not another's
+    phrases: Phrases | None = None  # also the prophet's; None without a model
+    server: EmbeddedServer | None = None  # None for an external database
 
     @property
     def public(self) -> "App":
-        """The same for those who may not see what people wrote in private."""
+        """A copy that hides personal corpora."""
         kinds = frozenset(Kind) - {Kind.PERSONAL}
         return replace(self, corpora=Corpora(self.database, kinds=kinds))
 
     def shown_to(self, chat: Chat) -> "App":
-        """The same with what this chat may see."""
+        """Return a copy limited to the corpora that this chat may see."""
         trusted = f"{chat.platform}:{chat.external_id}" in self.settings.chat.private
         return self if trusted else self.public
 
     async def corpus(
         self, name: str = "", *, kinds: Sequence[Kind] = (), without: Collection[str] = ()
     ) -> Corpus:
-        """Return the corpus that `engine.corpora.resolve_corpus` chooses of those one may see.
+        """Return the corpus that `engine.corpora.resolve_corpus` chooses among the visible ones.
 
         Raises CorpusNotFound, SeveralCorpora, UsageError, StorageError.
         """
@@ -84,7 +84,7 @@ class App:
         )
 
     async def prophesy(self, request: SearchRequest, *, corpus: str) -> Prophecy:
-        """Answer a headline from the corpus called so; "" is the usual one.
+        """Answer a headline from the corpus of that name; "" is the default one.
 
         Raises CorpusNotFound and storage errors.
         """
@@ -107,8 +107,8 @@ class App:
 async def open_app(
     settings: Settings, *, progress: Callable[[str], None], set_up: bool = False
 ) -> AsyncIterator[App]:
-    """Lend everything. The embedded database is set up on the way; any other must have been,
-    unless `set_up` says to do so.
+    """Open the App and close it on exit. The embedded database is migrated first; any other
+    database must already be up to date, unless `set_up` is true.
 
     Raises storage errors, SettingsError.
     """
@@ -161,11 +161,11 @@ async def open_app(
 
 
 def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
-    """Return who asks the model, to be closed after use; None where there is no model."""
+    """Return a client of the language model, to be closed after use, or None without a model."""
     endpoint = settings.chat_endpoint()
     if not endpoint.can_be_asked:
         return None
-    # Imported here: a search without a model does not pay for an HTTP client.
+    # Imported here so that a search without a model does not load an HTTP client.
     from engine.llm.client import ChatClient  # noqa: PLC0415 - see above
 
     return ChatClient(
@@ -185,7 +185,7 @@ def _expander(settings: Settings, client: "ChatClient", database: Database) -> E
 
 
 def glossary_service(app: App) -> "GlossaryService":
-    """Return where the glossary is steered."""
+    """Return the service that edits the glossary."""
     from bot.glossary_service import GlossaryService  # noqa: PLC0415 - few commands need it
 
     chosen = app.settings.glossary

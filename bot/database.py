@@ -1,4 +1,4 @@
-"""The database that the settings name, or the embedded one, lent and closed in order."""
+"""Opens the configured or the embedded database, and closes it in order."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -15,9 +15,9 @@ from engine.errors import StorageError
 async def open_database(
     settings: Settings, *, progress: Callable[[str], None]
 ) -> AsyncIterator[Database]:
-    """Lend the database: the configured one, else the embedded one, started if need be.
+    """Open the configured database, else the embedded one, which is started if necessary.
 
-    `progress` is told in a sentence what takes time. Raises storage errors.
+    `progress` is called with a sentence before each slow step. Raises storage errors.
     """
     async with open_with_server(settings, progress) as (database, _):
         yield database
@@ -27,7 +27,9 @@ async def open_database(
 async def open_with_server(
     settings: Settings, progress: Callable[[str], None]
 ) -> AsyncIterator[tuple[Database, EmbeddedServer | None]]:
-    """Lend the same with the embedded server, or None beside another's. Raises storage errors."""
+    """Open the database and yield it with the embedded server, which is None for an external
+    database. Raises storage errors.
+    """
     async with _address(settings, progress) as (url, server):
         database = await Database.open(
             url,
@@ -46,8 +48,8 @@ async def open_with_server(
 
 @asynccontextmanager
 async def open_url(settings: Settings, *, progress: Callable[[str], None]) -> AsyncIterator[str]:
-    """Lend the address of the database: the configured one, else of the embedded one, started if
-    need be. Raises storage errors.
+    """Yield the URL of the configured database, else of the embedded one, which is started if
+    necessary. Raises storage errors.
     """
     async with _address(settings, progress) as (url, _):
         yield url
@@ -68,7 +70,7 @@ async def _address(
 async def _embedded(
     data_dir: Path, progress: Callable[[str], None]
 ) -> AsyncIterator[EmbeddedServer]:
-    """Lend the embedded server. An error of the block goes before one of the end."""
+    """Run the embedded server. An error in the block takes precedence over one at release."""
     server = EmbeddedServer(data_dir, progress=progress)
     try:
         await _to_its_end(server.acquire)
@@ -81,8 +83,8 @@ async def _embedded(
 
 
 async def _to_its_end(work: Callable[[], None]) -> None:
-    """Run blocking work in a thread and return when it has ended, even where this is cancelled:
-    a server that was started on the way must be known to whoever stops it."""
+    """Run blocking work in a thread and wait for its end, even when cancelled: a server that was
+    started in the meantime must be known to the code that stops it."""
     thread = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         await asyncio.shield(thread)

@@ -1,4 +1,4 @@
-"""Which model makes vectors, from the settings: composed here, loaded when it is first needed."""
+"""Chooses the embedding model from the settings. The model is loaded on first use."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -33,7 +33,9 @@ Embedders = Callable[[Corpus], Embedder]
 def open_embedders(
     settings: Settings, database: Database, stack: AsyncExitStack
 ) -> Embedders | None:
-    """Return who embeds for a corpus, or None when nobody does. `stack` closes what it opens.
+    """Return a function from a corpus to its embedder, or None when embeddings are off.
+
+    Anything opened later is closed by `stack`.
 
     Raises SettingsError.
     """
@@ -47,7 +49,7 @@ def open_embedders(
         return _Remote(settings, database, stack)
     if chosen.backend == "null":
         return None
-    # What follows imports no model: that waits for the first text.
+    # This imports no model; the model is loaded with the first text.
     from engine.embed.local import AT_ONCE, LocalEmbedder, is_installed  # noqa: PLC0415 - for local models
 
     if chosen.backend == "auto" and not is_installed(chosen.model):
@@ -59,7 +61,7 @@ def open_embedders(
 def open_reranker(
     settings: Settings, embedders: Embedders | None, embeddings: Embeddings
 ) -> Reranker | None:
-    """Return who compares the best few by meaning: where a model of this machine can."""
+    """Return the reranker of the best candidates, or None unless a local model can do it."""
     chosen = settings.search
     if embedders is None or settings.embeddings.backend not in {"auto", "local"}:
         return None
@@ -69,27 +71,27 @@ def open_reranker(
 
 
 def behind_others(embedder: Embedder) -> Embedder:
-    """Return the same model, which lets other work of this machine go first where it can."""
+    """Return the embedder; a local model yields to other work on this machine."""
     from engine.embed.local import InBackground, LocalEmbedder  # noqa: PLC0415 - for local models
 
     return InBackground(embedder) if isinstance(embedder, LocalEmbedder) else embedder
 
 
 def batch_of(settings: Settings) -> int:
-    """Return how many texts are embedded and stored together."""
+    """Return how many texts are embedded and stored per batch."""
     chosen = settings.embeddings
     asked = chosen.batch or (REMOTE_BATCH if chosen.backend == "remote" else 0)
     return max(asked, BATCH)
 
 
 def no_embedder(_: Corpus) -> Embedder:
-    """Return the one that makes no vectors."""
+    """Return the embedder that makes no vectors."""
     return NullEmbedder()
 
 
 def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
     """Return the client of the endpoint, to be closed. Raises SettingsError."""
-    # Imported here: it brings the HTTP client.
+    # Imported here because it loads the HTTP client.
     from engine.embed.remote import RemoteEmbedder  # noqa: PLC0415
 
     return RemoteEmbedder(
@@ -103,13 +105,13 @@ def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
 
 
 class _Remote:
-    """Opens the client of an endpoint for the first who asks: searches by words need none.
+    """Opens the client of an endpoint on first use, as searches by words do not need it.
 
-    Whose corpus the endpoint may not read gets an embedder that sends nothing.
+    A corpus that the endpoint may not read gets an embedder that sends nothing.
     """
 
     def __init__(self, settings: Settings, database: Database, stack: AsyncExitStack) -> None:
-        # Told now, not when somebody searches.
+        # Raises SettingsError now rather than at the first search.
         embeddings_endpoint(settings.embeddings, revealed(settings.secrets.embeddings_api_key))
         self._settings = settings
         self._consent = Consent(

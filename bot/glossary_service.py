@@ -1,4 +1,4 @@
-"""The glossary as people steer it, from the command line and from chats."""
+"""Editing the glossary, for the command line and for chats."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -16,37 +16,37 @@ from engine.glossary.terms import checked
 from engine.text.clean import searchable
 from engine.types import Corpus
 
-_SAMPLE = 5_000  # texts that terms are counted in
-_READ = 4  # times as many terms are read as are asked about: stop words and endings fall out
+_SAMPLE = 5_000  # texts in which terms are counted
+_READ = 4  # terms read for each one asked about, as stop words and inflected forms are dropped
 
 
 class Searches(Protocol):
-    """What people searched for."""
+    """The log of searches."""
 
     async def missed(self, corpus: Corpus, limit: int) -> Sequence[str]:
-        """Return words of searches that found nothing, those searched most often first."""
+        """Return the words of searches that found nothing, most frequent first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed:
-    """What came of asking the model."""
+    """The result of asking the model for suggestions."""
 
     asked: int  # terms
-    pending: tuple[SuggestedPair, ...]  # wait for a person now
-    approved: tuple[SuggestedPair, ...]  # hold, as the settings allow
+    pending: tuple[SuggestedPair, ...]  # waiting for a person's decision
+    approved: tuple[SuggestedPair, ...]  # approved at once, as the settings allow
     left_out: int  # known or rejected before
     answer: Suggestions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlossaryService:
-    """Where groups are written, suggested and decided. A corpus is named; None means all."""
+    """Writes, suggests and decides groups. A corpus is given by name; None means all."""
 
     groups: Groups
     corpora: Corpora
     index: DialectIndex
-    resolve: Callable[[str], Awaitable[Corpus]]  # "" is the configured or only one
-    searches: Searches | None = None  # None: they are not kept
+    resolve: Callable[[str], Awaitable[Corpus]]  # "" resolves to the configured or only corpus
+    searches: Searches | None = None  # None when searches are not logged
     suggest_terms: int = 200
     approve_sure: bool = False
     approve_unsure: bool = False
@@ -54,20 +54,20 @@ class GlossaryService:
     async def listed(
         self, corpus: str | None = None, status: GroupStatus | None = None
     ) -> list[AliasGroup]:
-        """Return the groups; of a corpus, those that hold in it. Raises CorpusNotFound."""
+        """Return all groups, or those that apply to a corpus. Raises CorpusNotFound."""
         return await self.groups.groups(status=status, corpus=await self._corpus(corpus))
 
     async def checked(self, corpus: str | None, terms: Sequence[str]) -> tuple[str, ...]:
-        """Return terms that may be a group. Raises InputError, CorpusNotFound."""
+        """Return the cleaned terms of a valid group. Raises InputError, CorpusNotFound."""
         known = [await self.corpora.get(corpus)] if corpus else await self.corpora.list()
         return checked(terms, WordLists(name for one in known for name in one.languages))
 
     async def add(
         self, corpus: str | None, terms: Sequence[str], *, now: datetime
     ) -> tuple[tuple[str, ...], bool]:
-        """Approve a group of a person. Returns its terms, and False where it was known.
+        """Add a group as approved. Returns its terms, and False if it was already known.
 
-        Raises InputError for terms that may be in none, CorpusNotFound.
+        Raises InputError for terms that cannot form a group, CorpusNotFound.
         """
         clean = await self.checked(corpus, terms)
         return clean, await self.groups.add(await self._corpus(corpus), clean, now=now)
@@ -100,7 +100,7 @@ class GlossaryService:
         return GroupStatus.APPROVED if trusted else GroupStatus.PENDING
 
     async def _terms(self, corpus: Corpus) -> list[AskedTerm]:
-        """Return what to ask about: what was searched in vain, then what the corpus says often."""
+        """Return the terms to ask about: of failed searches first, then frequent in the corpus."""
         is_word = WordLists(corpus.languages)
         most = self.suggest_terms // 2
         missed = await self.searches.missed(corpus, most) if self.searches else ()
@@ -115,7 +115,7 @@ class GlossaryService:
         ]
 
     async def _unheard(self, corpus: Corpus, found: Sequence[SuggestedPair]) -> list[SuggestedPair]:
-        """Return the pairs that nobody has decided about, in whatever forms of their words."""
+        """Return the pairs not yet known or rejected in any form of their words."""
         heard: list[Pair] = [one.pair for one in await self.groups.rejected(corpus)]
         for group in await self.groups.groups(corpus=corpus):
             heard += pairs(group.terms)

@@ -1,6 +1,6 @@
-"""What the log says of an error that nobody foresaw, without what people wrote.
+"""Describes unexpected errors for the log without quoting what people wrote.
 
-The message of a foreign exception may quote a message or a token; the traceback may too.
+The message or the traceback of a foreign exception may contain a chat message or a token.
 """
 
 import traceback
@@ -10,10 +10,10 @@ from engine.errors import StorageError
 
 
 def reason(error: BaseException) -> str:
-    """Return types and places of an error and its causes, in one line.
+    """Return the types and code locations of an error and its causes, in one line.
 
-    What has a name of its own in storage is told in its words, which come from the server and
-    not from the value of a parameter.
+    Subclasses of StorageError are given with their message, which comes from the server and not
+    from the value of a parameter.
     """
     if isinstance(error, StorageError) and type(error) is not StorageError:
         came_from = [type(cause).__name__ for cause in _chain(error)][1:]
@@ -22,7 +22,7 @@ def reason(error: BaseException) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and what it came from, each once."""
+    """Yield the error and its causes, each once."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:

@@ -1,4 +1,4 @@
-"""What the program tells about itself on stderr, each fault a few times a minute at most."""
+"""Logging to stderr, where repeated messages are limited to a few per minute."""
 
 import json
 import logging
@@ -10,25 +10,25 @@ from datetime import UTC, datetime
 from bot.console.screen import printable
 from bot.settings.model import LoggingSettings
 
-_MOST = 5  # of the same message in a window
+_MOST = 5  # times per window that the same message is written
 _WINDOW = 60.0  # seconds
-_KINDS = 1000  # messages that are told apart
+_KINDS = 1000  # distinct messages counted per window
 
 _Key = tuple[str, int, str, str]
 
 
 class LimitedHandler(logging.StreamHandler):  # type: ignore[type-arg]  # whatever stderr is
-    """Writes the same message a few times a minute, and then how often it was repeated."""
+    """Writes the same message a few times a minute, then the number of repetitions."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """`clock` tells seconds and never goes back."""
+        """`clock` returns monotonic seconds."""
         super().__init__()
         self._clock = clock
         self._since = clock()
         self._seen: Counter[_Key] = Counter()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, unless it was written often enough of late."""
+        """Write a record unless the same message has reached its limit."""
         now = self._clock()
         if now - self._since >= _WINDOW or len(self._seen) >= _KINDS:
             self._sum_up()
@@ -39,7 +39,7 @@ class LimitedHandler(logging.StreamHandler):  # type: ignore[type-arg]  # whatev
             super().emit(record)
 
     def close(self) -> None:
-        """Say what is still to be said of repetitions."""
+        """Write the pending counts of repetitions, and close."""
         self.acquire()
         try:
             self._sum_up()
@@ -72,13 +72,13 @@ def _summaries(seen: Counter[_Key]) -> Iterator[logging.LogRecord]:
             )
 
 
-# What libraries tell of every call holds tokens and what people write: telegram, httpx, httpcore
-# and Slack's tell whole requests and answers. Whatever level is chosen, only the project's own
-# loggers follow it; of all others nothing below a warning is written.
+# At low levels telegram, httpx, httpcore and Slack's libraries log whole requests and responses,
+# which hold tokens and private messages. So the configured level applies to the project's own
+# loggers only; from all others nothing below a warning is written.
 _OWN = ("presagio", "db")
-# Of these not even that: stamina repeats what presagio.llm says; of a lost connection the error
-# tells that ends the command; Slack's libraries warn in the words of people; uvicorn and aiohttp
-# repeat what presagio.web and presagio.port say, with all that led to it.
+# These are limited further: stamina repeats presagio.llm; a lost connection is reported
+# by the error that ends the command; warnings of Slack's libraries quote messages; uvicorn and
+# aiohttp repeat presagio.web and presagio.port, with tracebacks.
 _QUIET = {
     "aiohttp": logging.CRITICAL,
     "asyncio": logging.ERROR,
@@ -91,7 +91,7 @@ _QUIET = {
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a record."""
+    """Formats each record as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
         said = {
@@ -106,7 +106,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """One line a record; with `traceback` the places an exception passed follow."""
+    """Formats each record as one line, followed by the exception's frames if `traceback`."""
 
     def __init__(self, *, traceback: bool) -> None:
         super().__init__()
@@ -138,16 +138,19 @@ def configure_logging(settings: LoggingSettings) -> None:
 
 
 def _may_be_written(record: logging.LogRecord) -> bool:
-    """False for what no log may hold; asked of each record, as some libraries set own levels."""
+    """Return False for records that must not be logged.
+
+    Checked for each record because some libraries set their own levels.
+    """
     name = record.name.partition(".")[0]
     return name in _OWN or record.levelno >= _QUIET.get(name, logging.WARNING)
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """False for what asyncpg says of a broken connection through asyncio; see _QUIET.
+    """Return False for asyncio's reports of a broken asyncpg connection; see _QUIET.
 
-    A command that it sends just when the connection breaks fails at once, and leaves a future
-    behind that nobody can await.
+    A command that asyncpg sends just as the connection breaks fails at once, and leaves a future
+    that cannot be awaited.
     """
     if record.name != "asyncio":
         return True

@@ -1,4 +1,4 @@
-"""How often somebody may ask: bounded in memory, decided without a clock of its own."""
+"""Rate limiting per asker, in bounded memory and with the time passed in."""
 
 from collections import OrderedDict
 
@@ -9,10 +9,10 @@ _MOST = 10_000
 
 
 class RateLimit:
-    """The generic cell rate algorithm: a minute's worth at once, then one by one.
+    """The generic cell rate algorithm: a burst of one minute's worth, then an even pace.
 
-    Of each asker one number is kept: when its last request would have been due at an even
-    pace. Beyond `most` askers the one that was not seen for longest is forgotten.
+    One number is kept per asker: when its last request would have been due at an even pace.
+    Beyond `most` askers, the least recently seen one is forgotten.
     """
 
     def __init__(self, per_minute: int, *, most: int = _MOST) -> None:
@@ -24,9 +24,9 @@ class RateLimit:
         return len(self._due)
 
     def wait(self, who: str, now: float) -> float:
-        """Count a request and return 0, or the seconds after which one would be let through.
+        """Count a request and return 0, or the seconds until one would be accepted.
 
-        `now` are seconds of a clock that never goes back.
+        `now` is in seconds of a monotonic clock.
         """
         due = max(self._due.pop(who, now), now) + self._pace
         late = due - now - _WINDOW

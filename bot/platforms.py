@@ -1,4 +1,4 @@
-"""The platforms that the settings open: who listens on them, and who posts on them."""
+"""The configured chat platforms: the services that listen and the posters that post."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ class Service(Protocol):
 
     @property
     def webhook(self) -> "Webhook | None":
-        """What has to be reachable over HTTP for it to hear anything, if it is pushed to."""
+        """The webhook on which the platform delivers events, or None if it does not use one."""
 
     async def run(self) -> None:
         """Listen until cancelled. Raises FaceFailed when it cannot start."""
 
     async def stop(self, seconds: float) -> None:
-        """Let go of what is still under way after `seconds`, and close."""
+        """Abandon what is still under way after `seconds`, and close."""
 
     def status(self) -> FaceStatus:
-        """Tell whether it hears anything just now."""
+        """Return whether it is receiving events now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaceDependencies:
-    """What all faces share."""
+    """The objects that all faces share."""
 
     conversation: Conversation
     commands: Registry
@@ -47,7 +47,7 @@ class FaceDependencies:
 
 
 def services_of(settings: Settings, shared: FaceDependencies) -> dict[str, Service]:
-    """Return the faces whose tokens are set."""
+    """Return the faces whose tokens are set, by platform."""
     services: dict[str, Service] = {}
     if token := settings.secrets.telegram_bot_token:
         services["telegram"] = _telegram(settings, token.get_secret_value(), shared)
@@ -64,7 +64,7 @@ def platforms_of(settings: Settings) -> list[str]:
 
 
 def posters_of(settings: Settings, chats: Chats) -> list[Poster]:
-    """Return who can post unasked, on the platforms whose tokens are set."""
+    """Return the posters for scheduled posts, on the platforms whose tokens are set."""
     posters: list[Poster] = []
     if token := settings.secrets.telegram_bot_token:
         from bot.telegram.poster import TelegramPoster  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Searches on their way to the log, with who asks just now."""
+"""Logs searches, together with the current asker."""
 
 import time
 import uuid
@@ -16,24 +16,24 @@ from engine.budget import BudgetSource
 from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, LoggedSearch, Origin, SearchJob, may_quote
 
-# Whoever runs the program, unless somebody else asks; one task a run.
+# The default asker is whoever runs the program; one task id per run.
 _CONSOLE = Asker(origin=Origin.CONSOLE, task=uuid.uuid4().hex, source=BudgetSource.CONSOLE)
 _asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
 
 
 def asker() -> Asker:
-    """Return who asks."""
+    """Return the current asker."""
     return _asker.get() or _CONSOLE
 
 
 def source() -> BudgetSource:
-    """Return for whom a model is asked."""
+    """Return the budget source of the current asker."""
     return asker().source
 
 
 @contextmanager
 def asked_by(one: Asker) -> Iterator[None]:
-    """Let everything in the block, and what it starts, be asked by `one`."""
+    """Set the asker for the block and the tasks that it starts."""
     token = _asker.set(one)
     try:
         yield
@@ -45,7 +45,7 @@ _Answer = TypeVar("_Answer")
 
 
 def log_of(database: Database, settings: Settings) -> Log:
-    """Return the log, as [log] says."""
+    """Return the search log, configured by [log]."""
     return Log(database, timedelta(days=settings.log.keep_days))
 
 
@@ -59,9 +59,9 @@ async def logged(
     settings: Settings,
     corpus: str = "",
 ) -> _Answer:
-    """Return what `work` answers, and log it; `told` fills in what the answer says of itself.
+    """Await `work`, log the search and return the answer; `told` adds what the answer reports.
 
-    Raises what `work` raises, which is logged by its name, and nothing of its own.
+    Errors of `work` are logged by name and raised again; logging itself raises nothing.
     """
     asked_by, started = asker(), time.perf_counter()
     entry = LoggedSearch(
@@ -80,7 +80,7 @@ async def logged(
     try:
         answer = await work
     except StorageError:
-        raise  # the log would meet it too
+        raise  # writing the log would fail too
     except PresagioError as error:
         await log.record(replace(timed(), error=type(error).__name__))
         raise

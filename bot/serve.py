@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("presagio.serve")
 
-# Of the ten seconds that a stop may take, most go to those who wait for an answer.
+# A stop may take ten seconds; most of them are for people who wait for an answer.
 _FINISH_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
 _TIDY_SECONDS = 3600.0
@@ -50,12 +50,13 @@ async def serve(
     clock_rate: float = 1.0,
     web: bool = False,
 ) -> None:
-    """Listen on all faces until cancelled, or until none can listen any more.
+    """Listen on all faces until cancelled, or until every face has stopped.
 
-    A face that cannot start says so and leaves the others alone. Cancelled, it finishes what is
-    under way within ten seconds. `clock_rate` is how many seconds `now` counts in one; `web` opens
-    the web face also where the settings do not. Raises SettingsError when no face is set up,
-    FaceFailed when the last one has failed, StorageError, also for an embedded database that died.
+    A face that cannot start is reported and does not affect the others. When cancelled, work under
+    way is finished within ten seconds. `clock_rate` is how many seconds `now` advances per real
+    second; `web` enables the web face whatever the settings say. Raises SettingsError when no face
+    is set up, FaceFailed when the last one has failed, and StorageError, also when the embedded
+    database has died.
     """
     async with AsyncExitStack() as stack:
         page = _web(app) if web or app.settings.web.enabled else None
@@ -96,7 +97,7 @@ async def serve(
             )
         leader = await stack.enter_async_context(Leader(app.database))
         posters = posters_of(app.settings, faces.chats)
-        # Of their own: slow feeds keep nobody's link waiting.
+        # A separate fetcher, so that slow feeds do not delay links that people send.
         feeds = await stack.enter_async_context(
             Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
         )
@@ -117,7 +118,7 @@ async def serve(
             asyncio.create_task(_listen(name, _heard(service, port), said))
             for name, service in services.items()
         ]
-        if port and not page:  # no face by itself: it is not what keeps the process alive
+        if port and not page:  # webhooks only: it does not keep the process alive
             aside.append(asyncio.create_task(_listen("web", port.run(), said)))
         watching = [asyncio.create_task(keep_running(app.server))] if app.server else []
         try:
@@ -133,7 +134,7 @@ async def serve(
 async def _until_deaf(
     listening: Sequence[asyncio.Task[None]], watching: Sequence[asyncio.Task[Never]]
 ) -> None:
-    """Return when no face listens any more. Raises what ends the watching."""
+    """Wait until all faces have stopped. Raises the error of a `watching` task that fails."""
     while not all(task.done() for task in listening):
         left = [task for task in (*listening, *watching) if not task.done()]
         await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
@@ -143,7 +144,7 @@ async def _until_deaf(
 
 
 async def _heard(service: Service, port: "WebService | None") -> None:
-    """Run a face; one that is pushed to is made known to its platform once the port is open."""
+    """Run a face. A webhook is registered with its platform only once the port is open."""
     if port and service.webhook:
         await port.opened()
     await service.run()
@@ -160,7 +161,7 @@ async def _listen(name: str, listening: Awaitable[None], said: Callable[[str], N
 
 
 async def tell_status(services: Mapping[str, Service]) -> None:
-    """Log, until cancelled, which faces begin and cease to hear."""
+    """Log each change in whether a face receives events, until cancelled."""
     known = {name: service.status() for name, service in services.items()}
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
@@ -180,7 +181,7 @@ async def _stop(
     jobs: Scheduler,
     said: Callable[[str], None],
 ) -> None:
-    """Take nothing new, finish what is under way, close."""
+    """Accept nothing new, finish what is under way, and close everything."""
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
@@ -200,7 +201,7 @@ async def _closed(one: Service | Poster) -> None:
 
 
 async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> None:
-    """Forget, every hour, what is no longer needed."""
+    """Delete expired data every hour."""
     database = app.database
     tables = (
         claims,
@@ -219,10 +220,10 @@ async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> N
 
 
 async def leave_out_what_stays() -> None:
-    """Once everything is loaded, have the garbage collector pass over it from then on.
+    """Exclude everything loaded so far from garbage collection, once startup has settled.
 
-    The libraries of the platforms make some hundred thousand objects that live as long as the
-    process. To look at all of them stops every thread for up to a tenth of a second.
+    The platform libraries create some hundred thousand objects that live as long as the process.
+    Scanning them all stops every thread for up to a tenth of a second.
     """
     await asyncio.sleep(_SETTLED_SECONDS)
     gc.freeze()

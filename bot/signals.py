@@ -1,4 +1,4 @@
-"""Ctrl-C and other requests to end: what is open is closed in order, the exit code tells which."""
+"""Handles Ctrl-C and other termination signals: orderly shutdown, matching exit code."""
 
 import signal
 from collections.abc import Callable, Coroutine
@@ -9,13 +9,13 @@ from typing import TypeAlias, TypeVar
 _Result = TypeVar("_Result")
 _Handler: TypeAlias = Callable[[int, FrameType | None], object] | int
 
-# Ctrl-C, a request to end, a terminal that was closed (which Windows does not have).
+# Ctrl-C, a request to terminate, and a closed terminal (not on Windows).
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 _SIGNALS = [signal.Signals[name] for name in _NAMES if name in signal.Signals.__members__]
 
 
 def exit_on_signals() -> None:
-    """Let signals that ask this process to end raise SystemExit in the main thread.
+    """Make termination signals raise SystemExit in the main thread.
 
     The exit code is 128 plus the signal's number, as shells report it: 130 for Ctrl-C.
     """
@@ -27,7 +27,7 @@ def run_until_signal(work: Coroutine[object, object, _Result]) -> _Result:
 
     A second signal ends the process at once. Call it in the main thread.
     """
-    # Imported here: it is slow to import, and signals are to be handled before that.
+    # Imported here because it is slow, and signals must be handled before.
     import asyncio  # noqa: PLC0415
 
     received: list[int] = []
@@ -47,7 +47,7 @@ def run_until_signal(work: Coroutine[object, object, _Result]) -> _Result:
     try:
         return asyncio.run(cancellable())
     except BaseException:
-        # Work that is cut off may fail in its own way; the reason is the signal.
+        # Cancelled work may fail with another error; the signal is the cause.
         if received:
             raise SystemExit(128 + received[0]) from None
         raise
@@ -58,7 +58,7 @@ def _exit(number: int, _: FrameType | None) -> None:
 
 
 def _handle(handler: _Handler) -> AbstractContextManager[object]:
-    """Set the handler of every signal that is not ignored (nohup); leaving undoes it."""
+    """Set the handler of every signal that is not ignored (nohup), and restore it on exit."""
     back = ExitStack()
     for number in _SIGNALS:
         before = signal.getsignal(number)

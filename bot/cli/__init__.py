@@ -1,1 +1,1 @@
-"""The `presagio` command: one module a command."""
+"""The `presagio` command, with one module per command."""

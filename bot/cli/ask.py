@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskOptions:
-    """What the command line asked for; `limit` and `mode` None leave it to the settings."""
+    """Options from the command line; for `limit` and `mode`, None means the settings' value."""
 
     corpora: tuple[str, ...] = ()
     kind: Kind | None = None
@@ -36,7 +36,7 @@ class AskOptions:
     json: bool = False
 
     def filters(self, now: datetime) -> Filters:
-        """Return the dates that count: of two beginnings the later one."""
+        """Return the date range; of `after` and the period's start, the later one applies."""
         beginnings = [one for one in (self.after, self.period.begins(now)) if one]
         return Filters(after=max(beginnings, default=None), before=self.before)
 

@@ -1,4 +1,4 @@
-"""`presagio chat`: the conversation of all platforms, wired to a terminal."""
+"""`presagio chat`: the conversation in a terminal."""
 
 import os
 import sys
@@ -25,14 +25,14 @@ from db.chat.quotas import Quotas
 from engine.budget import BudgetSource
 from engine.fetch.client import Fetcher
 
-# Whoever sits at the terminal owns the machine: nothing is counted.
+# The user of the terminal owns the machine, so there are no quotas.
 _LIMITS = AccessLimits(user_daily=-1, chat_daily=-1, buttons_per_minute=-1)
 
 
 async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
     """Read headlines and commands from the terminal until its input ends.
 
-    `corpus` "" leaves the choice to what the chat was set to, then to the settings.
+    With `corpus` "" the chat's own setting applies, else the configured default.
     """
     chats = Chats(app.database)
     if corpus:
@@ -80,7 +80,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
 
 
 def terminal_language(environment: Mapping[str, str]) -> str:
-    """Return the language that the variables of POSIX name: "es" for "es_AR.UTF-8"."""
+    """Return the language from the POSIX locale variables: "es" for "es_AR.UTF-8"."""
     named = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
     return next(filter(None, named), "en").partition("_")[0]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def list_corpora(app: "App", *, json: bool, output: Output) -> None:
-    """Write one row a corpus."""
+    """Write one row per corpus."""
     corpora, coverage = await app.corpora.list(), await app.embeddings.coverage()
     rows = [_row(corpus) | {"vectors": _share(app, corpus, coverage)} for corpus in corpora]
     if json:
@@ -95,7 +95,7 @@ def _row(corpus: Corpus) -> dict[str, object]:
 
 
 def _share(app: "App", corpus: Corpus, coverage: Mapping[str, Mapping[str, float]]) -> float | None:
-    """Return what share of the corpus the model of the settings has embedded; None without one."""
+    """Return the share of the corpus that the configured model has embedded, None without one."""
     embedder = app.embedders(corpus)
     if embedder.dimensions == 0:
         return None

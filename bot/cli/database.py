@@ -1,4 +1,4 @@
-"""`presagio backup`, `presagio restore`, and programs beside the database."""
+"""`presagio backup`, `presagio restore` and `presagio database run`."""
 
 import shutil
 import signal
@@ -31,10 +31,10 @@ commands = typer.Typer(
     help="Work in the database with PostgreSQL's programs.\n\nExample: presagio database run psql",
 )
 
-# What follows the program's name is the program's.
+# Arguments after the program's name are passed to the program.
 _PROGRAM = {"allow_interspersed_args": False}
 _MEGABYTE = 1_000_000
-_NOT_FOUND, _NOT_RUNNABLE, _SIGNALLED = 127, 126, 128  # exit codes, as shells give them
+_NOT_FOUND, _NOT_RUNNABLE, _SIGNALLED = 127, 126, 128  # exit codes, as in shells
 
 
 def backup(
@@ -96,7 +96,7 @@ def database_run(
 async def back_up(settings: Settings, file: Path, *, json: bool, output: Output) -> None:
     """Write the whole database to `file`, with a progress bar. Raises storage errors, InputError.
 
-    What an older version has set up is written as it is: a backup comes before an upgrade.
+    A database set up by an older version is not migrated, as a backup precedes an upgrade.
     """
     async with open_url(settings, progress=output.remark) as url:
         async with open_database(settings, progress=output.remark) as database:
@@ -113,10 +113,10 @@ async def back_up(settings: Settings, file: Path, *, json: bool, output: Output)
 async def bring_back(
     settings: Settings, file: Path, *, replace: bool, json: bool, output: Output
 ) -> None:
-    """Load the backup `file` in place of what the database holds, with a progress bar.
+    """Replace the contents of the database with the backup `file`, with a progress bar.
 
-    Raises UsageError where it holds something and `replace` is not set, InputError, storage
-    errors; the database is then as it was.
+    Raises UsageError if the database is not empty and `replace` is not set, InputError, storage
+    errors; the database is then unchanged.
     """
     async with open_url(settings, progress=output.remark) as url:
         await check_backup(file, url)
@@ -130,7 +130,7 @@ async def bring_back(
 
 
 def run_program(settings: Settings, command: Sequence[str], *, output: Output) -> int:
-    """Run a program beside the database and return its exit code, as a shell would.
+    """Run a program with access to the database and return its exit code, as a shell would.
 
     Raises storage errors.
     """
@@ -152,8 +152,8 @@ def run_program(settings: Settings, command: Sequence[str], *, output: Output) -
 
 
 def _outcome(command: Sequence[str], within: dict[str, str]) -> int:
-    """Return how a program ended, with this process' input and output."""
-    # It is found in the PATH that it will have, in which PostgreSQL's programs come first.
+    """Run a program with this process's input and output, and return its exit status."""
+    # Looked up in the PATH it will run with, in which PostgreSQL's programs come first.
     path = shutil.which(command[0], path=within["PATH"])
     if path is None:
         raise FileNotFoundError(command[0])
@@ -164,7 +164,7 @@ def _outcome(command: Sequence[str], within: dict[str, str]) -> int:
 
 
 class _Heard:
-    """Signals for a program, kept until it has started."""
+    """Forwards signals to a program, and queues them until it has started."""
 
     def __init__(self) -> None:
         self._early: list[int] = []
@@ -184,9 +184,10 @@ class _Heard:
 
 @contextmanager
 def _heard() -> Iterator[_Heard]:
-    """Leave it to the program what a signal means; handlers are not handed down to it.
+    """Let the program decide how to react to signals; it does not inherit our handlers.
 
-    A terminal sends Ctrl-C to both, and psql goes on after it; any other is passed on.
+    Ctrl-C is ignored here, since the terminal sends it to both processes and psql survives it;
+    other signals are forwarded.
     """
     heard = _Heard()
     handlers = {"SIGINT": _nothing, "SIGTERM": heard.hear, "SIGHUP": heard.hear}
@@ -204,7 +205,7 @@ def _heard() -> Iterator[_Heard]:
 
 
 def _nothing(number: int, _: FrameType | None) -> None:
-    """Leave Ctrl-C to the program."""
+    """Ignore Ctrl-C, which the program receives too."""
 
 
 async def _check_target(settings: Settings, *, replace: bool, output: Output) -> None:

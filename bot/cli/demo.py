@@ -21,7 +21,7 @@ from engine.corpora import DEMO_CORPUS
 from engine.prophecy.headline import read_headline
 from engine.types import SearchRequest
 
-_LANGUAGE = "english"  # of what names no language; every bundled tweet names its own
+_LANGUAGE = "english"  # for texts without a language; every bundled tweet has one
 
 
 def bundled(name: str) -> Path:
@@ -35,7 +35,7 @@ async def load_demo(app: App, *, output: Output) -> None:
     """Make sure that the bundled corpus is stored."""
     output.remark("Loading the bundled corpus, an invented account.")
     options = IngestOptions(corpus=DEMO_CORPUS, language=_LANGUAGE)
-    # Its counts are no result of the demo: they go where remarks go.
+    # The counts are not a result of the demo, so they are written to stderr.
     remarks = Output(output.remarks, output.remarks)
     async with open_sources([str(bundled("demo.jsonl"))], options, app.settings.ingest) as sources:
         await ingest_files(app, sources, options, output=remarks)

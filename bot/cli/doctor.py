@@ -1,4 +1,4 @@
-"""`presagio doctor`: what works, and what to do about what does not."""
+"""`presagio doctor`: checks what works, and suggests fixes for what does not."""
 
 import sys
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ _Report = Callable[[Check], None]
 
 
 async def examine(settings: Settings, *, json: bool, output: Output, now: datetime) -> bool:
-    """Write one line a check, as they come, and return True when nothing is wrong."""
+    """Run the checks, writing one line for each, and return True if none has failed."""
     faults = 0
 
     def report(check: Check) -> None:
@@ -77,7 +77,7 @@ async def _check_database(
 
 
 async def _check_migrations(database: Database, report: _Report) -> bool:
-    """Report on extensions and migrations, and return True when the tables can be read."""
+    """Report on extensions and migrations, and return True if the tables can be read."""
     missing = await missing_extensions(database)
     detail = f"missing: {', '.join(missing)}" if missing else ", ".join(EXTENSIONS)
     fix = "Install PostgreSQL's contrib package, then run: presagio init" if missing else None
@@ -124,7 +124,7 @@ async def _check_corpora(database: Database, report: _Report) -> None:
 
 
 async def _vectors_check(database: Database) -> Check:
-    """Tell what share of each corpus has vectors of which model."""
+    """Return a check with the share of each corpus that has vectors, by model."""
     coverage = await ToEmbed(database).coverage()
     shares = [
         f"{corpus} {percent(share)} ({model})"
@@ -152,7 +152,7 @@ async def _model_check(settings: Settings) -> Check:
                 detail="none: answers are not judged",
                 fix="Set OPENROUTER_API_KEY, or llm.base_url to a server of your own.",
             )
-        # Imported here: an HTTP client that only this check needs.
+        # Imported here because only this check needs an HTTP client.
         from engine.llm.check import check_endpoint
 
         return Check(check="model", ok=True, detail=await check_endpoint(chosen))
@@ -168,7 +168,7 @@ def _picture_check() -> Check:
 
 
 async def _face_checks(settings: Settings) -> list[Check]:
-    """Check the faces whose tokens are set; none is needed. Their libraries load only then."""
+    """Check the faces whose tokens are set, importing only their libraries. None is required."""
     secrets, checks = settings.secrets, []
     if token := secrets.telegram_bot_token:
         from bot.telegram.client import check_telegram

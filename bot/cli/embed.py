@@ -1,4 +1,4 @@
-"""`presagio embed`: vectors made, shown and removed."""
+"""`presagio embed`: makes, counts and removes vectors."""
 
 import asyncio
 import os
@@ -20,17 +20,17 @@ from engine.types import Corpus
 if TYPE_CHECKING:
     from bot.app import App
 
-# Others, a serving bot among them, go first.
+# Niceness: other processes, such as a serving bot, have priority.
 _POLITE = 10
 
 
 async def embed_corpora(
     app: "App", corpus: str, *, json: bool, output: Output, leave_out_withheld: bool = False
 ) -> None:
-    """Make what is missing in one corpus, or in all ("" names none), and write how much it was.
+    """Make the missing vectors of one corpus, or of all if it is "", and write the counts.
 
-    A corpus that the model may not read is left out with a remark where all are meant, and
-    where `leave_out_withheld` says so. Raises CorpusWithheld for others, CorpusNotFound,
+    A corpus that the model may not read is skipped with a remark if all corpora are embedded or
+    `leave_out_withheld` is true; else CorpusWithheld is raised. Raises CorpusNotFound,
     VectorsUnsupported, UsageError, ModelError, SettingsError.
     """
     if hasattr(os, "nice"):
@@ -59,7 +59,7 @@ async def embed_corpora(
 
 
 async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
-    """Make what is missing in a corpus, with a progress bar."""
+    """Make the missing vectors of a corpus, with a progress bar."""
     embedder = app.embedders(corpus)
     if embedder.dimensions == 0:
         raise UsageError(
@@ -85,7 +85,7 @@ async def embed_corpus(app: "App", corpus: Corpus, *, output: Output) -> Filled:
 
 
 async def prepare_model(settings: Settings, database: Database, *, output: Output) -> None:
-    """Learn how long the vectors of an endpoint are, make room for them, and say so.
+    """Ask an endpoint for the dimensions of its vectors, prepare storage and report them.
 
     Raises VectorsUnsupported, UsageError, ModelError, SettingsError.
     """
@@ -119,7 +119,7 @@ async def show_status(app: "App", corpus: str, *, json: bool, output: Output) ->
 
 
 async def clear_model(app: "App", model: str, *, json: bool, output: Output) -> None:
-    """Remove a model's vectors. Raises UsageError when there is none of that name."""
+    """Remove a model's vectors. Raises UsageError if there is no model of that name."""
     await app.embeddings.clear(model)
     if json:
         output.json({"cleared": model})

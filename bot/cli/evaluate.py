@@ -1,4 +1,4 @@
-"""`presagio eval`: answers measured against judged headlines."""
+"""`presagio eval`: measures answers against judged headlines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ from engine.types import Mode, SearchRequest
 if TYPE_CHECKING:
     from bot.app import App
 
-_DEPTH = 10  # hits that a run file keeps of each headline
+_DEPTH = 10  # hits per headline in a run file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationOptions:
-    """What the command line asked for."""
+    """Options from the command line."""
 
     corpus: str
     headlines: Path
     qrels: Path
     run_out: Path | None = None
     judged: bool = True
-    mode: Mode | None = None  # None leaves it to the settings
+    mode: Mode | None = None  # None means the settings' value
     json: bool = False
 
 

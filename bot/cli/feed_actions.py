@@ -1,4 +1,4 @@
-"""`presagio feeds`: how the feeds fare, and which there are."""
+"""`presagio feeds`: lists, adds, removes, tests, imports and exports feeds."""
 
 import asyncio
 import sys
@@ -33,7 +33,7 @@ _LONGEST_FILE = 10_000_000  # bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedCommand:
-    """Whose feeds, and how they are written. `chat` "platform:id"; "" stands for everybody."""
+    """Whose feeds, and how to write them. `chat` is "platform:id", or "" for everybody's feeds."""
 
     app: "App"
     output: Output
@@ -43,7 +43,7 @@ class FeedCommand:
 
 
 async def list_feeds(command: FeedCommand) -> None:
-    """Write a row a feed."""
+    """Write one row per feed."""
     rows = [feed_row(one, _shown_url(command, one.feed)) for one in await _healths(command)]
     if command.json:
         for row in rows:
@@ -55,7 +55,7 @@ async def list_feeds(command: FeedCommand) -> None:
 
 
 async def add_feed(command: FeedCommand, address: str, *, category: str) -> None:
-    """Look an address up and let everybody, or the chat, get its feed. Raises FetchError."""
+    """Look up an address and add its feed for everybody or the chat. Raises FetchError."""
     chat = await _chat(command)
     found = await _looked_up(command, address)
     if not isinstance(found, ReadableFeed):
@@ -70,7 +70,7 @@ async def add_feed(command: FeedCommand, address: str, *, category: str) -> None
 
 
 async def remove_feed(command: FeedCommand, url: str) -> None:
-    """Take a feed away from everybody, or from the chat. Raises InputError where it is not."""
+    """Remove a feed from everybody or from the chat. Raises InputError if it is not there."""
     chat = await _chat(command)
     if chat is not None:
         removed = await Feeds(command.app.database).remove(chat, url)
@@ -86,7 +86,7 @@ async def remove_feed(command: FeedCommand, url: str) -> None:
 
 
 async def test_feed(command: FeedCommand, address: str) -> None:
-    """Fetch a feed, or the page that names it, and write what it holds. Raises FetchError."""
+    """Fetch a feed, or a page that links to it, and write its entries. Raises FetchError."""
     found = await _looked_up(command, address)
     if not isinstance(found, ReadableFeed):
         _write_found(command, found)
@@ -127,7 +127,7 @@ async def export_feeds(command: FeedCommand) -> None:
 
 
 async def _healths(command: FeedCommand) -> list[FeedHealth]:
-    """Return the feeds of everybody and of all chats, or those that one chat gets."""
+    """Return all feeds, or those that the chat gets, with their health."""
     await _synchronised(command)
     feeds, chat = Feeds(command.app.database), await _chat(command)
     found = await feeds.health(now=command.now)
@@ -140,7 +140,8 @@ async def _healths(command: FeedCommand) -> list[FeedHealth]:
 async def _listed(command: FeedCommand) -> list[Feed]:
     """Return the feeds that everybody gets, or those of the chat.
 
-    A list of the former, imported elsewhere, makes nothing of a chat's own everybody's.
+    The former exclude chats' own feeds, which must not become everybody's when the list is
+    imported elsewhere.
     """
     feeds = [one.feed for one in await _healths(command)]
     return feeds if command.chat else [feed for feed in feeds if feed.configured]
@@ -165,7 +166,7 @@ async def _chat(command: FeedCommand) -> Chat | None:
 
 
 async def chat_named(app: "App", name: str) -> Chat:
-    """Return the chat called "platform:id". Raises InputError when the bot has not met it."""
+    """Return the chat "platform:id". Raises InputError if the bot does not know it."""
     platform, _, external_id = name.partition(":")
     chat = await Chats(app.database).known(platform, external_id)
     if chat is None:
@@ -199,7 +200,7 @@ def _not_there(command: FeedCommand, url: str) -> InputError:
 
 
 def _bytes_of(file: str) -> bytes:
-    """Read a file, but no more of it than a list of feeds may have. Raises InputError."""
+    """Read a file up to the size limit of a list of feeds. Raises InputError."""
     try:
         if file == _STDIN:
             return sys.stdin.buffer.read(_LONGEST_FILE)
@@ -210,5 +211,5 @@ def _bytes_of(file: str) -> bytes:
 
 
 def _shown_url(command: FeedCommand, feed: Feed) -> str:
-    """Return the address of a feed, without its secrets where chats alone know them."""
+    """Return the address of a feed, without secrets unless it is everybody's or --chat is set."""
     return feed.url if feed.configured or command.chat else public_address(feed.url)

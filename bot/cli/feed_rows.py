@@ -1,4 +1,4 @@
-"""How a feed fares, as a row: for programs, and for people."""
+"""The state of a feed as a row, for programs and for people."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ _LONGEST = 60  # characters of a name
 
 
 def feed_row(health: FeedHealth, url: str) -> dict[str, object]:
-    """Return how a feed fares, by name, as programs read it."""
+    """Return the state of a feed as a JSON object."""
     feed = health.feed
     return {
         "id": feed.id,
@@ -36,7 +36,7 @@ def _state(feed: Feed) -> str:
 
 
 def feed_cells(row: dict[str, object]) -> dict[str, object]:
-    """Return a row as a person reads it, times in UTC."""
+    """Return a row formatted for people, with times in UTC."""
     name = str(row["title"] or row["url"])
     return {
         "feed": name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…",

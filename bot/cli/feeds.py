@@ -1,4 +1,4 @@
-"""`presagio feeds`: its arguments."""
+"""`presagio feeds`: the arguments of its commands."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated

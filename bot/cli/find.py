@@ -25,7 +25,7 @@ _DIGITS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindOptions:
-    """What the command line asked for; `corpus` "" leaves it to the query and the settings."""
+    """Options from the command line; with `corpus` "", the query or the settings choose it."""
 
     corpus: str = ""
     limit: int = DEFAULT_LIMIT
@@ -52,7 +52,7 @@ async def write_finds(app: "App", query: str, options: FindOptions, *, output: O
 
 
 def found_json(asked: str, found: Found, *, elapsed_ms: float) -> dict[str, object]:
-    """Return the object that `find --json` prints. Names may be added, not changed."""
+    """Return the object that `find --json` prints. Keys may be added, but not changed."""
     counts = found.counts
     return {
         "query": asked,
@@ -77,7 +77,7 @@ def found_json(asked: str, found: Found, *, elapsed_ms: float) -> dict[str, obje
 
 
 def _contract(found: Found, hit: FindHit) -> dict[str, object]:
-    """Return what a hit is in the contract of its kind; its window of the text is `snippet`."""
+    """Return a hit in the contract of its kind; `snippet` is its excerpt of the text."""
     if found.kind is None:
         return {}
     named: dict[str, object] = snippet_of(found.kind, hit).model_dump(mode="json")
@@ -121,7 +121,7 @@ def _match(match: Match) -> dict[str, object]:
     }
 
 
-# A query may begin with a minus: "-hillary" is no option -h.
+# A query may begin with a minus: "-hillary" is not the option -h.
 CONTEXT_SETTINGS = {"ignore_unknown_options": True, "help_option_names": ["--help"]}
 
 

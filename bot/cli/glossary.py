@@ -1,4 +1,4 @@
-"""`presagio glossary`: its arguments."""
+"""`presagio glossary`: the arguments of its commands."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`presagio glossary`: groups shown, decided, suggested, read from and written to files."""
+"""`presagio glossary`: lists, decides, suggests, imports and exports groups."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _BETWEEN = " | "
 async def list_groups(
     app: App, corpus: str, status: GroupStatus | None, *, json: bool, output: Output
 ) -> None:
-    """Write one row a group. Raises CorpusNotFound."""
+    """Write one row per group. Raises CorpusNotFound."""
     rows = [_row(group) for group in await glossary_service(app).listed(corpus or None, status)]
     if json:
         for row in rows:
@@ -32,7 +32,7 @@ async def list_groups(
 
 
 async def approve(app: App, ids: Sequence[int], *, json: bool, output: Output) -> None:
-    """Let groups hold. Raises InputError."""
+    """Approve groups. Raises InputError."""
     for group in await glossary_service(app).groups.approve(ids):
         if json:
             output.json(_row(group))
@@ -43,7 +43,7 @@ async def approve(app: App, ids: Sequence[int], *, json: bool, output: Output) -
 async def reject(
     app: App, ids: Sequence[int], *, now: datetime, json: bool, output: Output
 ) -> None:
-    """Remove groups, and suggest no pair of them again. Raises InputError."""
+    """Remove groups, and never suggest their pairs again. Raises InputError."""
     for terms in await glossary_service(app).groups.reject(ids, now=now):
         if json:
             output.json({"rejected": list(terms)})
@@ -54,7 +54,7 @@ async def reject(
 async def add(
     app: App, corpus: str, terms: Sequence[str], *, now: datetime, json: bool, output: Output
 ) -> None:
-    """Approve a group of one's own. Raises InputError, CorpusNotFound."""
+    """Add a group as approved. Raises InputError, CorpusNotFound."""
     clean, new = await glossary_service(app).add(corpus or None, terms, now=now)
     if json:
         output.json({"added": new, "terms": list(clean), "corpus": corpus or None})
@@ -90,7 +90,7 @@ async def suggest(app: App, corpus: str, *, now: datetime, json: bool, output: O
 
 
 async def export(app: App, form: FileFormat, *, output: Output) -> None:
-    """Write the whole glossary, the rejected pairs too."""
+    """Write the whole glossary, including rejected pairs."""
     groups = glossary_service(app).groups
     entries = [
         GlossaryEntry(terms=one.terms, corpus=one.corpus, status=FileStatus(one.status))
@@ -107,7 +107,7 @@ async def export(app: App, form: FileFormat, *, output: Output) -> None:
 async def import_file(
     app: App, text: str, form: FileFormat, *, now: datetime, json: bool, output: Output
 ) -> None:
-    """Store what a file holds; nothing of it where one entry is wrong.
+    """Store the entries of a file, or none of them if one is invalid.
 
     Raises InputError, CorpusNotFound.
     """

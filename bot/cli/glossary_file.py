@@ -1,4 +1,4 @@
-"""Glossaries as files: YAML or CSV, one entry a group."""
+"""Reads and writes glossaries as YAML or CSV files, with one entry per group."""
 
 import csv
 import io
@@ -14,14 +14,14 @@ _BETWEEN = " | "
 
 
 class FileFormat(StrEnum):
-    """How a glossary is written down."""
+    """The format of a glossary file."""
 
     YAML = "yaml"
     CSV = "csv"
 
 
 class FileStatus(StrEnum):
-    """What a file says of a group."""
+    """The status of a group in a file."""
 
     APPROVED = "approved"
     PENDING = "pending"
@@ -30,7 +30,7 @@ class FileStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlossaryEntry:
-    """One group of a file; `corpus` None means all."""
+    """One group in a file; `corpus` None means all corpora."""
 
     terms: tuple[str, ...]
     corpus: str | None = None
@@ -38,7 +38,7 @@ class GlossaryEntry:
 
 
 def format_of(path: str) -> FileFormat:
-    """Tell the format by the name of a file. Raises UsageError."""
+    """Return the format that a file's name implies. Raises UsageError."""
     ending = PurePath(path).suffix.lower()
     if ending in {".yaml", ".yml"}:
         return FileFormat.YAML
@@ -63,7 +63,7 @@ def write_entries(entries: Sequence[GlossaryEntry], form: FileFormat) -> str:
 
 
 def read_entries(text: str, form: FileFormat) -> list[GlossaryEntry]:
-    """Return the entries of a file. Raises InputError, which names the first wrong one."""
+    """Return the entries of a file. Raises InputError, naming the first invalid entry."""
     rows = _yaml_rows(text) if form is FileFormat.YAML else _csv_rows(text)
     return [_entry(number, row) for number, row in enumerate(rows, start=1)]
 

@@ -1,4 +1,4 @@
-"""`presagio ingest`: reads its arguments."""
+"""`presagio ingest`: its arguments."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from bot.console.output import Output
 from bot.signals import run_until_signal
 from engine.types import Kind
 
-# Written here as well: to ask the readers would load them for every --help.
+# Repeated here because importing the readers would slow down every --help.
 FORMATS = (
     "x-archive, mastodon, bluesky, telegram, slack, whatsapp, chatgpt, linkedin, facebook, "
     "instagram, trump-archive-json, api, jsonl, trump-archive-csv, feed, markdown"
@@ -84,7 +84,7 @@ def command(
     output = Output.of_process()
 
     async def store() -> None:
-        # Opened first: a file that is not there needs no database.
+        # Opened first, so that a missing file is reported without opening the database.
         async with (
             open_sources(files, chosen, settings.ingest) as sources,
             open_app(settings, progress=output.remark) as opened,

@@ -1,4 +1,4 @@
-"""`presagio ingest`: files into a corpus, with progress and a report of what was refused."""
+"""`presagio ingest`: loads files into a corpus, with progress and a report of rejects."""
 
 import asyncio
 import io
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from bot.app import App
 
 DEFAULT_LANGUAGE = "english"
-# Where a post of an account can be seen; an unknown account is "i", which X redirects.
+# The address of a post; X redirects the account "i", used if the account is unknown.
 TWEET_URL = "https://x.com/{author}/status/{id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestOptions:
-    """What the command line asked for; None leaves it to the corpus or the defaults."""
+    """Options from the command line; None means the corpus's value or the default."""
 
     corpus: str = ""
     kind: Kind | None = None
@@ -40,7 +40,7 @@ class IngestOptions:
 
     @property
     def defaults(self) -> Defaults:
-        """What records get that do not say so themselves."""
+        """The values for records that do not have their own."""
         return Defaults(author=self.author, only_mine=self.only_mine)
 
 
@@ -48,11 +48,11 @@ class IngestOptions:
 async def open_sources(
     files: Sequence[str], options: IngestOptions, settings: IngestSettings
 ) -> AsyncIterator[list[ReadSource]]:
-    """Lend all files, recognised; "-" is standard input.
+    """Open all files and recognise their formats; "-" is standard input.
 
-    Raises UsageError for a format that does not exist, InputError for an unusable file.
+    Raises UsageError for an unknown format, InputError for an unusable file.
     """
-    # Standard input without Python's buffer, whose lock a reading thread would keep at exit.
+    # Standard input without Python's buffer, whose lock a reading thread would hold at exit.
     stdin = io.FileIO(sys.stdin.fileno(), closefd=False) if "-" in files else None
     async with SourceReader(settings) as reader:
         yield [
@@ -66,8 +66,8 @@ async def ingest_files(
 ) -> str:
     """Load files into one corpus, write the counts, and return its name.
 
-    Raises NothingUsable when no record of any file could be stored, CorpusConflict, UsageError,
-    InputError for a file that turns out to be damaged.
+    Raises NothingUsable if no record could be stored, CorpusConflict, UsageError, and InputError
+    for a file that turns out to be damaged.
     """
     corpus, is_new = await _ensure_corpus(app, options, sources)
     damage: InputError | None = None
@@ -86,14 +86,14 @@ async def ingest_files(
                 await loader.load(source)
         except InputError as error:
             damage = error
-        except UsageError:  # nobody's own words can be told
+        except UsageError:  # the author's own messages cannot be identified
             if is_new:
                 await _drop_if_empty(app, corpus)
             raise
         except asyncio.CancelledError:
             output.remark("Stopped. What was stored stays; the same command completes it.")
             raise
-        # Even if nothing changed: an earlier run may have been ended before this.
+        # Even if nothing changed, as an earlier run may have been interrupted before this.
         await loader.finish()
         await app.documents.settle(corpus)
     rejects.tell(output.remark)
@@ -119,9 +119,9 @@ async def ingest_files(
 async def _ensure_corpus(
     app: "App", options: IngestOptions, sources: Sequence[ReadSource]
 ) -> tuple[Corpus, bool]:
-    """Return the corpus to fill and whether it is new; what was not asked for stays.
+    """Return the corpus to fill and whether it is new; properties not given are kept.
 
-    Without a name it is the configured one, or the one that is called like its kind.
+    Without a name it is the configured corpus, else the one named after its kind.
     """
     usual = options.kind or sources[0].kinds[0]
     name = options.corpus or app.settings.search.corpus or usual.value
@@ -146,7 +146,7 @@ async def _ensure_corpus(
 
 
 def _require_fitting(sources: Sequence[ReadSource], kind: Kind, name: str) -> None:
-    """Raise UsageError where a file holds what a corpus of that kind is not made of."""
+    """Raise UsageError if a file's records do not fit a corpus of that kind."""
     for source in sources:
         if kind not in source.kinds:
             usual = source.kinds[0].value
@@ -157,7 +157,7 @@ def _require_fitting(sources: Sequence[ReadSource], kind: Kind, name: str) -> No
 
 
 async def _drop_if_empty(app: "App", corpus: Corpus) -> None:
-    """Leave no trace of a corpus that nothing went into: its kind and language may be mistakes."""
+    """Drop the corpus if it is empty, as its kind and language may be mistakes."""
     if not (await app.corpora.get(corpus.name)).documents:
         await app.corpora.drop(corpus.name)
 

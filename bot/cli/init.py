@@ -1,4 +1,4 @@
-"""`presagio init`: the tables."""
+"""`presagio init`: creates or updates the tables."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ def command(context: typer.Context) -> None:
 
 
 async def migrate_tables(settings: "Settings", *, output: Output) -> list[str]:
-    """Bring the tables up to date, make room for a remote model's vectors, and name what ran."""
+    """Migrate, prepare storage for a remote model's vectors, and return the migrations' names."""
     from bot.database import open_database
 
     async with open_database(settings, progress=output.remark) as database:

@@ -1,4 +1,4 @@
-"""`presagio log`: what was searched, and what came of it."""
+"""`presagio log`: the last searches and their results."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -35,7 +35,7 @@ async def show_log(
 
 
 def entry_json(entry: LogEntry) -> dict[str, object]:
-    """Return the object that `log --json` prints. Names may be added, not changed."""
+    """Return the object that `log --json` prints. Keys may be added, but not changed."""
     named: dict[str, object] = asdict(entry)
     return named | {
         "asked_at": entry.asked_at.astimezone(UTC).isoformat(),

@@ -1,6 +1,6 @@
-"""The `presagio` command: finds the command that is asked for, and says how it ended.
+"""The `presagio` command: dispatches to a command and maps errors to exit codes.
 
-Commands are imported when they are called: `--help` and completion import none of them.
+Commands are imported when they are called, so `--help` and completion import none of them.
 """
 
 import os
@@ -17,7 +17,7 @@ from engine.errors import PresagioError, UsageError
 
 FAILED, WRONG_USAGE = 1, 2
 
-# Help is plain text; -h is short for --help except where a command says otherwise.
+# Help is plain text; -h is short for --help unless a command overrides it.
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
@@ -25,8 +25,8 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 class CommandEntry:
     """Where a command lives, and the first line of its help.
 
-    In its module it is the function `command` or the one that is named here, or a group of
-    several, `commands`. Where the module sets CONTEXT_SETTINGS, arguments are read by them.
+    Its module defines a group `commands`, the function named here, or a function `command`. The
+    module's CONTEXT_SETTINGS, if defined, apply to the arguments.
     """
 
     name: str
@@ -36,19 +36,19 @@ class CommandEntry:
 
 
 class LazyCommand(TyperCommand):
-    """Stands for a command in lists, and becomes it when it is called."""
+    """A placeholder for a command in lists, which loads the command when it is called."""
 
     def __init__(self, entry: CommandEntry) -> None:
         super().__init__(entry.name, help=entry.summary, rich_markup_mode=None)
         self.entry = entry
 
     def make_context(self, *args: Any, **keywords: Any) -> Any:
-        """Import the command and let it read its arguments."""
+        """Import the command and let it parse its arguments."""
         return load(self.entry).make_context(*args, **keywords)
 
 
 def load(entry: CommandEntry) -> Any:
-    """Import a command and return it as typer runs it."""
+    """Import a command and return it as a click command."""
     module = import_module(entry.module)
     if hasattr(module, "commands") and not entry.function:
         return typer.main.get_group(module.commands)
@@ -60,7 +60,7 @@ def load(entry: CommandEntry) -> Any:
     return typer.main.get_command(alone)
 
 
-# A test holds each summary against the command's own help.
+# A test compares each summary with the command's own help.
 COMMANDS = (
     CommandEntry("demo", "bot.cli.demo", "Answer four headlines from a bundled corpus."),
     CommandEntry("chat", "bot.cli.chat", "Read headlines from the terminal until input ends."),
@@ -170,7 +170,7 @@ app = typer.Typer(
 def main() -> None:
     """Run a command.
 
-    Exit code 0 done, 1 failed with one line, 2 wrong usage, 128 + N ended by signal N.
+    Exit codes: 0 success, 1 failure with one line, 2 wrong usage, 128 + N ended by signal N.
     """
     open_missing_streams()
     try:
@@ -178,7 +178,7 @@ def main() -> None:
     except PresagioError as error:
         _remark(" ".join(f"presagio: {error}".splitlines()))
         sys.exit(WRONG_USAGE if isinstance(error, UsageError) else FAILED)
-    except OSError as error:  # any other was mapped where it came in
+    except OSError as error:  # from writing output; others were mapped where they occurred
         discard_results()
         where = error.filename or "The output"
         _remark(f"presagio: {where} cannot be written: {error.strerror}.")
@@ -186,7 +186,7 @@ def main() -> None:
 
 
 def open_missing_streams() -> None:
-    """Stand in for what the caller closed, before a socket or a file takes its place."""
+    """Replace closed standard streams, before a socket or a file takes their descriptors."""
     nothing = Path(os.devnull)
     sys.stdin = sys.stdin or nothing.open()
     sys.stdout = sys.stdout or nothing.open("w")
@@ -194,7 +194,7 @@ def open_missing_streams() -> None:
 
 
 def discard_results() -> None:
-    """Let what standard output could not take go nowhere when the interpreter ends."""
+    """Redirect stdout to devnull, so that flushing it at exit cannot fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""What `presagio doctor` says of feeds, jobs and the outbox."""
+"""The checks of `presagio doctor` for feeds, jobs and the outbox."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from engine.text.address import public_address
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """`ok` None means that it is not set up, which is no fault."""
+    """The result of a check. `ok` None means that it is not set up, which is not a failure."""
 
     check: str
     ok: bool | None
@@ -24,12 +24,12 @@ class Check:
 
 
 _COUNTED = timedelta(days=7)
-_LATE = timedelta(minutes=30)  # the longest pause between two attempts is half of it
+_LATE = timedelta(minutes=30)  # twice the longest pause between two attempts
 _NAMED = 3
 
 
 async def news_checks(database: Database, now: datetime) -> list[Check]:
-    """Return a check each of feeds, jobs and outbox. Raises StorageError."""
+    """Return one check each for feeds, jobs and outbox. Raises StorageError."""
     feeds = [one.feed for one in await Feeds(database).health(now=now)]
     outcomes = await JobOutcomes(database).summary(now - _COUNTED)
     health = await Outbox(database).health(now - _COUNTED)
@@ -69,7 +69,7 @@ def _said(ends: Sequence[JobOutcome]) -> Iterator[str]:
 
 
 def _ends_badly(ends: Sequence[JobOutcome]) -> bool:
-    """Tell whether the last run failed; a tick that was missed or skipped is no run."""
+    """Return whether the last run failed; missed and skipped runs do not count."""
     runs = [one for one in ends if one.outcome not in (RunOutcome.MISSED, RunOutcome.SKIPPED)]
     return bool(runs) and max(runs, key=lambda one: one.last_at).outcome is not RunOutcome.DONE
 

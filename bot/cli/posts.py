@@ -1,4 +1,4 @@
-"""`presagio posts --dry-run`: what would be posted where, and why not the rest."""
+"""`presagio posts --dry-run`: what would be posted in each chat, and why not the rest."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ _WORDS = words_for("en")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostOptions:
-    """What was asked for. `chat` "" stands for every chat that is subscribed."""
+    """Options from the command line. `chat` "" means every subscribed chat."""
 
     since: timedelta
     chat: str
@@ -65,15 +65,15 @@ async def _subscriptions(app: "App", deciding: Deciding, name: str) -> Sequence[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Preview:
-    """What one chat would be told."""
+    """What would be posted in one chat."""
 
     subscription: Subscription
     choice: Choice
-    unfound: dict[str, int]  # stories without anything to choose from, by why
+    unfound: dict[str, int]  # number of stories without candidates, by reason
     next_post: datetime | None
 
     def row(self) -> dict[str, object]:
-        """Everything, as one JSON object."""
+        """Return the preview as one JSON object."""
         subscription = self.subscription
         return {
             "chat": _name(subscription),
@@ -93,7 +93,7 @@ class _Preview:
         }
 
     def lines(self) -> Iterator[str]:
-        """The same for a person."""
+        """Yield the preview as lines of text."""
         when = f", next post {self.next_post:%Y-%m-%d %H:%M}Z" if self.next_post else ""
         title = f" ({self.subscription.chat.title})" if self.subscription.chat.title else ""
         yield f"{_name(self.subscription)}{title}: {self.subscription.mode}{when}"
@@ -184,7 +184,7 @@ def command(
 
 
 def read_span(text: str) -> timedelta:
-    """Return the time that "90m", "24h" or "2d" names. Raises UsageError."""
+    """Parse a duration such as "90m", "24h" or "2d". Raises UsageError."""
     found = _SPAN.fullmatch(text.strip().lower())
     if found is None:
         raise UsageError(f"{text!r} is no span of time.", fix="Write it as 90m, 24h or 2d.")

@@ -1,4 +1,4 @@
-"""`presagio corpora reindex`: stored texts indexed by the rules of this version."""
+"""`presagio corpora reindex`: indexes stored texts by the rules of this version."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 async def reindex_corpora(app: "App", name: str, *, json: bool, output: Output) -> None:
-    """Index one corpus anew, or all ("" names none), and write what became of it.
+    """Reindex one corpus, or all if `name` is "", and write the counts.
 
-    One that is up to date is left as it is. Raises CorpusNotFound, StorageError.
+    A corpus that is up to date is left alone. Raises CorpusNotFound, StorageError.
     """
     corpora = [await app.corpora.get(name)] if name else await app.corpora.list()
     if not corpora:
@@ -30,7 +30,7 @@ async def reindex_corpora(app: "App", name: str, *, json: bool, output: Output) 
 
 
 async def _reindex(reindexing: Reindexing, corpus: Corpus, *, output: Output) -> tuple[int, int]:
-    """Index what is left of a corpus; return how many texts it was, and how many changed."""
+    """Index the remaining texts of a corpus; return how many were indexed and how many changed."""
     documents = changed = 0
     rest = await reindexing.rest(corpus)
     with progress_bar(output.remarks, f"reindex {corpus.name}", corpus.documents) as tell:

@@ -1,4 +1,4 @@
-"""The report of what an ingest refused: one JSON object a record."""
+"""The report of the records that an ingest rejected, with one JSON object per record."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,10 +18,10 @@ _SHOWN = 10
 
 @dataclass(slots=True)
 class RejectsReport:
-    """A file with the file, line and reason of each record that the latest ingest rejected.
+    """A report with the file, line and reason of each record that the latest ingest rejected.
 
-    It exists only when there is one. It grows under another name, so that ingests at the same
-    time do not write into one another's. Raises StorageError when it cannot be written.
+    It exists only if a record was rejected. It is written under a temporary name, so that
+    concurrent ingests do not interfere. Raises StorageError if it cannot be written.
     """
 
     path: Path
@@ -30,7 +30,7 @@ class RejectsReport:
     _file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
-        with suppress(OSError):  # nothing is there, or nothing can be
+        with suppress(OSError):  # it does not exist, or the folder is unusable
             self.path.unlink()
         return self
 
@@ -54,7 +54,7 @@ class RejectsReport:
             self._first.append(reject)
 
     def tell(self, remark: Callable[[str], None]) -> None:
-        """Say the first reasons, and where all of them are."""
+        """Report the first rejects and the path of the full report."""
         for reject in self._first:
             remark(f"{reject.file}:{reject.line}: {reject.reason}")
         if self.count:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """What the command line asked for; `corpus` "" and `limit` None leave it to the settings."""
+    """Options from the command line; `corpus` "" and `limit` None mean the settings' values."""
 
     corpus: str = ""
     limit: int | None = None
@@ -30,7 +30,7 @@ class SearchOptions:
     after: datetime | None = None
     date: datetime | None = None
     judged: bool = True
-    mode: Mode | None = None  # None leaves it to the settings
+    mode: Mode | None = None  # None means the settings' value
     near: bool = False
     explain: bool = False
     json: bool = False

@@ -1,5 +1,5 @@
-"""`presagio serve` and `presagio run-once`: listen until told to end, or read the feeds, search,
-decide, deliver, and end."""
+"""`presagio serve` listens until it is stopped; `presagio run-once` runs one cycle of polling,
+searching, deciding and delivering."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ _SAID = {
     "tidy": "tidying up",
 }
 _DELIVER_SECONDS = 120.0
-# A chat is told one message a second.
+# A chat receives at most one message per second.
 _PACE_SECONDS = 1.3
 _LOOK_SECONDS = 0.2
 _GIVEN_UP_SINCE = timedelta(days=1)
@@ -64,7 +64,7 @@ def serve_command(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sent:
-    """What became of what was owed."""
+    """The outcome of the pending deliveries."""
 
     sent: int
     given_up: int
@@ -73,9 +73,10 @@ class _Sent:
 
 
 async def run_cycle(app: "App", *, now: Callable[[], datetime], json: bool, output: Output) -> None:
-    """Do one full cycle and write what was done. Safe beside others on the same database.
+    """Run one full cycle and write the counts. Other processes may use the database meanwhile.
 
-    Raises PresagioError when a step fails, or when what was owed could not be sent: it stays owed.
+    Raises PresagioError if a step fails, or if a message could not be sent, which is then kept
+    for the next run.
     """
     async with AsyncExitStack() as stack:
         fetcher = await stack.enter_async_context(
@@ -119,7 +120,7 @@ async def _cycle(wiring: Jobs, output: Output) -> tuple[dict[str, int], _Sent]:
 
 
 async def _run(wiring: Jobs, job: Job) -> int:
-    """Run a job once within its time, and count how it ended. Raises PresagioError."""
+    """Run a job once with its timeout, and record the outcome. Raises PresagioError."""
     try:
         async with asyncio.timeout(job.timeout):
             done = await job.work()
@@ -134,12 +135,12 @@ async def _run(wiring: Jobs, job: Job) -> int:
 
 
 async def _count(wiring: Jobs, job: Job, outcome: RunOutcome, error: str | None = None) -> None:
-    with suppress(StorageError):  # what failed is told anyway
+    with suppress(StorageError):  # the failure of the job is reported anyway
         await wiring.outcomes.count(job.name, outcome, now=wiring.now(), error=error)
 
 
 async def _delivered(wiring: Jobs, job: Job) -> _Sent:
-    """Deliver until nothing more can be sent just now."""
+    """Deliver until nothing more can be sent now."""
     outbox, since = wiring.delivering.outbox, wiring.now() - _GIVEN_UP_SINCE
     before = await outbox.health(since)
     end, last = time.monotonic() + _DELIVER_SECONDS, 0.0

@@ -1,4 +1,4 @@
-"""What the commands share: arguments they have in common, and the way to an opened App."""
+"""What commands share: common arguments, and running with an open App."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ from bot.signals import run_until_signal
 from engine.errors import PresagioError, UsageError
 from engine.types import Mode
 
-if TYPE_CHECKING:  # help is printed without them
+if TYPE_CHECKING:  # not needed to print help
     from bot.app import App
     from bot.settings import Settings
 
@@ -23,12 +23,12 @@ _UNDECODED = re.compile("[\ud800-\udfff]")
 
 
 def text(value: str | None) -> str | None:
-    """Replace the bytes of an argument that are no UTF-8: no database and no JSON takes them."""
+    """Replace bytes of an argument that are not UTF-8, as the database and JSON reject them."""
     return _UNDECODED.sub("\ufffd", value) if value else value
 
 
 def account(value: str | None) -> str | None:
-    """Take the name of an account with or without its @."""
+    """Return the name of an account without its @."""
     return (text(value) or "").removeprefix("@") if value else value
 
 
@@ -48,7 +48,7 @@ NoLlm = Annotated[bool, typer.Option("--no-llm", help="Do not ask a language mod
 
 
 def settings_of(context: typer.Context) -> "Settings":
-    """Read the settings and follow them in what is logged. Raises SettingsError."""
+    """Load the settings and configure logging. Raises SettingsError."""
     from bot.logs import configure_logging
     from bot.settings import load_settings
 
@@ -60,7 +60,7 @@ def settings_of(context: typer.Context) -> "Settings":
 def with_app(
     settings: "Settings", work: "Callable[[App], Awaitable[_Result]]", *, set_up: bool = False
 ) -> _Result:
-    """Open everything, run a command on it, and close everything."""
+    """Open the App, run `work` with it, and close it."""
     from bot.app import open_app
 
     async def opened() -> _Result:
@@ -73,10 +73,10 @@ def with_app(
 
 
 def confirm(question: str) -> None:
-    """Return when the person says yes. Raises UsageError, PresagioError."""
+    """Ask for confirmation. Raises PresagioError if denied, UsageError without a terminal."""
     if not sys.stdin.isatty():
         raise UsageError("Nothing was changed: nobody can be asked here.", fix="Pass --yes.")
-    # Not typer.confirm: it writes a blank to standard output, where results go.
+    # Not typer.confirm, which writes a space to standard output, where results go.
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
@@ -84,5 +84,5 @@ def confirm(question: str) -> None:
 
 
 def now() -> datetime:
-    """Return the time, which commands hand on."""
+    """Return the current time, which commands pass on."""
     return datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""`presagio slack`: its arguments."""
+"""`presagio slack`: the arguments of its commands."""
 
 from typing import Annotated
 

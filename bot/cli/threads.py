@@ -1,4 +1,4 @@
-"""`presagio corpora threads` and `thread`: what belongs together, in order."""
+"""`presagio corpora threads` and `thread`: lists threads, and shows one in order."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def list_threads(app: "App", name: str, *, limit: int, json: bool, output: Output) -> None:
-    """Write one row a thread, the latest first. Raises CorpusNotFound."""
+    """Write one row per thread, latest first. Raises CorpusNotFound."""
     corpus = await app.corpora.get(name)
     rows = [_row(thread) for thread in await Threads(app.database).list(corpus, limit=limit)]
     if json:
@@ -29,7 +29,7 @@ async def show_thread(
 ) -> None:
     """Write the messages of a thread, oldest first. Raises CorpusNotFound, InputError."""
     corpus = await app.corpora.get(name)
-    # One more than is shown tells whether there are more.
+    # Fetch one more than is shown, to know whether there are more.
     found = await Threads(app.database).read(corpus, thread, limit=limit + 1)
     if not found:
         raise InputError(

@@ -1,4 +1,4 @@
-"""What can be asked, the same on every platform."""
+"""The chat commands, the same on every platform."""
 
 from bot.commands.feeds import FEEDS
 from bot.commands.glossary import GLOSSARY

@@ -1,4 +1,4 @@
-"""/feeds import and export: lists of feeds as feed readers exchange them."""
+"""/feeds import and export: OPML lists, the exchange format of feed readers."""
 
 import asyncio
 
@@ -10,11 +10,11 @@ from engine.errors import FetchError, InputError, UsageError
 from engine.feeds.opml import OpmlFeed, read_opml, write_opml
 from engine.text.address import public_address
 
-_LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one
+_LONGEST_MESSAGE = 7500  # characters; Slack shows no more in one message
 
 
 async def import_list(request: Request, text: str, news: NewsServices) -> Reply:
-    """Add the feeds of an OPML list, pasted or at an address. Raises FetchError, UsageError."""
+    """Add the feeds of an OPML list, given as text or URL. Raises FetchError, UsageError."""
     words, chat = request.words, request.known_chat
     feeds = await _read(text, news)
     known = await news.feeds.of_chat(chat)
@@ -40,9 +40,9 @@ async def import_list(request: Request, text: str, news: NewsServices) -> Reply:
 
 
 async def export_list(request: Request, news: NewsServices) -> Reply:
-    """Return the chat's feeds as an OPML list. Raises UsageError where there is none.
+    """Return the chat's feeds as an OPML list. Raises UsageError if there are none.
 
-    Of everybody's feeds it names those that carry nothing secret in their address.
+    Feeds that everybody gets are included only if their address holds no secret.
     """
     words, chat = request.words, request.known_chat
     feeds = [
@@ -68,7 +68,7 @@ async def export_list(request: Request, news: NewsServices) -> Reply:
 
 
 async def _read(text: str, news: NewsServices) -> tuple[OpmlFeed, ...]:
-    """Read a list. Raises FetchError, UsageError."""
+    """Parse a list, after fetching it if `text` is a URL. Raises FetchError, UsageError."""
     try:
         body = text.encode() if text.startswith("<?xml") or "<opml" in text else None
         if body is None:

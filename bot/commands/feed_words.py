@@ -1,4 +1,4 @@
-"""News in words: what a person is told of a feed, of the jobs, and of what was not posted."""
+"""Texts about feeds, jobs and finds that were not posted."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -23,11 +23,11 @@ _TROUBLE = {
 
 
 def feed_lines(feed: Feed, time_zone: str, words: Words) -> Iterator[str]:
-    """Yield the lines about one feed of a list: number, name, address and how it fares."""
+    """Yield the lines about one feed in a list: number, name, address and state."""
     everybody = words.say("for everybody")
     marks = f" · {everybody}" if feed.configured else ""
     category = shown_category(feed.category)
-    # Who runs the bot may have written a token into the address of everybody's feed.
+    # The address of a feed that everybody gets may hold the operator's token.
     url = public_address(feed.url) if feed.configured else feed.url
     yield f"{feed.id}. {title_of(feed.title, url)}{category}{marks}"
     if feed.title:
@@ -36,7 +36,7 @@ def feed_lines(feed: Feed, time_zone: str, words: Words) -> Iterator[str]:
 
 
 def state_of(feed: Feed, time_zone: str, words: Words) -> str:
-    """Return how a feed fares, in one sentence."""
+    """Return the state of a feed in one sentence."""
     if feed.gone:
         return words.say("Its server says that it is gone for good.")
     if feed.failing_since is not None:
@@ -51,7 +51,7 @@ def state_of(feed: Feed, time_zone: str, words: Words) -> str:
 
 
 def trouble_lines(outcomes: Iterable[JobOutcome], words: Words) -> Iterator[str]:
-    """Yield a line for each job that did not always end well."""
+    """Yield a line for each job with runs that failed, timed out or did not take place."""
     troubles: dict[str, list[str]] = {}
     for one in outcomes:
         if one.outcome in _TROUBLE:
@@ -64,12 +64,12 @@ def trouble_lines(outcomes: Iterable[JobOutcome], words: Words) -> Iterator[str]
 
 
 def title_of(title: str | None, url: str) -> str:
-    """Return the name by which a feed is told of."""
+    """Return the displayed name of a feed: its title, else its address."""
     return cut(title or url, _LONGEST_TITLE if title else _LONGEST_URL)
 
 
 def shown_category(category: str | None) -> str:
-    """Return a category as it follows a feed's name; "" where there is none."""
+    """Return a category in parentheses, to follow a feed's name, or "" if there is none."""
     return f" ({category})" if category else ""
 
 

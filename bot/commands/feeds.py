@@ -1,4 +1,4 @@
-"""/feeds: where a chat's news comes from."""
+"""/feeds: lists, adds, removes and tests the feeds of a chat."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -72,7 +72,7 @@ async def _add(request: Request, rest: str, services: Services) -> Reply:
 async def _followed(
     request: Request, found: ReadableFeed, category: str, news: NewsServices
 ) -> Reply:
-    """Let the chat follow a feed that was read just now. Raises UsageError when it has too many."""
+    """Add a feed that has just been read to the chat. Raises UsageError if it has too many."""
     words, chat = request.words, request.known_chat
     known = await news.feeds.of_chat(chat)
     same = next((feed for feed in known if feed.url == found.url), None)
@@ -120,9 +120,10 @@ async def _choice(
 
 
 def _offer_value(number: int, url: str, category: str) -> str:
-    """Return what the button of an offered feed carries; a category that is too long is left out.
+    """Return the value of the button of an offered feed, without the category if it is too long.
 
-    The hash shows that whoever presses it was told the address: another chat's may be private.
+    The hash of the address proves that it was offered to whoever presses the button, since other
+    chats' addresses may be private.
     """
     value = f"{number}.{_hash(url)}"
     with_category = f"{value}.{category}" if category else value
@@ -188,7 +189,7 @@ async def _test(request: Request, rest: str, services: Services) -> Reply:
 
 
 async def _looked_up(news: NewsServices, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
-    """Look an address up. Raises FetchError without advice that is for headlines alone."""
+    """Look up an address. Raises FetchError without the advice that applies to headlines only."""
     try:
         return await news.look_up(address)
     except FeedUnreadable:
@@ -218,7 +219,7 @@ _EXAMPLES = {
     "test": "/feeds test https://www.theguardian.com/world",
     "import": "/feeds import https://example.org/feeds.opml",
 }
-# In quotas, so that nobody lets the bot call upon other hosts without end.
+# Counted in quotas, so that nobody makes the bot send requests to other hosts endlessly.
 _READS_WEB = Act(Effect.STEERS_CHAT, counted=True)
 
 FEEDS = Command(

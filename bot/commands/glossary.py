@@ -1,4 +1,4 @@
-"""/glossary: words that mean the same, for those who may steer what every chat is told."""
+"""/glossary: words with the same meaning, edited by operators for all chats."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
@@ -117,7 +117,7 @@ def _said(request: Request, said: str, shown: str) -> Reply:
 
 
 async def _ids(request: Request, services: Services, corpus: Corpus, rest: str) -> Sequence[int]:
-    """Return the numbers of groups that hold in the corpus. Raises UsageError, InputError."""
+    """Parse the numbers of groups of the corpus. Raises UsageError, InputError."""
     numbers = rest.replace(",", " ").split()
     if not numbers or not all(n.isascii() and n.isdigit() and len(n) < 10 for n in numbers):
         raise UsageError(request.words.say("Give the numbers of groups, as listed."))
@@ -143,7 +143,7 @@ GLOSSARY = Command(
     usage=marked("/glossary [add TERM = TERM]"),
     example=_EXAMPLE,
     handler=_glossary,
-    # A corpus has one glossary for all chats. What waits may come from searches in any of them.
+    # A corpus has one glossary for all chats. Pending pairs may come from searches in any chat.
     act=Act(Effect.STEERS_ALL),
     acts={"list": LOOKS},
     actions={"alias": _pressed},

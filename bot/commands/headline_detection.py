@@ -1,4 +1,4 @@
-"""When the bot may speak without being asked: news told apart from small talk."""
+"""Decides when the bot may answer unasked, by telling news from small talk."""
 
 import re
 
@@ -8,7 +8,8 @@ from engine.page.links import first_link
 from engine.posting.times import is_quiet
 from engine.types import Prophecy
 
-# Who speaks of himself, to somebody, or about now. News hardly does, outside of quotations.
+# Words of people who speak about themselves, to somebody, or about now; rare in news outside of
+# quotations.
 _TALK = """
     i i'm i'd i'll i've me my mine myself we we're we'll we've us our ours you you're you'll your
     yours u ur im hi hello hey thanks thank please pls sorry ok okay lol haha omg btw yes yeah yep
@@ -22,7 +23,7 @@ _TALK = """
 """
 TALK = frozenset(_TALK.split())
 
-# Fits both; in a sentence that names nobody and counts nothing it is talk.
+# Words of both news and talk. A sentence with one of them but no name or number is talk.
 _SOFT = """
     here there again just new really pretty very so then wait stop been done that this it's it he
     she they them same today don't can't won't doesn't didn't isn't later maybe sure nice great good
@@ -45,8 +46,8 @@ WEEKDAYS = frozenset(_WEEKDAYS.split())
 
 _FEWEST_WORDS, _MOST_WORDS = 4, 40
 _LONGEST = 300
-_LONG = 10  # words; people type less
-_TITLE_CASE = 0.6  # share of the longer words that begin with a capital
+_LONG = 10  # words; small talk is shorter
+_TITLE_CASE = 0.6  # share of longer words that begin with a capital
 _HIGHEST_JUDGMENT = 6
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -56,7 +57,7 @@ _SAYS_I = re.compile(r"I(?:['’]\w+)?")
 
 
 def listens(request: Request) -> bool:
-    """Tell whether the chat wants this event answered, as far as is known before any work."""
+    """Return whether the chat's settings allow an answer to this event, before any other work."""
     chat = request.known_chat
     if request.place.private or request.trigger in (Trigger.COMMAND, Trigger.BUTTON):
         return True
@@ -66,10 +67,10 @@ def listens(request: Request) -> bool:
 
 
 def looks_like_headline(text: str) -> bool:
-    """Tell whether an overheard message may be news: a link, or one statement in its style.
+    """Return whether an overheard message may be news: a link, or a statement in news style.
 
-    Headlines are one line that begins with a capital, name somebody or count something, and
-    seldom say "I" or "you". Made for English and Spanish.
+    Headlines are one line, begin with a capital, contain a name or a number, and seldom say "I"
+    or "you". Works for English and Spanish.
     """
     text = text.strip()
     if first_link(text):
@@ -85,14 +86,14 @@ def looks_like_headline(text: str) -> bool:
 
 
 def _in_title_case(words: list[str]) -> bool:
-    """Tell whether the words are capitalised as only English headlines are."""
+    """Return whether the words are in the title case of English headlines."""
     longer = [word for word in words[1:] if len(word) > 3]
     capitals = sum(word[0].isupper() or word[0].isdigit() for word in longer)
     return len(longer) >= 2 and capitals >= _TITLE_CASE * len(longer)
 
 
 def _tells_news(text: str) -> bool:
-    """Judge a sentence in ordinary case by what it says outside of quotations."""
+    """Return whether a sentence in ordinary case is news, ignoring quotations."""
     if text.endswith("?") and "¿" not in text:
         return False
     first, *others = _WORD.findall(_QUOTED.sub(" ", text)) or [""]
@@ -107,15 +108,15 @@ def _tells_news(text: str) -> bool:
 
 
 def _is_plain(word: str) -> bool:
-    """Tell whether a word is neither a name nor a number."""
+    """Return whether a word is neither a name nor a number."""
     return word[0].islower() or _SAYS_I.fullmatch(word) is not None or word.lower() in WEEKDAYS
 
 
 def worth_saying(prophecy: Prophecy, threshold: int, unjudged_coverage: float) -> bool:
-    """Tell whether the best hit is good enough to be said unasked.
+    """Return whether the best hit is good enough to be posted unasked.
 
-    `threshold` is a judgment, 0..6; without one, the share of the headline that is covered
-    has to reach `unjudged_coverage`.
+    Its judgment (0..6) must reach `threshold`. If it was not judged, the share of the headline
+    that it covers must reach `unjudged_coverage`.
     """
     if not prophecy.hits:
         return False

@@ -1,4 +1,4 @@
-"""/help: what can be asked; and the tables of it in Markdown, for the README and the guides."""
+"""/help, and the Markdown tables of commands and rights in the README and the guides."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,7 +28,7 @@ def help_command(others: Sequence[Command]) -> Command:
         example="/help why",
         handler=answer,
         act=LOOKS,
-        # Slack keeps /help for itself and has no start that it would tell a bot of.
+        # Slack reserves /help and has no start command.
         elsewhere={"slack": "/presagio help"},
     )
     return command
@@ -85,9 +85,9 @@ _RESERVED = {
 
 
 def command_table(commands: Sequence[Command], platform: str = "") -> str:
-    """Return a row for each command: how it is called, other names, what it does.
+    """Return a table with the usage, aliases and summary of each command.
 
-    A platform is named where its own names are wanted.
+    With `platform`, the names are those used on that platform.
     """
     rows = [
         f"| `{command.written_for(platform, command.usage)}`{_aliases(command, platform)}"
@@ -106,13 +106,13 @@ def _summary(command: Command) -> str:
 
 
 def rights_table() -> str:
-    """Return a row for each effect: who may cause it in each kind of place."""
+    """Return a table of who may cause each effect in each kind of place."""
     rows = [_row(effect, *(_MAY[RIGHTS[effect, where]] for where in Where)) for effect in Effect]
     return "\n".join([_row("what", *Where), _row(*["---"] * (len(Where) + 1)), *rows])
 
 
 def acts_table(commands: Sequence[Command]) -> str:
-    """Return a row for each act of each command and button: its effect, whether it is counted."""
+    """Return a table of the acts of all commands and buttons: effect, and whether it is counted."""
     plain = ("text that is no command", SEARCHES)
     acts = [plain, *(row for command in commands for row in _acts(command))]
     rows = [_row(name, act.effect, "yes" if act.counted else "no") for name, act in acts]
@@ -120,7 +120,7 @@ def acts_table(commands: Sequence[Command]) -> str:
 
 
 def _acts(command: Command) -> Iterator[tuple[str, Act]]:
-    """Yield what a command does by itself, with its words, and by its buttons."""
+    """Yield the acts of a command: without argument, with each first word, and of its buttons."""
     own = {word: act for word, act in command.acts.items() if word}
     yield f"`/{command.name}`", command.act_on("")
     for word, act in own.items():

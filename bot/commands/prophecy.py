@@ -1,4 +1,4 @@
-"""A headline and the tweets that foretold it; more of them; the picture of one."""
+"""/prophecy, /more and /picture: the tweets that foretold a headline."""
 
 import asyncio
 from dataclasses import replace
@@ -17,11 +17,11 @@ from engine.errors import CorpusNotFound
 from engine.messages import Message
 from engine.types import Headline, Prophecy, SearchRequest
 
-_PAGES = 4  # answers' worth of hits asked for at once: /more costs no second search
+_PAGES = 4  # pages of hits per search, so that /more needs no second one
 
 
 async def answer_plain_text(request: Request, services: Services) -> Reply | None:
-    """Answer text that is no command: what is said to the bot, and what it may overhear."""
+    """Answer text that is not a command, whether addressed to the bot or overheard."""
     if request.trigger is not Trigger.OVERHEARD:
         return await _prophesy(request, services)
     prophecy = await _look(request, services)
@@ -50,7 +50,7 @@ async def _look(request: Request, services: Services) -> Prophecy:
 
 
 def _dated(headline: Headline, request: Request) -> Headline:
-    """Give a headline the date of the message it stands in; news is never of the future."""
+    """Date a headline by its message if it has no date, and never in the future."""
     date = headline.date or request.written_at
     return replace(headline, date=min(date, request.now)) if date else headline
 
@@ -61,7 +61,7 @@ async def _answer(request: Request, services: Services, prophecy: Prophecy) -> R
         return _shown(request, answer, ())
     kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
     answer = replace(answer, id=kept)
-    # Nobody has seen it, so nobody has voted on it.
+    # A new answer has no votes yet.
     return _shown(request, answer, answer_buttons(answer, {}, request.words))
 
 
@@ -84,7 +84,7 @@ async def _more(request: Request, services: Services) -> Reply:
 
 
 async def _more_pressed(request: Request, action: Action, services: Services) -> Reply:
-    """Show the page that the button names: whoever presses it again sees the same one."""
+    """Show the page named in the button, so that pressing it again shows the same page."""
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
     if answer is None or not (page := answer.page_named(action.value)):
         return too_old(request)
@@ -114,7 +114,7 @@ MORE = Command(
     usage="/more",
     example="/more",
     handler=_more,
-    act=LOOKS,  # in what was searched already
+    act=LOOKS,  # pages through a stored answer
     actions={"more": _more_pressed},
 )
 

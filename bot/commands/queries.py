@@ -1,4 +1,4 @@
-"""/find and /ask: the query dialect, and questions answered with sources."""
+"""/find and /ask: queries of the dialect, and questions answered with sources."""
 
 from bot.commands.registry import Command, Services
 from bot.commands.rights import SEARCHES

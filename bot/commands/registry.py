@@ -1,4 +1,4 @@
-"""The commands by name, and the way from an event to its answer."""
+"""The commands by name, and the dispatch of events to them."""
 
 import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewsServices:
-    """Stores, and the ways to the web. `look_up` and `fetch_list` raise FetchError."""
+    """Stores and web access for news commands. `look_up` and `fetch_list` raise FetchError."""
 
     feeds: Feeds
     offers: FeedOffers
@@ -43,49 +43,49 @@ class NewsServices:
     outcomes: JobOutcomes
     deciding: Deciding
     look_up: LookUp
-    fetch_list: Callable[[str], Awaitable[bytes]]  # of feeds, as OPML
+    fetch_list: Callable[[str], Awaitable[bytes]]  # fetches a list of feeds, as OPML
     feeds_per_chat: int = 50
     has_model: bool = True
-    delivers: frozenset[str] = frozenset()  # platforms on which the outbox is emptied
+    delivers: frozenset[str] = frozenset()  # platforms whose outbox is delivered
 
     def room(self, own: int) -> int | None:
-        """Return how many feeds a chat with so many of its own may add; None: any number."""
+        """Return how many more feeds a chat with `own` feeds may add, or None if unlimited."""
         return None if self.feeds_per_chat == UNLIMITED else max(self.feeds_per_chat - own, 0)
 
 
 class Prophesy(Protocol):
-    """The main job."""
+    """Finds the texts that foretold a headline."""
 
     async def __call__(self, request: SearchRequest, *, corpus: str) -> Prophecy:
-        """Return the hits of the corpus called so. Raises PresagioError."""
+        """Return the hits from the corpus of that name. Raises PresagioError."""
 
 
 class FindQuery(Protocol):
-    """The query dialect."""
+    """Answers queries of the dialect."""
 
     async def __call__(self, text: str, *, corpus: str, limit: int) -> Found:
         """Return at most `limit` hits. Raises PresagioError."""
 
 
 class Ask(Protocol):
-    """Questions about a corpus."""
+    """Answers questions about a corpus."""
 
     async def __call__(
         self, question: str, *, corpus: str, earlier: Sequence[str], now: datetime
     ) -> CitedAnswer:
-        """Return the answer; `earlier` was asked before, oldest first. Raises PresagioError."""
+        """Return the answer; `earlier` has past questions, oldest first. Raises PresagioError."""
 
 
 class ReadHeadline(Protocol):
-    """What a person pasted becomes a headline; a link alone is fetched."""
+    """Reads a headline from pasted text, fetching the page if it is just a link."""
 
     async def __call__(self, text: str, *, now: datetime) -> Headline:
-        """Return the headline. Raises PresagioError when a page cannot be read."""
+        """Return the headline. Raises PresagioError if a page cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What the handlers work with."""
+    """The services that handlers use."""
 
     prophesy: Prophesy
     find: FindQuery
@@ -97,9 +97,9 @@ class Services:
     questions: Questions
     news: NewsServices
     glossary: GlossaryService
-    corpus: str  # the configured one; "" = the only one there is
-    limit: int  # hits in one answer
-    unjudged_coverage: float = 0.5  # lexical share from which an unjudged hit is said unasked
+    corpus: str  # the configured one; "" means the only one
+    limit: int  # hits per answer
+    unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
     admins: frozenset[str] = frozenset()  # operators, as "platform:user"
 
 
@@ -109,10 +109,10 @@ ActionHandler = Callable[[Request, Action, Services], Awaitable[Reply | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One thing a person can ask for. The handler gets the text after the command.
+    """One command. The handler gets the text after the command's name.
 
-    Summary, usage and example are English; they are translated where they are shown.
-    `elsewhere` tells how it is called on platforms that keep its names for themselves.
+    Summary, usage and example are English; they are translated when they are shown. `elsewhere`
+    maps platforms that reserve the command's names to the way it is called there.
     """
 
     name: str
@@ -121,31 +121,31 @@ class Command:
     usage: str
     example: str
     handler: Handler
-    act: Act  # what it does, and so who may and whether it is counted
-    acts: Mapping[str, Act] = field(default_factory=dict)  # of its first words; "": nothing follows
+    act: Act  # its effect, which decides who may use it and whether it is counted
+    acts: Mapping[str, Act] = field(default_factory=dict)  # by the argument's first word or ""
     actions: Mapping[str, ActionHandler] = field(default_factory=dict)  # its buttons
-    pressed: Mapping[str, Act] = field(default_factory=dict)  # of buttons that do something else
+    pressed: Mapping[str, Act] = field(default_factory=dict)  # of buttons, if not `act`
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name and the aliases, all of which are understood everywhere."""
+        """The name and the aliases, which are understood on all platforms."""
         return (self.name, *self.aliases)
 
     def act_on(self, text: str) -> Act:
-        """Return what the command does when `text` follows it."""
+        """Return the act of the command with the argument `text`."""
         return self.acts.get(_first(text), self.act)
 
     def as_called(self, text: str) -> str:
-        """Return the name, and the first word of `text` where the command knows it."""
+        """Return the name, followed by the first word of `text` if `acts` has it."""
         return f"{self.name} {_first(text)}".strip() if _first(text) in self.acts else self.name
 
     def act_of(self, action: str) -> Act:
-        """Return what a button of the command does."""
+        """Return the act of a button of the command."""
         return self.pressed.get(action, self.act)
 
     def names_on(self, platform: str) -> tuple[str, ...]:
-        """The names that the platform can offer."""
+        """Return the names that are available on the platform."""
         return () if platform in self.elsewhere else self.names
 
     def written_for(self, platform: str, text: str) -> str:
@@ -155,7 +155,7 @@ class Command:
 
 
 class Registry:
-    """All commands; `plain` answers text that is no command."""
+    """All commands; `plain` handles text that is not a command."""
 
     def __init__(self, commands: Sequence[Command], *, plain: Handler) -> None:
         self.commands = tuple(commands)
@@ -170,7 +170,7 @@ class Registry:
         }
 
     async def answer(self, request: Request, services: Services) -> Reply | None:
-        """Return the answer to an event; None is silence. Raises PresagioError."""
+        """Return the reply to an event, or None for no reply. Raises PresagioError."""
         if request.trigger is Trigger.BUTTON:
             return await self._pressed(request, services)
         called = request.called
@@ -186,12 +186,12 @@ class Registry:
         return await command.handler(replace(request, text=text), services)
 
     def counts(self, request: Request) -> bool:
-        """Tell whether an event is one of those that quotas limit."""
+        """Return whether an event counts towards quotas."""
         act = self._act(request)
         return act is not None and act.counted
 
     def _act(self, request: Request) -> Act | None:
-        """Return what an event asks for; None where there is no such command or button."""
+        """Return the act of an event, or None if there is no such command or button."""
         if request.trigger is Trigger.BUTTON:
             action = Action.parse(request.text)
             known = self._actions.get(action.name) if action else None
@@ -227,15 +227,15 @@ class Registry:
 
 
 def _first(text: str) -> str:
-    """Return the first word in lower case, "" of an empty text."""
+    """Return the first word in lower case, or "" if there is none."""
     return next(iter(text.lower().split(maxsplit=1)), "")
 
 
 def too_old(request: Request) -> Reply:
-    """Answer a button that nothing stands behind any more."""
+    """Return the reply to a button that is no longer valid."""
     return aside(request, request.words.say("This button is too old."))
 
 
 def nothing_yet(request: Request) -> Reply:
-    """Answer who asks about an answer before there is one."""
+    """Return the reply to a request about the last answer when there is none."""
     return aside(request, request.words.say("Send me a headline first."))

@@ -1,5 +1,5 @@
-"""Who may do what where: one table, to which every command and every button is held; and what is
-said to those who may not."""
+"""The table of rights that applies to all commands and buttons, and the replies that refuse a
+request."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from bot.i18n.words import marked
 
 
 class Who(IntEnum):
-    """Who asks, as seen from one chat. Each may do what those before may.
+    """The role of the asker in one chat. Each role includes the rights of those before it.
 
-    Whoever administers another chat is an admin there, and here a member like all others.
+    An admin of another chat is a plain member in this one.
     """
 
     MEMBER = 0
-    CHAT_ADMIN = 1  # of this group or channel, as its platform says
+    CHAT_ADMIN = 1  # of this group or channel, according to the platform
     OPERATOR = 2  # named in chat.admins
 
 
 class Where(StrEnum):
     """Kinds of places."""
 
-    PRIVATE = "in private"  # one person and the bot: the chat is that person's
+    PRIVATE = "in private"  # a chat of one person with the bot
     SHARED = "in a group or channel"
-    NO_CHAT = "inline"  # no chat stands behind the place, so that nothing is kept about it
+    NO_CHAT = "inline"  # a place without a chat, about which nothing is stored
 
     @classmethod
     def of(cls, place: Place) -> "Where":
@@ -36,9 +36,9 @@ class Where(StrEnum):
 
 
 class Effect(StrEnum):
-    """What a command or a button does, and to whom."""
+    """What a command or a button affects."""
 
-    ANSWERS = "answers"  # and changes nothing that others see
+    ANSWERS = "answers"  # changes nothing that others see
     POSTS = "votes or posts"  # in this chat
     STEERS_CHAT = "steers this chat"
     STEERS_ALL = "steers every chat"
@@ -46,8 +46,8 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What one use of a command or button does. The daily quotas count it when `counted`:
-    it searches, asks a model, writes, draws, or reads a page of the web."""
+    """The effect of one use of a command or button. The daily quotas count it if `counted`: it
+    searches, asks a model, writes, draws, or reads a web page."""
 
     effect: Effect
     counted: bool = False
@@ -56,7 +56,7 @@ class Act:
 LOOKS = Act(Effect.ANSWERS)
 SEARCHES = Act(Effect.ANSWERS, counted=True)
 
-# Who may, from which one on; None: nobody.
+# The lowest role that may; None means nobody.
 RIGHTS: Mapping[tuple[Effect, Where], Who | None] = {
     (Effect.ANSWERS, Where.PRIVATE): Who.MEMBER,
     (Effect.ANSWERS, Where.SHARED): Who.MEMBER,
@@ -69,19 +69,19 @@ RIGHTS: Mapping[tuple[Effect, Where], Who | None] = {
     (Effect.STEERS_CHAT, Where.NO_CHAT): None,
     (Effect.STEERS_ALL, Where.PRIVATE): Who.OPERATOR,
     (Effect.STEERS_ALL, Where.SHARED): Who.OPERATOR,
-    # Inline queries are sent while somebody still types.
+    # Inline queries are sent while the person is still typing.
     (Effect.STEERS_ALL, Where.NO_CHAT): None,
 }
 
 
 def may(who: Who, effect: Effect, where: Where) -> bool:
-    """Tell whether somebody may do what has this effect there."""
+    """Return whether the role permits the effect in this kind of place."""
     least = RIGHTS[effect, where]
     return least is not None and who >= least
 
 
 _ADMINS_ONLY = marked("Only admins of this chat may use /{name}. Ask one of them.")
-# Where the platform knows no admins of a single chat.
+# For platforms without admins of single chats.
 _ADMINS_ONLY_ON = {
     "slack": marked("Only admins of this workspace may use /{name}. Ask one of them."),
 }
@@ -90,9 +90,9 @@ _ADMINS_ONLY_ON = {
 async def refusal(
     name: str, effect: Effect, request: Request, operators: Collection[str]
 ) -> str | None:
-    """Return why somebody may not use what is called `name`, and whom to ask; None: go on.
+    """Return why the asker may not use `name` and whom to ask, or None if it is permitted.
 
-    The platform is asked only where its answer decides. Raises DeliveryError when it gives none.
+    The platform is queried only if its answer matters. Raises DeliveryError if it does not answer.
     """
     where = Where.of(request.place)
     if may(await _who(request, effect, where, operators), effect, where):

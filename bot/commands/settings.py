@@ -1,4 +1,4 @@
-"""/settings and /corpus: how the bot behaves in one chat."""
+"""/settings and /corpus: the settings of one chat."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +77,7 @@ SETTINGS_BY_NAME: Mapping[str, Setting] = {
     "quiet": _quiet,
     "picture": _picture,
 }
-# What has a button: value -> label.
+# The choices that have a button: value -> label.
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "language": {code: code for code in (*LANGUAGES, _AUTO)},
     "listening": {mode.value: mode.value for mode in Listening},
@@ -86,7 +86,7 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
 
 
 def shown_value(chat: Chat, name: str) -> str:
-    """Return a setting of SETTINGS_BY_NAME as it would be typed."""
+    """Return the value of a setting of SETTINGS_BY_NAME in the form in which it is typed."""
     quiet = _OFF
     if chat.quiet_from is not None and chat.quiet_to is not None:
         quiet = f"{chat.quiet_from:%H:%M}-{chat.quiet_to:%H:%M}"
@@ -106,7 +106,7 @@ def _time(text: str) -> time:
 
 
 def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:
-    """Return `value` in lower case. Raises UsageError when it is not among the known ones."""
+    """Return `value` in lower case. Raises UsageError if it is not in `known`."""
     if value.lower() in known:
         return value.lower()
     raise UsageError(
@@ -181,7 +181,7 @@ def _line(request: Request, corpus: Corpus, *, chosen: bool) -> str:
 
 
 def _corpus_buttons(corpora: Sequence[Corpus]) -> tuple[tuple[Button, ...], ...]:
-    # A name may be too long for a button; then it is typed.
+    # Corpora whose names are too long for a button must be typed.
     fitting = [c.name for c in corpora if Action.fits(f"set::{_CORPUS}={c.name}")]
     return tuple((_button(name, _CORPUS, name),) for name in fitting[:_MOST_BUTTONS])
 

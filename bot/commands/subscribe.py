@@ -1,4 +1,4 @@
-"""/subscribe and /unsubscribe: when a chat is told of what was foretold, and of which news."""
+"""/subscribe and /unsubscribe: when the bot posts in a chat, and about which news."""
 
 from dataclasses import replace
 
@@ -55,7 +55,7 @@ async def _unsubscribe(request: Request, services: Services) -> Reply:
 
 
 async def _set(request: Request, text: str, news: NewsServices) -> Reply:
-    """Store what the chat wants and show it. Raises UsageError."""
+    """Change the chat's subscription and show it. Raises UsageError."""
     before = await news.subscriptions.get(request.known_chat)
     start = Subscription(chat=request.known_chat, thread=request.place.thread)
     subscription = read_subscription(text, before, start, request.words)
@@ -95,7 +95,7 @@ def _about(subscription: Subscription | None, request: Request) -> list[str]:
 
 
 def said_next(subscription: Subscription, request: Request) -> str | None:
-    """Return when the chat is posted to next, in words; None when it is not."""
+    """Return a sentence about the next post to the chat, or None if none is planned."""
     words = request.words
     if subscription.mode is PostingMode.INSTANT:
         return words.say("Each find is posted as soon as it is made.")
@@ -114,7 +114,7 @@ def said_next(subscription: Subscription, request: Request) -> str | None:
 async def _obstacles(
     request: Request, subscription: Subscription | None, news: NewsServices
 ) -> list[str]:
-    """Return what keeps a subscribed chat from being told anything."""
+    """Return lines on what prevents posts to a subscribed chat."""
     if subscription is None or subscription.mode is PostingMode.OFF:
         return []
     words, lines = request.words, []
@@ -144,7 +144,7 @@ def _help(words: Words) -> list[str]:
 
 
 def _buttons(subscription: Subscription | None, words: Words) -> tuple[tuple[Button, ...], ...]:
-    """Return what may be pressed; what would change nothing has no button."""
+    """Return the buttons, without those that would change nothing."""
     subscribed = subscription is not None and subscription.mode is not PostingMode.OFF
     return tuple(
         tuple(

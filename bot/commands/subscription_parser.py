@@ -1,4 +1,4 @@
-"""What a chat wants to be told, read from what a person typed, and written so that it can be."""
+"""Parses a subscription from typed text, and formats it as such."""
 
 import re
 from collections import deque
@@ -16,7 +16,7 @@ from engine.prophecy.score import HIGHEST_JUDGMENT
 MOST_BEST = 10
 ANY = "any"  # clears a filter
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-# As they begin in Spanish; none of them begins another day in English.
+# The Spanish abbreviations; none of them is the beginning of an English day.
 _DAYS_BY_NAME = {name: day for day, name in enumerate(DAYS)} | {
     name: day for day, name in enumerate(("lun", "mar", "mie", "jue", "vie", "sab", "dom"))
 }
@@ -26,17 +26,17 @@ _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _MOST_WORDS, _LONGEST_WORD, _LONGEST_ECHO = 20, 50, 40
 
-_Token: TypeAlias = tuple[str, bool]  # what was as_typed, and whether in quotes
+_Token: TypeAlias = tuple[str, bool]  # the text, and whether it was in quotes
 
 
 def read_subscription(
     text: str, before: Subscription | None, start: Subscription, words: Words
 ) -> Subscription:
-    """Return what the chat wants now; what `text` says nothing of stays as it was.
+    """Return the new subscription; options that `text` does not mention are unchanged.
 
-    `before` is what it wanted, `start` what it begins with; the thread of `start` is the one that
-    "here" means. Words of several parts are joined by blanks, words are parted by commas, and what
-    stands in quotes is never taken for an option. Raises UsageError.
+    `before` is the previous subscription, `start` the one for a new chat; "here" means the thread
+    of `start`. List items are separated by commas and may contain spaces; quoted text is never
+    read as an option. Raises UsageError.
     """
     subscribed = before is not None and before.mode is not PostingMode.OFF
     subscription = before if before is not None else replace(start, thread=None)
@@ -45,7 +45,7 @@ def read_subscription(
 
 
 def as_typed(subscription: Subscription) -> str:
-    """Return what would be typed for it; what every chat has without asking is left out."""
+    """Return a subscription as typed text, without filters and switches at their defaults."""
     plain = Subscription(chat=subscription.chat)
     parts = [
         f"daily {subscription.at:%H:%M}"
@@ -72,7 +72,7 @@ def as_typed(subscription: Subscription) -> str:
 
 
 class _Reader:
-    """Reads one option after the other; each takes what it needs from the tokens."""
+    """Reads options in order; each consumes its values from the tokens."""
 
     def __init__(self, text: str, here: str | None, words: Words) -> None:
         self._tokens: deque[_Token] = deque(
@@ -114,7 +114,7 @@ class _Reader:
     def read(self, subscription: Subscription) -> Subscription:
         while self._tokens:
             token, quoted = self._tokens[0]
-            if not quoted and _TIME.fullmatch(token):  # "9:00" alone says daily too
+            if not quoted and _TIME.fullmatch(token):  # "9:00" alone means daily
                 subscription = self._daily(subscription)
                 continue
             self._tokens.popleft()
@@ -189,7 +189,7 @@ class _Reader:
         return self._tokens.popleft()[0]
 
     def _list(self, name: str) -> tuple[str, ...]:
-        """Take what is listed up to the next option; "any" lists nothing."""
+        """Read a list up to the next option; "any" is the empty list."""
         taken: list[_Token] = []
         while self._tokens and not self._is_option():
             taken.append(self._tokens.popleft())
@@ -219,7 +219,7 @@ class _Reader:
 
 
 def _parted(tokens: Iterable[_Token]) -> tuple[str, ...]:
-    """Return what stands between commas, each once."""
+    """Return the items between commas, without duplicates."""
     found: list[list[str]] = [[]]
     for part, quoted in tokens:
         if part == "," and not quoted:

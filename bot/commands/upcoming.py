@@ -1,4 +1,4 @@
-"""/today, /preview and /history: what is posted by itself, now, next and until now."""
+"""/today, /preview and /history: automatic posts made now, planned and past."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -42,7 +42,7 @@ _LONGEST_HEADLINE, _LONGEST_TEXT = 150, 280
 
 
 async def _today(request: Request, services: Services) -> Reply | None:
-    """Post what the chat would be told, through the outbox, so that it is not told again."""
+    """Post the current finds through the outbox, so that they are not posted again."""
     news, words = services.news, request.words
     subscription = replace(
         await _subscription(request, news), since=None, thread=request.place.thread
@@ -63,11 +63,11 @@ async def _today(request: Request, services: Services) -> Reply | None:
         now=request.now,
         repeated_after=news.deciding.again_after,
     )
-    return None  # the post itself is the answer; where another one came between, that is
+    return None  # the post is the answer, even if it was another one made meanwhile
 
 
 async def _kept(request: Request, answers: Answers, chosen: Sequence[Chosen]) -> list[PostItem]:
-    """Store an answer for each of what is shown here and now."""
+    """Store an answer for each find that is shown immediately."""
     items = []
     for one in chosen:
         first = one.find.prophecy.hits.index(one.hit)
@@ -124,7 +124,7 @@ def _left_out(
 
 
 async def _unfound(news: NewsServices, subscription: Subscription, request: Request) -> list[str]:
-    """Return lines that count the stories for which there is nothing to choose from."""
+    """Return lines that count the stories without candidates."""
     words, deciding = request.words, news.deciding
     corpus = await deciding.corpus(subscription.chat)
     if corpus is None:
@@ -153,7 +153,7 @@ async def _unfound(news: NewsServices, subscription: Subscription, request: Requ
 
 
 async def _subscription(request: Request, news: NewsServices) -> Subscription:
-    """Return what the chat wants; one that never said, what a new one would get."""
+    """Return the chat's subscription, or that of a new chat if it has none."""
     chat = request.known_chat
     subscription = await news.subscriptions.get(chat)
     return subscription or Subscription(chat=chat, mode=PostingMode.OFF)
@@ -210,7 +210,7 @@ def _state(one: PastDelivery, words: Words) -> str:
 def _what(one: PastDelivery, words: Words) -> str:
     try:
         content = content_from_json(one.content)
-    except ValueError:  # of another version
+    except ValueError:  # written by another version
         return "…"
     match content:
         case PostContent():

@@ -23,7 +23,7 @@ async def _down(request: Request, action: Action, services: Services) -> Reply:
 
 
 async def _vote(request: Request, action: Action, services: Services, value: int) -> Reply:
-    """Count one vote a person and hit, and show the counts on the buttons."""
+    """Count one vote per person and hit, and show the counts on the buttons."""
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
     written, _, language = action.value.partition(".")
     ranks = {str(hit.rank): hit.rank for hit in answer.prophecy.hits} if answer else {}
@@ -42,7 +42,7 @@ async def _vote(request: Request, action: Action, services: Services, value: int
 async def _buttons(
     answer: Answer, rank: int, services: Services, words: Words
 ) -> tuple[tuple[Button, ...], ...]:
-    """Return the buttons of the message in which somebody voted, with the votes counted."""
+    """Return the buttons of the message that was voted on, with the new counts."""
     posted = await services.answers.posted_with(answer)
     if any(one.id == answer.id and one.page[0].rank == rank for one in posted):
         tallies = {one.id: await services.answers.tallies(one) for one in posted}
@@ -52,7 +52,7 @@ async def _buttons(
 
 
 def page_of(answer: Answer, rank: int) -> Answer:
-    """Return the answer as the message showed it that carries the button of `rank`."""
+    """Return the page of the answer that the message with the button of `rank` showed."""
     size = answer.last - answer.first
     return answer.page_at((rank - 1) // size * size)
 

@@ -1,4 +1,4 @@
-"""/why: the receipt of the last answer."""
+"""/why: explains the last answer."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ from bot.replies.prophecy import notice_of
 from engine.contracts.receipts import Receipt
 from engine.types import Expansion, Hit, Mode, Prophecy, Usage, Verdict
 
-# Names of the parts and the multipliers of a score.
+# The names of the parts and the multipliers of a score.
 _NAMES = {
     "judgment": marked("judgment"),
     "lexical": marked("lexical"),
@@ -30,7 +30,7 @@ _NAMES = {
     "authority": marked("authority"),
     "short": marked("short"),
 }
-# The lists of candidates.
+# The names of the lists of candidates.
 _LISTS = {"lexical": marked("by words"), "semantic": marked("by meaning")}
 _LONGEST_LIST = 300
 _INDENT = "   "
@@ -77,7 +77,7 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
 
 
 def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
-    """Return how the prophecy was made and why each of `hits` is in it, as lines of text."""
+    """Return lines that explain how the prophecy was made and why it contains each of `hits`."""
     lines = [
         words.count(
             "{number} candidate from {corpus}; it covers {share} of what the headline's words"
@@ -100,7 +100,7 @@ def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
 
 
 def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:
-    """Tell what part meaning had in the search, if it had any."""
+    """Yield a sentence on the part that meaning had in the search, if any."""
     if prophecy.mode is Mode.HYBRID:
         yield words.say(
             "Searched by words and by meaning, as {model} sees it.",
@@ -126,7 +126,7 @@ def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:
 
 
 def _expanded(expansion: Expansion, words: Words) -> Iterator[str]:
-    """Tell what a model was asked for before the search."""
+    """Yield sentences on the phrases that a model suggested before the search."""
     if not expansion.phrases:
         return
     yield words.count(

@@ -1,1 +1,1 @@
-"""The terminal as a face: conversations, results, remarks and progress."""
+"""The terminal face: conversations, results, remarks and progress."""

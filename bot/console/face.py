@@ -1,4 +1,4 @@
-"""The terminal as one more platform: the conversation in it, and what is shown there."""
+"""The terminal as a platform: reads lines, runs the conversation and shows replies."""
 
 import asyncio
 import os
@@ -23,8 +23,8 @@ _CHUNK = 65_536
 async def read_lines(descriptor: int) -> AsyncIterator[str]:
     """Yield the lines of a file descriptor until its end, as UTF-8 with bad bytes replaced.
 
-    A daemon thread reads the descriptor itself: a pool thread that waits for a line would have to
-    be waited for after Ctrl-C, and a daemon in sys.stdin would hold its lock at exit.
+    A daemon thread reads the descriptor directly: a pool thread blocked on a line would delay the
+    exit after Ctrl-C, and a daemon thread reading sys.stdin would hold its lock at exit.
     """
     loop = asyncio.get_running_loop()
     ready: asyncio.Queue[str | None] = asyncio.Queue()
@@ -46,7 +46,7 @@ def _pump(descriptor: int, deliver: Callable[[str | None], None]) -> None:
             deliver(line.decode("utf-8", "replace"))
         deliver(None)
     except RuntimeError:
-        return  # the loop is closed: nobody listens any more
+        return  # the loop is closed
 
 
 def _split(descriptor: int) -> Iterator[bytes]:
@@ -62,7 +62,7 @@ def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, _CHUNK)
     except OSError:
-        return b""  # a terminal that was closed ends the input
+        return b""  # a closed terminal ends the input
 
 
 PLATFORM = "console"
@@ -70,7 +70,7 @@ _PRESS = re.compile(r":([0-9]{1,3})")
 
 
 class ConsoleFace:
-    """Shows replies on a screen. Buttons are numbered, and typed to be pressed: ":2"."""
+    """Shows replies on a screen. Buttons are numbered; typing ":2" presses the second."""
 
     platform = PLATFORM
 
@@ -79,7 +79,7 @@ class ConsoleFace:
         self._buttons: tuple[Action, ...] = ()
 
     async def show_busy(self, request: Request) -> None:
-        """Do nothing: the prompt comes back when the answer is there."""
+        """Do nothing: the prompt returns when the answer is there."""
 
     async def deliver(self, request: Request, reply: Reply) -> None:  # noqa: ARG002 - there is one place
         """Write the reply, and remember its buttons."""
@@ -91,17 +91,17 @@ class ConsoleFace:
         self._screen.show(replace(reply, text=reply.text or reply.toast))
 
     def pressed(self, line: str) -> str | None:
-        """Return what the button asks for that a line presses; None when it presses none."""
+        """Return the action of the button that the line presses, or None if it presses none."""
         found = _PRESS.fullmatch(line.strip())
         if found is None:
             return None
         number = int(found[1])
-        # What no button stands behind is passed on as it is, and told to be too old.
+        # An unknown number is passed on unchanged and answered as a button that is too old.
         return str(self._buttons[number - 1]) if 0 < number <= len(self._buttons) else line
 
 
 def _kept(picture: bytes) -> Path:
-    """Return where the picture was written."""
+    """Write the picture to a temporary file and return its path."""
     with tempfile.NamedTemporaryFile(prefix="presagio-", suffix=".png", delete=False) as file:
         file.write(picture)
     return Path(file.name)
@@ -112,7 +112,7 @@ _PROMPT = "> "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminal:
-    """Who sits where. `session` is different each time; `interactive`: both ends are a terminal."""
+    """One terminal session. `session` is unique; `interactive` means that both ends are a TTY."""
 
     session: str
     language: str
@@ -128,7 +128,7 @@ async def run_terminal(
     screen: Screen,
     now: Callable[[], datetime],
 ) -> None:
-    """Answer line after line until the input ends. A terminal gets a welcome and a prompt."""
+    """Answer each line until the input ends. On a TTY, show a welcome and a prompt."""
     face, number = ConsoleFace(screen), 0
     if terminal.interactive:
         words = words_for(terminal.language)
@@ -145,7 +145,7 @@ async def run_terminal(
             await conversation.answer(_request(line, number, face, terminal, now()), face)
     finally:
         if terminal.interactive:
-            screen.write("\n")  # leave the line of the prompt, after Ctrl-C too
+            screen.write("\n")  # end the prompt's line, after Ctrl-C too
 
 
 def _request(

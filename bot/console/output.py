@@ -22,7 +22,7 @@ class Output:
 
     @classmethod
     def of_process(cls) -> "Output":
-        """Return the process' own streams."""
+        """Return the standard streams of the process."""
         return cls(sys.stdout, sys.stderr)
 
     def show(self, reply: Reply) -> None:
@@ -34,18 +34,18 @@ class Output:
         Screen(self.results).write(f"{printable(text)}\n")
 
     def json(self, value: object) -> None:
-        """Write one JSON object on one line, in UTF-8 whatever else the stream is written in."""
+        """Write one JSON object on one line, in UTF-8 whatever the stream's encoding."""
         self.exact(f"{orjson.dumps(value).decode()}\n")
 
     def exact(self, text: str) -> None:
-        """Write text for another program, as it is and in UTF-8."""
+        """Write text for another program, unchanged and in UTF-8."""
         screen = Screen(self.results)
         if isinstance(self.results, io.TextIOWrapper):
             self.results.reconfigure(encoding="utf-8")
         screen.write(text)
 
     def remark(self, text: str) -> None:
-        """Tell the person something that is no result."""
+        """Write a message to the user that is not part of the result."""
         Screen(self.remarks).write(f"{printable(text)}\n")
 
     def table(self, rows: Sequence[Mapping[str, object]]) -> None:
@@ -71,9 +71,9 @@ def _aligned(row: Iterable[str], widths: Iterable[int]) -> str:
 def progress_bar(
     stream: TextIO, label: str, total: int | None
 ) -> Iterator[Callable[[int, str], None]]:
-    """Lend a function that is told how much of `total` is done, and a remark beside the bar.
+    """Show a progress bar and yield a function to update it with the amount done and a remark.
 
-    `total` None shows work without an end.
+    With `total` None the bar has no end.
     """
     if not stream.isatty():
         yield _ignore
@@ -100,4 +100,4 @@ def progress_bar(
 
 
 def _ignore(done: int, remark: str) -> None:
-    """Take the progress of work that nobody watches."""
+    """Ignore progress when there is no terminal to show it."""

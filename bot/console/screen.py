@@ -1,4 +1,4 @@
-"""Writes replies: wrapped plain text, and colours where a terminal reads them."""
+"""Writes replies as wrapped plain text, with colours on a terminal."""
 
 import io
 import re
@@ -14,8 +14,8 @@ from bot.i18n.words import Words
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Control characters (escape sequences begin with one), halves of surrogate pairs, and the marks
-# that reverse the direction of what follows. Joiners, which emoji and scripts need, stay.
+# Control characters (escape sequences begin with one), lone surrogates, and the marks that
+# reverse the text direction. Joiners, which emoji and some scripts need, are kept.
 _HARMFUL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _LINE_END = re.compile("\r\n|[\r\u2028\u2029]")
 
@@ -34,7 +34,7 @@ _INDENT = 3
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of harmless text; too long ones are wrapped below their own indent."""
+    """One line of printable text, indented by `indent` columns, also where it is wrapped."""
 
     text: str
     style: Style = "plain"
@@ -89,17 +89,17 @@ _STYLES: dict[Style, str] = {
 
 
 class Screen:
-    """A place to write to; `width` in columns, that of the terminal unless given."""
+    """A stream to write replies to; `width` is in columns, by default the terminal's."""
 
     def __init__(self, stream: TextIO, *, width: int | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # an emoji must not end the program
+            stream.reconfigure(errors="replace")  # an emoji must not crash the program
         self._stream = stream
         self._width = max(width or shutil.get_terminal_size().columns, _NARROWEST)
         self._terminal = stream.isatty()
 
     def show(self, reply: Reply) -> None:
-        """Write a reply and an empty line."""
+        """Write a reply followed by an empty line."""
         lines = [*layout(reply), Line("")]
         if self._terminal:
             self._write_colours(lines)
@@ -108,7 +108,7 @@ class Screen:
         self._stream.flush()
 
     def write(self, text: str) -> None:
-        """Write the program's own words as they are."""
+        """Write the program's own text unchanged."""
         self._stream.write(text)
         self._stream.flush()
 
@@ -136,7 +136,7 @@ def _print(line: Line, console: "Console") -> None:
     from rich.text import Text  # noqa: PLC0415 - as above
 
     text = Text(line.text, _STYLES[line.style])
-    # A link is left to the terminal to wrap, so that it can be clicked.
+    # The terminal wraps links itself, so that they stay clickable.
     room = console.width - line.indent
     rows = [text] if line.style == "link" else text.wrap(console, room, overflow="fold")
     for row in rows:

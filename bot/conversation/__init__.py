@@ -1,4 +1,4 @@
-"""An event on its way to its reply, the same on every platform.
+"""Takes an event to its reply, in the same way on every platform.
 
-A face hands in a `Request`; gates, back-pressure and event claims decide whether it is answered.
+A face passes in a `Request`; gates, back-pressure and event claims decide whether it is answered.
 """

@@ -1,4 +1,4 @@
-"""How many events are under way, in all and in each chat: no chat may take all the room."""
+"""Limits the events under way, in total and per chat, so that no chat takes all capacity."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Hashable, Iterator
@@ -11,18 +11,18 @@ _REMEMBERED = 1000  # people
 
 
 class Room(Enum):
-    """What can be done for one more event."""
+    """Whether there is room for one more event."""
 
     FREE = auto()  # it is answered
-    CROWDED = auto()  # it is told to come later
-    FULL = auto()  # it is left alone
+    CROWDED = auto()  # the sender is asked to try later
+    FULL = auto()  # it is not processed
 
 
 class Backpressure:
-    """Counts events that are under way or wait.
+    """Counts events that are under way or waiting.
 
-    `most` in all and `most_in_chat` in one chat are answered; as many again are told to come
-    later.
+    Up to `most` in total and `most_in_chat` per chat are answered; for as many again the senders
+    are asked to try later.
     """
 
     def __init__(self, *, most: int, most_in_chat: int) -> None:
@@ -31,7 +31,7 @@ class Backpressure:
         self._chats: Counter[str] = Counter()
 
     def room(self, chat: str) -> Room:
-        """Tell what can be done for one more event of this chat."""
+        """Return whether there is room for one more event of this chat."""
         counts = ((self._chats.total(), self._most), (self._chats[chat], self._most_in_chat))
         if any(count >= 2 * most for count, most in counts):
             return Room.FULL
@@ -50,13 +50,13 @@ class Backpressure:
 
 
 class Notices:
-    """Remembers who was told something lately, so that nobody is told it again and again."""
+    """Remembers who was notified recently, so that a notice is not repeated too often."""
 
     def __init__(self) -> None:
         self._told: OrderedDict[Hashable, datetime] = OrderedDict()
 
     def due(self, whom: Hashable, now: datetime) -> bool:
-        """Tell whether the last notice is a minute old; a True counts as the next one."""
+        """Return whether the last notice is at least a minute old; True counts as the next one."""
         told = self._told.get(whom)
         if told is not None and now - told < _SILENCE:
             return False

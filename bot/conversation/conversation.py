@@ -1,4 +1,4 @@
-"""One event, from the gates to the delivered reply, the same on every platform."""
+"""Processes one event, from the gates to the delivered reply, on every platform."""
 
 import asyncio
 import logging
@@ -30,12 +30,12 @@ _REMEMBERED = 1000  # events
 
 
 class Conversation:
-    """Answers events one after the other in each chat, and many chats at once.
+    """Answers events in order within each chat, and many chats concurrently.
 
     `most` events may be under way or waiting, `most_in_chat` of them in one chat. As many again
-    are taken and end there, what comes beyond that is not even taken; people are told that the bot
-    is busy, each once a minute. `trusted` are the services of chats ("platform:id") that may do
-    more than all others. Models are asked for `source`.
+    are claimed but not answered, and events beyond that are not even claimed; people are told that
+    the bot is busy, each once a minute. `trusted` maps chats ("platform:id") with extra rights to
+    their services. Model calls are charged to `source`.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Conversation:
         self._apologised: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def answer(self, request: Request, face: Face) -> None:
-        """Answer an event, or keep silent. Raises nothing but CancelledError."""
+        """Answer an event or ignore it. Raises nothing but CancelledError."""
         request = request.cleaned()
         if why := not_meant(request):
             logger.debug("%s %s: %s", *request.event, why)
@@ -76,7 +76,7 @@ class Conversation:
 
     @contextmanager
     def expecting(self) -> Iterator[None]:
-        """Let `drain` wait for an event that is still being read, until the block ends."""
+        """Make `drain` wait for the block, in which an event is still being read."""
         self._expected += 1
         self._idle.clear()
         try:
@@ -87,7 +87,7 @@ class Conversation:
                 self._idle.set()
 
     async def drain(self, seconds: float) -> bool:
-        """Wait until nothing is expected or under way; False when it still is after `seconds`."""
+        """Wait until nothing is expected or under way. Return False after `seconds`."""
         try:
             await asyncio.wait_for(self._idle.wait(), seconds)
         except TimeoutError:
@@ -110,7 +110,7 @@ class Conversation:
                 await self._claimed(request, face, crowded=False)
 
     async def _claimed(self, request: Request, face: Face, *, crowded: bool) -> None:
-        """Answer an event that nobody else answers, at most once."""
+        """Claim an event and answer it at most once; skip it if it was claimed before."""
         if request.event in self._apologised:
             return
         try:
@@ -127,7 +127,7 @@ class Conversation:
     async def _considered(
         self, request: Request, face: Face, *, crowded: bool
     ) -> tuple[Request, Reply | None]:
-        """Return the request with its chat, and what is said to it; None is silence."""
+        """Return the request with its chat, and the reply, or None for no reply."""
         admitted = await self._gates.admit(request, crowded=crowded)
         if isinstance(admitted, Stop):
             logger.debug("%s %s: %s", *request.event, admitted.why)
@@ -135,7 +135,7 @@ class Conversation:
         return admitted, await self._reply(admitted, face)
 
     async def _reply(self, request: Request, face: Face) -> Reply | None:
-        """Return the answer. None is silence, the normal answer to what was only overheard."""
+        """Return the reply, or None for no reply, which is usual for overheard messages."""
         asked = request.trigger is not Trigger.OVERHEARD
         if asked:
             await face.show_busy(request)
@@ -153,7 +153,7 @@ class Conversation:
             return apology if asked else None
 
     async def _deliver(self, request: Request, reply: Reply, face: Face) -> None:
-        """Send the reply; whatever comes of it, it is not sent again."""
+        """Send the reply once; a failed delivery is logged, not repeated."""
         try:
             await face.deliver(request, reply)
         except ChatGone as error:
@@ -172,7 +172,7 @@ class Conversation:
             logger.warning("%s %s stays active: %s", *request.event, reason(error))
 
     async def _apologise(self, request: Request, face: Face, error: Exception) -> None:
-        """Tell those who asked, once, though the database may know nothing of it."""
+        """Report the error to the asker once, even if the database is unavailable."""
         self._apologised[request.event] = None
         if len(self._apologised) > _REMEMBERED:
             self._apologised.popitem(last=False)
@@ -187,7 +187,7 @@ def _chat_name(request: Request) -> str:
 
 
 def _apology(request: Request, error: Exception) -> Reply:
-    """Log an error under a number, and return what is said about it."""
+    """Log an error under an incident number, and return the reply that quotes it."""
     incident = secrets.token_hex(4)
     logger.error("incident %s: %s %s: %s", incident, *request.event, reason(error))
     words = request.words

@@ -1,4 +1,4 @@
-"""Ordered checks before any work. The first that stops a request ends it."""
+"""Ordered checks before any work. The first that fails ends the request."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from engine.text.zones import zone_named
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The request ends here, mostly in silence. `why` goes to the log."""
+    """A request that is not processed, usually without a reply. `why` goes to the log."""
 
     why: str
     reply: Reply | None = None
@@ -27,24 +27,23 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessLimits:
-    """Who may ask, and how often a day; -1 = without limit.
+    """Who may ask, and how often a day; -1 means unlimited.
 
-    Chats are named "platform:id". An empty `allow` lets everybody in. Buttons that cost little are
-    free at a human pace. What the bot overheard counts for the chat alone.
+    Chats are named "platform:id". An empty `allow` admits everybody. Cheap buttons are limited
+    per minute instead of per day. Overheard messages count towards the chat's quota only.
     """
 
     allow: Sequence[str] = ()
     block: Sequence[str] = ()
     user_daily: int = 100
     chat_daily: int = 500
-    buttons_per_minute: int = 60  # of one person
+    buttons_per_minute: int = 60  # per person
 
 
 class Gates:
-    """Allowed chat, pace, listening, quota, busy: in this order, behind `not_meant`.
+    """Checks access lists, pace, listening mode, quotas and load in this order, after `not_meant`.
 
-    `counts` tells whether a request is of those that quotas limit; `clock` returns monotonic
-    seconds.
+    `counts` returns whether quotas apply to a request; `clock` returns monotonic seconds.
     """
 
     def __init__(
@@ -65,9 +64,9 @@ class Gates:
         self._presses = RateLimit(limits.buttons_per_minute)
 
     async def admit(self, request: Request, *, crowded: bool) -> Request | Stop:
-        """Return the request with its chat and language, or why it ends.
+        """Return the request with its chat and language, or a Stop.
 
-        `crowded` says that too many others are being answered. Raises StorageError.
+        `crowded` means that too many other events are under way. Raises StorageError.
         """
         if not self.allows(request):
             return Stop("chat not allowed")
@@ -83,7 +82,7 @@ class Gates:
         return admitted
 
     def allows(self, request: Request) -> bool:
-        """Tell whether the lists let in the chat, or where there is none, the person."""
+        """Return whether the lists admit the chat or, where there is no chat, the person."""
         place = request.place
         name = f"{place.platform}:{place.chat_id}" if place.kept else request.who
         if name in self._limits.block:
@@ -91,20 +90,20 @@ class Gates:
         return not self._limits.allow or name in self._limits.allow
 
     def turned_away(self, request: Request) -> Reply | None:
-        """Return what is said, without a look at the database, when there is no room at all."""
+        """Return the reply when there is no room at all, without querying the database."""
         if not self.allows(request):
             return None
         return self._busy(replace(request, words=words_for(request.person.language)))
 
     def _busy(self, request: Request) -> Reply | None:
-        """Ask for patience, each person once a minute in a chat: others may not see it."""
+        """Return a busy notice, once a minute per person and chat, as others may not see it."""
         if request.trigger is Trigger.OVERHEARD or not self._due(request):
             return None
         text = request.words.say("I have too much to do just now. Try again in a minute.")
         return aside(request, text)
 
     def _slower(self, request: Request) -> Reply | None:
-        """Say, as seldom, that buttons are pressed too fast."""
+        """Return a notice that buttons are pressed too fast, at the same limited rate."""
         words = words_for(request.person.language)
         text = words.say("That is too fast for me. Try again in a minute.")
         return aside(replace(request, words=words), text) if self._due(request) else None
@@ -129,7 +128,7 @@ class Gates:
         )
 
     async def _over_quota(self, request: Request) -> bool:
-        """Count the request, if it is to be counted; True when it is one too many."""
+        """Count the request if quotas apply to it, and return whether it exceeds one."""
         if not self._counts(request):
             return False
         scopes = []
@@ -144,7 +143,7 @@ class Gates:
 
 
 def not_meant(request: Request) -> str | None:
-    """Say why an event is not meant to be answered at all: own, bot, empty, small talk; or None."""
+    """Return why an event needs no answer (own, bot, empty, small talk), or None if it does."""
     if request.person.myself:
         return "own message"
     if request.person.bot:
@@ -158,19 +157,19 @@ def not_meant(request: Request) -> str | None:
 
 
 def _passing(place: Place) -> Chat:
-    """Return a chat as good as new for a place without one; no row has its id."""
+    """Return a chat with default settings for a place without one; its id is in no row."""
     return Chat(id=0, platform=place.platform, external_id=place.chat_id, private=place.private)
 
 
 def _aloud(request: Request, reply: Reply) -> Reply | None:
-    """Nobody asked for anything when the bot only overheard."""
+    """Return the reply, or None if the message was only overheard."""
     return None if request.trigger is Trigger.OVERHEARD else reply
 
 
 def _enough(request: Request) -> Reply:
     today = request.now.astimezone(UTC).date()
     tomorrow = datetime.combine(today + timedelta(days=1), time(), tzinfo=UTC)
-    # Rounded up: whoever waits as long as told is answered.
+    # Rounded up, so that waiting for the stated time is enough.
     left = -(-int((tomorrow - request.now).total_seconds()) // 60)
     text = request.words.say(
         "That was enough for today. I answer again in {hours} h {minutes} min (00:00 UTC).",

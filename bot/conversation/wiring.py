@@ -1,4 +1,4 @@
-"""The conversation and what its commands work with, wired: for chats and for the terminal."""
+"""Wires the conversation and the services of its commands, for chats and the terminal."""
 
 import re
 from collections.abc import AsyncIterator, Collection, Iterable
@@ -32,16 +32,17 @@ from engine.prophecy.headline import read_headline
 from engine.types import Headline
 
 _WORD = re.compile(r"\w+")
-# "look at this" and a link is about the page; a whole headline and a link says it all.
+# A link with two words or fewer is about the page; with more words, the text is the headline.
 _FEWEST_WORDS = 3
-_LOOKUP_SECONDS = 15.0  # somebody waits for the answer
+_LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
 _LONGEST_LIST = 1_000_000  # bytes
 
 
 async def read_pasted(fetcher: Fetcher, text: str, *, now: datetime) -> Headline:
-    """Return the headline in `text`; a link that stands almost alone is fetched for its title.
+    """Return the headline in `text`, or the title of a linked page if there is little else.
 
-    Three other words are a headline, and the link is dropped. Raises FetchError.
+    With three or more other words, those are the headline and the link is dropped. Raises
+    FetchError.
     """
     written = read_headline(text)
     link = first_link(text)
@@ -53,7 +54,7 @@ async def read_pasted(fetcher: Fetcher, text: str, *, now: datetime) -> Headline
 def conversation_of(
     app: App, *, claims: EventClaims, commands: Registry, fetcher: Fetcher, news: NewsServices
 ) -> Conversation:
-    """Return the conversation of chat platforms, by the settings of `app`."""
+    """Return the conversation for chat platforms, configured by the settings of `app`."""
     settings, chats = app.settings.chat, Chats(app.database)
     gates = Gates(
         chats=chats,
@@ -87,7 +88,7 @@ def conversation_of(
 def chat_services(
     app: App, fetcher: Fetcher, news: NewsServices, *, limit: int, admins: Collection[str]
 ) -> Services:
-    """Return what commands work with, in corpora that `app` shows."""
+    """Return the services of commands, limited to the corpora visible through `app`."""
     return Services(
         prophesy=app.prophesy,
         find=partial(find, app),
@@ -110,7 +111,7 @@ def chat_services(
 async def open_news_services(
     app: App, fetcher: Fetcher, *, delivers: Iterable[str] = ()
 ) -> AsyncIterator[NewsServices]:
-    """Lend the news services. `delivers` names the platforms on which posts are sent."""
+    """Open the news services. `delivers` names the platforms on which posts are sent."""
     database, polling = app.database, app.settings.polling
     seconds = min(_LOOKUP_SECONDS, polling.total_timeout)
     limits = FetchLimits(seconds=seconds, bytes=polling.max_megabytes * 1_000_000)
@@ -119,7 +120,7 @@ async def open_news_services(
     async def fetch_list(url: str) -> bytes:
         return (await fetcher.get(address_of(url), limits=list_limits)).body
 
-    async with FeedParser(workers=1) as parser:  # its process starts when somebody asks
+    async with FeedParser(workers=1) as parser:  # its process starts on first use
         yield NewsServices(
             feeds=Feeds(database),
             offers=FeedOffers(database),

@@ -1,4 +1,4 @@
-"""What a face is: requests in, replies out, and what a platform has to be able to do.
+"""The interface of a face: requests in, replies out, and what a platform must implement.
 
-Every platform, every command and the conversation speak in these values.
+All platforms, commands and the conversation exchange these values.
 """

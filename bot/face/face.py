@@ -1,4 +1,4 @@
-"""What a platform has to be able to do."""
+"""The interface that a platform implements."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from engine.errors import PresagioError
 
 
 class DeliveryError(PresagioError):
-    """A reply could not be delivered, or nobody knows whether it was."""
+    """A reply was not delivered, or it is unknown whether it was."""
 
 
 class ChatGone(DeliveryError):
@@ -19,7 +19,7 @@ class ChatGone(DeliveryError):
 
 
 class SlowDown(DeliveryError):
-    """The platform asks to wait for some seconds; the message was not shown."""
+    """The platform asks to wait some seconds; the message was not shown."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"The platform asks to wait for {seconds:g} s.")
@@ -31,7 +31,7 @@ class Refused(DeliveryError):
 
 
 class Unsure(DeliveryError):
-    """Nobody knows whether the message was shown."""
+    """It is unknown whether the message was shown."""
 
 
 class FaceFailed(PresagioError):
@@ -40,7 +40,7 @@ class FaceFailed(PresagioError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaceStatus:
-    """Whether a face hears anything just now, and in which way: "polling", "Socket Mode"."""
+    """Whether a face is receiving events now, and how: "polling", "Socket Mode"."""
 
     listening: bool
     way: str
@@ -50,14 +50,14 @@ class FaceStatus:
 
 
 class Face(Protocol):
-    """One way in and out. It renders replies; it decides nothing."""
+    """Delivers replies on one platform. It renders them and makes no decisions."""
 
     @property
     def platform(self) -> str:
-        """Name of the platform, as in Place.platform."""
+        """The name of the platform, as in Place.platform."""
 
     async def show_busy(self, request: Request) -> None:
-        """Give a sign of life while the answer is made. Never raises."""
+        """Show that an answer is being prepared. Never raises."""
 
     async def deliver(self, request: Request, reply: Reply) -> None:
         """Show the reply where the request came from. Raises DeliveryError, ChatGone."""
@@ -65,27 +65,27 @@ class Face(Protocol):
 
 @runtime_checkable
 class Poster(Protocol):
-    """Says something in a chat that nobody asked for."""
+    """Posts messages in a chat that are not answers to a request."""
 
     @property
     def platform(self) -> str:
-        """Name of the platform, as in Chat.platform."""
+        """The name of the platform, as in Chat.platform."""
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:
-        """Show the reply once, as one message, and return the platform's id of it.
+        """Show the reply once, as one message, and return the platform's id for it.
 
-        `key` tells the message from all others; where the platform can keep it, `find_posted`
-        finds the message by it. Raises ChatGone, SlowDown, Refused, Unsure, and a plain
-        DeliveryError where the message was not shown and may be tried again.
+        `key` identifies the message; where the platform can store it, `find_posted` finds the
+        message by it. Raises ChatGone, SlowDown, Refused, Unsure, and a plain DeliveryError if
+        the message was not shown and may be tried again.
         """
 
     async def find_posted(
         self, chat: Chat, thread: str | None, key: str, since: datetime
     ) -> str | None:
-        """Return the id of the message that was shown under `key` since then.
+        """Return the id of the message that was posted with `key` since then.
 
-        None when there is none, or when the platform cannot be asked. Raises DeliveryError when
-        it could be asked and did not answer.
+        None if there is none, or if the platform cannot be queried. Raises DeliveryError if it
+        was queried and did not answer.
         """
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What a handler answers with. Faces render it; nothing here knows a platform."""
+"""Replies of command handlers, independent of the platform. Faces render them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,12 +23,12 @@ _SEPARATOR = ":"
 _LONGEST_ACTION = 64  # bytes
 _LARGEST_ID = 2**63 - 1
 
-MOST_HITS = 15  # one message of any platform has room for so many
+MOST_HITS = 15  # fits in one message on every platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What pressing a button asks for. Written in at most 64 bytes, as platforms demand."""
+    """The action of a button. Its text form has at most 64 bytes, as platforms require."""
 
     name: str
     answer_id: int | None = None
@@ -40,7 +40,7 @@ class Action:
 
     @staticmethod
     def fits(written: str) -> bool:
-        """Tell whether an action written like this is short enough."""
+        """Return whether the text form of an action is short enough."""
         return len(written.encode("utf-8", "replace")) <= _LONGEST_ACTION
 
     def __str__(self) -> str:
@@ -48,14 +48,14 @@ class Action:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """Read what `str` wrote; None for anything else that a platform may send."""
+        """Parse the output of `str`; return None for anything else that a platform may send."""
         name, *rest = text.split(_SEPARATOR, 2)
         if len(rest) != 2 or not name.isidentifier() or not cls.fits(text):
             return None
         answer_id, value = rest
         if not answer_id:
             return cls(name=name, value=value)
-        # Only what `str` writes: no other digits, no leading zeros, nothing beyond the column.
+        # Only what `str` writes: ASCII digits, no leading zeros, within the range of the column.
         if not (answer_id.isascii() and answer_id.isdigit()) or answer_id[0] == "0":
             return None
         if int(answer_id) > _LARGEST_ID:
@@ -65,7 +65,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Button:
-    """A label and what it asks for."""
+    """A label and its action."""
 
     label: str
     action: Action
@@ -73,7 +73,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitView:
-    """One found text as a person sees it."""
+    """One found text as it is shown to a person."""
 
     rank: int
     text: str  # as written
@@ -82,20 +82,20 @@ class HitView:
     date_text: str  # "March 14, 2012", in the reader's language
     age: str  # "9 years before", in the reader's language
     url: str | None
-    sureness: Sureness | None  # None: it is no hit, but near
+    sureness: Sureness | None  # None if it is only near, not a hit
     flags: tuple[str, ...]  # names of engine.types.Flag
     judged: bool  # by the language model
-    why: str | None = None  # what the model says of it: anybody's text, escaped like any
+    why: str | None = None  # the model's reason; untrusted text, to be escaped
 
     def marks(self, words: Words) -> tuple[str, ...]:
-        """What a reader must be told beside the text: first how sure the answer is of it."""
+        """Return the labels shown beside the text, beginning with how sure the answer is."""
         sure = () if self.sureness is None else (words.say(_SURENESS[self.sureness]),)
         unjudged = () if self.judged else (words.say("not judged"),)
         flags = (words.say(_MARKS[flag]) for flag in self.flags if flag in _MARKS)
         return (*sure, *unjudged, *flags)
 
     def reason(self, words: Words) -> str | None:
-        """What the model says of it, named as its opinion."""
+        """Return the model's reason, attributed to the model."""
         return None if self.why is None else words.say("Why: {reason}", reason=self.why)
 
 
@@ -117,16 +117,16 @@ class Reply:
     text: str | None = None
     hits: tuple[HitView, ...] = ()
     items: tuple[ItemView, ...] = ()  # of a post, each with its own headline
-    notice: str | None = None  # what the reader should know about how this was found
+    notice: str | None = None  # a remark about how this was found
     buttons: tuple[tuple[Button, ...], ...] = ()  # rows
     picture: bytes | None = None  # PNG; the rest is its caption
-    ephemeral: bool = False  # meant for the asker alone, where a platform can do that
-    replaces: bool = False  # answers a button by changing the message that carries it
-    toast: str | None = None  # answers a button with a word that passes; nothing is sent
+    ephemeral: bool = False  # visible to the asker alone, where the platform supports it
+    replaces: bool = False  # answers a button by editing the message that carries it
+    toast: str | None = None  # answers a button with a transient notice; nothing is sent
 
 
 def aside(request: Request, text: str) -> Reply:
-    """Return a short word for the asker alone: one that passes on a button, else a message."""
+    """Return a short reply to the asker alone: a toast for a button, else a message."""
     if request.trigger is Trigger.BUTTON:
         return Reply(words=request.words, toast=text, ephemeral=True)
     return Reply(words=request.words, text=text, ephemeral=True)

@@ -1,4 +1,4 @@
-"""What a face makes of an event: who says what, where, in the terms of no platform."""
+"""Events as platform-independent requests: who says what, and where."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -14,14 +14,14 @@ from engine.text.clean import storable
 
 _LONGEST = 10_000  # characters; a headline is read from the first 2,000
 
-# A path such as /r/politics is no command, and neither is "/ 5".
+# A path such as /r/politics is not a command, and neither is "/ 5".
 _COMMAND = re.compile(r"/(\w+)(?:\s+(.*))?", re.DOTALL)
 
 
 class Trigger(StrEnum):
-    """What made the event reach the bot."""
+    """Why the event reached the bot."""
 
-    OVERHEARD = "overheard"  # a message in a group that does not speak to the bot
+    OVERHEARD = "overheard"  # a message in a group that is not addressed to the bot
     ADDRESSED = "addressed"  # a private message, a mention, a reply to the bot, a shortcut
     COMMAND = "command"
     BUTTON = "button"  # the text is what Action.parse reads
@@ -31,7 +31,7 @@ class Trigger(StrEnum):
 class Place:
     """Where an event happened. `thread` is the platform's id of a topic or thread.
 
-    Where no chat stands behind a place (inline mode), nothing about it is kept.
+    A place without a chat (inline mode) has `kept` false, and nothing about it is stored.
     """
 
     platform: str
@@ -44,14 +44,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Who caused an event. `language` is ISO 639-1 as the platform says."""
+    """Who caused an event. `language` is the ISO 639-1 code that the platform gives."""
 
     id: str
     language: str = "en"
     time_zone: str | None = None
     bot: bool = False
     myself: bool = False  # the bot's own message
-    as_chat: bool = False  # speaks in the name of a chat: `id` is the chat's, and who it is unknown
+    as_chat: bool = False  # speaks as a chat: `id` is the chat's, the person is unknown
 
 
 async def _nobody() -> bool:
@@ -60,7 +60,7 @@ async def _nobody() -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One event. A face has removed its own name from text and command."""
+    """One event. The face has removed the bot's name from text and command."""
 
     event_id: str  # the same whenever the platform delivers the event again
     place: Place
@@ -68,11 +68,11 @@ class Request:
     trigger: Trigger
     text: str
     now: datetime
-    written_at: datetime | None = None  # the text, where somebody wrote it before the event
+    written_at: datetime | None = None  # when the text was written, if before the event
     edited: bool = False
     is_admin: Callable[[], Awaitable[bool]] = _nobody  # asks the platform
-    origin: object = None  # for the face that made the request alone
-    chat: Chat | None = None  # known once the gates are passed
+    origin: object = None  # used only by the face that made the request
+    chat: Chat | None = None  # set by the gates
     words: Words = field(default_factory=lambda: words_for("en"))
 
     def __post_init__(self) -> None:
@@ -82,41 +82,41 @@ class Request:
 
     @property
     def known_chat(self) -> Chat:
-        """The chat; only behind the gates."""
+        """The chat. Raises LookupError before the gates have set it."""
         if self.chat is None:
             raise LookupError("the gates have not been passed")
         return self.chat
 
     def cleaned(self) -> Self:
-        """The same without what cannot be stored, and no longer than anything worth reading."""
+        """Return a copy without unstorable characters, its text cut to 10,000 characters."""
         title = storable(self.place.title or "") or None
         return replace(
             self,
-            # Between words, a zero byte stands for a blank.
+            # A NUL byte between words becomes a space.
             text=storable(self.text[:_LONGEST].replace("\0", " ")).strip(),
             place=replace(self.place, title=title),
         )
 
     @property
     def called(self) -> tuple[str, str] | None:
-        """The command in the text, in lower case, and what follows it; None without one."""
+        """The command in the text, in lower case, and its argument; None if there is no command."""
         found = _COMMAND.fullmatch(self.text.strip())
         return (found[1].lower(), (found[2] or "").strip()) if found else None
 
     @property
     def event(self) -> tuple[str, str]:
-        """What tells this event from all others."""
+        """The unique key of the event: platform and event id."""
         return self.place.platform, self.event_id
 
     @property
     def payer(self) -> str:
-        """Whose quota this is: the person's. Those who speak in the name of chats, of which
-        anybody may make many, share one in each place.
+        """Whose quota is charged: the person's. All who speak as a chat share one quota per place,
+        because anybody can create many chats.
         """
         name = self.place.chat_id if self.person.as_chat else self.person.id
         return f"{self.place.platform}:{name}"
 
     @property
     def who(self) -> str:
-        """The person, unique across platforms."""
+        """The person's id, unique across platforms."""
         return f"{self.place.platform}:{self.person.id}"

@@ -1,1 +1,1 @@
-"""The bot's words in a reader's language."""
+"""Translations of what the bot says."""

@@ -1,4 +1,4 @@
-"""The bot's words in a reader's language."""
+"""Translates messages and formats numbers and dates in the reader's language."""
 
 import gettext
 import logging
@@ -27,17 +27,17 @@ _MONTHS = {
 
 
 def marked(message: str) -> str:
-    """Return `message` as it is; the catalogues hold it, for it is said elsewhere."""
+    """Return `message` unchanged; marks it for the catalogues where it is translated later."""
     return message
 
 
 def marked_plural(singular: str, plural: str) -> tuple[str, str]:
-    """Return both forms as they are, for `Words.count` to be called with."""
+    """Return both forms unchanged; marks them for a later call of `Words.count`."""
     return singular, plural
 
 
 class _Places(Formatter):
-    """Fills the places of a template; numbers that it formats have the signs of the language."""
+    """Fills in a template, formatting numbers with the separators of the language."""
 
     def __init__(self, words: "Words") -> None:
         self._words = words
@@ -48,7 +48,7 @@ class _Places(Formatter):
 
 
 class Words:
-    """Says things in one language. English is what the program is written in."""
+    """Translates into one language. The messages in the code are English."""
 
     def __init__(self, language: str, catalogue: gettext.NullTranslations) -> None:
         self.language = language
@@ -59,14 +59,14 @@ class Words:
 
     def say(self, message: str, **values: object) -> str:
         """Return `message` in this language, with `{name}` filled in from `values`."""
-        # The empty message is the catalogue's own description.
+        # gettext returns the catalogue's header for the empty message.
         said = self._catalogue.gettext(message) if message else ""
         return said.format(**values) if values else said
 
     def render(self, message: str) -> str:
-        """Return a message in this language, with the messages among its values.
+        """Return a Message in this language, translating nested messages in its values too.
 
-        Any other text is returned as it is: it comes from outside, or is said already.
+        Any other text is returned unchanged: it comes from outside or is already translated.
         """
         if not isinstance(message, Message) or self.language == DEFAULT:
             return str(message)
@@ -80,16 +80,16 @@ class Words:
         return self.render(value) if isinstance(value, Message) else value
 
     def count(self, singular: str, plural: str, number: int, **values: object) -> str:
-        """Return the form that `number` asks for, with `{number}` and `values` filled in."""
+        """Return the plural form for `number`, with `{number}` and `values` filled in."""
         said = self._catalogue.ngettext(singular, plural, number)
         return said.format(number=self.number(number), **values)
 
     def number(self, number: int) -> str:
-        """Return a whole number with its thousands apart: "56,573", "56.573"."""
+        """Return a whole number with thousands separators: "56,573", "56.573"."""
         return self.numeral(f"{number:,}")
 
     def numeral(self, written: str) -> str:
-        """Return a number written in English with the signs of this language: "0.5", "0,5"."""
+        """Convert a number in English notation to that of this language: "0.5", "0,5"."""
         return written if self.language == DEFAULT else written.translate(_SIGNS)
 
     def date(self, moment: datetime, zone: tzinfo | None = None) -> str:
@@ -102,7 +102,7 @@ class Words:
 
 
 def words_for(language: str | None) -> Words:
-    """Return the words for an ISO 639-1 code ("es", "es-AR"); English for unknown ones."""
+    """Return the Words for a language code ("es", "es-AR"), English if it is unknown."""
     code = (language or DEFAULT).replace("_", "-").split("-")[0].lower()
     return _words(code if code in LANGUAGES else DEFAULT)
 
@@ -113,7 +113,7 @@ def _words(code: str) -> Words:
 
 
 def _catalogue(code: str) -> gettext.NullTranslations:
-    compiled = files("bot.i18n") / "locale" / f"{code}.mo"  # which the build makes: hatch_build.py
+    compiled = files("bot.i18n") / "locale" / f"{code}.mo"  # compiled by hatch_build.py
     try:
         with compiled.open("rb") as file:
             return gettext.GNUTranslations(file)

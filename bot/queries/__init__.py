@@ -1,1 +1,1 @@
-"""What people ask, answered with the right corpus and logged: finds, questions, typed searches."""
+"""Runs and logs queries against the right corpus: finds, questions and typed searches."""

@@ -1,4 +1,4 @@
-"""A question as people ask it: the right corpora, their best passages, a cited answer."""
+"""Answers questions: chooses corpora, gathers the best passages and cites them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,10 +28,9 @@ async def ask(
 ) -> CitedAnswer:
     """Answer the question of `request` from the best texts (1..20) of `corpora`.
 
-    `earlier` are the last questions of its thread, oldest first. `prophet` searches in place of
-    the app's own. With `model` false, or where there is none, the answer is made of sentences of
-    the sources. A failure of the model is a notice, never an error. Raises UsageError, storage
-    errors.
+    `earlier` holds the last questions of the thread, oldest first. `prophet` replaces the default
+    searcher. With `model` false, or if there is no model, the answer consists of sentences from
+    the sources. A model failure becomes a notice, not an error. Raises UsageError, storage errors.
     """
     question = request.headline.original
     if not question.strip():
@@ -51,7 +50,7 @@ async def ask(
 async def ask_one(
     app: App, question: str, *, corpus: str, earlier: Sequence[str], now: datetime
 ) -> CitedAnswer:
-    """Answer a question of a chat from one corpus; "" is the usual one.
+    """Answer a question from a chat with one corpus; "" is the default one.
 
     Raises CorpusNotFound, UsageError, storage errors.
     """
@@ -62,7 +61,7 @@ async def ask_one(
 
 
 def searcher(app: App) -> Prophet:
-    """Return who finds passages: a text is no better for being old, and no worse for being new."""
+    """Return a Prophet for passages, which ignores age and includes recent texts."""
     chosen = app.settings.prophecy
     chosen = replace(
         chosen,
@@ -73,9 +72,9 @@ def searcher(app: App) -> Prophet:
 
 
 async def corpora_for(app: App, names: Sequence[str], kind: Kind | None = None) -> list[Corpus]:
-    """Return the corpora that were named, each once; else all of the kind, else the usual one.
+    """Return the named corpora without duplicates; else all of the kind; else the default one.
 
-    Raises CorpusNotFound, UsageError when a corpus is not of the kind.
+    Raises CorpusNotFound, and UsageError when a corpus is not of the kind.
     """
     if kind and not names:
         return corpora_of_kind(await app.corpora.list(), kind)

@@ -1,4 +1,4 @@
-"""A query of the dialect as people ask it: text in, the right corpus, an answer with receipts."""
+"""Answers queries of the dialect: text in, hits with receipts out."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,11 +33,11 @@ async def find(
     voice: bool = False,
     mode: FindMode = FindMode.LEXICAL,
 ) -> Found:
-    """Answer a query; `in:` in it goes before `corpus`, "" is the configured or only one.
+    """Answer a query. `in:` in it overrides `corpus`; "" is the configured or only one.
 
-    Whatever the query says is answered, a corpus that it names and that is not there too. `voice`
-    asks for voice terms. Raises CorpusNotFound for any other corpus, and storage errors; in modes
-    that compare vectors, UsageError where there are none, and what the model raises.
+    No query is an error, not even one that names an unknown corpus with `in:`. `voice` adds voice
+    terms. Raises CorpusNotFound if `corpus` is unknown, and storage errors; in modes that compare
+    vectors, UsageError if there are none, and the model's errors.
     """
     return await logged(
         SearchJob.FIND,
@@ -78,9 +78,9 @@ async def answer_query(
     comments: int = 0,
     mode: FindMode = FindMode.LEXICAL,
 ) -> Found:
-    """Answer a query from a corpus, with excerpts and the strongest `comments` of each post.
+    """Answer a query from a corpus, with excerpts and the top `comments` comments of each post.
 
-    Raises what `find` raises.
+    Raises the same errors as `find`.
     """
     settings = app.settings.find
     index = DialectIndex(app.database, app.settings.search.bm25)
@@ -131,7 +131,7 @@ async def _nearest(
 
 
 async def months(app: App, corpus: Corpus, found: Found) -> Mapping[str, int]:
-    """Return how many texts of a corpus meet the query of `found` in each month that has any.
+    """Return the number of texts that match the query of `found`, by month, without empty months.
 
     Raises storage errors.
     """

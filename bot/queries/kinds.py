@@ -1,4 +1,4 @@
-"""The typed searches in corpora of each kind: request in, result out."""
+"""Typed searches in corpora of each kind."""
 
 from typing import TypeVar
 
@@ -66,7 +66,7 @@ async def _found(
 
 
 async def _corpus(app: App, search: SearchContract, query: Query) -> Corpus:
-    """Return the corpus that is named, else the usual one of the kinds that the search is for.
+    """Return the named corpus, else the default one among the kinds that the search covers.
 
     Raises CorpusNotFound, UsageError.
     """

@@ -1,1 +1,1 @@
-"""What answers look like on every platform: plain values that faces render."""
+"""Builds replies: platform-independent values that faces render."""

@@ -1,4 +1,4 @@
-"""A cited answer in plain words, and as `presagio ask --json` prints it."""
+"""A cited answer as a reply, and as `presagio ask --json` prints it."""
 
 from collections.abc import Iterator
 from datetime import UTC
@@ -20,7 +20,7 @@ _LABELS = {
 
 
 def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
-    """Return the answer with all its sources. Why it is no more than it is stands in its text."""
+    """Return the answer with all its sources. The text explains a missing or extracted answer."""
     lines = [words.say(_LABELS[answer.outcome])] if answer.outcome in _LABELS else []
     if answer.outcome is AnswerOutcome.SILENT:
         lines += [_read(answer, words)]
@@ -48,7 +48,7 @@ def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[
         words.say("relevance {value}", value=f"{source.passage.hit.score:.2f}"),
     ]
     yield f"[{source.number}] {' · '.join(facts)}"
-    # Its own "[1]" and addresses would look like marks and sources of the answer.
+    # "[1]" and addresses in the text would look like citations and sources of the answer.
     yield _INDENT + cut(without_links(without_brackets(found.text)), _LONGEST_TEXT)
     if found.url:
         yield _INDENT + found.url
@@ -59,9 +59,9 @@ _SILENCE = "The sources do not say."
 
 
 def answer_json(answer: CitedAnswer, *, elapsed_ms: float) -> dict[str, object]:
-    """Return the object.
+    """Return the JSON object.
 
-    Each sentence of `answer` ends with [n]; that the sources do not say is an answer, and null
+    Each sentence of `answer` ends with [n]. "The sources do not say." counts as an answer; null
     means that there is no source.
     """
     usage = answer.usage

@@ -1,4 +1,4 @@
-"""Dates as people type and read them: days, periods, and how long before."""
+"""Dates as people type and read them: days, periods and ages."""
 
 import re
 from dataclasses import dataclass
@@ -27,16 +27,16 @@ class Age:
         return self.said(words_for("en"))
 
     def said(self, words: Words) -> str:
-        """Return the age in a reader's language."""
+        """Return the age in the reader's language."""
         if self.count == 0:
             return words.say("less than a day before")
         return words.count(*_FORMS[self.unit], self.count)
 
 
 def age_between(earlier: datetime, later: datetime) -> Age:
-    """Return the full years between two moments (UTC), else months, else days.
+    """Return the full years between two moments (UTC), else full months, else days.
 
-    Never more than has passed. When `earlier` is the later one the age is 0 days.
+    Units are rounded down. If `earlier` is the later moment, the age is 0 days.
     """
     earlier, later = earlier.astimezone(UTC), later.astimezone(UTC)
     if later <= earlier:
@@ -57,13 +57,13 @@ def _whole_months(earlier: datetime, later: datetime) -> int:
 
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d{4}-\d{2}")
-_FIRST_YEAR = 1000  # far enough from where calendars end for every sum with a date
+_FIRST_YEAR = 1000  # far enough from datetime's limits for date arithmetic
 
 
 def read_date(text: str) -> datetime:
     """Return the moment (UTC) that "2015", "2015-03", "2015-03-02" or a full ISO time names.
 
-    What is left out is the beginning; without a zone it is UTC. Raises UsageError.
+    Missing parts default to the beginning of the period, and the zone to UTC. Raises UsageError.
     """
     whole = text.strip()
     if _YEAR.fullmatch(whole):
@@ -88,13 +88,13 @@ def _no_date(text: str) -> UsageError:
 
 
 class Period(StrEnum):
-    """A stretch of time that ends now."""
+    """A period that ends now."""
 
     WEEK = "week"
     MONTH = "month"
     ALL = "all"
 
     def begins(self, now: datetime) -> datetime | None:
-        """Return the moment from which on texts count; None: from the beginning."""
+        """Return the start of the period, or None if it has none."""
         days = {Period.WEEK: 7, Period.MONTH: 30}.get(self)
         return None if days is None else now - timedelta(days=days)

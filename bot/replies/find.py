@@ -1,4 +1,4 @@
-"""What a query found and why, as a reply in plain words."""
+"""The result of a query and its explanation, as replies."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -20,9 +20,9 @@ def find_receipt(
     words: Words,
     name: Callable[[str, Words], str],
 ) -> str:
-    """Return how the answer was made and why each of `hits` is in it, as lines of text.
+    """Return lines that explain how the answer was made and why it contains each of `hits`.
 
-    `name` says what a part of a score is called.
+    `name` returns the displayed name of a score's part.
     """
     lines = [words.say("Query: {query}", query=_query(receipt.canonical))]
     if receipt.expanded != receipt.canonical:
@@ -84,7 +84,7 @@ _MORE = "…"
 
 
 def find_reply(found: Found, words: Words, *, longest: int | None = None) -> Reply:
-    """Return the answer with all its hits; texts of more than `longest` characters are cut."""
+    """Return the answer with all its hits; texts longer than `longest` characters are cut."""
     lines = [_summary(found, words)]
     for hit in found.hits:
         lines += ["", *_hit(hit, words, longest)]
@@ -167,7 +167,7 @@ def _text(hit: FindHit, longest: int | None) -> str:
 
 
 def _matches(matches: Sequence[Match], words: Words) -> Iterator[str]:
-    """Yield each word or phrase once, with the alias that it is and where it stands."""
+    """Yield each matched word or phrase once, with its count, alias and field."""
     for (term, alias_of), parts in _by_term(matches).items():
         named = term if alias_of is None else f"{alias_of} → {term}"
         said = [named, f"×{min(part.count for part in parts)}"]

@@ -1,7 +1,7 @@
 """Texts within a platform's limits, counted in its own units.
 
-A measure says how long a text is in such a unit. It grows with the text and is never below the
-number of characters, so that no more than `limit` characters need to be looked at.
+A measure returns the length of a text in such a unit. It grows with the text and is never less
+than the number of characters, so at most `limit` characters need to be examined.
 """
 
 import unicodedata
@@ -19,7 +19,7 @@ def utf16_length(text: str) -> int:
 
 
 def cut(text: str, limit: int, measure: Measure = len) -> str:
-    """Return `text`, or its beginning up to a word border with "…", at most `limit` long."""
+    """Return `text`, cut at a word boundary with "…" if it is longer than `limit`."""
     if len(text) <= limit and measure(text) <= limit:
         return text
     room = limit - measure(_ELLIPSIS)
@@ -27,15 +27,15 @@ def cut(text: str, limit: int, measure: Measure = len) -> str:
         return ""
     end = _longest(text, 0, room, measure)
     border = _last_blank(text, 0, end)
-    # A text without blanks is cut anywhere; half a word is better than nothing of it.
+    # A text without spaces is cut anywhere, as half a word is better than nothing.
     kept = border if 2 * border >= end else _between_clusters(text, 0, end)
     return text[:kept].rstrip() + _ELLIPSIS
 
 
 def split(text: str, limit: int, measure: Measure = len) -> list[str]:
-    """Return `text` in pieces of at most `limit`, broken between lines, else words.
+    """Split `text` into pieces of at most `limit`, between lines if possible, else between words.
 
-    Only blanks at the breaks are lost. Raises ValueError when one character alone is too long.
+    Only whitespace at the breaks is lost. Raises ValueError if one character alone is too long.
     """
     pieces, start = [], _skip_blanks(text, 0)
     while start < len(text):
@@ -57,9 +57,9 @@ def _longest(text: str, start: int, limit: int, measure: Measure) -> int:
 
 
 def _border(text: str, start: int, end: int) -> int:
-    """Return the last good place to break up to `end`: a line's end, a blank, a cluster's end."""
+    """Return the best break up to `end`: a line's end, else a space, else a cluster's end."""
     line = text.rfind("\n", start, end + 1)
-    if line > (start + end) // 2:  # a short first line is no reason for a short piece
+    if line > (start + end) // 2:  # do not break after a short first line
         return line
     blank = _last_blank(text, start, end)
     return blank if blank > start else _between_clusters(text, start, end)
@@ -70,7 +70,7 @@ def _is_blank(text: str, at: int) -> bool:
 
 
 def _last_blank(text: str, start: int, end: int) -> int:
-    """Return where the last blank up to `end` is; `start` when there is none."""
+    """Return the index of the last space up to `end`, or `start` if there is none."""
     while end > start and not _is_blank(text, end):
         end -= 1
     return end
@@ -83,7 +83,7 @@ def _skip_blanks(text: str, start: int) -> int:
 
 
 def _between_clusters(text: str, start: int, end: int) -> int:
-    """Return the last place up to `end` that tears no visible character apart, else `end`."""
+    """Return the last index up to `end` that splits no visible character, else `end`."""
     place = end
     while place > start and _tears(text, start, place):
         place -= 1
@@ -91,10 +91,10 @@ def _between_clusters(text: str, start: int, end: int) -> int:
 
 
 def _tears(text: str, start: int, place: int) -> bool:
-    """Tell whether the characters around `place` are parts of one visible character.
+    """Return whether the characters around `place` belong to one visible character.
 
-    The cases of Unicode's grapheme clusters (UAX #29) that people write: joined emoji, skin
-    tones, flags, accents and marks, and halves of surrogate pairs.
+    Covers the common grapheme clusters of Unicode (UAX #29): joined emoji, skin tones, flags,
+    accents and marks, and halves of surrogate pairs.
     """
     if place >= len(text):
         return False
@@ -107,7 +107,7 @@ def _tears(text: str, start: int, place: int) -> bool:
 
 
 def _extends(character: str) -> bool:
-    """Tell whether a character changes the one before it."""
+    """Return whether a character modifies the one before it."""
     return (
         unicodedata.category(character) in ("Mn", "Me", "Mc")
         or "\U0001f3fb" <= character <= "\U0001f3ff"  # skin tones

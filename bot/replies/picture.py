@@ -10,7 +10,7 @@ from engine.types import Hit
 
 
 def card_of(answer: Answer, words: Words) -> Card:
-    """Return what the picture of the first hit of the answer's page says."""
+    """Return the card for the first hit of the answer's page."""
     prophecy = answer.prophecy
     return hit_card(
         answer.page[0],
@@ -25,9 +25,9 @@ def card_of(answer: Answer, words: Words) -> Card:
 def hit_card(
     hit: Hit, headline: str, date: datetime | None, now: datetime, words: Words, *, corpus: str
 ) -> Card:
-    """Return what the picture of a hit says; its age counts up to `date`, else to `now`.
+    """Return the card for a hit; its age is relative to `date`, else to `now`.
 
-    Where nobody knows who wrote it, it bears the name of its corpus.
+    If the author is unknown, the card names the corpus.
     """
     view = hit_view(hit, date or now, words)
     return Card(

@@ -13,7 +13,7 @@ from engine.chat import Answer, Tally
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostItem:
-    """One story of a post. The page of its answer is the one hit that is shown."""
+    """One story of a post. The page of its answer holds the single hit that is shown."""
 
     title: str
     link: str | None
@@ -42,8 +42,7 @@ def post_buttons(
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a row for each answer of a post: votes, why and picture.
 
-    `tallies` holds the votes by the id of the answer and the rank of the hit. Answers that are
-    not stored have no row.
+    `tallies` maps answer ids and hit ranks to votes. Answers that are not stored have no row.
     """
     return tuple(
         _row(number, answer, tallies.get(answer.id, {}), words)
@@ -53,7 +52,7 @@ def post_buttons(
 
 
 def spoken(day: date, words: Words) -> str:
-    """Return a local date as people write it."""
+    """Return a local date written out in the language of `words`."""
     return words.date(datetime.combine(day, time(12), UTC))
 
 
@@ -73,7 +72,7 @@ def _row(
     def button(label: str, name: str, value: str) -> Button:
         return Button(label=label, action=Action(name=name, answer_id=answer.id, value=value))
 
-    # A vote changes the buttons, which keep their language, whoever votes.
+    # A vote redraws the buttons, which keep their language whoever votes.
     vote, page = f"{rank}.{words.language}", str(answer.first)
     return (
         button(f"{number}. 👍 {tally.up}", "up", vote),

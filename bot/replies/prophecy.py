@@ -1,4 +1,4 @@
-"""A prophecy as a reply in plain words."""
+"""A prophecy as a reply."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -26,10 +26,10 @@ def prophecy_reply(
     near: bool = False,
     buttons: tuple[tuple[Button, ...], ...] = (),
 ) -> Reply:
-    """Return the answer that shows `hits`, some or all of those of the prophecy.
+    """Return a reply that shows `hits`, which are some or all hits of the prophecy.
 
-    With `near` they are some of what is near, and are told as such. Ages count up to the date of
-    the headline, which is told unless it is today's, or to `now` when it has none.
+    With `near` they are near results, and are labelled so. Ages are relative to the headline's
+    date, which is shown unless it is today, or to `now` if it has none.
     """
     headline = prophecy.headline
     until = headline.date or now
@@ -46,9 +46,9 @@ def prophecy_reply(
 
 
 def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> HitView:
-    """Return a hit as a person sees it; `until` is what its age counts up to.
+    """Return the view of a hit; its age is relative to `until`.
 
-    What is only `near` is not told to be more.
+    A `near` result is not labelled as a sure hit.
     """
     found = hit.candidate
     return HitView(
@@ -69,11 +69,11 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
 def answer_buttons(
     answer: Answer, tallies: Mapping[int, Tally], words: Words
 ) -> tuple[tuple[Button, ...], ...]:
-    """Return a row of votes for each hit shown, and a row for the page as a whole.
+    """Return a row of vote buttons for each hit shown, and a row for the page as a whole.
 
-    What is only near has no votes and no picture.
+    Near results have no votes and no picture.
 
-    Votes carry the rank of their hit and the language of the answer, in which the buttons stay
+    Vote buttons carry the rank of their hit and the language of the answer, which the buttons keep
     whoever votes; the others carry the index of the first hit of a page.
     """
 
@@ -108,7 +108,7 @@ def _introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None
 
 
 def _date(headline: Headline, now: datetime, words: Words) -> str | None:
-    """Tell the date that ages count up to, unless it is today."""
+    """Return a sentence with the headline's date, or None if it is today or unknown."""
     date = headline.date
     if date is None or date.astimezone(UTC).date() == now.astimezone(UTC).date():
         return None
@@ -129,7 +129,7 @@ def _nothing(prophecy: Prophecy, words: Words) -> str:
 
 
 def notice_of(prophecy: Prophecy, words: Words) -> str | None:
-    """Return what there is to say about how it was found and judged, each thing once."""
+    """Return remarks on how it was found and judged, without repetition, or None."""
     about_search, about_judge = prophecy.notice, prophecy.verdict.notice
     if about_judge and about_judge in (about_search or ""):
         about_judge = None
@@ -142,7 +142,7 @@ def notice_of(prophecy: Prophecy, words: Words) -> str | None:
 
 
 def _replaced_words(terms: Iterable[Term], words: Words) -> str:
-    """Tell which words the corpus has never seen, and what was looked for in their place."""
+    """Return which words are not in the corpus, and what was searched for instead."""
     neighbours: dict[str, list[str]] = {}
     for term in terms:
         if term.neighbour_of is not None and not term.alias:
@@ -158,7 +158,7 @@ def _replaced_words(terms: Iterable[Term], words: Words) -> str:
 
 
 def _aliases(terms: Iterable[Term], words: Words) -> str:
-    """Tell what else was looked for by the glossary."""
+    """Return which aliases from the glossary were also searched for."""
     aliases: dict[str, list[str]] = {}
     for term in terms:
         if term.neighbour_of is not None and term.alias:

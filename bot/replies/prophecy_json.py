@@ -1,4 +1,4 @@
-"""A prophecy as `presagio search --json` prints it. Names may be added, not changed."""
+"""A prophecy as `presagio search --json` prints it. Keys may be added, but not changed."""
 
 from datetime import UTC, datetime
 
@@ -13,7 +13,7 @@ _DIGITS = 4
 
 
 def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> dict[str, object]:
-    """Return the object; ages count up to the headline's date, or `now` when it has none."""
+    """Return the JSON object; ages are relative to the headline's date, else to `now`."""
     headline, verdict = prophecy.headline, prophecy.verdict
     until = headline.date or now
     return {

@@ -1,4 +1,4 @@
-"""Typed settings: defaults, config.toml, environment. Every mistake in them is one clear line."""
+"""Typed settings from defaults, config.toml and environment, with one-line error messages."""
 
 from bot.settings.database import masked_url
 from bot.settings.load import load_settings

@@ -1,4 +1,4 @@
-"""What the engine is told of the day's budget by the settings."""
+"""Translates the settings into the engine's daily budgets."""
 
 from dataclasses import replace
 from typing import TypeVar
@@ -11,8 +11,8 @@ _Number = TypeVar("_Number", int, float)
 
 
 def budget_of(settings: Settings) -> Budget:
-    """Translate the limits of [llm] for calls that judge and write: for visitors of the page
-    there are none unless [web] lets them.
+    """Return the budget of [llm] for calls that judge and write. It is closed to visitors of the
+    page unless [web] allows them such calls.
     """
     closed = frozenset[BudgetSource]() if settings.web.judge else frozenset({BudgetSource.WEB})
     return replace(
@@ -21,7 +21,7 @@ def budget_of(settings: Settings) -> Budget:
 
 
 def embedding_budget(settings: Settings) -> Budget:
-    """Translate the limits of [llm] for calls that embed, which count in money alone."""
+    """Return the budget of [llm] for embedding calls, which is limited in money only."""
     llm = settings.llm
     return Budget(
         cost_usd=_limit(llm.daily_usd),
@@ -35,7 +35,7 @@ def embedding_budget(settings: Settings) -> Budget:
 
 
 def part_of_day(budget: Budget, share: float) -> Budget:
-    """Return the budget with that much (0..1) of its money."""
+    """Return the budget with its money multiplied by `share` (0..1)."""
     return replace(budget, cost_usd=None if budget.cost_usd is None else share * budget.cost_usd)
 
 

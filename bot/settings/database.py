@@ -1,4 +1,4 @@
-"""Where the documents are kept, and addresses that may hold a password."""
+"""Settings of the database, and the masking of passwords in its URL."""
 
 import re
 from typing import Annotated
@@ -13,9 +13,9 @@ _DATABASE_SCHEME = re.compile(r"postgres(ql)?://")
 
 
 def masked_url(url: str) -> str:
-    """Return a database URL that may be shown: passwords become ****.
+    """Return a database URL that is safe to show: passwords become ****.
 
-    The password is taken to reach to the last @, so one that holds an unescaped @ is hidden whole.
+    The password is taken to end at the last @, so one with an unescaped @ is hidden entirely.
     """
     if not _DATABASE_SCHEME.match(url):
         return "****" if url else ""

@@ -1,4 +1,4 @@
-"""config.example.toml, written from the models so that it cannot fall behind them."""
+"""Generates config.example.toml from the settings models."""
 
 import json
 import textwrap
@@ -43,7 +43,7 @@ def example_toml() -> str:
 
 
 def _tables(name: str, examples: Sequence[Section]) -> Iterator[str]:
-    """Yield tables of which there may be any number: there is none by default."""
+    """Yield commented examples of a list of tables, which is empty by default."""
     model = type(examples[0])
     yield _comment(" ".join((model.__doc__ or "").split()))
     for key, field in model.model_fields.items():
@@ -67,9 +67,9 @@ def _comment(text: str) -> str:
 
 
 def toml_value(value: object) -> str:
-    """Return a default as TOML writes it."""
+    """Return a default in TOML notation."""
     if isinstance(value, SecretStr):
         return toml_value(value.get_secret_value())
     if isinstance(value, tuple):
         return f"[{', '.join(toml_value(item) for item in value)}]"
-    return json.dumps(value)  # text, numbers and truth values look the same in both
+    return json.dumps(value)  # strings, numbers and booleans look the same in JSON and TOML

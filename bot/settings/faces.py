@@ -1,4 +1,4 @@
-"""What can be set about chats and the platforms they are on."""
+"""Settings of chats and chat platforms."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""Merge the sources and judge the result. A mistake becomes one line with the place and the fix."""
+"""Merges and validates the sources. An error becomes one line with its place and a fix."""
 
 import os
 import sys
@@ -42,10 +42,10 @@ _NO_FIELD = FieldInfo()
 def load_settings(
     config: Path | None = None, *, environ: Mapping[str, str] | None = None
 ) -> Settings:
-    """Return the settings: defaults, over them the file, over it the environment.
+    """Return the settings: defaults, overridden by the file, overridden by the environment.
 
-    `config` is the file asked for on the command line; `environ` is that of the process unless
-    given. Raises SettingsError.
+    `config` is the file named on the command line; `environ` defaults to that of the process.
+    Raises SettingsError.
     """
     environ = os.environ if environ is None else environ
     path = locate_file(config, environ)
@@ -79,7 +79,7 @@ def _data_dir(environ: Mapping[str, str]) -> Path:
     from platformdirs import user_data_path  # noqa: PLC0415 - 5 ms that the variable saves
 
     own = user_data_path("presagio")
-    # The account that serves root's database may not enter root's home.
+    # For root, the database server runs under another account, which cannot enter root's home.
     of_root = sys.platform.startswith("linux") and os.geteuid() == 0
     chosen = "XDG_DATA_HOME" in os.environ or (own / "postgres").exists()
     return SYSTEM_DATA_DIR if of_root and not chosen else own
@@ -103,7 +103,7 @@ def _explained(
 
 
 def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
-    """Explain a mistake in a list of tables; they stand in the file alone, counted from 1."""
+    """Explain an error in a list of tables. Only the file has such lists; tables count from 1."""
     name, *inside = error["loc"]
     if len(inside) < 2:
         return SettingsError(
@@ -121,7 +121,7 @@ def _explained_list(error: ErrorDetails, path: Path | None) -> SettingsError:
 
 
 def _unknown_key(keys: tuple[str, ...], path: Path | None) -> SettingsError:
-    # Only the file can hold one: unknown variables were refused before.
+    # It can only be in the file: unknown variables have been rejected before.
     *above, key = keys
     known = _keys_of(above[0]) if above else list(Sections.model_fields)
     place = moved(keys)
@@ -139,7 +139,7 @@ def _keys_of(section: str) -> list[str]:
 
 
 def _place(keys: tuple[str, ...], path: Path | None, overrides: Sequence[Override]) -> str:
-    """Name the variables that set what is wrong, else the file and the key."""
+    """Return the variables that set the wrong value, else the file and the key."""
     variables = [o.variable for o in overrides if (o.section, o.key)[: len(keys)] == keys[:2]]
     if variables:
         return ", ".join(variables[-1:] if len(keys) > 1 else variables)
@@ -158,7 +158,7 @@ def _wanted(error: ErrorDetails) -> str:
 
 
 def _given(error: ErrorDetails) -> str:
-    """Quote the value, except of a whole section and of addresses: they may hold a password."""
+    """Quote the value unless it is a section or an address, which may hold a password."""
     *_, key = error["loc"]
     if isinstance(error["input"], dict) or str(key).endswith("url"):
         return ""
@@ -166,7 +166,7 @@ def _given(error: ErrorDetails) -> str:
 
 
 def _fix(keys: tuple[str, ...]) -> str | None:
-    """Show the default in TOML as an example of a right value."""
+    """Return the default in TOML as an example of a valid value."""
     if len(keys) == 1:
         return None
     default = getattr(Sections.model_fields[keys[0]].get_default(), keys[1])

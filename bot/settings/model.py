@@ -1,4 +1,4 @@
-"""What can be set: one frozen model a section, a default and a description for every key."""
+"""The settings models: one per section, with a default and a description for every key."""
 
 from pathlib import Path
 from typing import Literal
@@ -90,7 +90,7 @@ class Secrets(Section):
 
 
 def revealed(secret: SecretStr | None) -> str | None:
-    """Return the text of a secret, None where there is none."""
+    """Return the text of a secret, or None if it is not set."""
     return secret.get_secret_value() if secret else None
 
 
@@ -102,16 +102,16 @@ class Settings(Sections):
     config_file: Path | None  # the file that was read
 
     def chat_endpoint(self) -> Endpoint:
-        """Return where the language model is asked. Raises SettingsError."""
+        """Return the endpoint of the language model. Raises SettingsError."""
         return chat_endpoint(self.llm, revealed(self.secrets.openrouter_api_key))
 
     def has_model(self) -> bool:
-        """Tell whether a language model can be asked. Raises SettingsError."""
+        """Return whether a language model is configured. Raises SettingsError."""
         return self.chat_endpoint().can_be_asked
 
     @property
     def prophecy(self) -> ProphecySettings:
-        """How headlines are searched, and how what is found is scored."""
+        """How headlines are searched and hits are scored."""
         return ProphecySettings(search=self.search, score=self.score)
 
     @property

@@ -1,4 +1,4 @@
-"""What can be set about feeds and about posts that nobody asked for."""
+"""Settings of feeds and scheduled posts."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""Where settings come from: the file and the environment, read but not yet judged."""
+"""Reads settings from the file and the environment, without validating them."""
 
 import difflib
 import json
@@ -22,7 +22,7 @@ _OTHER_VARIABLES = (CONFIG_VARIABLE, DATA_DIR_VARIABLE, "PRESAGIO_TEST_DATABASE_
 _SECRET_VARIABLES = tuple(name.upper() for name in Secrets.model_fields)
 _SECRET_KEYS = {"LLM_API_KEY": "OPENROUTER_API_KEY", "TELEGRAM_TOKEN": "TELEGRAM_BOT_TOKEN"}
 
-# Where settings have gone that there were once.
+# Former settings and their replacements.
 _MOVED = {
     ("telegram", "webhook_host"): ("web", "host"),
     ("telegram", "webhook_port"): ("web", "port"),
@@ -42,9 +42,9 @@ class Override:
 
 
 def locate_file(explicit: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """Return the file to read: as asked, else in the working folder, else in the user's.
+    """Return the file to read: the requested one, else the working folder's, else the user's.
 
-    A file that was asked for is returned even if it does not exist.
+    A requested file is returned even if it does not exist.
     """
     if explicit is not None:
         return explicit
@@ -60,7 +60,7 @@ def locate_file(explicit: Path | None, environ: Mapping[str, str]) -> Path | Non
 
 
 def _exists(path: Path) -> bool:
-    """Path.exists() raises where a folder above may not be entered."""
+    """Return whether the path exists; unlike Path.exists(), False if a parent is inaccessible."""
     try:
         path.stat()
     except OSError:
@@ -69,9 +69,9 @@ def _exists(path: Path) -> bool:
 
 
 def read_file(path: Path) -> dict[str, object]:
-    """Return the tables of a TOML file, lists as tuples.
+    """Return the tables of a TOML file, with lists as tuples.
 
-    Raises SettingsError: missing, unreadable, not UTF-8, not TOML, or it holds a secret.
+    Raises SettingsError if it is missing, unreadable, not UTF-8, not TOML, or holds a secret.
     """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -120,7 +120,7 @@ def _key_paths(value: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str
 
 
 def secret_variable(keys: tuple[str, ...]) -> str | None:
-    """Return the environment variable of the secret that `keys` seems to name, if it does."""
+    """Return the environment variable of the secret that `keys` seems to name, or None."""
     names = ("_".join(keys).upper(), keys[-1].upper())
     for name in names:
         if name in _SECRET_VARIABLES:
@@ -129,7 +129,7 @@ def secret_variable(keys: tuple[str, ...]) -> str | None:
 
 
 def section_fields() -> Iterator[tuple[str, str, object]]:
-    """Yield (section, key, default) of all that stands once in the file: no lists of tables."""
+    """Yield (section, key, default) of every setting, except lists of tables."""
     for section, table in Sections.model_fields.items():
         defaults = table.get_default()
         if isinstance(defaults, Section):
@@ -138,10 +138,10 @@ def section_fields() -> Iterator[tuple[str, str, object]]:
 
 
 def read_environment(environ: Mapping[str, str]) -> list[Override]:
-    """Return what the environment sets, DATABASE_URL last so that it wins.
+    """Return the overrides from the environment, with DATABASE_URL last so that it wins.
 
-    Raises SettingsError for a PRESAGIO_ name that means nothing: a misspelt one would
-    otherwise be ignored in silence.
+    Raises SettingsError for an unknown PRESAGIO_ variable, as a misspelt one would otherwise be
+    ignored silently.
     """
     known = {
         variable_name(section, key): (section, key, default)
@@ -185,18 +185,18 @@ def _unknown_variable(variable: str, known: Iterable[str]) -> SettingsError:
 
 
 def moved(keys: Iterable[str]) -> tuple[str, str] | None:
-    """Return (section, key) of the setting that has taken the place of another."""
+    """Return (section, key) of the setting that has replaced a former one, or None."""
     section, key, *_ = (*(key.lower() for key in keys), "", "")
     return _MOVED.get((section, key))
 
 
 def one_port(name: str) -> str:
-    """Return what to do about a port that is no longer there; `name` is the setting of the one."""
+    """Return the fix for a port setting that was removed; `name` is the setting to use instead."""
     return f"Set {name} instead: webhooks, the page and the API share one port."
 
 
 def _value(text: str, default: object) -> object:
-    """Return text for a text setting, else what TOML makes of it (3, true, ["a", "b"])."""
+    """Return text as it is for a text setting, else parsed as TOML (3, true, ["a", "b"])."""
     if isinstance(default, str | SecretStr):
         return text
     try:
@@ -207,7 +207,7 @@ def _value(text: str, default: object) -> object:
 
 
 def read_secrets(environ: Mapping[str, str]) -> Secrets:
-    """Return the secrets of the environment; an empty variable counts as absent."""
+    """Return the secrets in the environment; an empty variable counts as unset."""
     found = {name: environ.get(name.upper(), "").strip() for name in Secrets.model_fields}
     return Secrets.model_validate({name: text for name, text in found.items() if text})
 
@@ -219,7 +219,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str | None:
 
 
 def dotted(keys: Iterable[str]) -> str:
-    """Return keys as one would write them: [llm] model."""
+    """Return keys in the notation "[llm] model"."""
     first, *rest = (escaped_line(key) for key in keys)
     return f"[{first}] {'.'.join(rest)}" if rest else first
 

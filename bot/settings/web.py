@@ -1,4 +1,4 @@
-"""What can be set about the web page, the HTTP API and the port that webhooks come to as well."""
+"""Settings of the web page, the HTTP API and the port that they share with webhooks."""
 
 from pydantic import Field
 
