@@ -1,4 +1,4 @@
-"""Why an answer is as it is, without the text of any document."""
+"""The receipt of an answer: why it is as it is, without the text of any document."""
 
 from dataclasses import asdict
 from typing import Self
