@@ -43,7 +43,7 @@ class EventClaim:
 
 
 class EventClaims:
-    """Claims events for this process. Holds a connection, which proves that the process is alive."""
+    """Claims events for this process. Holds a connection, which proves the process alive."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

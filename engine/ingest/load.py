@@ -15,7 +15,7 @@ BATCH = 10_000
 
 
 class BatchLost(Exception):
-    """The reader of a batch is gone before translating it. The next batch starts where it did."""
+    """The reader of a batch died before translating it. The next batch starts where it did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,10 +19,11 @@ _LATIN = frozenset({"ascii", "iso8859-1"})
 
 
 def decode_page(body: bytes, content_type: str | None) -> str:
-    """Decode by byte order mark, else as UTF-8 where it is that, else as the header or the page
-    says, else as UTF-8 with the unreadable bytes replaced. Never raises.
+    """Decode the bytes of a page. Never raises.
 
-    Text in another encoding is practically never valid UTF-8, while the declarations often lie.
+    The byte order mark decides, else UTF-8 if the bytes are valid, else the declaration of the
+    header or the page, else UTF-8 with the unreadable bytes replaced. Text in another encoding is
+    practically never valid UTF-8, while the declarations often lie.
     """
     for mark, name in _BYTE_ORDER_MARKS.items():
         if body.startswith(mark):
