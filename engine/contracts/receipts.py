@@ -11,7 +11,7 @@ _DIGITS = 4
 
 
 class Value(BaseModel):
-    """What all that comes back has in common."""
+    """The base class of all results."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

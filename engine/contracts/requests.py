@@ -33,7 +33,7 @@ Limit = Annotated[int, Field(ge=1, le=MOST_HITS, description="Most hits to retur
 
 
 class SearchContract(BaseModel):
-    """What all searches have. Days are those of UTC, both ends included."""
+    """The fields of all searches. Days are in UTC, both ends included."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     kinds: ClassVar[tuple[Kind, ...]]
