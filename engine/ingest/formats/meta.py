@@ -117,7 +117,7 @@ def _identity(post: Mapping[str, object]) -> str:
 
 
 def _owner(source: Source) -> str | None:
-    """Return the name of the export's account, if the export contains it."""
+    """Return the name of the export's account, where the export tells it."""
     for name in members_named(_PROFILE, source.names()):
         with source.open(name, counted=False) as stream:
             try:
@@ -135,7 +135,7 @@ _VIDEO = (".mp4", ".mov", ".webm")
 
 
 class InstagramReader(JsonReader):
-    """Reads posts; stories and reels are in other files."""
+    """Reads posts; stories and reels lie in other files."""
 
     name = "instagram"
     kinds = (Kind.SOCIAL,)
@@ -192,7 +192,7 @@ def _files(post: Mapping[str, object]) -> list[str]:
 
 
 def _instagram_owner(source: Source) -> str | None:
-    """Return the name of the export's account, if the export contains it in English."""
+    """Return the name of the export's account, where the export tells it in English."""
     for name in members_named(r"personal_information\.json", source.names()):
         with source.open(name, counted=False) as stream:
             try:
