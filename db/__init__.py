@@ -1,1 +1,1 @@
-"""What remembers: SQL, migrations, and the server that comes along."""
+"""Persistence: SQL, migrations, and the embedded server."""

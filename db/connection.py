@@ -1,4 +1,4 @@
-"""The type of a connection, lent by the pool or opened alone."""
+"""The type of a connection, from the pool or opened separately."""
 
 from typing import TypeAlias
 

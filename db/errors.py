@@ -1,4 +1,4 @@
-"""The one place where driver errors become the project's own."""
+"""Maps driver errors to the project's own; nothing else does."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from engine.errors import (
 from engine.messages import Message
 
 _INTERRUPTED = (asyncpg.OperatorInterventionError, asyncpg.TransactionRollbackError)
-# What the driver itself says of a connection tells of its own states, and nobody what to do.
+# The driver's own messages about a connection describe its states, not what to do.
 _LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
@@ -32,14 +32,14 @@ _FOREIGN = (
     asyncpg.InternalClientError,
     OSError,
     EOFError,
-    # What a value raises that is encoded on its way to the server.
+    # Raised for values that cannot be encoded on their way to the server.
     UnicodeError,
     OverflowError,
 )
 _LONGEST = 200  # characters
 
 
-# The table of one corpus, as db.corpus.corpora names it.
+# The table of one corpus, as db.corpus.partitions names it.
 _PARTITION = re.compile(r"\bdocument_\d+\b")
 
 
@@ -117,7 +117,7 @@ def storage_error(error: BaseException) -> StorageError:  # noqa: PLR0911, PLR09
 
 
 def storage_unreachable(said: str) -> StorageUnreachable:
-    """Say that no connection could be made, and why."""
+    """Return the error for a connection that could not be made, with the reason."""
     return StorageUnreachable(
         Message("The database cannot be reached: {said}.", said=said),
         fix=Message("Check DATABASE_URL, or leave it empty to use the embedded server."),
@@ -125,14 +125,14 @@ def storage_unreachable(said: str) -> StorageUnreachable:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return what is said of the error; it may quote a whole statement."""
+    """Return the first line of the error's message, which may quote a whole statement."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0] if len(lines[0]) <= _LONGEST else f"{lines[0][:_LONGEST]}…"
 
 
 @contextmanager
 def mapped_storage_errors() -> Iterator[None]:
-    """Raise driver errors of the enclosed block as StorageError."""
+    """Re-raise driver errors of the enclosed block as StorageError."""
     try:
         yield
     except _FOREIGN as exc:

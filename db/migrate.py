@@ -12,8 +12,8 @@ from engine.messages import Message
 # Any constant will do, as long as every process uses the same one.
 LOCK = 7_426_190_512
 
-# Seconds that one migration, or waiting for another process', may take: an index build takes
-# longer than any query may.
+# Seconds for one migration, or for waiting for another process': an index build takes longer than
+# any query may.
 _PATIENCE = 3600
 
 _TABLE = """
@@ -36,7 +36,7 @@ class Migration:
 
     @property
     def checksum(self) -> str:
-        """Identify the text, so that an edited migration is noticed."""
+        """Return a hash of the text, so that an edited migration is noticed."""
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
@@ -51,7 +51,7 @@ def available() -> list[Migration]:
 
 
 def pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
-    """Return what has to run. Raises StorageOutdated when the database does not fit the program."""
+    """Return the migrations to run. Raises StorageOutdated if database and program mismatch."""
     newest = known[-1].version if known else 0
     if applied and max(applied) > newest:
         raise StorageOutdated(
@@ -75,8 +75,8 @@ def pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
 async def migrate(connection: Connection) -> list[str]:
     """Bring the database up to date and return the names of the migrations that ran.
 
-    Each migration is one transaction; a lock makes concurrent callers wait and then find
-    nothing left to do. Raises StorageOutdated, StorageRights and the other storage errors.
+    Each migration is one transaction; a lock makes concurrent callers wait and then find nothing
+    left to do. Raises StorageOutdated, StorageRights and the other storage errors.
     """
     with mapped_storage_errors():
         await connection.execute("SELECT pg_advisory_lock($1)", LOCK, timeout=_PATIENCE)

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL."""
+"""Opens connections to PostgreSQL."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ class PoolSettings:
 
 
 class Database:
-    """A pool of connections, each set up alike."""
+    """A pool of connections with the same setup."""
 
     def __init__(
         self,
@@ -75,14 +75,14 @@ class Database:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """Lend a connection; driver errors inside the block leave it as StorageError."""
+        """Yield a connection; driver errors inside the block are raised as StorageError."""
         with mapped_storage_errors():
             async with self._pool.acquire() as connection:
                 yield connection
 
     @asynccontextmanager
     async def own_connection(self) -> AsyncIterator[Connection]:
-        """Lend a connection beside the pool, to hold for long; its session ends with the block."""
+        """Yield a connection outside the pool, for long use; its session ends with the block."""
         with mapped_storage_errors():
             connection = await self._connect()
             try:
@@ -92,20 +92,20 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Lend a connection inside a transaction that commits at the end of the block."""
+        """Yield a connection inside a transaction that commits at the end of the block."""
         async with self.connection() as connection, connection.transaction():
             yield connection
 
     async def migrate(self) -> list[str]:
         """Bring the tables up to date and return the names of the migrations that ran."""
-        # Its settings and its lock end with its session, wherever it is cut off.
+        # Its settings and its lock end with its session, even if interrupted.
         async with self.own_connection() as connection:
             # An index build may take longer than any query may.
             await connection.execute("SET statement_timeout = 0")
             return await migrate.migrate(connection)
 
     async def require_current(self) -> None:
-        """Raise StorageOutdated when migrations are missing."""
+        """Raise StorageOutdated if migrations are missing."""
         async with self.connection() as connection:
             missing = await migrate.check(connection)
         if missing:
@@ -125,21 +125,21 @@ def _server_settings(settings: PoolSettings) -> dict[str, str]:
     return {
         "application_name": f"presagio {os.getpid()}",
         "statement_timeout": str(int(settings.statement_timeout * 1000)),
-        # Planned once a connection: see docs/decisions/0004-retrieval.md.
+        # One plan per connection: see docs/decisions/0004-retrieval.md.
         "plan_cache_mode": "force_generic_plan",
         "jit": "off",
-        # Starting a worker takes as long as a search, and other searches want its core.
+        # Starting a worker takes as long as a search, and other searches need its core.
         "max_parallel_workers_per_gather": "0",
-        # From here on a word is a neighbour of an unknown one: see db/sql/search.sql.
+        # The similarity from which a word is a neighbour of an unknown one: see db/sql/search.sql.
         "pg_trgm.similarity_threshold": "0.55",
     }
 
 
 async def _left_as_found(_: Connection) -> None:
-    """Ask the server for nothing when a connection comes back: a round trip after every statement.
+    """Skip the reset when a connection is returned: it costs a round trip after every statement.
 
-    Whoever changes more than a transaction does (settings, locks, cursors, listening) takes a
-    connection of his own. An open transaction is rolled back all the same.
+    Code that changes more than a transaction does (settings, locks, cursors, listening) must open
+    its own connection. An open transaction is rolled back all the same.
     """
 
 
@@ -153,7 +153,7 @@ async def _prepare(connection: Connection) -> None:
 def _unreachable(error: Exception) -> Exception:
     if isinstance(error, asyncpg.PostgresError):
         return storage_error(error)
-    if isinstance(error, ValueError):  # it may quote the address, and in it the password
+    if isinstance(error, ValueError):  # it may quote the URL with its password
         return storage_unreachable(
             "the address makes no sense; write /, #, ? and @ in a password as %XX"
         )

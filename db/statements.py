@@ -1,7 +1,7 @@
-"""Named statements, kept in .sql files beside this module.
+"""Named statements, stored in .sql files beside this module.
 
 A file holds blocks that start with a line `-- name: some_name(first, second)`: the names of the
-parameters $1, $2 and so on, continued on comment lines where one line is too short for them.
+parameters $1, $2 and so on, continued on comment lines if they do not fit.
 """
 
 import re

@@ -1,1 +1,1 @@
-"""Backups, taken and brought back, by PostgreSQL's own programs."""
+"""Takes and restores backups with PostgreSQL's own programs."""

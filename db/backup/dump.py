@@ -1,4 +1,4 @@
-"""A backup: the whole database in one file of pg_dump."""
+"""Takes a backup: the whole database in one file of pg_dump."""
 
 import asyncio
 import os
@@ -11,15 +11,15 @@ from db.backup.programs import environment, running
 from engine.errors import InputError
 from engine.messages import Message
 
-_SIGN_SECONDS = 0.2  # between two looks at how far it is
+_SIGN_SECONDS = 0.2  # between two progress reports
 
 
 async def dump(url: str, file: Path, *, progress: Callable[[int], None]) -> int:
     """Write the database of `url` to `file` and return its size in bytes.
 
-    The file gets its name when it is whole, and only its owner may read it. It shows the database
-    as it is at one moment, whoever works in it. `progress` is told how many bytes are written.
-    Raises storage errors, InputError where the file cannot be written.
+    The file appears under its name only when complete, and only its owner may read it. It is a
+    snapshot of one moment, even if others are writing. `progress` receives the number of bytes
+    written. Raises storage errors, and InputError if the file cannot be written.
     """
     try:
         return await _dump(url, file, progress)
@@ -46,7 +46,7 @@ async def _dump(url: str, file: Path, progress: Callable[[int], None]) -> int:
 
 @contextmanager
 def _unfinished(file: Path) -> Iterator[Path]:
-    """Lend an empty file beside `file` that is removed unless the block gave it another name."""
+    """Yield an empty file beside `file`, which is removed unless the block renames it."""
     handle, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     os.close(handle)
     try:

@@ -1,12 +1,12 @@
-"""The address of a database as PostgreSQL's own programs read it from their environment.
+"""Converts a database URL to the environment variables of PostgreSQL's own programs.
 
-There it shows in no list of processes, unlike an address among their arguments.
+Unlike an argument, a variable does not show in lists of processes.
 """
 
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-# The parameters of an address that programs read from the environment too.
+# The parameters of a URL that programs also read from the environment.
 _VARIABLES = {
     "dbname": "PGDATABASE",
     "gssencmode": "PGGSSENCMODE",
@@ -23,10 +23,10 @@ _VARIABLES = {
 def variables(url: str) -> dict[str, str]:
     """Return the environment variables that name the database of `url`.
 
-    Parameters that belong to the session alone are left out. Raises ValueError for an address
-    that cannot be read.
+    Parameters that only concern the session are left out. Raises ValueError if the URL cannot be
+    read.
     """
-    # What stands in the query goes before what stands in front of it.
+    # Parameters in the query override the parts before it.
     return {_VARIABLES[name]: value for name, value in _parameters(url) if value}
 
 
@@ -43,12 +43,12 @@ def _parameters(url: str) -> Iterator[tuple[str, str]]:
     for name, value in parse_qsl(parts.query):
         if name in _VARIABLES:
             yield name, value
-        elif name == "database":  # as asyncpg calls it too
+        elif name == "database":  # asyncpg accepts this name as well
             yield "dbname", value
 
 
 def _host_and_port(place: str) -> tuple[str, str]:
-    """Read "name", "name:5432" or "[::1]:5432"."""
+    """Parse "name", "name:5432" or "[::1]:5432"."""
     if place.startswith("["):
         host, _, port = place[1:].partition("]")
         return host, port.removeprefix(":")

@@ -1,7 +1,7 @@
-"""PostgreSQL's own programs beside a database: psql, pg_dump, pg_restore.
+"""Runs PostgreSQL's own programs on a database: psql, pg_dump, pg_restore.
 
-Those of the wheel come first, for they are as new as the embedded server; without the wheel those
-in PATH serve.
+Those of the wheel are preferred, because they match the embedded server's version; without the
+wheel, those in PATH are used.
 """
 
 import os
@@ -22,7 +22,7 @@ from engine.messages import Message
 _TROUBLE = re.compile(r"\b(?:FATAL|ERROR|error):\s+(.+)")
 _DETAIL = re.compile(r"\bDETAIL:\s+(.+?)\.?$", re.MULTILINE)
 _RIGHTS = "Use the role that owns the tables."
-# What a failure says, and what to do about it.
+# Texts in the output of failed programs, and what to do about them.
 _KNOWN: tuple[tuple[str, type[StorageError], str], ...] = (
     (
         "server version mismatch",
@@ -48,23 +48,23 @@ _KNOWN: tuple[tuple[str, type[StorageError], str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that runs."""
+    """A running program."""
 
     name: str
     process: Process
     _said: IO[bytes]
 
     async def end(self) -> None:
-        """Wait for its end. Raises storage errors where it failed."""
+        """Wait for the program to end. Raises storage errors if it failed."""
         if await self.process.wait():
             self._said.seek(0)
             raise _failure(self.name, self._said.read().decode(errors="replace"))
 
 
 def environment(url: str) -> dict[str, str]:
-    """Return the environment in which a program finds the database of `url`, and the others.
+    """Return the environment in which programs find the database of `url`, and each other.
 
-    The database stands in DATABASE_URL, and in PGHOST and its like. Raises StorageUnreachable.
+    The database is in DATABASE_URL, and in PGHOST and the like. Raises StorageUnreachable.
     """
     try:
         found = variables(url)
@@ -86,9 +86,9 @@ async def running(
     stdin: int = DEVNULL,
     stdout: int = DEVNULL,
 ) -> AsyncIterator[Program]:
-    """Run a program that is found in the PATH of `within`; it is killed where the block ends first.
+    """Run a program from the PATH of `within`; it is killed if the block ends first.
 
-    Raises StorageUnreachable where it is not installed.
+    Raises StorageUnreachable if it is not installed.
     """
     path = shutil.which(name, path=within["PATH"])
     if path is None:
@@ -99,7 +99,7 @@ async def running(
                 " programs of the server's version (Debian: postgresql-client)."
             ),
         )
-    with tempfile.TemporaryFile() as said:  # a pipe that nobody empties would stop the program
+    with tempfile.TemporaryFile() as said:  # a pipe that nobody reads would block the program
         process = await create_subprocess_exec(
             path, *arguments, env=within, stdin=stdin, stdout=stdout, stderr=said
         )

@@ -1,4 +1,4 @@
-"""A backup goes back into a database: whole, or not at all."""
+"""Restores a backup into a database: as a whole, or not at all."""
 
 import re
 from asyncio import StreamReader, StreamWriter
@@ -19,7 +19,7 @@ _APPLIED = re.compile(r"^(\d+)\t[^\t]*\t([0-9a-f]{64})\t", re.MULTILINE)
 _CHUNK = 1 << 18
 _PSQL = ("--no-psqlrc", "--quiet", "--no-password", "--set=ON_ERROR_STOP=1", "--output=/dev/null")
 _RESTORE = ("--no-owner", "--no-privileges", "--no-comments", "--file=-")
-# Servers before 17 do not know it, and 0 is what they all begin with.
+# Servers before 17 do not know this setting, and its default is 0 everywhere.
 _UNKNOWN_TO_OLD = b"SET transaction_timeout = 0;\n"
 
 
@@ -33,13 +33,13 @@ async def holds_something(database: Database) -> bool:
 
 
 async def is_set_up(database: Database) -> bool:
-    """Tell whether there are tables to back up, of whatever version."""
+    """Tell whether there are tables to back up, of any version."""
     async with database.connection() as connection:
         return bool(await connection.fetchval(statements("restore")["set_up"]))
 
 
 async def others_work(database: Database) -> bool:
-    """Tell whether presagio is connected more often than by the one connection of `database`."""
+    """Tell whether presagio has other connections than the single one of `database`."""
     async with database.connection() as connection:
         return bool(await connection.fetchval(statements("restore")["others"]))
 
@@ -47,7 +47,7 @@ async def others_work(database: Database) -> bool:
 async def check_backup(file: Path, url: str) -> None:
     """Raise InputError unless `file` is a backup of presagio, StorageOutdated if it is too new.
 
-    `url` is that of any database.
+    `url` may be that of any database.
     """
     arguments = ("--data-only", "--table=migration", "--file=-", str(file))
     async with running("pg_restore", *arguments, within=environment(url), stdout=PIPE) as program:
@@ -74,10 +74,10 @@ async def check_backup(file: Path, url: str) -> None:
 
 
 async def restore(url: str, file: Path, *, progress: Callable[[int], None]) -> None:
-    """Put the backup in place of what the database of `url` holds, in one transaction.
+    """Replace the content of the database of `url` with the backup, in one transaction.
 
-    Only tables of presagio are replaced. `progress` is told how many bytes were sent to the
-    server. Raises storage errors, after which the database is as it was.
+    Only tables of presagio are replaced. `progress` receives the number of bytes sent to the
+    server. Raises storage errors, which leave the database as it was.
     """
     within = environment(url)
     async with (
@@ -86,10 +86,10 @@ async def restore(url: str, file: Path, *, progress: Callable[[int], None]) -> N
     ):
         into = target.process.stdin
         assert into  # noqa: S101 - a pipe was asked for
-        with suppress(BrokenPipeError, ConnectionResetError):  # psql tells why it ended
+        with suppress(BrokenPipeError, ConnectionResetError):  # psql reports why it ended
             into.write(f"BEGIN;\n{_clearing()}\n".encode())
             await _send(_output(source.process.stdout), into, progress)
-            await source.end()  # what is cut off must not be committed
+            await source.end()  # a truncated dump must not be committed
             into.write(b"COMMIT;\nANALYZE;\n")
             await into.drain()
         with suppress(BrokenPipeError, ConnectionResetError):

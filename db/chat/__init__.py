@@ -1,1 +1,1 @@
-"""Chats: their settings, events that are being answered, answers given, quotas."""
+"""Chats: their settings, events being answered, answers given, quotas."""

@@ -1,4 +1,4 @@
-"""Answers that were given, for /why, /more and buttons, and the votes on them."""
+"""Stores answers, for /why, /more and buttons, and the votes on them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,11 +22,11 @@ def prophecy_to_json(prophecy: Prophecy) -> str:
 
 
 def prophecy_from_json(text: str) -> Prophecy:
-    """Return the prophecy that `to_json` wrote."""
+    """Return the prophecy that `prophecy_to_json` wrote."""
     return _PROPHECY.validate_json(text)
 
 
-_KEPT = timedelta(days=90)  # nobody asks why after that
+_KEPT = timedelta(days=90)  # nobody asks for the reason after that
 
 
 class Answers:
@@ -58,22 +58,22 @@ class Answers:
         return _answer(row)
 
     async def last(self, chat: Chat, thread: str | None) -> Answer | None:
-        """Return the last answer in this chat's thread (None = in the chat), or None."""
+        """Return the last answer in this chat's thread (None = outside threads), or None."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["last_answer"], chat.id, thread)
         return _answer(row)
 
     async def posted_with(self, answer: Answer) -> list[Answer]:
-        """Return the answers of the post that `answer` is part of, in its order.
+        """Return the answers in the same post as `answer`, in order.
 
-        Each shows the one hit that was posted. Empty when it is part of none.
+        Each shows the one hit that was posted. Empty if `answer` was not part of a post.
         """
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["posted_with"], answer.id)
         return [page for row in rows if (page := _posted(row))]
 
     async def turn_page(self, answer: Answer) -> None:
-        """Store which hits were shown last. The answer must have been stored."""
+        """Store which hits were shown last. The answer must be stored already."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["turn_page"], answer.id, answer.first, answer.last)
 
@@ -85,7 +85,7 @@ class Answers:
             await connection.execute(self._sql["vote"], answer.id, rank, person, value, now)
 
     async def tallies(self, answer: Answer) -> Mapping[int, Tally]:
-        """Return the votes on an answer's hits, by rank; hits without votes are not in it."""
+        """Return the votes on an answer's hits, by rank; hits without votes are left out."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["tallies"], answer.id)
         return {row["rank"]: Tally(up=row["up"], down=row["down"]) for row in rows}
@@ -99,13 +99,13 @@ class Answers:
     async def keep_receipt(
         self, chat: Chat, thread: str | None, receipt: Receipt, *, asked_at: datetime
     ) -> None:
-        """Store why a query was answered as it was."""
+        """Store the receipt that explains the answer to a query."""
         keep, text = statements("log")["keep_receipt"], receipt.model_dump_json()
         async with self._database.connection() as connection:
             await connection.execute(keep, chat.id, thread, asked_at, text)
 
     async def last_receipt(self, chat: Chat, thread: str | None) -> tuple[Receipt, datetime] | None:
-        """Return the last receipt in this chat's thread (None = in the chat), and its time."""
+        """Return the last receipt in this chat's thread (None = outside threads), and its time."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(statements("log")["last_receipt"], chat.id, thread)
         if row is None:
@@ -132,7 +132,7 @@ def _answer(row: asyncpg.Record | None) -> Answer | None:
 
 
 def _posted(row: asyncpg.Record) -> Answer | None:
-    """Return an answer with the page that shows what was posted of it."""
+    """Return an answer with the page that shows the hit that was posted."""
     answer = _answer(row)
     hits = answer.prophecy.hits if answer else ()
     for first, hit in enumerate(hits):

@@ -1,4 +1,4 @@
-"""Chats and their settings."""
+"""Stores chats and their settings."""
 
 import asyncpg
 
@@ -23,10 +23,10 @@ class Chats:
         title: str | None,
         time_zone: str = "UTC",
     ) -> Chat:
-        """Return the chat, remembering it if it is new. A chat that speaks is active again."""
+        """Return the chat, storing it if it is new. A chat that speaks is active again."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["chat"], platform, external_id)
-            # Written only when there is something to write: every event comes through here.
+            # Write only if something changed: every event comes through here.
             if row is None or not row["active"] or title not in (None, row["title"]):
                 row = await connection.fetchrow(
                     self._sql["meet"], platform, external_id, private, title, time_zone
@@ -35,13 +35,13 @@ class Chats:
         return _chat(row)
 
     async def known(self, platform: str, external_id: str) -> Chat | None:
-        """Return the chat if the bot has met it."""
+        """Return the chat if it is known."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["chat"], platform, external_id)
         return None if row is None else _chat(row)
 
     async def change(self, chat: Chat) -> None:
-        """Store the settings of a chat, and nothing else of it."""
+        """Store the settings of a chat, and nothing else about it."""
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["change"],
@@ -57,9 +57,9 @@ class Chats:
             )
 
     async def move(self, platform: str, old: str, new: str) -> None:
-        """Give a chat the id that the platform moved it to, with all that belongs to it.
+        """Give a chat the id that the platform moved it to, and keep all its data.
 
-        Safe to repeat: a group that becomes a larger one says so several times.
+        Safe to repeat: a group that becomes a supergroup reports it several times.
         """
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["bring_owed"], platform, old, new)
@@ -67,8 +67,10 @@ class Chats:
             await connection.execute(self._sql["move"], platform, old, new)
 
     async def set_active(self, platform: str, external_id: str, *, active: bool) -> None:
-        """Note that the bot was blocked or removed, or that it is back; nothing for a chat that is
-        not known."""
+        """Note that the bot was blocked or removed, or that it is back.
+
+        Does nothing for an unknown chat.
+        """
         async with self._database.connection() as connection:
             await connection.execute(self._sql["set_active"], platform, external_id, active)
 

@@ -1,4 +1,4 @@
-"""Events that are being answered, by one process at a time, and those that wait for it."""
+"""Claims events so that one process at a time answers them, and stores those that wait."""
 
 import asyncio
 import json
@@ -19,23 +19,23 @@ logger = logging.getLogger("presagio.event_claims")
 
 # Any constant will do, as long as every process uses the same one.
 _LOCK_CLASS = 7426
-_KEPT = timedelta(days=7)  # longer than any platform delivers again
+_KEPT = timedelta(days=7)  # longer than any platform redelivers
 _PROOF_SECONDS = 5.0
 _RETRY_SECONDS = 1.0
 _RELEASE_SECONDS = 2.0
 
 
 class EventClaim:
-    """An event that this process alone answers."""
+    """An event that only this process answers."""
 
     def __init__(self, mark: Callable[[], Awaitable[bool]]) -> None:
         self._mark = mark
-        self.sending = False  # the answer may have reached somebody
+        self.sending = False  # True once the answer may have reached somebody
 
     async def answering(self) -> bool:
-        """Note that the answer is about to be sent; False when another process took the event.
+        """Note that the answer is about to be sent; return False if another process took it.
 
-        Raises StorageError, and then nothing may be sent.
+        Raises StorageError, in which case nothing may be sent.
         """
         marked = await self._mark()
         self.sending = self.sending or marked
@@ -43,7 +43,7 @@ class EventClaim:
 
 
 class EventClaims:
-    """Claims events for this process. Holds a connection, which proves that the process lives."""
+    """Claims events for this process. Holds a connection, which proves the process alive."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -78,11 +78,11 @@ class EventClaims:
     async def claim(
         self, platform: str, event_id: str, *, now: datetime
     ) -> AsyncIterator["EventClaim | None"]:
-        """Take an event for the block; None when a living process has it, or it was answered.
+        """Claim an event for the block; yield None if a live process has it, or it was answered.
 
-        When the block ends the event needs nothing more. A block that is cancelled before
-        `answering` gives it back: a repeated delivery may be claimed again. After an error it stays
-        with this process. Raises StorageError when it cannot be taken.
+        When the block ends, the event is done. A block that is cancelled before `answering`
+        releases it, so that a repeated delivery can be claimed again. After an error it stays with
+        this process. Raises StorageError if it cannot be claimed.
         """
         if not await self._changed("take", platform, event_id, now, _LOCK_CLASS):
             yield None
@@ -115,11 +115,11 @@ class EventClaims:
         try:
             await asyncio.shield(asyncio.wait_for(giving_back, _RELEASE_SECONDS))
         except (StorageError, TimeoutError) as error:
-            # Another process may take it when this one has ended.
+            # Another process can take it once this one has ended.
             logger.warning("%s %s was not given back: %s", platform, event_id, error)
 
     async def forget(self, *, now: datetime) -> None:
-        """Remove what no platform delivers again."""
+        """Remove events that are too old to be redelivered."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["forget_turns"], now - _KEPT)
 
@@ -141,7 +141,8 @@ class EventClaims:
         connection.add_termination_listener(lambda _: lost.set())
         if self._process is None:
             self._process = await connection.fetchval(self._sql["process_number"])
-        # After a lost connection the server may still hold the lock for it: then this waits.
+        # After a lost connection the server may still hold its lock; this waits until it is
+        # released.
         await connection.execute(self._sql["be_present"], _LOCK_CLASS, self._process)
         if not announced.done():
             announced.set_result(None)
@@ -152,7 +153,7 @@ class EventClaims:
 
 
 class Inbox:
-    """Reads and writes the inbox table, for one platform."""
+    """Stores the events of one platform that wait to be answered."""
 
     def __init__(self, database: Database, platform: str) -> None:
         self._database = database
@@ -160,18 +161,18 @@ class Inbox:
         self._sql = statements("inbox")
 
     async def keep(self, events: Mapping[int, Mapping[str, Any]]) -> None:
-        """Store events by number. One that is stored already stays as it is."""
+        """Store events by number. One that is stored already is not changed."""
         contents = [json.dumps(event) for event in events.values()]
         async with self._database.connection() as connection:
             await connection.execute(self._sql["keep"], self._platform, list(events), contents)
 
     async def left(self) -> dict[int, dict[str, Any]]:
-        """Return what is stored, by number, oldest first."""
+        """Return the stored events by number, oldest first."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["left"], self._platform)
         return {row["number"]: json.loads(row["content"]) for row in rows}
 
     async def drop(self, numbers: Collection[int]) -> None:
-        """Forget events that were dealt with."""
+        """Remove events that have been dealt with."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["drop"], self._platform, list(numbers))

@@ -1,4 +1,4 @@
-"""Questions of chats, and answers that a model was paid for."""
+"""Stores the questions of chats, and answers that a model was paid for."""
 
 from datetime import datetime, timedelta
 
@@ -11,7 +11,7 @@ from engine.chat import Chat
 
 _ANSWERS_KEPT = timedelta(days=90)
 _QUESTIONS_KEPT = timedelta(days=1)
-_FOLLOWS = timedelta(hours=1)  # what comes later follows nothing
+_FOLLOWS = timedelta(hours=1)  # a later question is not a follow-up
 _LAST = 3
 
 
@@ -39,7 +39,7 @@ class ModelAnswers:
         )
 
     async def put(self, key: str, answer: ModelAnswer, *, now: datetime) -> None:
-        """Store an answer under its key, and forget what is older than 90 days."""
+        """Store an answer under its key, and remove those older than 90 days."""
         claims = orjson.dumps([[one.text, one.passages] for one in answer.claims]).decode()
         async with self._database.connection() as connection:
             await connection.execute(
@@ -55,7 +55,7 @@ class ModelAnswers:
 
 
 class Questions:
-    """The last questions of each thread."""
+    """The last questions in each thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -64,7 +64,7 @@ class Questions:
     async def keep(
         self, chat: Chat, thread: str | None, text: str, *, corpus: str, now: datetime
     ) -> None:
-        """Store a question that was asked of a corpus in a chat's thread (None = in none)."""
+        """Store a question about a corpus, asked in a chat's thread (None = outside threads)."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["keep_question"], chat.id, thread, now, text, corpus)
 
@@ -73,7 +73,7 @@ class Questions:
     ) -> tuple[str, ...]:
         """Return the last three questions of the past hour in that thread, oldest first.
 
-        Those of another corpus are left out: what was asked of a private one stays with it.
+        Questions about other corpora are left out, so that those about a private one do not leak.
         """
         async with self._database.connection() as connection:
             rows = await connection.fetch(
@@ -82,6 +82,6 @@ class Questions:
         return tuple(row["text"] for row in reversed(rows))
 
     async def forget(self, *, now: datetime) -> None:
-        """Remove the questions of more than a day ago."""
+        """Remove questions older than a day."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["forget_questions"], now - _QUESTIONS_KEPT)

@@ -1,4 +1,4 @@
-"""How often somebody was answered today (UTC)."""
+"""Counts how often somebody was answered today (UTC)."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,13 +14,13 @@ class Quotas:
         self._sql = statements("conversation")
 
     async def use(self, scope: str, *, now: datetime) -> int:
-        """Count one use and return how many there were today, this one included."""
+        """Count one use and return the number of uses today, this one included."""
         today = now.astimezone(UTC).date()
         async with self._database.connection() as connection:
             return int(await connection.fetchval(self._sql["use"], scope, today))
 
     async def forget(self, *, now: datetime) -> None:
-        """Remove the counts of days gone by."""
+        """Remove the counts of past days."""
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["forget_quotas"], now.astimezone(UTC).date() - timedelta(days=1)

@@ -1,4 +1,4 @@
-"""The named corpora."""
+"""Stores the named corpora."""
 
 import re
 from collections.abc import Collection
@@ -19,10 +19,9 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 class Corpora:
-    """Reads and writes the corpus table and creates one partition a corpus.
+    """Reads and writes the corpus table and creates one partition per corpus.
 
-    Corpora of other kinds than `kinds` are not there for whoever asks for them by name or asks
-    for all.
+    Corpora of other kinds than `kinds` are invisible, both by name and in lists.
     """
 
     def __init__(self, database: Database, *, kinds: Collection[Kind] = frozenset(Kind)) -> None:
@@ -35,7 +34,7 @@ class Corpora:
         return corpus_named(await self.list(), name)
 
     async def list(self) -> list[Corpus]:
-        """Return all corpora, by name."""
+        """Return all corpora, sorted by name."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["select"], None)
         return [found for row in rows if (found := _corpus(row)).kind in self._kinds]
@@ -86,7 +85,7 @@ class Corpora:
         url_template: str | None = None,
         description: str | None = None,
     ) -> Corpus:
-        """Change what may be changed later; an empty description takes it away.
+        """Change the properties that may change later; an empty description removes it.
 
         Raises CorpusNotFound.
         """
@@ -95,7 +94,7 @@ class Corpora:
         return await self.get(name)
 
     async def drop(self, name: str) -> int:
-        """Remove the corpus and return how many documents went with it. Raises CorpusNotFound."""
+        """Remove the corpus and return how many documents it had. Raises CorpusNotFound."""
         await self.get(name)
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(self._sql["lock"], name)
@@ -113,7 +112,7 @@ class Corpora:
 
 
 async def _create_partition(connection: Connection, corpus_id: int) -> None:
-    # Made aside and then attached: unlike PARTITION OF, this never waits for running searches.
+    # Created separately and then attached: unlike PARTITION OF, this never waits for searches.
     table = partition(corpus_id)
     await connection.execute(
         f"CREATE TABLE {table} (LIKE document INCLUDING ALL EXCLUDING IDENTITY,"

@@ -1,4 +1,4 @@
-"""The documents of a corpus; implements engine.ports.DocumentStore."""
+"""Stores the documents of a corpus; implements engine.ports.DocumentStore."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ from engine.errors import CorpusNotFound
 from engine.messages import Message
 from engine.types import Corpus, Flag, Kind
 
-# Bytes that may wait to be sent: more than any batch, and never allocated ahead.
+# Bytes that may wait to be sent: more than any batch, and never allocated in advance.
 _ROOM = 1 << 40
 
 
@@ -27,11 +27,11 @@ async def copy_records(
     records: Iterable[tuple[object, ...]],
     timeout: float,  # noqa: ASYNC109 - the server's time, as the driver calls it
 ) -> None:
-    """Copy a batch of records into a table; the server has `timeout` seconds for it.
+    """Copy a batch of records into a table, within `timeout` seconds of server time.
 
-    A full buffer makes the driver wait until the server reads on. It would wait for ever when
-    the server is lost meanwhile, without regard to its own timeout; so the buffer is never full
-    and holds the whole batch. Raises the driver's errors.
+    If the buffer is full, the driver waits until the server reads on. If the server is lost
+    meanwhile it would wait forever, despite its own timeout; so the buffer is never full and holds
+    the whole batch. Raises the driver's errors.
     """
     transport = connection._transport  # type: ignore[union-attr]  # the driver lends it in no other way
     transport.set_write_buffer_limits(high=_ROOM)
@@ -45,13 +45,13 @@ class Retention:
         self._database = database
 
     async def forget(self, corpus: Corpus, *, before: datetime) -> int:
-        """Remove the documents of a corpus from before then; return how many went."""
+        """Remove the documents of a corpus from before `before`; return how many."""
         removed, batch_of = 0, about_corpus("retention", "forget_documents", corpus.id)
         while True:
             async with self._database.transaction() as connection:
                 # As every writer of a corpus does, before any other lock.
                 if not await connection.fetchrow(statements("documents")["lock"], corpus.id):
-                    return removed  # dropped meanwhile
+                    return removed  # the corpus was dropped meanwhile
                 batch = await connection.fetchval(batch_of, before)
             if not batch:
                 return removed
@@ -64,15 +64,15 @@ _COLUMNS = (
     "platform", "thread_id", "attribution", "tags", "mentions", "engagement", "flags", "meta",
 )  # fmt: skip
 
-# Of documents that name none: plain JSON lines of tweets do not say where they come from.
+# For documents that name none: plain JSON lines of tweets do not state their platform.
 _PLATFORM = {Kind.TWEETS: "x"}
 
-# Seconds that one batch may take; far above what it needs, so that only a hung server ends it.
+# Seconds per batch; far above what one needs, so that only a hung server reaches it.
 _BATCH_TIMEOUT = 600
 
 
 class Documents:
-    """Writes batches, each in one transaction, with the statistics kept exact by triggers."""
+    """Writes batches, one transaction each; triggers keep the statistics exact."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -80,7 +80,7 @@ class Documents:
         self._languages: frozenset[str] | None = None
 
     async def outdated(self, corpus: Corpus, digests: Mapping[str, int]) -> set[str]:
-        """Return the external ids among `digests` that are new or have another digest."""
+        """Return the external ids in `digests` that are new or have another digest."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 about_corpus("documents", "outdated", corpus.id),
@@ -93,7 +93,7 @@ class Documents:
     async def upsert(self, corpus: Corpus, documents: Sequence[Document]) -> tuple[int, int]:
         """Store a batch in one transaction and return (inserted, updated).
 
-        External ids must be unique within the batch. Raises CorpusNotFound when the corpus was
+        External ids must be unique within the batch. Raises CorpusNotFound if the corpus was
         dropped meanwhile.
         """
         async with self._database.transaction() as connection:
@@ -112,10 +112,10 @@ class Documents:
         return inserted, updated
 
     async def stitch_threads(self, corpus: Corpus) -> int:
-        """Add to every reply the text of the message of the same account that it answers.
+        """Add to every reply the text of the message that it answers, if from the same account.
 
-        Returns how many documents changed. Safe to repeat: an answered message that changed is
-        stitched anew, and nothing else is touched.
+        Returns how many documents changed. Safe to repeat: a reply is stitched again if its
+        answered message changed, and nothing else is touched.
         """
         async with self._database.transaction() as connection:
             await self._lock(connection, corpus)
@@ -132,19 +132,19 @@ class Documents:
                 table,
             )
             for index in indexes:
-                # A long pending list is read whole by every search.
+                # Every search reads the whole pending list.
                 await connection.execute(
                     "SELECT gin_clean_pending_list($1::text::regclass)",
                     index["name"],
                     timeout=_BATCH_TIMEOUT,
                 )
             await connection.execute(f"ANALYZE {table}", timeout=_BATCH_TIMEOUT)
-            # Each batch left an old version of its lexemes behind: the search for neighbours of
-            # an unknown word would read them all, fifty times slower.
+            # Each batch leaves an old version of its lexemes behind, and the search for neighbours
+            # of an unknown word would read them all, fifty times slower.
             await connection.execute("VACUUM (ANALYZE) lexeme", timeout=_BATCH_TIMEOUT)
 
     async def _lock(self, connection: Connection, corpus: Corpus) -> None:
-        """Queue the writers of one corpus, before any of them holds another lock."""
+        """Make the writers of one corpus queue, before any of them holds another lock."""
         await connection.execute(f"SET LOCAL statement_timeout = {_BATCH_TIMEOUT * 1000}")
         row = await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_BATCH_TIMEOUT)
         if row is None:

@@ -1,4 +1,4 @@
-"""The groups of words that mean the same, and the pairs that people rejected."""
+"""Stores the groups of words with the same meaning, and the pairs that people rejected."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ from engine.types import Corpus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedPair:
-    """Two keys that stand for each other in no suggestion, in one corpus or, with None, in all."""
+    """Two keys never to be suggested as a pair, in one corpus or, if that is None, in all."""
 
     corpus: str | None
     pair: Pair
 
 
 class Groups:
-    """Reads and writes the glossary. Where a corpus is asked for, None means all of them.
+    """Reads and writes the glossary. A corpus of None means all corpora.
 
-    Writers queue, so that no suggestion slips in beside its rejection.
+    Writers queue, so that no suggestion is stored while one of its pairs is being rejected.
     """
 
     def __init__(self, database: Database) -> None:
@@ -37,13 +37,13 @@ class Groups:
     async def groups(
         self, *, status: GroupStatus | None = None, corpus: Corpus | None = None
     ) -> list[AliasGroup]:
-        """Return groups by id; of a corpus, those that hold in it."""
+        """Return groups by id; with `corpus`, those that apply in it."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["groups"], status, _scope(corpus))
         return [_group(row) for row in rows]
 
     async def rejected(self, corpus: Corpus | None = None) -> list[RejectedPair]:
-        """Return the rejected pairs; of a corpus, those that hold in it."""
+        """Return the rejected pairs; with `corpus`, those that apply in it."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["rejected"], _scope(corpus))
         return [RejectedPair(corpus=r["corpus"], pair=(r["first"], r["second"])) for r in rows]
@@ -51,7 +51,7 @@ class Groups:
     async def add(self, corpus: Corpus | None, terms: Sequence[str], *, now: datetime) -> bool:
         """Approve a group that a person wrote, even if its pairs were rejected before.
 
-        `terms` are checked. Returns False when one that holds them was approved already.
+        `terms` are checked already. Returns False if an approved group holds them already.
         """
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock"])
@@ -69,7 +69,7 @@ class Groups:
         status: GroupStatus = GroupStatus.PENDING,
         now: datetime,
     ) -> bool:
-        """Store a suggestion. Returns False when it is known, or a pair of it was rejected."""
+        """Store a suggestion. Returns False if it is known, or one of its pairs was rejected."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock"])
             scope = _scope(corpus)
@@ -82,7 +82,7 @@ class Groups:
             return await connection.fetchval(self._sql["insert"], *values) is not None
 
     async def approve(self, ids: Sequence[int]) -> list[AliasGroup]:
-        """Let groups hold from now on and return them. Raises InputError and changes nothing."""
+        """Approve groups and return them. Raises InputError, changing nothing."""
         async with self._database.transaction() as connection:
             for row in await self._found(connection, ids):
                 await self._lift(connection, row["corpus_id"], row["terms"])
@@ -91,9 +91,9 @@ class Groups:
         return [_group(row) for row in rows if row["id"] in set(ids)]
 
     async def reject(self, ids: Sequence[int], *, now: datetime) -> list[tuple[str, ...]]:
-        """Remove groups, pending or approved, and suggest no pair of them again.
+        """Remove groups, pending or approved, and never suggest their pairs again.
 
-        Returns their terms. Raises InputError and changes nothing.
+        Returns their terms. Raises InputError, changing nothing.
         """
         async with self._database.transaction() as connection:
             found = await self._found(connection, ids)
@@ -103,13 +103,13 @@ class Groups:
         return [tuple(row["terms"]) for row in found]
 
     async def bar(self, corpus: Corpus | None, terms: Sequence[str], *, now: datetime) -> None:
-        """Suggest no pair of these terms any more."""
+        """Never suggest a pair of these terms again."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock"])
             await self._bar(connection, _scope(corpus), pairs(terms), now)
 
     async def sample(self, corpus: Corpus, most: int) -> list[str]:
-        """Return texts from all over a corpus, about `most` of them."""
+        """Return about `most` texts, spread over the whole corpus."""
         step = max(1, corpus.documents // most)
         async with self._database.connection() as connection:
             sample = about_corpus("glossary", "sample", corpus.id)

@@ -1,4 +1,4 @@
-"""What an administrator wants to know of the database."""
+"""Reports the health of the database to administrators."""
 
 from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
@@ -7,7 +7,7 @@ from engine.types import Corpus
 
 EXTENSIONS = ("unaccent", "pg_trgm")
 
-_RECOUNT_SECONDS = 600  # a large corpus is read whole
+_RECOUNT_SECONDS = 600  # a large corpus is read in full
 
 
 async def server_version(database: Database) -> str:
@@ -17,7 +17,7 @@ async def server_version(database: Database) -> str:
 
 
 async def missing_extensions(database: Database) -> list[str]:
-    """Return which of the extensions that are needed are not installed in the database."""
+    """Return the required extensions that are not installed in the database."""
     async with database.connection() as connection:
         rows = await connection.fetch(statements("health")["extensions"], list(EXTENSIONS))
     found = {row["extname"] for row in rows}
@@ -25,7 +25,7 @@ async def missing_extensions(database: Database) -> list[str]:
 
 
 async def statistics_differ(database: Database, corpus: Corpus) -> str | None:
-    """Recount what BM25 relies on and say what differs from the kept figures, or None."""
+    """Recount what BM25 relies on; return how it differs from the stored figures, or None."""
     async with database.transaction() as connection:
         await connection.execute(f"SET LOCAL statement_timeout = '{_RECOUNT_SECONDS}s'")
         if not await connection.fetchval(statements("health")["there"], partition(corpus.id)):

@@ -1,4 +1,4 @@
-"""ISO 639-1 codes, as sources give them, to PostgreSQL's text-search languages."""
+"""Maps ISO 639-1 codes, as sources give them, to PostgreSQL's text-search languages."""
 
 from collections.abc import Collection
 
@@ -13,7 +13,7 @@ _LANGUAGES = {
 
 
 def names_of(language: str) -> set[str]:
-    """Return the code and the text-search language that mean the same as one of them."""
+    """Return the code and the text-search language of a language given as either."""
     same = {pair for pair in _LANGUAGES.items() if language in pair}
     return {language, *(name for pair in same for name in pair)}
 
@@ -21,7 +21,7 @@ def names_of(language: str) -> set[str]:
 def language_of(code: str | None, default: str, known: Collection[str]) -> str:
     """Return the text-search language for a document's own `code`.
 
-    Codes are cut to their first part ("pt-BR" is "pt"); what the server has no language for
+    Codes are cut to their first part ("pt-BR" is "pt"); a language that the server does not support
     falls back to the corpus' `default`.
     """
     name = _LANGUAGES.get((code or "").split("-")[0].split("_")[0].lower(), default)

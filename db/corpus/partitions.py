@@ -1,8 +1,8 @@
-"""The table of one corpus' documents, and statements that name it.
+"""Names the table of one corpus' documents in statements.
 
-A statement on the table of all corpora locks each of them, with its indexes, before it runs: it
-is planned once a connection, for whatever corpus. So every statement about one corpus names it in
-its text (docs/decisions/0004-retrieval.md).
+A statement on the parent table locks all partitions and their indexes before it runs, because its
+plan is cached per connection and serves any corpus. So every statement about one corpus names its
+partition in the text (docs/decisions/0004-retrieval.md).
 """
 
 from functools import lru_cache
@@ -11,7 +11,7 @@ from db.statements import statements
 
 
 def partition(corpus_id: int) -> str:
-    """Name the table that holds one corpus' documents; never made of anything but a number."""
+    """Return the table of one corpus' documents; its name contains nothing but a number."""
     return f"document_{int(corpus_id)}"
 
 
@@ -19,7 +19,7 @@ def partition(corpus_id: int) -> str:
 def about_corpus(file: str, name: str, corpus_id: int) -> str:
     """Return a statement of `db/sql/<file>.sql` about one corpus.
 
-    {document} in it is the table of its documents, {corpus} its id.
+    {document} in it stands for the corpus' table, {corpus} for its id.
     """
     names = {"document": partition(corpus_id), "corpus": str(int(corpus_id))}
     return statements(file)[name].format(**names)

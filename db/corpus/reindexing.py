@@ -1,4 +1,4 @@
-"""Stored documents indexed anew, where the rules have changed by which texts become words."""
+"""Re-indexes stored documents after a change of the rules that turn texts into words."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -17,23 +17,24 @@ from engine.errors import CorpusNotFound
 from engine.text.clean import respelled, shown
 from engine.types import INDEX_VERSION, Corpus
 
-PAGE = 1000  # documents of one transaction: writers of the corpus wait for its end
+PAGE = 1000  # documents per transaction: writers of the corpus wait for its end
 _TIMEOUT = 600  # seconds for one statement; only a hung server needs them
 
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """How many documents were looked at, and how many of them were written."""
+    """How many documents were examined, and how many of them were written."""
 
     seen: int
     changed: int
 
 
 class Reindexing:
-    """Gives documents the words that this version of the program finds them by.
+    """Updates the search texts of documents to the rules of this version.
 
-    Each page is one transaction that also keeps its place, so that a run may be ended anywhere, be
-    repeated, and go on in several processes at once. The statistics are exact after each.
+    Each page is one transaction that also stores its position, so a run may be interrupted
+    anywhere, repeated, or run in several processes at once. The statistics are exact after each
+    page.
     """
 
     def __init__(self, database: Database) -> None:
@@ -42,7 +43,7 @@ class Reindexing:
         self._sql = statements("reindex")
 
     async def rest(self, corpus: Corpus) -> int:
-        """Return how many documents are still to be looked at."""
+        """Return how many documents are still to be examined."""
         if not corpus.outdated:
             return 0
         async with self._database.connection() as connection:
@@ -50,20 +51,19 @@ class Reindexing:
             return int(await connection.fetchval(rest, corpus.id, timeout=_TIMEOUT))
 
     async def pages(self, corpus: Corpus) -> AsyncGenerator[Reindexed, None]:
-        """Index what is left and yield what became of each page. No connection is held between
-        them.
+        """Index the remaining documents and yield the result of each page.
 
-        With the last one the corpus is up to date. Nothing is done to one that is, or that was
-        dropped. Raises storage errors.
+        No connection is held between pages. After the last one the corpus is up to date. Does
+        nothing for a corpus that is up to date already, or was dropped. Raises storage errors.
         """
         with suppress(CorpusNotFound):
             while page := await self._page(corpus):
                 yield page
 
     async def catch_up(self, *, pause: float) -> int:
-        """Index what is left of all corpora; return how many documents. Raises storage errors.
+        """Index the remaining documents of all corpora; return their number. Raises storage errors.
 
-        Searches have `pause` seconds to themselves after each page.
+        Waits for `pause` seconds after each page, which leaves the server to searches.
         """
         done = 0
         for corpus in await Corpora(self._database).list():
@@ -101,8 +101,8 @@ class Reindexing:
         return int(status.rpartition(" ")[2])
 
     async def _finish(self, corpus: Corpus) -> None:
-        """Leave the corpus as a load does, then say that it is up to date."""
-        # A text that came meanwhile may have taken the old words of the one that it answers.
+        """Settle the corpus as after a load, then mark it as up to date."""
+        # A document that was stored meanwhile may have the old words of the one that it answers.
         await self._documents.stitch_threads(corpus)
         async with self._database.transaction() as connection:
             if await connection.fetchrow(self._sql["lock"], corpus.id, timeout=_TIMEOUT):
@@ -116,8 +116,7 @@ class Reindexing:
 
 
 def _columns(rows: Sequence[asyncpg.Record]) -> tuple[list[object], ...]:
-    """Return the columns of the documents as they are to be: ids, texts, contexts, and what both
-    are searched by."""
+    """Return the documents' new columns: ids, texts, contexts, and the search texts of both."""
     columns: tuple[list[object], ...] = ([], [], [], [], [])
     for row in rows:
         text, context = row["text"], row["context"]

@@ -1,1 +1,1 @@
-"""The PostgreSQL server that comes along: its programs, its folder, its start and its stop."""
+"""The embedded PostgreSQL server: its programs, its folder, its start and its stop."""

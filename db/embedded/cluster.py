@@ -1,4 +1,4 @@
-"""The data folder of the embedded server: how it is created, and whose version wrote it."""
+"""Creates the data folder of the embedded server, and checks which version wrote it."""
 
 import logging
 import secrets
@@ -20,7 +20,7 @@ SUPERUSER = "postgres"
 _UNFINISHED = "postgres.new-"
 _CREATION_SECONDS = 300.0
 # The text-search parser asks the C library which characters are letters: under plain "C" it takes
-# typographic quotes and emoji for letters. The first name that this machine knows is used.
+# typographic quotes and emoji for letters. The first name that this machine supports is used.
 _CTYPES = ("C.UTF-8", "en_US.UTF-8", "UTF-8", "C")
 
 
@@ -59,15 +59,15 @@ def check_version(folder: Path, major: str) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what killed creations of `folder` left beside it; the caller holds the start lock."""
+    """Remove what killed creations of `folder` left behind; the caller holds the start lock."""
     for leftover in folder.parent.glob(f"{_UNFINISHED}*"):
         shutil.rmtree(leftover, ignore_errors=True)
 
 
 def create(folder: Path, binaries: Binaries, account: OsUser | None, *, durable: bool) -> None:
-    """Create the data folder with the database in it: whole, or not at all.
+    """Create the data folder with the database in it, completely or not at all.
 
-    It grows under another name beside `folder` and is renamed at the end; the caller holds the
+    It is built under another name beside `folder` and renamed at the end; the caller holds the
     start lock. Raises StorageError, StorageFull, StorageRights, OSError.
     """
     unfinished = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=folder.parent))
@@ -87,7 +87,7 @@ def create(folder: Path, binaries: Binaries, account: OsUser | None, *, durable:
 
 
 def password_file(folder: Path) -> Path:
-    """Return where the superuser's password lies on systems without Unix sockets."""
+    """Return the file with the superuser's password, on systems without Unix sockets."""
     return folder.parent / "postgres.password"
 
 

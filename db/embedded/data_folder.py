@@ -1,4 +1,4 @@
-"""Whether a data folder may be served: whose it is, and whether it is a copy."""
+"""Decides whether a data folder may be served: who owns it, and whether it is a copy."""
 
 import os
 import shlex
@@ -13,10 +13,10 @@ from engine.messages import Message
 
 
 def refuse_copy(folder: Path) -> None:
-    """Raise StorageError where `folder` was copied while its server ran, or had crashed.
+    """Raise StorageError if `folder` was copied while its server ran, or after a crash.
 
-    The two look alike: postmaster.pid names another folder, with the same database in it. Where
-    that has gone `folder` was moved, and may be served. Raises OSError.
+    The two look alike: postmaster.pid names another folder, which has the same database in it. If
+    that folder no longer exists, `folder` was moved and may be served. Raises OSError.
     """
     original = _original_of(folder)
     if original:
@@ -46,7 +46,7 @@ def _original_of(folder: Path) -> Path | None:
 
 
 def _identifier(folder: Path) -> bytes:
-    """Return the number that initdb gave the database of `folder`; empty where there is none."""
+    """Return the id that initdb gave the database of `folder`; empty if there is none."""
     try:
         with (folder / "global" / "pg_control").open("rb") as control:
             return control.read(8)
@@ -54,16 +54,16 @@ def _identifier(folder: Path) -> bytes:
         return b""
 
 
-# Who restores a folder with the wrong owner does so with all of it. The server's settings may be
-# root's.
+# Restoring a folder with the wrong owner affects all its files, so a few are enough to check. The
+# server's settings may belong to root.
 _TELLING = ("", "PG_VERSION", "base", "global", "global/pg_control", "pg_wal", LOG_FILE)
 _OTHERS = stat.S_IWGRP | stat.S_IRWXO  # PostgreSQL allows the group to read
 
 
 def check_rights(folder: Path, account: OsUser | None) -> None:
-    """Raise StorageRights unless `folder` and what lies in it are as PostgreSQL asks.
+    """Raise StorageRights unless `folder` and its content have the rights that PostgreSQL requires.
 
-    `account` runs the server; None is this process itself. Raises OSError.
+    `account` runs the server; None means the account of this process. Raises OSError.
     """
     if sys.platform == "win32":
         return
@@ -90,15 +90,15 @@ def check_rights(folder: Path, account: OsUser | None) -> None:
 
 
 def owning(folder: Path, uid: int) -> str:
-    """Return the command that gives `folder` to an account with all that lies in it."""
+    """Return the command that gives `folder` and all its content to an account."""
     sudo = "" if os.geteuid() == 0 else "sudo "
-    # The colon gives it to the account's own group; who has no name has none.
+    # The colon selects the account's own group; an account without a name has none.
     whom = f"{owner_name(uid)}:" if _known(uid) else str(uid)
     return f"{sudo}chown -R {whom} {shlex.quote(str(folder))}"
 
 
 def owner_name(uid: int) -> str:
-    """Return an account's name, else its number."""
+    """Return an account's name, or else its number."""
     return _known(uid) or str(uid)
 
 

@@ -1,4 +1,4 @@
-"""What the operating system refuses the embedded server, as errors of the project."""
+"""Maps the operating system's errors about the embedded server to errors of the project."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from db.embedded.data_folder import owner_name, owning
 from engine.errors import StorageError, StorageFull, StorageRights
 from engine.messages import Message
 
-GATE_LOCK = "postgres.gate.lock"  # where it lies, a data folder is
+GATE_LOCK = "postgres.gate.lock"  # its presence marks a data folder
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def foreign_errors(data_dir: Path) -> Iterator[None]:
 
 
 def _mending(data_dir: Path, refused: Path) -> Message:
-    """Tell what to do about a place that may not be used; who owns what is not ours is not told."""
+    """Return what to do about a place that may not be used; name no owner of foreign files."""
     if sys.platform != "win32":
         for each in (refused, *refused.parents):
             with suppress(OSError):

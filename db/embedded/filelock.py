@@ -1,8 +1,8 @@
-"""A lock between processes that the kernel takes back when its holder dies.
+"""A lock between processes that the kernel releases when its holder dies.
 
-The locks are POSIX record locks (LockFileEx on Windows): they belong to a process, not to a
-thread, and closing any handle of the file gives them up. One process must therefore never hold
-two `FileLock` objects of the same path; `db.embedded.server` sees to that.
+The locks are POSIX record locks (LockFileEx on Windows): they belong to a process, not to a thread,
+and closing any handle of the file releases them. One process must therefore never hold two
+`FileLock` objects of the same path; `db.embedded.server` sees to that.
 """
 
 import threading
@@ -24,7 +24,7 @@ class FileLock:
     def acquire(self, *, shared: bool = False, timeout: float = 0.0) -> bool:
         """Take the lock, waiting at most `timeout` seconds, and tell whether it was taken.
 
-        Raises OSError when the file cannot be opened, StorageError when it cannot be locked.
+        Raises OSError if the file cannot be opened, StorageError if it cannot be locked.
         """
         take = self._lock.acquire_read_lock if shared else self._lock.acquire_write_lock
         taken: bool = False
@@ -42,5 +42,5 @@ class FileLock:
         return taken
 
     def release(self) -> None:
-        """Give up the lock, whichever way it was taken."""
+        """Release the lock, whether shared or exclusive."""
         self._lock.release_read_lock()

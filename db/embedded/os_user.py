@@ -1,8 +1,8 @@
-"""The operating-system account that runs the embedded server.
+"""Chooses the operating-system account that runs the embedded server.
 
-PostgreSQL refuses to run as root. A process of root therefore runs the server as another
-account: the owner of the data folder, else one that is there already. It makes no account and
-opens no folder but its own. Every other process runs the server as itself.
+PostgreSQL refuses to run as root, so a process of root runs the server as another account: the
+owner of the data folder, else an account that exists already. It creates no account and opens no
+folder but its own. Every other process runs the server as itself.
 """
 
 import logging
@@ -20,7 +20,7 @@ from engine.messages import Message
 
 _log = logging.getLogger(__name__)
 
-# The first that is there: those made for a database come first.
+# The first that exists is used: those made for a database come first.
 _NAMES = ("postgres", "presagio", "nobody")
 # The server outlives the command that starts it: it gets no secrets and no PG* settings.
 _KEPT_VARIABLES = (
@@ -42,7 +42,7 @@ class OsUser:
         os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
     def admit(self, folder: Path) -> None:
-        """Let the account pass through a folder of presagio's own: only the missing x bit."""
+        """Let the account pass through presagio's own `folder`, by adding only the x bit."""
         status = folder.stat()
         missing = self._traverse_bit(status) & ~status.st_mode
         if missing:
@@ -58,9 +58,9 @@ class OsUser:
         return None
 
     def require_way(self, path: Path) -> None:
-        """Raise StorageRights where the account cannot come to `path`.
+        """Raise StorageRights if the account cannot reach `path`.
 
-        Folders above it are other people's: whoever may pass through them is not decided here.
+        The folders above it belong to others, so their rights are not changed here.
         """
         if barrier := self.barrier(path):
             raise StorageRights(
@@ -77,7 +77,7 @@ class OsUser:
             )
 
     def reads(self, tree: Path) -> bool:
-        """Tell whether the account can read `tree`, which a strict umask may have closed."""
+        """Tell whether the account can read `tree`, which a strict umask may prevent."""
         open_to_all = tree.stat().st_mode & stat.S_IROTH and tree.stat().st_mode & stat.S_IXOTH
         return bool(open_to_all) and self.barrier(tree) is None
 
@@ -88,10 +88,10 @@ class OsUser:
 
 
 def server_account(folders: Sequence[Path]) -> OsUser | None:
-    """Return the account for the server, None when this process may run it itself.
+    """Return the account for the server, or None if this process may run it itself.
 
-    The owner of the first of `folders` that exists and does not belong to root is preferred,
-    so that root and the owner can use one data folder. Raises StorageRights.
+    The owner of the first of `folders` that exists and does not belong to root is preferred, so
+    that root and the owner can use one data folder. Raises StorageRights.
     """
     if sys.platform == "win32" or os.geteuid() != 0:
         return None
@@ -137,7 +137,7 @@ def spawn(
     *,
     folder: Path,
 ) -> subprocess.Popen[str]:
-    """Start `command` in `folder` as the account, out of reach of Ctrl-C; its output can be read.
+    """Start `command` in `folder` as the account, detached from Ctrl-C, with its output readable.
 
     Raises OSError.
     """

@@ -1,4 +1,4 @@
-"""The server process of a data folder: what it is doing, its start and its stop."""
+"""The server process of a data folder: its state, its start and its stop."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ _ORPHANS_SECONDS = 2.0
 
 
 class State(Enum):
-    """What a data folder's server is doing."""
+    """The state of a data folder's server."""
 
     ABSENT = "absent"
     BUSY = "busy"  # starting, replaying its log, or stopping
@@ -33,10 +33,10 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Postmaster:
-    """The process that wrote postmaster.pid; what it has not written yet is 0 or empty."""
+    """The process that wrote postmaster.pid; fields that it has not written yet are 0 or empty."""
 
     pid: int
-    folder: str  # the data folder as it was called when the server started
+    folder: str  # the data folder as named when the server started
     port: int
     socket_folder: str
     host: str
@@ -44,7 +44,7 @@ class Postmaster:
 
     @property
     def address(self) -> tuple[str, str, int]:
-        """Where it listens."""
+        """The address it listens on."""
         return self.socket_folder, self.host, self.port
 
     def is_of(self, folder: Path) -> bool:
@@ -52,7 +52,7 @@ class Postmaster:
         return _same(self.folder, folder)
 
     def accepts(self) -> bool:
-        """Tell whether something listens where this server says it listens."""
+        """Tell whether something listens at the address of this server."""
         try:
             self._connect().close()
         except OSError:
@@ -73,7 +73,7 @@ class Postmaster:
 
 
 def recorded(folder: Path) -> Postmaster | None:
-    """Return what postmaster.pid says, which outlives the server. Raises OSError."""
+    """Return the content of postmaster.pid, which outlives the server. Raises OSError."""
     try:
         text = os.fsdecode((folder / PID_FILE).read_bytes())
     except FileNotFoundError:
@@ -85,10 +85,11 @@ def recorded(folder: Path) -> Postmaster | None:
 
 
 def observe(folder: Path) -> tuple[State, Postmaster | None]:
-    """Return what the server of `folder` is doing, and its process.
+    """Return the state of the server of `folder`, and its process.
 
-    A listener at the recorded address proves the process alive; without one, the process table
-    is asked. A copy of a data folder names the server of its original: it has none. Raises OSError.
+    A listener at the recorded address proves that the process is alive; without one, the process
+    table is checked. A copy of a data folder names the server of its original and counts as having
+    none. Raises OSError.
     """
     postmaster = recorded(folder)
     if postmaster is None:
@@ -110,8 +111,8 @@ def start(
 ) -> None:
     """Start the server of `folder`, which is in state ABSENT, and wait until it is READY.
 
-    Past `seconds` it is left BUSY, to go on by itself: a recovery that is cut off starts again
-    from its beginning. Raises StorageUnreachable, StorageFull, StorageRights, OSError.
+    After `seconds` it is left BUSY to continue on its own: an interrupted recovery would start
+    again from its beginning. Raises StorageUnreachable, StorageFull, StorageRights, OSError.
     """
     begun = time.monotonic()
     deadline = begun + seconds
@@ -125,11 +126,11 @@ def start(
         if observe(folder)[0] is not State.ABSENT:
             return
         output = log.read_bytes()[seen:].decode(errors="replace") if log.exists() else ""
-        # The orphans of a killed server need a moment to notice and go; not all of them notice.
+        # The orphans of a killed server need a moment to notice and exit; not all of them notice.
         orphans = "shared memory block" in output and "still in use" in output
         if not orphans or time.monotonic() > deadline:
             what = Message("The embedded database did not start")
-            # Where the log cannot be written, pg_ctl alone tells why.
+            # If the log cannot be written, only pg_ctl's output tells why.
             raise failure(what, output.strip() or said, fix=Message("{file} tells more.", file=log))
         if time.monotonic() > begun + _ORPHANS_SECONDS:
             end_orphans(folder)
@@ -139,9 +140,9 @@ def start(
 def stop(folder: Path, binaries: Binaries, account: OsUser | None, *, seconds: float) -> None:
     """Stop the server of `folder`; open transactions are rolled back.
 
-    One that is recovering, or does not end in `seconds`, is ended without more ado and recovers
-    at its next start: PostgreSQL 18 never ends when it is asked to while it recovers from the
-    crash of one of its processes. Raises StorageUnreachable when even that fails, OSError.
+    A server that is recovering, or does not end within `seconds`, is stopped immediately and
+    recovers at its next start: PostgreSQL 18 never reacts to a request to stop while it recovers
+    from the crash of one of its processes. Raises StorageUnreachable if even that fails, OSError.
     """
     ready = _takes_connections(folder, binaries, account)
     output = ""
@@ -155,16 +156,16 @@ def stop(folder: Path, binaries: Binaries, account: OsUser | None, *, seconds: f
 
 
 def trim_log(folder: Path) -> None:
-    """Keep the server's log small: past the limit its text moves to one older file.
+    """Keep the server's log small: beyond the limit its text moves to one older file.
 
-    The server appends, so its file may be cut while it runs; Windows forbids it until the
-    server has stopped, and the log is cut then.
+    The server opens its log for appending, so the file may be truncated while it runs. Windows
+    forbids that until the server has stopped, so the log is truncated then.
     """
     log = folder / LOG_FILE
     try:
         if log.stat().st_size > _LOG_BYTES:
             old = log.with_suffix(".old.log")
-            old.unlink(missing_ok=True)  # perhaps root's
+            old.unlink(missing_ok=True)  # may belong to root
             shutil.copy2(log, old)
             os.truncate(log, 0)
     except (FileNotFoundError, PermissionError):
@@ -188,9 +189,9 @@ def _pg_ctl_start(
     progress: Callable[[str], None],
     deadline: float,
 ) -> tuple[int, str]:
-    """Return the exit code of pg_ctl and what it said first."""
+    """Return the exit code of pg_ctl and the first line of its output."""
     wait = str(max(1, int(deadline - time.monotonic())))
-    # Relative paths: pg_ctl hands them to a shell inside double quotes.
+    # Relative paths: pg_ctl passes them to a shell inside double quotes.
     command = binaries.command("pg_ctl", "-D", ".", "-l", LOG_FILE, "-t", wait, "-w", "start")
     with spawn(command, account, folder=folder) as process:
         try:
@@ -198,7 +199,7 @@ def _pg_ctl_start(
         except subprocess.TimeoutExpired:
             progress("The database is still starting: it may be recovering from a crash.")
             said, _ = process.communicate()
-    first, *_ = [*said.splitlines(), ""]  # what follows says only that there is a log
+    first, *_ = [*said.splitlines(), ""]  # the rest only says that there is a log
     return process.returncode, first.removeprefix("waiting for server to start").lstrip(".")
 
 
@@ -216,12 +217,12 @@ def _number(text: str) -> int:
 
 
 def _forget_misleading_pid(folder: Path) -> None:
-    """Remove a stale postmaster.pid that is damaged or whose pid now is another process.
+    """Remove a postmaster.pid that is damaged, or stale with a pid that is now another process.
 
-    PostgreSQL itself discards a stale file when its pid is free, but stops at a damaged one and
-    takes any process of the same account for a running server.
+    PostgreSQL itself discards a stale file if its pid is free, but stops at a damaged one and takes
+    any process of the same account for a running server.
     """
-    # Imported here: it is slow to import and not needed while the server runs.
+    # Imported here because it is slow to import and not needed while the server runs.
     import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - no type information; see above
 
     postmaster = recorded(folder)
@@ -232,7 +233,8 @@ def _forget_misleading_pid(folder: Path) -> None:
 def _serves(postmaster: Postmaster, folder: Path, *, ours: bool) -> bool:
     """Tell whether this is a live server of `folder`: a server works inside its data folder.
 
-    `ours` tells whether it was started there, which is believed where nobody may look.
+    `ours` tells whether the file names this folder, which is trusted if the process may not be
+    inspected.
     """
     import psutil  # noqa: PLC0415 - as above
 
@@ -242,7 +244,7 @@ def _serves(postmaster: Postmaster, folder: Path, *, ours: bool) -> bool:
             return False
         try:
             return _same(process.cwd(), folder)
-        except psutil.AccessDenied:  # root in a container may not look
+        except psutil.AccessDenied:  # root in a container may not be allowed to look
             return ours and str(process.name()).startswith("postgres")
     except (psutil.NoSuchProcess, OSError):
         return False

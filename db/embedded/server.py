@@ -1,6 +1,6 @@
-"""The embedded PostgreSQL server: started by the first who needs it, stopped by the last.
+"""The embedded PostgreSQL server: its first user starts it, its last user stops it.
 
-Two locks keep the processes in step (`share`). docs/decisions/0002-embedded-server.md gives the
+Two locks coordinate the processes (`share`). docs/decisions/0002-embedded-server.md gives the
 reasons.
 """
 
@@ -40,12 +40,12 @@ _POLL_SECONDS = 0.02
 
 
 class EmbeddedServer:
-    """The server whose data lies in `data_dir`/postgres, as a context manager.
+    """The server with its data in `data_dir`/postgres, as a context manager.
 
-    `extra` are server settings for tests; they count when this object starts the server.
-    `progress` is told in a sentence what takes time. The methods block: call them through
-    `asyncio.to_thread` from a coroutine. Any number of processes, and of objects in a process,
-    may use one data folder; one object is acquired once at a time.
+    `extra` are server settings for tests; they apply if this object starts the server. `progress`
+    receives a sentence about each slow step. The methods block: call them through
+    `asyncio.to_thread` from a coroutine. Any number of processes, and of objects in a process, may
+    use one data folder; an object may be acquired only once at a time.
     """
 
     def __init__(
@@ -78,9 +78,9 @@ class EmbeddedServer:
         return self._data_dir / "postgres"
 
     def acquire(self) -> None:
-        """Make sure that the server runs, creating and starting it if need be.
+        """Ensure that the server runs, creating and starting it if necessary.
 
-        Raises StorageUnreachable, StorageRights, StorageFull, StorageError; nothing is then held
+        Raises StorageUnreachable, StorageRights, StorageFull, StorageError; nothing is held then
         and no half-made data folder is left.
         """
         with foreign_errors(self._data_dir):
@@ -91,9 +91,9 @@ class EmbeddedServer:
                 share.join()
 
     def release(self) -> None:
-        """Give up the server; the last user stops it. Does nothing when nothing is held.
+        """Release the server; the last user stops it. Does nothing if it is not acquired.
 
-        Raises StorageUnreachable when the server does not stop in time.
+        Raises StorageUnreachable if the server does not stop in time.
         """
         if self._postmaster is None:
             return
@@ -107,9 +107,9 @@ class EmbeddedServer:
                 self._stop()
 
     def revive(self) -> bool:
-        """Start the server again where it has died; tell whether it had.
+        """Restart the server if it has died; tell whether it had.
 
-        Raises what `acquire` does, StorageUnreachable where its data or its address is gone.
+        Raises what `acquire` does, and StorageUnreachable if its data or its address is gone.
         """
         state, found = observe(self.folder)
         died = state is State.ABSENT or (found is not None and found.status == "stopping")
@@ -124,7 +124,7 @@ class EmbeddedServer:
     def url(self, database: str = DATABASE) -> str:
         """Return the connection URL of one of the server's databases.
 
-        Raises StorageUnreachable when the server is not acquired.
+        Raises StorageUnreachable if the server is not acquired.
         """
         postmaster = self._held()
         if sys.platform == "win32":
@@ -140,7 +140,7 @@ class EmbeddedServer:
         return self._postmaster
 
     def _running(self, share: Share) -> Postmaster:
-        """Return the running server, after starting it where it does not run."""
+        """Return the running server, starting it if necessary."""
         deadline = time.monotonic() + START_SECONDS
         started = False
         while True:
@@ -152,7 +152,8 @@ class EmbeddedServer:
                 self._start(share)
                 started = True
             elif state is State.BUSY and postmaster and postmaster.status == "stopping":
-                # Whoever stopped it held the gate, and was killed: it may hang for ever.
+                # The process that was stopping it held the gate and was killed: the server may hang
+                # forever.
                 self._stop()
             elif time.monotonic() > deadline:
                 raise StorageUnreachable(
@@ -200,7 +201,7 @@ class EmbeddedServer:
         check_rights(self.folder, account)
         trim_log(self.folder)
         write_settings(self.folder, sockets.prepare(self.folder, account), self._extra)
-        if account:  # settings that it may not read it leaves out, without a word
+        if account:  # the server silently ignores settings that it may not read
             account.own(self.folder / SETTINGS_FILE)
         start(self.folder, binaries, account, progress=self._progress, seconds=START_SECONDS)
 

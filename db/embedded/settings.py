@@ -1,4 +1,4 @@
-"""The settings the embedded server starts with, and the folder of its Unix socket."""
+"""Writes the settings of the embedded server, and prepares the folder of its Unix socket."""
 
 import contextlib
 import hashlib
@@ -15,20 +15,20 @@ from engine.errors import StorageRights
 from engine.messages import Message
 
 PORT = 5432
-# A socket's whole path fits 104 bytes on macOS and 108 on Linux, with the closing zero.
+# A socket's whole path must fit 104 bytes on macOS and 108 on Linux, with the closing zero.
 _LONGEST = 103 - len(f"/.s.PGSQL.{PORT}")
 
 
 def prepare(folder: Path, account: OsUser | None) -> Path:
-    """Return the folder for the socket of the data folder `folder`, whose server does not run.
+    """Return the socket folder for the data folder `folder`, whose server is not running.
 
-    Raises StorageRights when somebody else's folder is in its place, OSError.
+    Raises StorageRights if somebody else's folder is in its place, OSError.
     """
     if sys.platform == "win32" or _fits(folder):
         sockets = folder
     else:
         sockets = _private_folder(folder, account)
-    for stale in sockets.glob(".s.PGSQL.*"):  # a killed server's; its pid may be in use again
+    for stale in sockets.glob(".s.PGSQL.*"):  # left by a killed server; its pid may be in use again
         stale.unlink()
     return sockets
 
@@ -36,7 +36,7 @@ def prepare(folder: Path, account: OsUser | None) -> Path:
 def forget(folder: Path, sockets: str) -> None:
     """Remove what `prepare` made for the server of `folder`, which has stopped."""
     if sockets and Path(sockets) != folder:
-        with contextlib.suppress(OSError):  # an empty folder that stays does no harm
+        with contextlib.suppress(OSError):  # a leftover empty folder does no harm
             Path(sockets).rmdir()
 
 
@@ -78,7 +78,7 @@ _CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 def write_settings(folder: Path, sockets: Path, extra: Mapping[str, str]) -> None:
     """Write the settings for the next start of `folder`; `extra` adds to them or replaces them.
 
-    What its owner sets with ALTER SYSTEM wins. Raises OSError.
+    Settings made with ALTER SYSTEM take precedence. Raises OSError.
     """
     settings = {
         **_SETTINGS,
@@ -97,13 +97,13 @@ _SETTINGS = {
     "maintenance_work_mem": "128MB",
     "max_wal_size": "1GB",
     "jit": "off",
-    # Handing pages to another process costs more than reading what the system has in memory.
+    # Handing pages to another process costs more than reading what the system has cached.
     "io_method": "sync",
     "timezone": "UTC",
     "log_timezone": "UTC",
     "lc_messages": "C",
-    # The log tells of starts, stops and crashes only, so that it stays short: a failed statement
-    # is reported by the program that sent it.
+    # The log contains only starts, stops and crashes, so that it stays short: a failed statement is
+    # reported by the program that sent it.
     "logging_collector": "off",
     "log_min_messages": "log",
     "log_checkpoints": "off",
@@ -116,7 +116,7 @@ def shared_buffers(total_memory: int) -> str:
 
 
 def _total_memory() -> int:
-    """Return the bytes of memory this machine or container may use; 1 GiB where unknown."""
+    """Return the bytes of memory this machine or container may use; 1 GiB if unknown."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

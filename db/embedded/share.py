@@ -1,8 +1,8 @@
-"""This process's share in one embedded server, kept in step with other processes by two locks.
+"""This process's share in one embedded server; two locks coordinate it with other processes.
 
-The gate is held while a process decides to start or to stop the server. The users lock is shared
-by everybody who uses it; whoever leaves and can take it alone was the last. The kernel drops the
-locks of a killed process, so nothing has to be remembered about it.
+A process holds the gate while it decides to start or to stop the server. All users of the server
+share the users lock; a leaving process that can take it exclusively was the last. The kernel
+releases the locks of a killed process, so nothing needs to be recorded about it.
 """
 
 import threading
@@ -20,7 +20,7 @@ _NOTICE_SECONDS = 1.0
 
 
 class Share:
-    """The locks of one data folder: they belong to a process, whose users may be several."""
+    """The locks of one data folder: they belong to a process, which may have several users."""
 
     def __init__(self, data_dir: Path) -> None:
         self.gate = FileLock(data_dir / GATE_LOCK)
@@ -29,14 +29,14 @@ class Share:
         self._data_dir = data_dir
 
     def join(self) -> None:
-        """Count one more user; hold the gate. Raises StorageUnreachable."""
+        """Add a user. The caller holds the gate. Raises StorageUnreachable."""
         if self.count == 0 and not self.users.acquire(shared=True, timeout=LOCK_SECONDS):
             raise self.locked()
         self.count += 1
 
     @contextmanager
     def left(self) -> Iterator[bool]:
-        """Count one user less; lend whether nobody is left in any process. Hold the gate."""
+        """Remove a user; yield whether no process has one left. The caller holds the gate."""
         self.count -= 1
         if self.count > 0:
             yield False
@@ -50,7 +50,7 @@ class Share:
                 self.users.release()
 
     def locked(self) -> StorageUnreachable:
-        """The error for a lock that another process does not let go of."""
+        """Return the error for a lock that another process does not release."""
         return StorageUnreachable(
             Message(
                 "Another process has kept the database in {folder} locked for"
@@ -68,7 +68,7 @@ _one_thread = threading.Lock()
 
 @contextmanager
 def open_gate(data_dir: Path, progress: Callable[[str], None]) -> Iterator[Share]:
-    """Hold the gate, against other threads of this process too. Raises StorageUnreachable."""
+    """Hold the gate, also against other threads of this process. Raises StorageUnreachable."""
     with _one_thread:
         share = _shares.setdefault(data_dir, Share(data_dir))
         if not share.gate.acquire(timeout=_NOTICE_SECONDS):

@@ -1,4 +1,4 @@
-"""Keeps the embedded server running under a process that lives long."""
+"""Keeps the embedded server running for a long-lived process."""
 
 import asyncio
 import logging
@@ -11,15 +11,15 @@ from engine.messages import Message
 _log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 2.0
-_STEADY_SECONDS = 60.0  # after which the deaths before do not count
+_STEADY_SECONDS = 60.0  # after this, earlier deaths no longer count
 _ATTEMPTS = 5
-_PAUSE_SECONDS = 1.0  # after the first failure; it doubles
+_PAUSE_SECONDS = 1.0  # after the first failure; doubles each time
 
 
 async def keep_running(server: EmbeddedServer) -> Never:
-    """Start the server again whenever it has died, until cancelled.
+    """Restart the server whenever it has died, until cancelled.
 
-    Raises StorageUnreachable when it cannot be started, or dies again and again.
+    Raises StorageUnreachable if it cannot be started, or dies again and again.
     """
     clock = asyncio.get_running_loop().time
     troubles, last = 0, clock()
@@ -44,7 +44,7 @@ async def keep_running(server: EmbeddedServer) -> Never:
 
 
 def _given_up(error: StorageError | None) -> StorageUnreachable:
-    """Return what ends the process, so that whoever started it learns of it."""
+    """Return the error that ends the process, so that its supervisor learns of it."""
     gone = Message(
         "The embedded database has ended {number} times, or could not be started again",
         number=_ATTEMPTS,

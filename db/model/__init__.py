@@ -1,1 +1,1 @@
-"""What language models were paid for, and the log of searches."""
+"""Stores what language models were paid for, and the log of searches."""

@@ -1,4 +1,4 @@
-"""What a language model was paid for; implements the caches and the ledger of engine.ports."""
+"""Stores what a language model was paid for; implements the caches and ledger of engine.ports."""
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -11,12 +11,12 @@ from db.statements import statements
 from engine.budget import BudgetSource, Planned
 from engine.types import Expansion, Usage, Verdict
 
-# What was judged is asked for again while its news is fresh, and never after.
+# Judgments are requested again while the news is fresh, and never after that.
 _KEPT = timedelta(days=90)
 
 
 class Judgments:
-    """Verdicts by the key of their request; old ones go when a new one comes."""
+    """Verdicts by the key of their request; storing a new one removes old ones."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -37,7 +37,7 @@ class Judgments:
         )
 
     async def put(self, key: str, verdict: Verdict, *, now: datetime) -> None:
-        """Store a verdict under its key, and forget what is older than 90 days."""
+        """Store a verdict under its key, and remove those older than 90 days."""
         reasons = {one: [why] for one, why in verdict.reasons.items()}
         entries = [[*entry, *reasons.get(entry[0], [])] for entry in verdict.scores.items()]
         scores = orjson.dumps(entries).decode()
@@ -54,7 +54,7 @@ class Judgments:
 
 
 class Expansions:
-    """Phrases by the key of their request, kept as judgments are."""
+    """Phrases by the key of their request, kept as long as judgments."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -73,7 +73,7 @@ class Expansions:
         )
 
     async def put(self, key: str, expansion: Expansion, *, now: datetime) -> None:
-        """Store an expansion under its key, and forget what is older than 90 days."""
+        """Store an expansion under its key, and remove those older than 90 days."""
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["store_expansion"],
@@ -87,7 +87,7 @@ class Expansions:
 
 
 class Ledger:
-    """One row a call, failed ones included, and one for each that is under way."""
+    """One row per call, failed ones included, and one per call in progress."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -121,7 +121,7 @@ class Ledger:
         *,
         now: datetime,
     ) -> int:
-        """Count a call as under way, if `check` lets it, one process after the other."""
+        """Count a call as in progress if `check` allows it, one process at a time."""
         bounds = _bounds(now.astimezone(UTC).date())
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock_ledger"])
@@ -138,7 +138,7 @@ class Ledger:
             )
 
     async def release(self, place: int) -> None:
-        """Count a call as under way no longer."""
+        """Stop counting a call as in progress."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["release"], place)
 

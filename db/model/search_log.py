@@ -1,4 +1,4 @@
-"""The log of searches; implements engine.search_log.SearchLog."""
+"""Stores the log of searches; implements engine.search_log.SearchLog."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ _LONGEST = 2_000  # characters of a query
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogEntry:
-    """One search as it is remembered; `query` is None where it is somebody's message."""
+    """One logged search; `query` is None if it is somebody's message."""
 
     id: int
     asked_at: datetime
@@ -48,7 +48,7 @@ class LogEntry:
 
 
 class Log:
-    """Remembers searches for `keep`; with none, nothing is remembered and what was goes."""
+    """Keeps searches for `keep`; if that is zero, logs nothing and removes what was logged."""
 
     def __init__(self, database: Database, keep: timedelta) -> None:
         self._database = database
@@ -56,7 +56,7 @@ class Log:
         self._sql = statements("log")
 
     async def record(self, search: LoggedSearch) -> None:
-        """Remember a search. Raises nothing but CancelledError, and takes a second at most."""
+        """Log a search. Raises only CancelledError, and takes a second at most."""
         try:
             async with asyncio.timeout(_PATIENCE), self._database.connection() as connection:
                 await connection.execute(self._sql["record"], *self._values(search))
@@ -70,7 +70,7 @@ class Log:
         return [_entry(row) for row in rows]
 
     async def missed(self, corpus: Corpus, limit: int) -> list[str]:
-        """Return words of searches that found nothing, those searched most often first."""
+        """Return words of searches that found nothing, the most frequent first."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["missed"], corpus.name, self._keep, limit)
         queries = (parse_query(row["query"]) for row in rows)
@@ -81,8 +81,10 @@ class Log:
         return list(dict.fromkeys(words))[:limit]
 
     def _since(self, now: datetime) -> datetime:
-        """Return from when on searches are remembered; what comes at `now` is not, without a time
-        to keep it for."""
+        """Return the time from which searches are kept.
+
+        If nothing is kept, searches at `now` itself are excluded.
+        """
         if not self._keep:
             return now + timedelta(microseconds=1)
         return now - self._keep

@@ -1,1 +1,1 @@
-"""News and posts: feeds, stories, subscriptions, what is owed to whom and who decides it."""
+"""News and posts: feeds, stories, subscriptions, deliveries and the process that decides them."""

@@ -1,4 +1,4 @@
-"""What one decision to post stores: the delivery, its answers, and what was posted."""
+"""Stores a decision to post: the delivery, its answers, and what was posted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ class Digests:
         self._sql = statements("digests")
 
     async def last_decided(self) -> Mapping[int, date]:
-        """Return the last local date that was decided, by chat; chats without one are not in it."""
+        """Return the last local date that was decided, by chat; chats without one are left out."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["last_decided"])
         return {row["chat_id"]: row["local_date"] for row in rows}
 
 
 class Undecided(Exception):
-    """Something in the way of a decision; what was stored of it must be rolled back."""
+    """A decision cannot be made; whatever was stored for it must be rolled back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwedPost:
-    """One message that is to be owed to a chat."""
+    """One message to be owed to a chat."""
 
     key: str
     content: str
@@ -47,10 +47,10 @@ async def lock(
     *,
     repeated_since: datetime,
 ) -> None:
-    """Let nobody else decide for the chat until the transaction ends.
+    """Keep others from deciding for the chat until the transaction ends.
 
-    Raises Undecided when the chat is gone or wants something else by now, or when a story was
-    posted in it, or a tweet since `repeated_since`.
+    Raises Undecided if the chat is gone or its subscription has changed, if a story was posted in
+    it, or if a tweet was since `repeated_since`.
     """
     sql, chat = statements("posting"), subscription.chat
     if not await connection.fetchval(sql["lock_subscribed"], chat.id, subscription.mode.value):
@@ -61,7 +61,7 @@ async def lock(
 async def lock_chat(
     connection: Connection, chat: Chat, chosen: Sequence[Chosen], *, repeated_since: datetime
 ) -> None:
-    """The same whatever the chat wants to be told unasked."""
+    """Do the same, whatever the chat's subscription says."""
     if not await connection.fetchval(statements("posting")["lock_active"], chat.id):
         raise Undecided
     await _require_new(connection, chat, chosen, repeated_since)
@@ -81,7 +81,7 @@ async def _require_new(
 async def owe(
     connection: Connection, subscription: Subscription, post: OwedPost, *, now: datetime
 ) -> None:
-    """Store a delivery with what it shows. Raises Undecided when its key was owed before."""
+    """Store a delivery with the answers it shows. Raises Undecided if its key was used before."""
     sql, chat = statements("posting"), subscription.chat.id
     delivery = await connection.fetchval(
         sql["owe"], post.key, chat, subscription.thread, post.content, now
@@ -106,7 +106,7 @@ async def owe(
 
 
 def _answer(subscription: Subscription, chosen: Chosen, now: datetime) -> tuple[object, ...]:
-    """The whole prophecy, with the page that shows the chosen hit alone."""
+    """Return the whole prophecy, with the page that shows only the chosen hit."""
     first = chosen.find.prophecy.hits.index(chosen.hit)
     prophecy = prophecy_to_json(chosen.find.prophecy)
     return subscription.chat.id, subscription.thread, now, first, first + 1, prophecy

@@ -1,4 +1,4 @@
-"""What one poll of a feed changes, inside one transaction."""
+"""Stores what one poll of a feed changes, inside one transaction."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -14,15 +14,15 @@ from engine.feeds.types import Feed, NewHeadline, Story
 from engine.messages import message_json
 from engine.posting.types import OwedNotice
 
-SEEN_AGAIN_AFTER = timedelta(days=1)  # what stays in a feed is not written at each poll
+SEEN_AGAIN_AFTER = timedelta(days=1)  # entries that stay in a feed are not written at each poll
 
-_LOCK_CLASS = 7428  # any constant that no other lock has
+_LOCK_CLASS = 7428  # any constant that no other lock uses
 
 
 async def settle_feed(
     connection: Connection, before: Feed, after: Feed, *, read: bool, now: datetime
 ) -> bool:
-    """Store the state of a feed; False when it was settled since `before`, or is gone."""
+    """Store the state of a feed; return False if it was settled since `before`, or is gone."""
     return bool(
         await connection.fetchval(
             statements("news")["settle_feed"],
@@ -49,7 +49,7 @@ async def settle_feed(
 async def owe_notices(
     connection: Connection, notices: Sequence[OwedNotice], *, now: datetime
 ) -> None:
-    """Owe each notice, unless one of its key was owed before."""
+    """Owe each notice, unless its key was used before."""
     await connection.executemany(
         statements("posting")["owe"],
         [(one.key, one.chat.id, one.thread, one.content, now) for one in notices],
@@ -57,10 +57,11 @@ async def owe_notices(
 
 
 async def move_feed(connection: Connection, feed_id: int, url: str) -> int:
-    """Let a feed be polled elsewhere, and return the feed that is polled there now.
+    """Change the address of a feed, and return the id of the feed to continue with.
 
-    Where another is polled there already, it takes over followers and headlines. Left apart are
-    two that the settings name, and a feed that chats added: its past is for them alone.
+    If another feed has that address already, it takes over followers and headlines. The two stay
+    separate if the settings name both, or if only chats added the moving feed, whose past is
+    private to them.
     """
     sql = statements("news")
     rows = {row["id"]: row for row in await connection.fetch(sql["lock_moving"], feed_id, url)}
@@ -91,8 +92,8 @@ async def store_headlines(
 ) -> list[Story]:
     """Store the headlines that the feed brings for the first time; return the new stories.
 
-    One transaction at a time joins headlines to stories, from its look at the stories to its
-    end: two that bring the same news at once would else make two stories of it.
+    Only one transaction at a time joins headlines to stories: two that bring the same news at once
+    would otherwise make two stories of it.
     """
     unseen = await _unseen(connection, feed, headlines, now)
     news = [headline for headline in unseen if not headline.seen_before]
@@ -150,7 +151,7 @@ async def _like(
         max(moments) + SAME_WORDS_WITHIN,
         feed.id,
     )
-    # Sorted here: for an order the planner would walk through all of them.
+    # Sorted here: to return an order the planner would walk through all of them.
     return [_story_words(row) for row in sorted(rows, key=itemgetter("id"))]
 
 
@@ -160,9 +161,9 @@ async def _retell(
     news: Sequence[NewHeadline],
     joined: Sequence[StoryWords],
 ) -> None:
-    """Tell stories that only some chats may read as `feed` does, if everybody gets it.
+    """Retell stories that only some chats may read in the words of `feed`, if it is shared by all.
 
-    What was found for their old words goes: it would tell these to everybody.
+    Finds for their old words are removed: they would show these words to everybody.
     """
     known = [(one, story) for one, story in zip(news, joined, strict=True) if story.id > 0]
     if not known:
@@ -196,9 +197,9 @@ async def _store_stories(
     joined: Sequence[StoryWords],
     now: datetime,
 ) -> tuple[list[Story], dict[int, int]]:
-    """Store the new ones among `joined`, each as its first headline says.
+    """Store the new ones among `joined`, each with the words of its first headline.
 
-    Returns them, and the ids they were given.
+    Returns them, and the ids that they got.
     """
     first: dict[int, tuple[NewHeadline, StoryWords]] = {}
     for headline, story in zip(news, joined, strict=True):

@@ -1,4 +1,4 @@
-"""Feeds: who follows them, which are due, and which everybody gets."""
+"""Stores feeds: who follows them, which are due, and which everybody gets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -17,33 +17,34 @@ from engine.posting.types import OwedNotice, Subscription
 
 
 class SharedFeeds:
-    """Reads and writes the shared_feed table. `Feeds.configured` carries it out."""
+    """Reads and writes the shared_feed table. `Feeds.configured` applies it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._sql = statements("shared_feeds")
 
     async def add(self, url: str, *, category: str | None = None, now: datetime) -> bool:
-        """Let everybody get a feed; False when that was so before: its category is changed."""
+        """Share a feed with everybody; if it was shared before, set its category, return False."""
         async with self._database.connection() as connection:
             return bool(await connection.fetchval(self._sql["share"], url, category, now))
 
     async def remove(self, url: str) -> bool:
-        """Let not everybody get a feed any more; False when it was not among these."""
+        """Stop sharing a feed with everybody; return False if it was not shared."""
         async with self._database.connection() as connection:
             return bool(await connection.fetchval(self._sql["unshare"], url))
 
     async def list(self) -> list[ConfiguredFeed]:
-        """Return them by URL."""
+        """Return the shared feeds, sorted by URL."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["shared"])
         return [ConfiguredFeed(**row) for row in rows]
 
 
 class FeedOffers:
-    """Numbers the feeds that a chat is to choose from: a button has no room for an address.
+    """Numbers the feeds that a chat can choose from: a button has no room for an address.
 
-    An offered feed that nobody chooses is not polled, and forgotten like any that nobody follows.
+    An offered feed that nobody chooses is not polled, and is removed like any feed without
+    followers.
     """
 
     def __init__(self, database: Database) -> None:
@@ -51,14 +52,14 @@ class FeedOffers:
         self._sql = statements("shared_feeds")
 
     async def offer(self, urls: Sequence[str], *, now: datetime) -> Mapping[str, int]:
-        """Return a number for each address, always the same while it is known."""
+        """Return a number for each address, the same for as long as the address is known."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["offer"], urls, now)
             rows = await connection.fetch(self._sql["offered"], urls)
         return {row["url"]: row["id"] for row in rows}
 
     async def url(self, number: int) -> str | None:
-        """Return the address of a number; None when it was forgotten."""
+        """Return the address of a number, or None if it was removed."""
         async with self._database.connection() as connection:
             found = await connection.fetchval(self._sql["offered_url"], number)
         return None if found is None else str(found)
@@ -67,7 +68,7 @@ class FeedOffers:
 _COLUMNS = tuple(field.name for field in fields(Feed) if field.name != "configured")
 _COUNTED = timedelta(days=7)
 
-_LOCK_CLASS = 7429  # any constant that no other lock has
+_LOCK_CLASS = 7429  # any constant that no other lock uses
 
 
 class Feeds:
@@ -78,9 +79,9 @@ class Feeds:
         self._sql = statements("news")
 
     async def configured(self, feeds: Sequence[ConfiguredFeed], *, now: datetime) -> None:
-        """Let everybody get exactly these and the shared ones. Safe to repeat, in many processes.
+        """Give everybody exactly these and the shared feeds. Safe to repeat, in many processes.
 
-        Where both name a feed, the category is that of `feeds`.
+        If both name a feed, the category is that of `feeds`.
         """
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["one_at_a_time"], _LOCK_CLASS)
@@ -93,13 +94,13 @@ class Feeds:
             await connection.execute(self._sql["configure_new"], urls, categories, now)
 
     async def claim_due(self, *, now: datetime, limit: int, lease: timedelta) -> list[Feed]:
-        """Return feeds to poll now, for this process alone until the lease ends."""
+        """Return feeds to poll now, reserved for this process until the lease ends."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["claim_due"], now, limit, now + lease)
         return [_feed(row) for row in rows]
 
     async def release(self, feeds: Sequence[Feed]) -> None:
-        """Give back what was claimed and not polled."""
+        """Release feeds that were claimed and not polled."""
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["release_feeds"],
@@ -115,11 +116,11 @@ class Feeds:
         notices: Sequence[OwedNotice] = (),
         now: datetime,
     ) -> list[Story] | None:
-        """Carry out what a poll decided, in one transaction; return the stories that are new.
+        """Apply the decision of a poll, in one transaction; return the new stories.
 
-        `notices` are what `decision.notices` come to, for each of the followers: they are owed
-        in the same transaction. None when the feed was settled elsewhere since `before` was
-        read, or is gone: then nothing is stored.
+        `notices` are those of `decision.notices`, one for each follower: they are owed in the same
+        transaction. Returns None, and stores nothing, if the feed was settled elsewhere since
+        `before` was read, or is gone.
         """
         after, headlines = decision.feed, decision.headlines
         if after.url == before.url and not headlines and not notices:  # one row to write
@@ -139,7 +140,7 @@ class Feeds:
     async def add(
         self, chat: Chat, url: str, *, category: str | None = None, now: datetime
     ) -> Feed:
-        """Let a chat follow a feed; a known feed is shared. Adding again changes the category."""
+        """Make a chat follow a feed; a known feed is reused. Adding again changes the category."""
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(self._sql["add_feed"], url, now)
             assert row is not None  # noqa: S101 - the statement returns its row either way
@@ -147,28 +148,28 @@ class Feeds:
         return _as_known(_feed(row), category)
 
     async def remove(self, chat: Chat, feed: int | str) -> bool:
-        """Let a chat no longer follow a feed (id or URL); False when it did not."""
+        """Make a chat stop following a feed (id or URL); return False if it did not follow it."""
         number, url = (feed, None) if isinstance(feed, int) else (None, feed)
         async with self._database.transaction() as connection:
             found = await connection.fetchval(self._sql["lock_followed"], chat.id, number, url)
             if found is None:
                 return False
-            # Whoever follows it in this moment has waited for the lock, or is seen below.
+            # A concurrent follower has waited for the lock, or is seen below.
             await connection.execute(self._sql["unfollow"], chat.id, found)
             await connection.execute(self._sql["drop_unfollowed"], found)
         return True
 
     async def of_chat(self, chat: Chat) -> list[Feed]:
-        """Return the feeds that a chat gets, by URL: those of the settings and its own.
+        """Return the feeds that a chat gets, sorted by URL: those of the settings and its own.
 
-        The category is the chat's where it gave one.
+        The category is the chat's own if it set one.
         """
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["feeds_of_chat"], chat.id)
         return [_as_known(_feed(row), row["own_category"]) for row in rows]
 
     async def health(self, *, now: datetime) -> list[FeedHealth]:
-        """Return all feeds that somebody follows, by URL."""
+        """Return all feeds with followers, sorted by URL."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["feed_health"], now - _COUNTED)
         return [
@@ -181,10 +182,10 @@ class Feeds:
         ]
 
     async def followers(self, feed_id: int) -> list[Subscription]:
-        """Return whom to tell of trouble with a feed.
+        """Return the chats to tell about trouble with a feed.
 
-        Those that added it, unless they said off; for a feed of the settings also every
-        subscribed chat whose categories let it in.
+        These are the chats that added it, unless their mode is off, and for a feed of the settings
+        also every subscribed chat whose categories include it.
         """
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["followers"], feed_id)

@@ -1,4 +1,4 @@
-"""Stories that the feeds brought, and what each corpus answered to each."""
+"""Stores the stories that the feeds brought, and each corpus' answer to each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -25,7 +25,7 @@ class Stories:
         self._sql = statements("news")
 
     async def get(self, ids: Sequence[int]) -> list[Story]:
-        """Return the stories among `ids` that are known, by id."""
+        """Return the known stories among `ids`, by id."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["stories"], ids)
         return [story_of(row) for row in rows]
@@ -33,9 +33,9 @@ class Stories:
     async def unsearched(
         self, corpus: str, *, since: datetime, limit: int, configured: str | None = None
     ) -> list[Story]:
-        """Return stories first seen since then without a find in `corpus`, oldest first.
+        """Return stories first seen since `since` without a find in `corpus`, oldest first.
 
-        With `configured`, the corpus of chats that name none, only stories that some active
+        With `configured`, the corpus of chats that name none, returns only stories that some active
         subscription to `corpus` can see.
         """
         async with self._database.connection() as connection:
@@ -43,13 +43,13 @@ class Stories:
         return [story_of(row) for row in rows]
 
     async def forget(self, *, before: datetime) -> None:
-        """Remove stories first seen before then, with their finds."""
+        """Remove stories first seen before `before`, with their finds."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["forget_stories"], before)
 
 
 def story_of(row: asyncpg.Record) -> Story:
-    """Return the story of a row that has its columns."""
+    """Return the story in a row that has its columns."""
     columns = {name: row[name] for name in _COLUMNS}
     return Story(**{**columns, "categories": tuple(columns["categories"])})
 
@@ -72,9 +72,9 @@ class Finds:
         note: str | None = None,
         now: datetime,
     ) -> int | None:
-        """Store what is known now and return its id; what was judged gives way to no less.
+        """Store the find and return its id; an unjudged one never replaces a judged one.
 
-        None when the story is no longer known, or is told in other words now.
+        Returns None if the story is no longer known, or its words have changed.
         """
         async with self._database.connection() as connection:
             kept = await connection.fetchval(
@@ -97,13 +97,13 @@ class Finds:
     async def promising(
         self, corpora: Sequence[str], *, since: datetime, limit: int
     ) -> list[Promising]:
-        """Return what waits for the model since then, best coverage first."""
+        """Return the finds since `since` that wait for the model, best coverage first."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["promising"], corpora, since, limit)
         return [Promising(story_of(row), row["corpus"], row["coverage"]) for row in rows]
 
     async def give_up(self, *, found_before: datetime, below: float) -> None:
-        """Let what has waited for the model since then, and promises less, wait no longer."""
+        """Stop waiting for the model for finds from before `found_before` with less coverage."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["give_up_waiting"], found_before, below)
 
@@ -115,12 +115,12 @@ class Finds:
         since: datetime,
         postable: bool = False,
     ) -> list[StoryFind]:
-        """Return what was found since then for stories the chat can see, oldest first.
+        """Return the finds since `since` for stories that the chat can see, oldest first.
 
-        Judged and unjudged, posted or not. A story is told as the chat's own feeds tell it,
-        with the categories by which the chat knows them. With `postable`, stories that were
-        posted in the chat and judgments below its threshold stay where they are: a day holds
-        hundreds, and deciding looks at them again and again.
+        Judged and unjudged, posted or not. A story is told in the words of the chat's own feeds,
+        with the categories under which the chat knows them. With `postable`, stories that were
+        posted in the chat and judgments below its threshold are left out: a day holds hundreds, and
+        each decision reads them again.
         """
         chat, threshold = subscription.chat.id, subscription.threshold
         async with self._database.connection() as connection:
@@ -132,7 +132,7 @@ class Finds:
     async def tally(
         self, chat: Chat, corpus: str, *, since: datetime
     ) -> Mapping[FindState | None, int]:
-        """Count the stories first seen since then that the chat can see, by what is known of them.
+        """Count the stories first seen since `since` that the chat can see, by state.
 
         None: not searched in the corpus yet.
         """
@@ -141,13 +141,13 @@ class Finds:
         return {FindState(row["state"]) if row["state"] else None: row["stories"] for row in rows}
 
     async def forget(self, *, before: datetime) -> None:
-        """Remove what was found before then."""
+        """Remove finds from before `before`."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["forget_finds"], before)
 
 
 def _best(prophecy: Prophecy) -> int | None:
-    """The highest judgment of what is shown."""
+    """Return the highest judgment among the hits that are shown."""
     shown = {hit.candidate.id for hit in prophecy.hits}
     scores = [score for number, score in prophecy.verdict.scores.items() if number in shown]
     return max(scores, default=None)

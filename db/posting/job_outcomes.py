@@ -1,4 +1,4 @@
-"""What became of the jobs: counted by day and outcome."""
+"""Counts the outcomes of jobs, by day."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -12,18 +12,18 @@ _LONGEST_ERROR = 500  # characters
 
 
 class RunOutcome(StrEnum):
-    """How a run of a job ended, or why there was none."""
+    """How a run of a job ended, or why it did not start."""
 
     DONE = "done"
     FAILED = "failed"
     TIMED_OUT = "timed out"
-    MISSED = "missed"  # its time went by: the process was busy or asleep
-    SKIPPED = "skipped"  # the run before had not ended
+    MISSED = "missed"  # its time passed: the process was busy or asleep
+    SKIPPED = "skipped"  # the previous run had not ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobOutcome:
-    """How often a job ended so, and when last."""
+    """How often a job had this outcome, and when last."""
 
     job: str
     outcome: RunOutcome
@@ -42,7 +42,7 @@ class JobOutcomes:
     async def count(
         self, job: str, outcome: RunOutcome, *, now: datetime, error: str | None = None
     ) -> None:
-        """Count one run. `error` replaces the last one, where there is one."""
+        """Count one run. `error`, if given, replaces the last one."""
         today = now.astimezone(UTC).date()
         said = error and error[:_LONGEST_ERROR]
         async with self._database.connection() as connection:

@@ -1,15 +1,15 @@
-"""One process of many leads: it alone decides what is due.
+"""Elects one of many processes as leader, which alone decides what is due.
 
-The leader holds an advisory lock in a session of its own. The server ends that session, and
-with it the lock, when the process or its connection dies, and when the process says nothing
-for a while (`idle_session_timeout`): one that hangs, or whose machine is cut off, is replaced
-within 30 seconds too.
+The leader holds an advisory lock in its own session. The server ends that session, and with it the
+lock, when the process or its connection dies, and when the process is silent for a while
+(`idle_session_timeout`): a process that hangs, or whose machine is cut off, is also replaced within
+30 seconds.
 
-`leads` turns False before another can lead wherever time decides, for the process counts from
-before its last proof and for less long than the server does. It does not when the server ends
-the session of itself, or when the machine of the process was asleep: then two may believe for
-a moment that they lead. That is harmless. Feeds are claimed with SKIP LOCKED, stories and
-finds are unique, and a post is decided once by its unique key (db.posting.outbox).
+Where time decides, `leads` turns False before another process can lead, because the process counts
+from before its last proof and for less time than the server. That does not hold if the server ends
+the session on its own, or if the machine of the process was asleep: then two processes may believe
+for a moment that they lead. That is harmless. Feeds are claimed with SKIP LOCKED, stories and finds
+are unique, and a post is decided once by its unique key (db.posting.outbox).
 """
 
 import asyncio
@@ -28,25 +28,25 @@ logger = logging.getLogger("presagio.leader")
 # Any constant will do, as long as every process uses the same one.
 _LOCK_CLASS = 7427
 _SILENCE_SECONDS = 15  # after which the server ends the session
-_SURE_SECONDS = 10.0  # after which a process does not rely on its last proof
+_SURE_SECONDS = 10.0  # after which a process no longer relies on its last proof
 _PROOF_SECONDS = 3.0  # between two proofs, and between two attempts to lead
 _ANSWER_SECONDS = 5.0
 _RETRY_SECONDS = 1.0
 
 
 class Leader:
-    """Stands for election as long as it is entered. Holds a connection for it."""
+    """Stands for election while it is entered. Holds a connection for that."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._sql = statements("posting")
-        self._proved_at: float | None = None  # None: another leads, or nobody
+        self._proved_at: float | None = None  # None: another process leads, or none does
         self._change = asyncio.Event()
         self._tried = asyncio.Event()
         self._standing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        """Stand; returns after the first attempt to lead, whether or not it succeeded."""
+        """Stand for election; return after the first attempt to lead, successful or not."""
         self._standing = asyncio.create_task(self._stand())
         try:
             await self._tried.wait()
@@ -72,7 +72,7 @@ class Leader:
         return self._proved_at is not None and now < self._proved_at + _SURE_SECONDS
 
     async def changed(self) -> bool:
-        """Wait until this process begins or ceases to lead; return whether it leads now."""
+        """Wait until this process gains or loses the lead; return whether it leads now."""
         await self._change.wait()
         return self.leads
 
@@ -94,7 +94,7 @@ class Leader:
         await connection.execute(self._sql["silence"], str(_SILENCE_SECONDS * 1000))
         while True:
             asked_at = asyncio.get_running_loop().time()
-            # The lock is held as long as the session: once taken, any answer proves it.
+            # The lock is held as long as the session: once it is taken, any answer proves it.
             question = self._sql["lead" if self._proved_at is None else "lead_on"]
             holds = await connection.fetchval(question, _LOCK_CLASS, timeout=_ANSWER_SECONDS)
             self._note(asked_at if holds else None)

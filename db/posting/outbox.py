@@ -1,11 +1,11 @@
-"""Messages owed to chats: decided once, leased by one process at a time, settled once.
+"""Stores the messages owed to chats: decided once, leased to one process at a time, settled once.
 
-A delivery is stored in the transaction that decides it. A process leases it, notes that it
-begins, sends, and settles. What was begun and never settled may have arrived: the next holder
-is told so (`Delivery.begun_before`).
+A delivery is stored in the transaction that decides it. A process leases it, notes that it begins,
+sends, and settles. A delivery that was begun and never settled may have arrived: the next holder
+learns that from `Delivery.begun_before`.
 
-Each lease has a number. A lease that ran out is given to another process under a new number,
-and the old holder can then neither begin nor settle.
+Each lease has a number. An expired lease is given to another process under a new number, and the
+old holder can then neither begin nor settle.
 """
 
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ from engine.posting.types import (
 _PACE = timedelta(seconds=1)  # between two messages in one chat
 _REPEATED_AFTER = timedelta(days=180)
 _SETTLED_KEPT = timedelta(days=90)
-_POSTED_KEPT = timedelta(days=2 * 365)  # longer than any tweet is kept from being repeated
+_POSTED_KEPT = timedelta(days=2 * 365)  # longer than tweets are kept from being repeated
 _DATES_KEPT = timedelta(days=30)
-_GONE_KEPT = timedelta(days=1)  # a chat that comes back later is not told old news
+_GONE_KEPT = timedelta(days=1)  # a chat that returns later is not told old news
 
 
 class Outbox:
@@ -56,13 +56,13 @@ class Outbox:
         now: datetime,
         repeated_after: timedelta = _REPEATED_AFTER,
     ) -> bool:
-        """Decide the daily post of a chat: in one transaction the date, the delivery, its answers.
+        """Decide the daily post of a chat; one transaction stores the date, delivery and answers.
 
-        `content` is JSON; None decides that nothing is posted that day. `picture` is that of a
-        second delivery, which follows: neither can bring the other twice. False, and nothing is
-        stored, when the date was decided elsewhere, when the chat is gone or wants something
-        else by now, or when a story or tweet among `chosen` was posted in it meanwhile: what is
-        still due then is chosen again at the next tick.
+        `content` is JSON; None decides that nothing is posted that day. `picture` is the content of
+        a second delivery, which follows; if either is sent again, the other is not. Returns False,
+        and stores nothing, if the date was decided elsewhere, if the chat is gone or its
+        subscription has changed, or if a story or tweet in `chosen` was posted in it meanwhile: if
+        the post is still due, the next tick chooses again.
         """
         chat = subscription.chat.id
         try:
@@ -116,8 +116,8 @@ class Outbox:
     ) -> bool:
         """Decide a post that somebody in the chat asked for, whatever its mode; no date is closed.
 
-        False, and nothing is stored, when the chat is gone, when the key was owed before, or when
-        a story or tweet among `chosen` was posted in the chat meanwhile.
+        Returns False, and stores nothing, if the chat is gone, if the key was used before, or if a
+        story or tweet in `chosen` was posted in the chat meanwhile.
         """
         try:
             async with self._database.transaction() as connection:
@@ -133,10 +133,10 @@ class Outbox:
     async def lease(
         self, platforms: Sequence[str], *, now: datetime, limit: int, lease: timedelta
     ) -> list[Leased]:
-        """Lease what may be sent now, at most one a chat and the oldest of it.
+        """Lease deliveries that may be sent now, at most one per chat, the oldest.
 
-        A chat waits a second after each message that was begun, and for as long as its oldest
-        delivery waits. Chats that are gone are left out.
+        A chat waits for a second after each message that was begun, and while its oldest delivery
+        waits. Chats that are gone are left out.
         """
         async with self._database.connection() as connection:
             rows = await connection.fetch(
@@ -145,26 +145,26 @@ class Outbox:
         return [_leased(row) for row in rows]
 
     async def begin(self, leased: Leased, *, now: datetime) -> bool:
-        """Note that sending begins; False when the lease is over: then do not send."""
+        """Note that sending begins; if this returns False, the lease is over: do not send."""
         return await self._change("begin", leased, now)
 
     async def sent(self, leased: Leased, message_id: str, *, now: datetime) -> bool:
-        """Note that it arrived; False when the lease was taken over."""
+        """Note that it arrived; return False if the lease was taken over."""
         return await self._change("sent", leased, message_id, now)
 
     async def retry(self, leased: Leased, *, at: datetime, error: Message, not_shown: bool) -> bool:
-        """Give it back to be sent at `at`; False when the lease was taken over.
+        """Return it to be sent at `at`; return False if the lease was taken over.
 
-        `not_shown` says that neither this nor an earlier attempt has arrived, for sure.
+        `not_shown` says that certainly neither this nor an earlier attempt arrived.
         """
         return await self._change("retry", leased, at, message_json(error), not_shown)
 
     async def release(self, leased: Leased) -> bool:
-        """Give back what was leased and not begun; False when the lease was taken over."""
+        """Release what was leased and not begun; return False if the lease was taken over."""
         return await self._change("release", leased)
 
     async def fail(self, leased: Leased, error: Message, *, now: datetime) -> bool:
-        """Give it up; False when the lease was taken over."""
+        """Give it up; return False if the lease was taken over."""
         return await self._change("fail", leased, message_json(error), now)
 
     async def history(self, chat: Chat, limit: int) -> list[PastDelivery]:
@@ -174,7 +174,7 @@ class Outbox:
         return [_past(row) for row in rows]
 
     async def health(self, since: datetime) -> OutboxHealth:
-        """Return what is owed, and what was given up since then."""
+        """Return what is owed, and what was given up since `since`."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["outbox_health"], since)
         assert row is not None  # noqa: S101 - sums have one row
@@ -182,7 +182,7 @@ class Outbox:
         return OutboxHealth(**{**row, "last_error": last})
 
     async def forget(self, *, now: datetime) -> None:
-        """Remove what was settled or posted long ago, and give up what gone chats are owed."""
+        """Remove what was settled or posted long ago, and give up deliveries to gone chats."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["give_up_gone"], now, now - _GONE_KEPT)
             await connection.execute(self._sql["forget_deliveries"], now - _SETTLED_KEPT)

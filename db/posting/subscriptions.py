@@ -1,4 +1,4 @@
-"""What each chat wants to be told unasked."""
+"""Stores what each chat wants to be told unprompted."""
 
 from dataclasses import fields
 from datetime import datetime
@@ -22,7 +22,7 @@ def chat_of(row: asyncpg.Record) -> Chat:
 
 
 def subscription_of(row: asyncpg.Record) -> Subscription:
-    """Return what the chat of a row wants; a chat that never said wants nothing."""
+    """Return the subscription of the chat in a row; without one, its mode is off."""
     chat = chat_of(row)
     if row["mode"] is None:
         return Subscription(chat=chat, mode=PostingMode.OFF)
@@ -42,14 +42,14 @@ class Subscriptions:
         self._sql = statements("posting")
 
     async def set(self, subscription: Subscription, *, now: datetime) -> Subscription:
-        """Store what a chat wants and return it as stored.
+        """Store a chat's subscription and return it as stored.
 
-        `since` becomes `now` where the chat is new or its mode, hour or weekdays change, and
-        stays what it was otherwise. Mode off also gives up what is owed and not being sent.
+        `since` becomes `now` if the chat is new or its mode, hour or weekdays change, and is
+        unchanged otherwise. Mode off also gives up deliveries that are owed and not being sent.
         """
         chat = subscription.chat
         async with self._database.transaction() as connection:
-            # Waits for a post that is being decided, which then is given up.
+            # Waits for a post that is being decided, so that it is given up as well.
             await connection.execute(self._sql["lock_chat"], chat.id)
             await connection.execute(self._sql["subscribe"], *_values(subscription, now))
             if subscription.mode is PostingMode.OFF:
@@ -61,7 +61,7 @@ class Subscriptions:
         return subscription_of(row)
 
     async def get(self, chat: Chat) -> Subscription | None:
-        """Return what a chat wants; None when it never said."""
+        """Return a chat's subscription, or None if it never set one."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["subscription"], chat.id)
         return None if row is None else subscription_of(row)
@@ -73,13 +73,13 @@ class Subscriptions:
         return [subscription_of(row) for row in rows]
 
     async def corpora(self, configured: str) -> list[str]:
-        """Return the corpora of active subscriptions; `configured` where a chat names none."""
+        """Return the corpora of active subscriptions; `configured` for chats that name none."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["corpora"], configured)
         return [row["corpus"] for row in rows]
 
     async def posted(self, chat: Chat, *, since: datetime) -> list[Posted]:
-        """Return what was posted in a chat since then, or is owed to it, oldest first."""
+        """Return what was posted in a chat since `since`, or is owed to it, oldest first."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["posted"], chat.id, since)
         return [Posted(**row) for row in rows]

@@ -1,1 +1,1 @@
-"""What is found: by words, by the query dialect, by meaning. Implements the index ports."""
+"""Searches by words, by the query dialect and by meaning. Implements the index ports."""

@@ -1,4 +1,4 @@
-"""Headlines with the aliases of their words; implements engine.ports.SearchIndex."""
+"""Searches headlines with the aliases of their words; implements engine.ports.SearchIndex."""
 
 from dataclasses import replace
 
@@ -16,10 +16,10 @@ _NONE = Glossary()
 
 
 class Glossaries:
-    """Knows what the groups mean in a corpus.
+    """The glossaries of all corpora.
 
-    A corpus comes from the database with the version of the glossary, so that what another
-    process has changed holds at once and what nobody changed costs nothing.
+    A corpus carries the version of its glossary, so that changes by other processes apply at once
+    and an unchanged glossary costs nothing.
     """
 
     def __init__(self, database: Database) -> None:
@@ -29,7 +29,7 @@ class Glossaries:
         self._known: dict[int, tuple[Corpus, Glossary]] = {}
 
     async def of(self, corpus: Corpus) -> Glossary:
-        """Return the glossary that holds in a corpus."""
+        """Return the glossary that applies in a corpus."""
         if not corpus.glossary:
             return _NONE
         known = self._known.get(corpus.id)
@@ -55,9 +55,9 @@ def _differ(known: Corpus, corpus: Corpus) -> bool:
 
 
 class AliasedSearch(LexicalIndex):
-    """Looks for what the glossary knows beside what a headline says, at a lower weight.
+    """Searches for the aliases of a headline's words as well, at a lower weight.
 
-    Where no group holds, it is LexicalIndex and costs nothing.
+    If no group applies, it behaves as LexicalIndex at no extra cost.
     """
 
     def __init__(
@@ -68,8 +68,10 @@ class AliasedSearch(LexicalIndex):
         self._weight = weight
 
     async def terms(self, corpus: Corpus, text: str) -> list[Term]:
-        """Read `text` as LexicalIndex does; the aliases come last, and no other neighbour beside
-        one."""
+        """Read `text` as LexicalIndex does.
+
+        The aliases come last; a word with an alias has no other neighbours.
+        """
         words = text.split()
         readings = await self.read(corpus, words)
         terms = await self._terms(corpus, words, readings)

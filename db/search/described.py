@@ -1,4 +1,4 @@
-"""Documents by id with what a query's words say about them; implements Descriptions."""
+"""Returns documents by id with BM25 for a query's words; implements Descriptions."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -23,7 +23,7 @@ _FIRST_LEXEME = 5  # after k1, the two parts of the norm, and the ids
 
 
 class Described:
-    """Reads documents that were found by something else than words."""
+    """Reads documents that were found by other means than words."""
 
     def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
         self._database = database
@@ -52,7 +52,7 @@ def _statement(table: str, lexemes: int) -> str:
     asked = operands(_FIRST_LEXEME, lexemes)
     return statements("embeddings")["described"].format(
         document=table,
-        # Without a lexeme the parameters are named all the same: the server wants their types.
+        # Without a lexeme the parameters are named all the same: the server needs their types.
         bm25=score(asked, repeats=True) or "0 * ($1::float8 + $2::float8 + $3::float8)",
         frequencies=frequencies(asked),
     )

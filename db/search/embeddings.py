@@ -1,6 +1,6 @@
-"""The vectors of documents, one row a document and model; implements engine.embed.fill.VectorStore.
+"""Stores vectors, one row per document and model; implements engine.embed.fill.VectorStore.
 
-Each model has a table of its own, made when its first vector is stored.
+Each model has its own table, created when its first vector is stored.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -16,7 +16,7 @@ from engine.messages import Message
 from engine.types import Corpus
 from engine.vectors import Embedded, Scale
 
-# Beyond so many vectors of a corpus an index is built: comparing with each takes 52 ms at 100,000.
+# A corpus with more vectors gets an index: comparing with each takes 52 ms at 100,000.
 EXACT_UP_TO = 100_000
 _TIMEOUT = 3600  # seconds for an index build
 _LONGEST_VECTOR = 4000  # dimensions that pgvector indexes as halfvec
@@ -25,7 +25,7 @@ _RUNNING = 7_426_190_514  # any constant will do; the second half of the lock is
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptModel:
-    """A model whose vectors are kept."""
+    """A model that has stored vectors."""
 
     id: int
     name: str
@@ -33,16 +33,16 @@ class KeptModel:
 
 
 class Embeddings(ToEmbed):
-    """Reads what is to embed, and writes vectors."""
+    """Reads documents to embed, and writes vectors."""
 
     def __init__(self, database: Database, *, exact_up_to: int = EXACT_UP_TO) -> None:
         super().__init__(database)
         self._exact_up_to = exact_up_to
 
     async def prepare(self, model: str, dimensions: int) -> int:
-        """Return the id of a model's vectors, making room for them.
+        """Return the id of a model's vectors, creating their table if it is missing.
 
-        Raises VectorsUnsupported, UsageError when vectors of another length are kept under that
+        Raises VectorsUnsupported, and UsageError if vectors of another length are stored under that
         name.
         """
         if not 0 < dimensions <= _LONGEST_VECTOR:
@@ -76,12 +76,12 @@ class Embeddings(ToEmbed):
         return known.id
 
     async def models(self) -> list[KeptModel]:
-        """Return all models whose vectors are kept, by name."""
+        """Return all models with stored vectors, sorted by name."""
         async with self._database.connection() as connection:
             return [KeptModel(**row) for row in await connection.fetch(self._sql["models"], None)]
 
     async def clear(self, model: str) -> None:
-        """Remove all vectors of a model. Raises UsageError when there is none of that name."""
+        """Remove all vectors of a model. Raises UsageError if there is none of that name."""
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock"])
             model_id = await connection.fetchval(self._sql["remove_model"], model)
@@ -96,7 +96,7 @@ class Embeddings(ToEmbed):
 
     @asynccontextmanager
     async def alone(self, corpus: Corpus, model_id: int) -> AsyncIterator[None]:
-        """Keep other processes from embedding the same. Raises EmbeddedElsewhere when one does."""
+        """Keep other processes from embedding the same. Raises EmbeddedElsewhere if one does."""
         async with self._database.own_connection() as connection:
             key = (_RUNNING + model_id) * 100_003 + corpus.id
             if not await connection.fetchval("SELECT pg_try_advisory_lock($1)", key):
@@ -107,7 +107,7 @@ class Embeddings(ToEmbed):
             yield
 
     async def store(self, corpus: Corpus, model_id: int, embedded: Sequence[Embedded]) -> None:
-        """Store vectors in one transaction, in place of older ones."""
+        """Store vectors in one transaction, replacing older ones."""
         async with self._database.connection() as connection:
             await connection.execute(
                 self._formatted("store", corpus, model_id),
@@ -119,7 +119,7 @@ class Embeddings(ToEmbed):
             )
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:
-        """Drop vectors of documents that are gone, and build an index where it is due."""
+        """Delete vectors of removed documents, and build an index if it is due."""
         table, index = embedding_table(model_id), index_name(corpus, model_id)
         documents = await self.count(corpus, model_id)
         async with self._database.own_connection() as connection:
@@ -141,7 +141,7 @@ class Embeddings(ToEmbed):
             await connection.execute(f"ANALYZE {table}", timeout=_TIMEOUT)
 
     async def measured(self, corpus: Corpus, model_id: int) -> int:
-        """Return how many had one when the scale was measured; 0 = it never was."""
+        """Return how many documents had a vector when the scale was measured; 0 = never."""
         async with self._database.connection() as connection:
             measured = await connection.fetchval(self._sql["measured"], corpus.id, model_id)
         return int(measured or 0)
@@ -149,7 +149,7 @@ class Embeddings(ToEmbed):
     async def keep_scale(
         self, corpus: Corpus, model_id: int, scale: Scale, *, documents: int
     ) -> None:
-        """Store what was measured, and with how many documents."""
+        """Store the measured scale, and the number of documents it was measured with."""
         figures = (scale.mean, scale.deviation, scale.same)
         async with self._database.connection() as connection:
             await connection.execute(
@@ -161,7 +161,7 @@ class Embeddings(ToEmbed):
         return KeptModel(**row) if row else None
 
     async def _require_extension(self) -> None:
-        """Install pgvector where it is missing and may be installed."""
+        """Install pgvector if it is missing and may be installed."""
         try:
             async with self._database.transaction() as connection:
                 await connection.execute(self._sql["lock"])

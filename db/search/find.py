@@ -1,6 +1,7 @@
-"""The dialect's retrieval; implements engine.query.find.FindIndex.
+"""Retrieval for the query dialect; implements engine.query.find.FindIndex.
 
-What holds the words is scored whole, for it is counted too (docs/decisions/0013-dialect.md).
+Every document that holds the words is scored, because they are also counted
+(docs/decisions/0013-dialect.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +42,7 @@ _LISTS = (
 
 
 class DialectIndex(Readings):
-    """Reads queries into lexemes and finds exactly the documents that meet them."""
+    """Reads queries into lexemes and finds exactly the documents that match them."""
 
     async def ranked(
         self,
@@ -55,7 +56,7 @@ class DialectIndex(Readings):
     ) -> FoundDocuments:
         """Return the exact best `limit` by BM25 over `terms`, ties by date then id.
 
-        With `profiled`, as many of the newest and of the most liked ones too.
+        With `profiled`, returns as many of the newest and of the most liked ones as well.
         """
         lexemes = weighted_lexemes(terms, corpus.documents)
         wanted = {query.language: _tsquery(query) for query in queries}
@@ -78,7 +79,7 @@ class DialectIndex(Readings):
         required: Conditions,
         limit: int,
     ) -> FoundDocuments:
-        """Return the newest `limit` that hold nothing of what is excluded, ties by id."""
+        """Return the newest `limit` without anything that is excluded, ties by id."""
         values = _values(corpus, _unwanted(queries), [], required, limit)
         statement = newest_statement(partition(corpus.id))
         async with self._database.transaction() as connection:
@@ -96,7 +97,7 @@ class DialectIndex(Readings):
         space: VectorSpace,
         vector: Vector,
     ) -> FoundDocuments:
-        """Return the nearest `limit` that have a vector and hold nothing of what is excluded.
+        """Return the nearest `limit` that have a vector and nothing that is excluded.
 
         Nearest first, ties by date then id. The similarity of each is its cosine.
         """
@@ -141,7 +142,7 @@ def _near(row: asyncpg.Record) -> FoundDocument:
 
 
 def _retrieved(rows: Sequence[asyncpg.Record], lexemes: Sequence[WeightedLexeme]) -> FoundDocuments:
-    """Read an answer; without a document, one row tells the counts."""
+    """Read a result; if there are no documents, one row holds the counts."""
     names = [x.lexeme for x in lexemes]
     return FoundDocuments(
         matching=rows[0]["matching"],
@@ -162,7 +163,7 @@ def _unwanted(queries: Sequence[LanguageQuery]) -> dict[str, str] | None:
 
 
 def _differing(corpus: Corpus, wanted: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Return what each language looks for; None where all look for the same."""
+    """Return what each language searches for, or None if all search for the same."""
     same = len(set(wanted.values())) == 1 and set(corpus.languages) <= set(wanted)
     return None if same else wanted
 
@@ -176,7 +177,7 @@ def _any_of(chains: Sequence[Chain]) -> str:
 
 
 def _together(chain: Chain) -> str:
-    """Write a chain as lexemes that stand at the same distances."""
+    """Return a chain as lexemes at the same distances."""
     positions = [position for _, position in chain]
     distances = ("", *(f"<{there - here}>" for here, there in pairwise(positions)))
     words = (quoted(lexeme) for lexeme, _ in chain)

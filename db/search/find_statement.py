@@ -1,7 +1,7 @@
-"""The statements of the dialect, from db/sql/find.sql: a fixed set for each corpus.
+"""Builds the statements of the dialect from db/sql/find.sql: a fixed set for each corpus.
 
-One a plan, and of the ranked plan one a number of lexemes. Text is put together from the file,
-constants and counted placeholders only; every value is bound.
+There is one per plan and, for the ranked plan, one per number of lexemes. Texts are composed only
+of the file, constants and numbered placeholders; every value is bound.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from db.statements import statements
 from engine.query.filters import Conditions
 from engine.types import Filters
 
-_SHARED = tuple(field.name for field in fields(Filters))  # with headlines
+_SHARED = tuple(field.name for field in fields(Filters))  # the same as for headlines
 _FILTERS = tuple(field.name for field in fields(Conditions))
-# In the order of their placeholders: first what db.search.scoring has first. Behind those of
-# `ranked` come, for each scored lexeme, its tsquery and its weight.
+# In the order of their placeholders: db.search.scoring needs these three first. `ranked` then adds,
+# for each scored lexeme, its tsquery and its weight.
 SCORING = ("k1", "norm", "norm_per_token")
 NEWEST = ("corpus", "limit", "queries", "query_languages", "lexemes", *_FILTERS)
 RANKED = (*SCORING, "any", *NEWEST)
@@ -29,9 +29,9 @@ MATCHING = ("any", *ALLOWED)
 
 @lru_cache(maxsize=512)
 def ranked_statement(table: str, lexemes: int, *, profiled: bool = False) -> str:
-    """Return the SQL of the plan `ranked`, for so many scored lexemes.
+    """Return the SQL of the plan `ranked`, for `lexemes` scored lexemes.
 
-    `profiled` asks for what is new or much liked beside what is best by words.
+    `profiled` also asks for the newest and the most liked besides the best by words.
     """
     names = _places(RANKED) | {"document": table}
     asked = operands(len(RANKED) + 1, lexemes)
@@ -67,7 +67,7 @@ def nearest_statement(table: str, embedding: str) -> str:
 
 @lru_cache(maxsize=512)
 def months_statement(table: str, *, words: bool) -> str:
-    """Return the SQL that counts by months; with `words` what holds them, else what is allowed."""
+    """Return the SQL that counts by month; with `words` the matches, else all that is allowed."""
     names = _places(MATCHING if words else ALLOWED) | {"document": table, "score": "0"}
     names["passes"] = _filled("passes", names)
     if words:

@@ -1,4 +1,4 @@
-"""Lexical retrieval; implements SearchIndex and PhraseIndex of engine.ports."""
+"""Searches by words; implements SearchIndex and PhraseIndex of engine.ports."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from engine.types import Candidate, Corpus, Filters, Term
 
 # With so few postings a plain OR is read as fast as anything narrower.
 _FEW_POSTINGS = 1500
-# A threshold lets this many documents through for each that is wanted, more or less.
+# About how many documents a threshold lets through for each that is wanted.
 _PASSING_A_HIT = 4
-# After too few documents the next guess aims this much lower than proportion says, and falls at
-# least by this factor, so that a few rounds reach the plain OR at the worst.
+# After too few documents the next guess aims lower than proportion says by this factor, and falls
+# at least by this factor, so that a few rounds reach the plain OR at worst.
 _OVERSHOOT = 1.5
 _STEP = 0.8
 _NEIGHBOURS = 2
-# Connections that one search for phrases takes at once: the pool has four.
+# Connections that one search for phrases uses at once: the pool has four.
 _AT_ONCE = 3
 
 
@@ -43,13 +43,13 @@ class _Request:
     ids_alone: bool = False
 
     def guess(self, share: float) -> float:
-        """Guess the score that `limit` documents reach, of a `share` of the corpus."""
+        """Guess the score that `limit` documents reach, if a `share` of the corpus passes."""
         weights = [(x.weight, x.probability) for x in self.lexemes]
         return expected_threshold(weights, self.corpus.documents * share, self.limit)
 
     @property
     def postings(self) -> float:
-        """How many entries a plain OR would read."""
+        """The number of entries that a plain OR would read."""
         return sum(x.probability for x in self.lexemes) * self.corpus.documents
 
 
@@ -57,10 +57,10 @@ class LexicalIndex(Readings):
     """Reads headlines into terms and finds the exact best documents by BM25."""
 
     async def terms(self, corpus: Corpus, text: str) -> list[Term]:
-        """Read `text`, normalised by engine.text.clean, in every language the corpus holds.
+        """Read `text`, normalised by engine.text.clean, in every language of the corpus.
 
-        A word the corpus has never seen comes as a term with document_frequency 0, followed by
-        its neighbours by trigrams. Of many such words only the first few have neighbours.
+        A word that the corpus does not contain becomes a term with document_frequency 0, followed
+        by its neighbours by trigrams. Of many such words only the first few get neighbours.
         """
         words = text.split()
         return await self._terms(corpus, words, await self.read(corpus, words))
@@ -142,7 +142,7 @@ class LexicalIndex(Readings):
         ]
 
     async def _rank(self, connection: Connection, request: _Request) -> list[asyncpg.Record]:
-        """Ask for documents above a threshold, and lower it until the answer is exact."""
+        """Query documents above a threshold, and lower it until the answer is exact."""
         if request.postings <= _FEW_POSTINGS:
             return await self._above(connection, request, 0.0)
         request, share = await self._weighed(connection, request)

@@ -1,4 +1,4 @@
-"""The nearest vectors of a question; implements engine.ports.VectorIndex."""
+"""Finds the nearest vectors of a question; implements engine.ports.VectorIndex."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,11 @@ from db.statements import statements
 from engine.types import Corpus, Filters
 from engine.vectors import Scale, Vector, VectorSpace
 
-# Neighbours that are looked at for each that is wanted, before the filters are asked first.
+# Neighbours to examine for each that is wanted, before applying the filters first instead.
 _DEPTH = 4
-# How an index is walked, for one transaction. 1000 candidates at once are the most there may be:
-# with fewer it loses neighbours, for the vectors of many models lie close together.
-# The planner, who does not know how many neighbours are wanted, would rather sort them all.
+# How an index is walked, for one transaction. 1000 candidates at once is the maximum: with fewer it
+# loses neighbours, because the vectors of many models lie close together. The planner does not know
+# how many neighbours are wanted and would rather sort them all.
 _WALK = (
     "SET LOCAL hnsw.ef_search = 1000; SET LOCAL hnsw.iterative_scan = strict_order;"
     "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off"
@@ -24,17 +24,17 @@ _WALK = (
 
 
 def embedding_table(model_id: int) -> str:
-    """Name the table that holds one model's vectors."""
+    """Return the name of the table that holds one model's vectors."""
     return f"embedding_{int(model_id)}"
 
 
 def index_name(corpus: Corpus, model_id: int) -> str:
-    """Name the index of one model's vectors of one corpus."""
+    """Return the name of the index of one model's vectors in one corpus."""
     return f"{embedding_table(model_id)}_{int(corpus.id)}_nearest"
 
 
 def as_text(vector: Vector) -> str:
-    """Return a vector as pgvector reads it."""
+    """Return a vector in pgvector's text form."""
     return orjson.dumps(list(vector)).decode()
 
 
@@ -46,7 +46,7 @@ class Nearest:
         self._sql = statements("embeddings")
 
     async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
-        """Return what is known about the vectors, or None when there are none."""
+        """Return what is known about the vectors, or None if there are none."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["space"], corpus.id, model)
             if row is None:
@@ -69,7 +69,7 @@ class Nearest:
     ) -> list[tuple[int, float]]:
         """Return (id, cosine) of the nearest documents that pass, ties by date then id.
 
-        Exact, unless there is an index and the filters let enough of its proposals pass.
+        Exact, unless there is an index and enough of its proposals pass the filters.
         """
         passing = (filters.before, filters.after, int(filters.require), int(filters.exclude))
         asked = (corpus.id, as_text(vector), limit, *passing)

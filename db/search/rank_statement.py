@@ -1,4 +1,4 @@
-"""The ranking statement, and the tsquery of documents that can reach a score."""
+"""Builds the ranking statement, and the tsquery of documents that can reach a score."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from engine.ranking.bm25 import Bm25
 
 # GIN weighs every operand for every posting it reads: with more, the plain OR is faster.
 _MOST_OPERANDS = 400
-# Rounding differs between here and the server by far less than this share of a score.
+# Rounding here and on the server differs by far less than this share of a score.
 _SLACK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentClass:
-    """Documents that share an index: a range of lengths, and how often they repeat a lexeme."""
+    """Documents that share an index: a range of lengths, and a limit on repeats of a lexeme."""
 
     condition: str
     shortest: int
-    max_tf: int | None = None  # None: without limit
+    max_tf: int | None = None  # None: no limit
 
     def bound(self, lexeme: WeightedLexeme, bm25: Bm25, average: float) -> float:
         """Return the most that `lexeme` can add to the score of a document of this class."""
@@ -29,8 +29,8 @@ class DocumentClass:
         return lexeme.weight * bm25.part(tf, max(tf, self.shortest), average)
 
 
-# The conditions are those of the indexes, to the letter. The boundaries let the fewest documents
-# of real tweets through the threshold of real headlines.
+# The conditions must match those of the indexes to the letter. These boundaries let the fewest
+# documents of real tweets pass the threshold of real headlines.
 CLASSES = (
     DocumentClass("max_tf = 1 AND length < 7", 1, 1),
     DocumentClass("max_tf = 1 AND length >= 7 AND length < 12", 7, 1),
@@ -44,11 +44,11 @@ CLASSES = (
 
 
 def reaching(bounds: Sequence[tuple[str, float]], need: float) -> str:
-    """Return the tsquery of documents whose bounds can add up to `need`; "" when none can.
+    """Return the tsquery of documents whose bounds can add up to `need`; "" if none can.
 
-    `bounds` holds (lexeme, bound). A lexeme stands alone when its bound is enough, else beside
-    those of the weaker ones that with everything weaker still could add what is missing. To ask
-    for three at once would let fewer documents through and cost GIN more than it saves. With
+    `bounds` holds (lexeme, bound). A lexeme stands alone if its bound is enough; otherwise it is
+    combined with each weaker one that, with everything weaker still, could add what is missing.
+    Requiring three at once would let fewer documents through and cost GIN more than it saves. With
     need <= 0 the query is the plain OR of all lexemes.
     """
     ordered = sorted(bounds, key=lambda pair: -pair[1])
@@ -80,13 +80,14 @@ _FIRST_LEXEME = _FIRST_CLASS + len(CLASSES)
 
 _COLUMNS = "id, external_id, text, context, created_at, author, url, lang, flags, length"
 _FILTERS = ("$5", "$6", "$7", "$8")
-# No index serves the dates of `passes`. Of these the planner, who sees no values, expects few rows.
+# No index serves the date conditions of `passes`. The planner, which sees no values, expects few
+# rows from these.
 _FEW_DATES = (
     "created_at < coalesce($5::timestamptz, 'infinity')"
     " AND created_at >= coalesce($6::timestamptz, '-infinity')"
     " AND flags & $7::integer = $7 AND flags & $8::integer = 0"
 )
-# The classes add up the same score in different order: what differs by rounding alone is a tie.
+# The classes add up the same score in different order: differences by rounding are ties.
 _TIES = "1e9::float8"
 
 
@@ -94,14 +95,14 @@ _TIES = "1e9::float8"
 def rank_statement(
     table: str, lexemes: int, *, dates_first: bool = False, ids_alone: bool = False
 ) -> str:
-    """Return the SQL that gives the best documents, ties by date then id.
+    """Return the SQL for the best documents, ties by date then id.
 
     Its columns are those of a candidate, `bm25` among them, and `frequencies`: how often the
-    document says each of the lexemes; with `ids_alone` only `id` and `bm25`. With `dates_first` it
-    is made for few documents between the dates, else for few that match.
+    document contains each of the lexemes; with `ids_alone` only `id` and `bm25`. With `dates_first`
+    it is written for few documents between the dates, else for few that match.
     """
     asked = operands(_FIRST_LEXEME, lexemes)
-    # All columns go through the sort: cheaper than to look up the best ones again.
+    # All columns go through the sort: cheaper than looking up the best ones again.
     columns = "id, created_at" if ids_alone else f"{_COLUMNS}, tsv"
     scored = (_between_dates if dates_first else _by_class)(table, asked, columns)
     shown = f"{_COLUMNS}, bm25, ARRAY[{frequencies(asked)}] AS frequencies"

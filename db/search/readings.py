@@ -1,4 +1,4 @@
-"""How a corpus reads words; implements engine.ports.Reads for whatever index looks for them."""
+"""Reads words as a corpus does; implements engine.ports.Reads for every index."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from engine.types import Corpus
 
 
 class Readings:
-    """Reads words and phrases into lexemes, with the corpus' figures for them."""
+    """Reads words and phrases into lexemes, with the corpus' statistics for them."""
 
     def __init__(self, database: Database, bm25: Bm25 | None = None) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Rows of documents as values of the engine."""
+"""Converts rows of documents to values of the engine."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,7 +25,7 @@ def candidate(
 
 
 def ranked_candidate(row: asyncpg.Record, where: Sequence[tuple[int, int]]) -> Candidate:
-    """Return a row with `bm25` and `frequencies` as a candidate; `where` is what `places` gives."""
+    """Return a row with `bm25` and `frequencies` as a candidate; `where` comes from `places`."""
     matched: dict[int, int] = {}
     for term, place in where:
         if tf := row["frequencies"][place]:
@@ -40,7 +40,7 @@ def found_document(
     frequencies: Mapping[str, int] | None = None,
     in_text: Mapping[str, int] | None = None,
 ) -> FoundDocument:
-    """Return a row with everything that is kept of a document."""
+    """Return a row with everything that is stored of a document."""
     return FoundDocument(
         candidate=candidate(row, bm25=bm25),
         frequencies=frequencies or {},

@@ -1,7 +1,7 @@
-"""BM25 in the database: the lexemes of terms, what they weigh, and the expressions that add it up.
+"""BM25 in the database: the lexemes of terms, their weights, and the SQL that sums them.
 
-A statement that scores has k1 and the two parts of the norm as its first three parameters, and
-further on, for each lexeme, its tsquery and its weight.
+A scoring statement has k1 and the two parts of the norm as its first three parameters, and later,
+for each lexeme, its tsquery and its weight.
 """
 
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from engine.ranking.bm25 import Bm25, idf
 from engine.types import Term
 
-# A headline has some ten telling words; of a pasted article the rarest are asked for.
+# A headline has some ten telling words; of a pasted article the rarest words are used.
 MAX_LEXEMES = 64
-# The places of a lexeme's tsquery and of its weight.
+# The parameter numbers of a lexeme's tsquery and of its weight.
 Operand = tuple[int, int]
 
 
@@ -21,16 +21,16 @@ _NORM = "($2::float8 + $3::float8 * length)"
 
 @dataclass(frozen=True, slots=True)
 class WeightedLexeme:
-    """A lexeme of the query: its weight (idf, lowered for neighbours) and the corpus' figures."""
+    """A lexeme of the query: its weight (idf, lowered for neighbours) and corpus statistics."""
 
     lexeme: str
     weight: float
     max_tf: int
-    probability: float  # share of the documents that hold it
+    probability: float  # share of the documents that contain it
 
 
 def weighted_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexeme]:
-    """Return the lexemes to ask for, heaviest first, at most MAX_LEXEMES."""
+    """Return the lexemes to search for, heaviest first, at most MAX_LEXEMES."""
     found = [
         WeightedLexeme(
             lexeme,
@@ -46,7 +46,7 @@ def weighted_lexemes(terms: Sequence[Term], documents: int) -> list[WeightedLexe
 
 
 def places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tuple[int, int]]:
-    """Return (term, place of a lexeme of it among those asked for), in the order of the terms."""
+    """Return (term, position of one of its lexemes in `lexemes`), in the order of the terms."""
     asked = {lexeme.lexeme: place for place, lexeme in enumerate(lexemes)}
     return [
         (index, asked[name])
@@ -57,23 +57,23 @@ def places(terms: Sequence[Term], lexemes: Sequence[WeightedLexeme]) -> list[tup
 
 
 def constants(bm25: Bm25, average: float) -> tuple[float, float, float]:
-    """Return the first three parameters: k1, the norm's constant, and its part for each token."""
+    """Return the first three parameters: k1, the norm's constant, and its part per token."""
     constant = bm25.norm(0, average)
     return bm25.k1, constant, bm25.norm(1, average) - constant
 
 
 def operand_values(lexemes: Sequence[WeightedLexeme]) -> list[str | float]:
-    """Return the values that stand where `operands` says."""
+    """Return the values for the parameters of `operands`."""
     return [part for x in lexemes for part in (quoted(x.lexeme), x.weight)]
 
 
 def operands(first: int, lexemes: int) -> list[Operand]:
-    """Return the places of so many lexemes and weights, from parameter `first` on."""
+    """Return the parameter numbers of `lexemes` tsqueries and weights, from `first` on."""
     return [(first + 2 * i, first + 2 * i + 1) for i in range(lexemes)]
 
 
 def frequencies(operands: Sequence[Operand]) -> str:
-    """Return the expressions of how often a document says each lexeme."""
+    """Return the SQL expressions for how often a document contains each lexeme."""
     return ", ".join(
         f"CASE WHEN tsv @@ ${lexeme} THEN term_frequency(tsv, ${lexeme})::integer ELSE 0 END"
         for lexeme, _ in operands
@@ -81,14 +81,14 @@ def frequencies(operands: Sequence[Operand]) -> str:
 
 
 def quoted(lexeme: str) -> str:
-    """Write a lexeme so that tsquery input takes it as one literal operand."""
+    """Quote a lexeme so that tsquery input takes it as one literal operand."""
     return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def score(operands: Sequence[Operand], *, repeats: bool) -> str:
-    """Return the expression of BM25 over lexemes and weights at the places of `operands`.
+    """Return the SQL expression of BM25 over the lexemes and weights at `operands`.
 
-    `repeats` tells whether tf may pass 1.
+    `repeats` tells whether tf may exceed 1.
     """
     if repeats:
         return " + ".join(
@@ -96,7 +96,7 @@ def score(operands: Sequence[Operand], *, repeats: bool) -> str:
             f" * bm25_part(tsv, ${lexeme}, $1::float8, {_NORM}) ELSE 0 END"
             for lexeme, weight in operands
         )
-    # tf is 1 throughout: the document's part is one factor, and only weights are added up.
+    # tf is always 1: the document's part is one factor, and only weights are added up.
     weights = " + ".join(
         f"CASE WHEN tsv @@ ${lexeme} THEN ${weight}::float8 ELSE 0 END"
         for lexeme, weight in operands

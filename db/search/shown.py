@@ -1,4 +1,4 @@
-"""Documents as they are shown: one by its id, comments on it, threads in order."""
+"""Reads documents for display: one by its id, comments on it, threads in order."""
 
 import re
 from collections import defaultdict
@@ -24,7 +24,7 @@ class Comments:
         self._database = database
 
     async def added(self, corpus: Corpus, found: Found, most: int) -> Found:
-        """Give each hit its strongest `most` comments: most likes and reposts, then oldest."""
+        """Add to each hit its strongest `most` comments: most likes and reposts, then oldest."""
         posts = [hit.document.candidate.external_id for hit in found.hits]
         async with self._database.connection() as connection:
             comments_of = about_corpus("find", "comments", corpus.id)
@@ -41,13 +41,13 @@ class Comments:
 
 
 class Threads:
-    """Reads what belongs together."""
+    """Reads threads and their messages."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def list(self, corpus: Corpus, *, limit: int) -> Sequence[Thread]:
-        """Return the threads that were written to last."""
+        """Return the threads with the latest messages."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 about_corpus("threads", "list", corpus.id), corpus.id, limit
@@ -55,9 +55,9 @@ class Threads:
         return [Thread(**dict(row)) for row in rows]
 
     async def read(self, corpus: Corpus, thread: str, *, limit: int) -> Sequence[ThreadMessage]:
-        """Return the first messages of a thread, oldest first; none when there is no such thread.
+        """Return the first messages of a thread, oldest first; none if there is no such thread.
 
-        Of the same second, what the source holds first comes first.
+        Messages of the same second are in the order of the source.
         """
         async with self._database.connection() as connection:
             rows = await connection.fetch(
@@ -79,7 +79,7 @@ class Shown:
 
     async def document(self, corpus: Corpus, external_id: str) -> FoundDocument | None:
         """Return a document by its id at the source, or None."""
-        if "\0" in external_id:  # no text of the database holds one
+        if "\0" in external_id:  # no text in the database contains one
             return None
         async with self._database.connection() as connection:
             row = await connection.fetchrow(
@@ -92,7 +92,7 @@ class Shown:
     ) -> Mapping[int, str]:
         """Return texts by id, with marks around the words that become one of `lexemes`.
 
-        Texts lose such marks of their own.
+        Such marks in the texts themselves are removed.
         """
         if not lexemes or not ids:
             return {}
@@ -123,7 +123,7 @@ class Shown:
         }
 
     async def tagged(self, corpus: Corpus, ids: Sequence[int], tag: str) -> set[int]:
-        """Return those of `ids` that carry a tag."""
+        """Return those of `ids` that have a tag."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 about_corpus("shown", "tagged", corpus.id), corpus.id, ids, tag
@@ -131,7 +131,7 @@ class Shown:
         return {row["id"] for row in rows}
 
     async def count(self, corpus: Corpus, filters: Filters, tag: str | None = None) -> int:
-        """Return how many documents the dates and the tag let through."""
+        """Return how many documents pass the dates and the tag."""
         async with self._database.connection() as connection:
             counted = await connection.fetchval(
                 about_corpus("shown", "count", corpus.id),

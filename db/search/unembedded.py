@@ -1,4 +1,4 @@
-"""Documents whose vectors are to be made, and how far a model is with a corpus."""
+"""Finds documents without vectors, and reports how much of a corpus a model has embedded."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 
@@ -10,27 +10,27 @@ from db.search.nearest import Nearest, embedding_table
 from engine.types import Corpus
 from engine.vectors import Unembedded, embeddable, source_of
 
-_PAGE = 500  # documents that are read at once, between which others have their turn
+_PAGE = 500  # documents to read at once; other tasks run in between
 
 
 class ToEmbed(Nearest):
-    """Reads what is to embed."""
+    """Reads documents to embed."""
 
     async def count(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents have a vector."""
         return int((await self._rows("count", corpus, model_id))[0]["count"])
 
     async def count_missing(self, corpus: Corpus, model_id: int) -> int:
-        """Return how many documents have no vector of their present text."""
+        """Return how many documents have no vector of their current text."""
         return sum([len(part) async for part in self.missing(corpus, model_id)])
 
     async def missing(
         self, corpus: Corpus, model_id: int, *, after: int = 0, new: bool = False
     ) -> AsyncIterator[list[Unembedded]]:
-        """Yield them in parts, by id, from behind `after` on; a part may be empty.
+        """Yield those documents in parts, by id, starting after `after`; a part may be empty.
 
-        With `new`, only what never had a vector, which takes no look at the texts of the others.
-        No connection is held between the parts.
+        With `new`, yields only documents that never had a vector, without reading the texts of
+        others. No connection is held between the parts.
         """
         generation = await self._generation(corpus, model_id)
         statement = "new_documents" if new else "documents"
@@ -41,7 +41,7 @@ class ToEmbed(Nearest):
     async def unembedded(
         self, corpus: Corpus, model_id: int, ids: Sequence[int]
     ) -> list[Unembedded]:
-        """Return those of `ids` that have no vector of their present text, in any order."""
+        """Return those of `ids` that have no vector of their current text, in any order."""
         generation = await self._generation(corpus, model_id)
         rows = await self._rows("chosen_documents", corpus, model_id, list(ids))
         return _outdated(rows, generation)
@@ -52,16 +52,16 @@ class ToEmbed(Nearest):
         return [_unembedded(row, 0) for row in rows]
 
     async def shares(self, corpus: Corpus, model_id: int) -> dict[str, float]:
-        """Return the shares of documents, by lexeme, that were kept with this generation."""
+        """Return the shares of documents, by lexeme, that were stored with this generation."""
         state = await self._state(corpus, model_id)
         return dict(orjson.loads(state["shares"])) if state else {}
 
     async def renew(
         self, corpus: Corpus, model_id: int, shares: Mapping[str, float], *, anew: bool
     ) -> None:
-        """Keep the shares; with `anew`, a generation begins, and every vector counts as missing.
+        """Store the shares; with `anew`, begin a generation, so that all vectors count as missing.
 
-        Vectors that are there go on being compared until others take their place.
+        Existing vectors are still compared until others replace them.
         """
         kept = orjson.dumps(dict(shares)).decode()
         async with self._database.connection() as connection:

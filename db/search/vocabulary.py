@@ -1,4 +1,4 @@
-"""How a corpus reads texts; implements engine.embed.tfidf.Vocabulary."""
+"""Reads texts as a corpus does; implements engine.embed.tfidf.Vocabulary."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ class CorpusVocabulary:
     async def lexemes(
         self, corpus: Corpus, texts: Sequence[str]
     ) -> list[dict[str, tuple[int, int]]]:
-        """Return for each text its lexemes with (how often it says them, document frequency)."""
+        """Return for each text its lexemes with (occurrences in the text, document frequency)."""
         read: list[dict[str, tuple[int, int]]] = [{} for _ in texts]
         async with self._database.connection() as connection:
             rows = await connection.fetch(
@@ -32,7 +32,7 @@ class CorpusVocabulary:
         return read
 
     async def shares(self, corpus: Corpus, limit: int) -> dict[str, float]:
-        """Return the share of documents that hold each of the `limit` most frequent lexemes."""
+        """Return the share of documents that contain each of the `limit` most frequent lexemes."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["shares"], corpus.id, limit)
         return {row["lexeme"]: row["share"] for row in rows}

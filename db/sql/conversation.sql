@@ -22,7 +22,7 @@ UPDATE chat
 UPDATE chat SET external_id = $3 WHERE platform = $1 AND external_id = $2
 
 -- name: bring_owed(platform, kept_external_id, met_external_id)
--- What the chat is owed that was met under the new id, for it is forgotten.
+-- Deliveries owed to the chat that was met under the new id, which is deleted.
 UPDATE delivery d SET chat_id = kept.id
   FROM chat kept, chat met
  WHERE kept.platform = $1 AND kept.external_id = $2
@@ -43,8 +43,8 @@ SELECT nextval('process_number')::integer
 SELECT pg_advisory_lock($1, $2)
 
 -- name: take(platform, event_id, process, taken_at, lock_class)
--- Nothing before an answer waits for the disk but `answering`, which takes all that was written
--- before along: see docs/decisions/0009-once.md.
+-- Before an answer, only `answering` waits for the disk, which also flushes everything written
+-- earlier: see docs/decisions/0009-once.md.
 INSERT INTO turn (platform, event_id, process, taken_at)
 SELECT $1, $2, $3::integer, $4::timestamptz FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (platform, event_id) DO UPDATE
@@ -73,8 +73,8 @@ DELETE FROM turn WHERE platform = $1 AND event_id = $2 AND process = $3 AND stat
 DELETE FROM turn WHERE taken_at < $1
 
 -- name: keep_answer(chat_id, thread, asked_at, first, last, prophecy)
--- A post that is decided stores its answers too: what was written before in its transaction has to
--- outlive a crash.
+-- A decision to post also stores its answers: what was written earlier in its transaction has to
+-- survive a crash.
 INSERT INTO answer (chat_id, thread, asked_at, first, last, prophecy)
 SELECT $1::bigint, $2, $3::timestamptz, $4::integer, $5::integer, $6::text::json
   FROM set_config('synchronous_commit', CASE WHEN pg_current_xact_id_if_assigned() IS NULL

@@ -15,8 +15,8 @@ CREATE TEMPORARY TABLE staging (
     tags text[], mentions text[], engagement integer, flags integer, meta text
 ) ON COMMIT DROP
 
--- Written through the table of all corpora, whose triggers keep the statistics. The corpus stands
--- in the text, for the planner to leave the others alone.
+-- Writes through the table of all corpora, whose triggers keep the statistics. The corpus id is
+-- part of the text, so that the planner can skip the other partitions.
 -- name: update
 UPDATE document d
    SET text = s.text, search_text = s.search_text, created_at = s.created_at,

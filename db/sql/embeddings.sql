@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS {embedding} (
     vector halfvec({dimensions}),    -- NULL: the text says nothing
     PRIMARY KEY (corpus_id, document_id)
 );
--- Never out of line while it fits the page: a scan would look up each vector one by one.
+-- Kept inline while it fits the page: otherwise a scan would look up the vectors one by one.
 ALTER TABLE {embedding} ALTER COLUMN vector SET STORAGE MAIN
 
 -- name: documents(corpus_id, after_id, limit)
@@ -132,7 +132,8 @@ SELECT m.id, m.dimensions, s.mean, s.deviation, s.same,
 SELECT EXISTS (SELECT FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL) AS filled,
        to_regclass($2) IS NOT NULL AS indexed
 
--- The nearest of all, then the filters. The sum keeps an index out: every vector is compared.
+-- The nearest of all, then the filters. The addition prevents the use of an index, so that every
+-- vector is compared.
 -- name: nearest_exact(corpus_id, vector, limit)
 SELECT d.id, 1 - near.distance AS cosine
   FROM (SELECT e.document_id, (e.vector <=> (SELECT $2::text::halfvec)) + 0 AS distance
@@ -145,7 +146,7 @@ SELECT d.id, 1 - near.distance AS cosine
  ORDER BY near.distance, d.created_at, d.id
  LIMIT $3
 
--- The same of those that the index proposes.
+-- The same for those that the index proposes.
 -- name: nearest_indexed(corpus_id, vector, limit)
 SELECT d.id, 1 - near.distance AS cosine
   FROM (SELECT e.document_id, e.vector <=> (SELECT $2::text::halfvec) AS distance
@@ -158,7 +159,7 @@ SELECT d.id, 1 - near.distance AS cosine
  ORDER BY near.distance, d.created_at, d.id
  LIMIT $3
 
--- The filters first, then the nearest of what passes.
+-- The filters first, then the nearest of those that pass.
 -- name: nearest_filtered(corpus_id, vector, limit)
 SELECT d.id, 1 - near.distance AS cosine
   FROM {document} d

@@ -1,5 +1,5 @@
--- Braces name the table of a corpus, an expression made of counted placeholders, or a parameter: see
--- db/search/find_statement.py. Every value is bound.
+-- Braces stand for the table of a corpus, an expression made of numbered placeholders, or a
+-- parameter: see db/search/find_statement.py. Every value is bound.
 
 -- name: passes
 {filters}
@@ -34,12 +34,12 @@ SELECT counts.matching, counts.passing, best.bm25, {columns}
  ORDER BY round(best.bm25 * 1e9::float8) DESC, d.created_at, d.id
 
 -- name: best_by_words
--- The classes add up the same score in different order: what differs by rounding is a tie.
+-- The classes add up the same score in different order: differences by rounding are ties.
 SELECT id, bm25 FROM matching WHERE passes
  ORDER BY round(bm25 * 1e9::float8) DESC, created_at, id LIMIT {limit}
 
 -- name: best_by_all
--- What a profile could put first: good by words, or new, or much liked.
+-- Whatever a profile could put first: good by words, or new, or much liked.
 ({best_by_words})
 UNION
 (SELECT id, bm25 FROM matching WHERE passes ORDER BY created_at DESC, id LIMIT {limit})
@@ -51,12 +51,12 @@ UNION
 SELECT id, created_at, engagement, {score} AS bm25, ({passes}) AS passes
   FROM {document}
  WHERE {condition} AND tsv @@ {any}
-   -- Each text as its own language reads the query; NULL where all languages read the same.
+   -- Matches each text with its own language's query; NULL if all languages read the same.
    AND ({queries}::tsquery[] IS NULL
         OR tsv @@ ({queries})[array_position({query_languages}::text[], language)])
 
 -- name: plan_for_values
--- Visits every row that the filters leave to visit: to know which those are is worth a plan.
+-- Visits every row that passes the filters: knowing which those are is worth a custom plan.
 SET LOCAL plan_cache_mode = force_custom_plan
 
 -- name: allowed
@@ -76,7 +76,7 @@ SELECT NULL::bigint AS matching, counts.passing, 0::float8 AS bm25, {columns}
   LEFT JOIN {document} d ON d.corpus_id = {corpus} AND d.id = best.id
  ORDER BY d.created_at DESC, d.id DESC
 
--- The sum keeps an index of vectors out: everything that passes is compared.
+-- The addition prevents the use of a vector index: everything that passes is compared.
 -- name: nearest
 WITH passing AS MATERIALIZED ({allowed}), best AS (
     SELECT p.id, p.created_at, (e.vector <=> (SELECT {vector}::text::halfvec)) + 0 AS distance
@@ -108,7 +108,7 @@ d.title, d.role, d.platform, d.thread_id, d.attribution, d.tags, d.mentions, d.e
 ARRAY(SELECT CASE WHEN d.tsv @@ x.lexeme THEN term_frequency(d.tsv, x.lexeme)::integer ELSE 0 END
         FROM unnest({lexemes}::tsquery[]) WITH ORDINALITY AS x (lexeme, place)
        ORDER BY x.place) AS frequencies,
--- NULL where there is no text but its own.
+-- NULL if there is no text but its own.
 CASE WHEN d.context_search_text IS NOT NULL THEN ARRAY(
     SELECT CASE WHEN own.tsv @@ x.lexeme THEN term_frequency(own.tsv, x.lexeme)::integer ELSE 0 END
       FROM (SELECT to_lexemes(d.language, d.search_text) AS tsv) own,
@@ -116,7 +116,7 @@ CASE WHEN d.context_search_text IS NOT NULL THEN ARRAY(
      ORDER BY x.place) END AS own_frequencies
 
 -- name: comments(corpus_id, external_ids, limit)
--- The strongest of each post; what the post's own thread says of itself are comments too.
+-- The strongest of each post; the author's own replies in its thread are comments, too.
 SELECT post.external_id AS post, c.external_id, c.text, c.created_at, c.author, c.url, c.engagement
   FROM unnest($2::text[]) AS post (external_id)
  CROSS JOIN LATERAL (

@@ -9,13 +9,13 @@ SELECT g.id, c.name AS corpus, g.status, g.terms, g.sure
  ORDER BY g.id
 
 -- name: holding(corpus_id)
--- What holds in one corpus. Its own groups go first, then those of all corpora.
+-- The groups that apply in one corpus: its own first, then those of all corpora.
 SELECT terms FROM alias_group
  WHERE status = 'approved' AND (corpus_id IS NULL OR corpus_id = $1)
  ORDER BY corpus_id NULLS LAST, id
 
 -- name: rejected(corpus_id)
--- What was rejected in a corpus, or in all; without a corpus, what was rejected anywhere.
+-- The pairs rejected in a corpus, or in all; without a corpus, those rejected anywhere.
 SELECT c.name AS corpus, r.first, r.second
   FROM rejected_alias r LEFT JOIN corpus c ON c.id = r.corpus_id
  WHERE $1::integer IS NULL OR r.corpus_id IS NULL OR r.corpus_id = $1
@@ -25,7 +25,7 @@ SELECT c.name AS corpus, r.first, r.second
 SELECT first, second FROM rejected_alias WHERE corpus_id = $1
 
 -- name: same(corpus_id, keys, status)
--- The group that holds these terms, of this corpus or of all; to be approved, those that wait do
+-- The group that holds these terms, of this corpus or of all; for an approval, pending groups do
 -- not count.
 SELECT id FROM alias_group
  WHERE keys @> $2::text[] AND (corpus_id IS NULL OR corpus_id = $1)
@@ -56,14 +56,14 @@ SELECT $1, p.first, p.second, $4
 ON CONFLICT DO NOTHING
 
 -- name: forget_pending(corpus_id, firsts, seconds)
--- What else waits to say the same, where the rejection holds.
+-- Other pending groups that say the same, where the rejection applies.
 DELETE FROM alias_group g
  USING unnest($2::text[], $3::text[]) AS p (first, second)
  WHERE g.status = 'pending' AND g.keys @> ARRAY[p.first, p.second]
    AND ($1::integer IS NULL OR g.corpus_id = $1)
 
 -- name: lift(corpus_id, firsts, seconds)
--- A word about all corpora is one about each.
+-- A decision about all corpora covers each of them.
 DELETE FROM rejected_alias r
  USING unnest($2::text[], $3::text[]) AS p (first, second)
  WHERE ($1::integer IS NULL OR r.corpus_id = $1) AND (r.first, r.second) = (p.first, p.second)

@@ -21,7 +21,7 @@ WITH counted AS (
     SELECT language, count(*) AS documents FROM {document} WHERE corpus_id = $1 GROUP BY 1
 )
 SELECT t.documents, t.tokens, c.documents AS kept_documents, c.tokens AS kept_tokens,
-       -- The kept max_tf is an upper bound; retrieval is exact as long as it is not too low.
+       -- The stored max_tf is an upper bound; retrieval is exact as long as it is not too low.
        (SELECT count(*) FROM counted FULL JOIN kept USING (lexeme)
          WHERE counted.document_frequency IS DISTINCT FROM kept.document_frequency
             OR counted.max_tf > kept.max_tf) AS lexemes,

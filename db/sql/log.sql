@@ -1,8 +1,8 @@
 -- name: record(keep_from, asked_at, task, origin, job, corpus, query, keep_query, expanded,
 --              filters, plan, counts, returned, milliseconds, prompt_tokens, completion_tokens,
 --              cost_usd, error)
--- One statement: what is too old goes with what comes. It waits for no disk: a crash may lose the
--- last entries, and nothing else.
+-- One statement stores the entry and deletes expired ones. It does not wait for the disk: a crash
+-- may lose the last entries, and nothing else.
 WITH hurried AS (
     SELECT set_config('synchronous_commit', 'off', true)
 ), old AS (

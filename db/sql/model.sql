@@ -2,8 +2,8 @@
 SELECT scores::text AS scores, model, prompt_version FROM judgment WHERE key = $1
 
 -- name: store_judgment(key, scores, model, prompt_version, created_at, forget_before)
--- What a crash of the server may cost here is asked for once more, or was counted wrong by a call:
--- nobody waits for the disk.
+-- Does not wait for the disk: a crash of the server costs at most a repeated request, or one call
+-- missing from the count.
 WITH forgotten AS (DELETE FROM judgment WHERE created_at < $6::timestamptz)
 INSERT INTO judgment (key, scores, model, prompt_version, created_at)
 SELECT $1, $2::text::jsonb, $3, $4, $5::timestamptz
@@ -20,8 +20,8 @@ SELECT $1, $2::text[], $3, $4, $5::timestamptz
   FROM set_config('synchronous_commit', 'off', true)
 ON CONFLICT (key) DO NOTHING
 
--- Tokens of embeddings cost a hundredth of others and are many: they count in money alone. A call
--- under way at $3 counts as what it may come to; NULL leaves those out.
+-- Tokens of embeddings cost a hundredth of others and are many, so they count only as money. A call
+-- in progress at $3 counts at its maximum cost; NULL leaves those out.
 -- name: spent(since, until, now)
 SELECT source,
        sum(prompt_tokens)::bigint AS prompt_tokens,
@@ -46,7 +46,7 @@ INSERT INTO model_call
 SELECT $1::timestamptz, $2, $3, $4::integer, $5::integer, $6::float8, $7
   FROM set_config('synchronous_commit', 'off', true)
 
--- Whoever waits here sees, in his next statement, what was counted before him.
+-- A caller that waited here sees, in its next statement, everything counted before it.
 -- name: lock_ledger
 SELECT pg_advisory_xact_lock(7426190519)
 

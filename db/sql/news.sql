@@ -8,7 +8,7 @@ UPDATE feed SET category = n.category
  WHERE configured_url = n.url AND feed.category IS DISTINCT FROM n.category
 
 -- name: configure_new(urls, categories, now)
--- A feed that has moved to an address that the settings name too is polled once.
+-- A feed that has moved to an address that is also in the settings is polled once.
 INSERT INTO feed (url, configured_url, category, next_poll_at, created_at)
 SELECT url, url, category, $3, $3 FROM unnest($1::text[], $2::text[]) AS n (url, category)
  WHERE NOT EXISTS (SELECT FROM feed WHERE configured_url = n.url)
@@ -84,13 +84,13 @@ SELECT identity_hash, words_hash FROM headline
 SELECT pg_advisory_xact_lock($1, 0)
 
 -- name: join_alone(lock_class)
--- The planner thinks comparing arrays cheap, and would read all stories where an index tells
--- which few to look at. The setting ends with the transaction.
+-- The planner considers comparing arrays cheap, and would read all stories although an index tells
+-- which few to examine. The setting ends with the transaction.
 SELECT pg_advisory_xact_lock($1, 0), set_config('enable_seqscan', 'off', true)
 
 -- name: like_stories(link_keys, words, published_from, published_to, feed_id)
--- A feed that everybody gets may join any of them; others only what each of their readers may
--- read: news of a feed that everybody gets, or that they all added too.
+-- A feed that everybody gets may join any of them; other feeds only those that each of their
+-- readers may read: news of a feed that everybody gets, or that all of them added, too.
 WITH alike AS MATERIALIZED (
     SELECT id, feed_id, link_key, words, published FROM story
      WHERE link_key = ANY ($1::text[]) OR words && $2::text[] AND published BETWEEN $3 AND $4
@@ -105,7 +105,7 @@ SELECT a.id, a.link_key, a.words, a.published
                                          AND known.chat_id = reader.chat_id))
 
 -- name: retell_story(story_id, feed_id, title, text, link, link_key, words, language)
--- What chats' own feeds told first is told in the words of a feed that everybody gets.
+-- A story that chats' own feeds told first is retold in the words of a feed that everybody gets.
 UPDATE story s
    SET feed_id = f.id, title = $3, text = $4, link = $5, link_key = coalesce($6, s.link_key),
        words = $7, language = $8
@@ -180,7 +180,7 @@ SELECT s.* FROM feed f
  ORDER BY s.chat_id
 
 -- name: forget_headlines(last_seen_before, margin)
--- What a feed still holds is not forgotten, or it would be new again.
+-- Entries that a feed still contains are kept, or they would be new again.
 DELETE FROM headline h USING feed f
  WHERE f.id = h.feed_id AND h.last_seen_at < $1 AND h.last_seen_at < f.read_at - $2::interval
 
@@ -193,7 +193,7 @@ DELETE FROM feed f
 SELECT * FROM told_story WHERE id = ANY ($1::bigint[]) ORDER BY id
 
 -- name: unsearched(corpus, first_seen_from, limit, default_corpus)
--- Chosen first and told then: what brought a story is looked up for those within the limit.
+-- Chosen first and told then: the feeds of a story are looked up only for those within the limit.
 WITH reader AS MATERIALIZED (
     SELECT chat_id FROM subscriber
      WHERE mode <> 'off' AND chat_active AND coalesce(chat_corpus, $4) = $1
@@ -244,7 +244,7 @@ UPDATE find SET state = 'dull'
  WHERE state = 'promising' AND found_at < $1 AND coverage < $2
 
 -- name: finds_for_chat(chat_id, corpus, found_from, postable_only, least_best)
--- The story as the chat's own feeds tell it.
+-- The story in the words of the chat's own feeds.
 SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
        s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
        v.categories

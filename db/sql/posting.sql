@@ -68,7 +68,7 @@ INSERT INTO posted (chat_id, story_id, delivery_id, answer_id, corpus, external_
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 
 -- name: lease(now, platforms, begun_after, limit, leased_until)
--- The conditions on d are looked at once more, should another process have leased it meanwhile.
+-- The conditions on d are checked again, in case another process has leased it meanwhile.
 WITH ready AS (
     SELECT d.id FROM delivery d JOIN chat c ON c.id = d.chat_id
      WHERE d.state = 'owed' AND d.next_attempt_at <= $1

@@ -3,7 +3,7 @@ SELECT claims::text AS claims, model, prompt_version, damage::text AS damage
   FROM model_answer WHERE key = $1
 
 -- name: store_model_answer(key, claims, model, prompt_version, damage, created_at, forget_before)
--- As with judgments, nobody waits for the disk.
+-- As with judgments, this does not wait for the disk.
 WITH forgotten AS (DELETE FROM model_answer WHERE created_at < $7::timestamptz)
 INSERT INTO model_answer (key, claims, model, prompt_version, damage, created_at)
 SELECT $1, $2::text::jsonb, $3, $4, $5::text::jsonb, $6::timestamptz

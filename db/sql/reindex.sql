@@ -8,7 +8,7 @@ SELECT id, title, text, context, search_text, context_search_text
   FROM {document} WHERE corpus_id = $1 AND id > $2
  ORDER BY id LIMIT $3
 
--- What stays as it is is not written: each row that is goes into all indexes again.
+-- Unchanged rows are not written: each written row is added to all indexes again.
 -- name: update(ids, texts, contexts, search_texts, context_search_texts)
 UPDATE document d
    SET text = n.text, context = n.context,

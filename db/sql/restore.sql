@@ -1,5 +1,6 @@
--- What a restore asks of the database that it fills. {names} stands for an array of the tables,
--- views, sequences and functions that the migrations make, {lock} for the lock that they take.
+-- Statements that a restore runs on the database that it fills. {names} stands for an array of the
+-- tables, views, sequences and functions that the migrations make, {lock} for the lock that they
+-- take.
 
 -- name: set_up
 SELECT to_regclass('migration') IS NOT NULL
@@ -16,7 +17,7 @@ SELECT count(*) FROM pg_catalog.pg_stat_activity
 SET LOCAL lock_timeout = '30s';
 SET LOCAL client_min_messages = error;
 SELECT pg_catalog.pg_advisory_xact_lock({lock});
--- Without CASCADE: where something of another program hangs on a table, all stays as it is.
+-- Without CASCADE: if something of another program depends on a table, nothing is dropped.
 DO $clear$
 DECLARE
     each record;

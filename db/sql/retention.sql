@@ -1,5 +1,5 @@
 -- name: forget_documents(before)
--- In batches: each holds the corpus for a moment only. Through the table of all corpora, as
+-- In batches, so that each holds the corpus only for a moment. Uses the table of all corpora, as
 -- documents.sql does.
 WITH old AS (
     SELECT id FROM {document} WHERE created_at < $1 ORDER BY id LIMIT 1000

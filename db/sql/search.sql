@@ -1,4 +1,4 @@
--- Braces name parameters, or the table of a corpus.
+-- Braces stand for parameters, or for the table of a corpus.
 
 -- name: passes
 ({before}::timestamptz IS NULL OR created_at < {before})
@@ -15,7 +15,7 @@ SELECT t.ordinal - 1 AS unit, l.language, u.lexeme, p.position,
   LEFT JOIN lexeme k ON k.corpus_id = $1 AND k.lexeme = u.lexeme
 
 -- name: neighbours(corpus_id, lexeme)
--- What % means is a setting of the connection, see db/pool.py.
+-- The threshold of % is a setting of the connection, see db/pool.py.
 SELECT lexeme, document_frequency, max_tf, similarity(lexeme, $2) AS similarity
   FROM lexeme
  WHERE corpus_id = $1 AND lexeme % $2 AND document_frequency > 0

@@ -7,7 +7,7 @@ SELECT id, external_id, text, context, created_at, author, url, lang, flags, len
 SELECT id, language, text FROM {document} WHERE corpus_id = $1 AND id = ANY ($2::bigint[])
 
 -- name: having(words, languages, lexemes, searched)
--- Which words have one of the lexemes $3.
+-- The words that have one of the lexemes $3.
 SELECT w.word, w.language
   FROM unnest($1::text[], $2::text[], $4::text[]) AS w (word, language, searched)
  WHERE to_lexemes(w.language, w.searched) @@ $3

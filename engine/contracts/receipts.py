@@ -1,4 +1,4 @@
-"""Why an answer is as it is, without the text of any document."""
+"""The receipt of an answer: why it is as it is, without the text of any document."""
 
 from dataclasses import asdict
 from typing import Self
@@ -11,7 +11,7 @@ _DIGITS = 4
 
 
 class Value(BaseModel):
-    """What all that comes back has in common."""
+    """The base class of all results."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,7 +1,7 @@
-"""What may be asked of corpora of each kind.
+"""The search requests for corpora of each kind.
 
-Each search is a query of the dialect with filters of its own, which hold strictly; docs/kinds.md is
-the manual.
+Each search is a query of the dialect with filters of its own, which are applied strictly.
+docs/kinds.md is the manual.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from engine.query.read import parse_query
 from engine.types import Kind
 
 MOST_HITS = 100
-_YEARS = range(1000, 9999)  # what engine.text.dates reads
+_YEARS = range(1000, 9999)  # the years that engine.text.dates reads
 
 
 def _known_year(day: date) -> date:
@@ -33,7 +33,7 @@ Limit = Annotated[int, Field(ge=1, le=MOST_HITS, description="Most hits to retur
 
 
 class SearchContract(BaseModel):
-    """What all searches have. Days are those of UTC, both ends included."""
+    """The fields of all searches. Days are in UTC, both ends included."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     kinds: ClassVar[tuple[Kind, ...]]
@@ -51,14 +51,14 @@ class SearchContract(BaseModel):
     def _usable(self) -> Self:
         if self.date_from and self.date_to and self.date_to < self.date_from:
             raise ValueError("date_to is before date_from")
-        tuple(self.filters())  # raises where one cannot be a filter
+        tuple(self.filters())  # raises if one of them cannot be a filter
         return self
 
     def parsed(self) -> Query:
         """Return the search as a query of the dialect.
 
-        A field goes before filters of its name in the text, several of which would be
-        alternatives: what was not asked for is never mixed in.
+        A field takes precedence over filters of the same name in the text: the dialect would treat
+        several as alternatives, and let in results that the field excludes.
         """
         query, own = parse_query(self.query), tuple(self.filters())
         fixed = {one.name for one in own} & _ALTERNATIVES | ({"in"} if self.corpus else set())
@@ -88,12 +88,12 @@ class SearchContract(BaseModel):
         return {}
 
 
-# Of several filters with these names in a query, one is enough.
+# A query may carry several filters with these names; a document needs to match only one of them.
 _ALTERNATIVES = frozenset({"from", "lang", "platform", "role", "domain", "thread"})
 
 
 def _filters(name: str, value: _Value) -> Iterator[Filter]:
-    """Yield a field as filters. Raises ValueError when it is none."""
+    """Yield a field as filters. Raises ValueError if it cannot be one."""
     if value is None:
         return
     for one in value if isinstance(value, tuple) else (value,):

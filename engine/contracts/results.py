@@ -1,4 +1,4 @@
-"""What comes back from a search: snippets that quote the documents to the letter, and receipts."""
+"""Search results: snippets that quote the documents verbatim, with receipts."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -88,7 +88,7 @@ class PublishedSnippet(Snippet):
 
 
 def _values(hit: FindHit) -> dict[str, object]:
-    """Return what a snippet of any kind may say."""
+    """Return the fields that snippets of every kind share."""
     document, candidate = hit.document, hit.document.candidate
     return {
         "text": hit.excerpt.text if hit.excerpt else candidate.text,
@@ -116,7 +116,7 @@ def _values(hit: FindHit) -> dict[str, object]:
 
 
 def _notes(hit: FindHit) -> tuple[str, ...]:
-    """Return what a reader should know of a hit beside its text."""
+    """Return what a reader should know about a hit besides its text."""
     flags = hit.document.candidate.flags & ~Flag.THREAD
     cut = hit.excerpt is not None and (hit.excerpt.before or hit.excerpt.after)
     alike = f"{hit.alike} near-identical left out"

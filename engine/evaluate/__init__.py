@@ -1,1 +1,1 @@
-"""How good answers are, measured against headlines that people have judged."""
+"""Measures how good answers are, against headlines that people have judged."""

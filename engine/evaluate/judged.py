@@ -1,7 +1,7 @@
-"""Headlines whose answers people have judged: what `presagio eval` measures against.
+"""Reads headlines whose answers people have judged: what `presagio eval` measures against.
 
-Headlines are JSON lines `{qid, headline, kind?, date?}`, judgments ("qrels") are lines
-`qid<TAB>id<TAB>label` with labels 0 to 6, the judge's own scale.
+Headlines are JSON lines `{qid, headline, kind?, date?}`; judgments ("qrels") are lines
+`qid<TAB>id<TAB>label` with labels from 0 to 6, the judge's own scale.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from engine.errors import InputError
 from engine.messages import Message
 
 HIGHEST_LABEL = 6
-# Of these headlines nothing good is known to exist; they show what a search without a find is like.
+# No good answer to these headlines is known; they show what a search that finds nothing looks like.
 NO_MATCH = "nomatch"
 
 
@@ -26,12 +26,12 @@ class JudgedHeadline:
     qid: str
     headline: str
     kind: str | None = None
-    date: datetime | None = None  # a date without a time is its first moment in UTC
+    date: datetime | None = None  # a date without a time means midnight UTC
     line: str = ""  # "file, line n", for messages
 
     @property
     def matchable(self) -> bool:
-        """True when there should be something to find."""
+        """True if there should be something to find."""
         return self.kind != NO_MATCH
 
 
@@ -74,7 +74,7 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
 def require_judgments(
     headlines: Sequence[JudgedHeadline], qrels: Mapping[str, Mapping[str, int]]
 ) -> None:
-    """Raise InputError when a headline that should find something has no judgment at all."""
+    """Raise InputError if a headline that should find something has no judgment at all."""
     for headline in headlines:
         if headline.matchable and not qrels.get(headline.qid):
             raise InputError(
@@ -91,7 +91,7 @@ def require_judgments(
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield ("file, line n", text) of the lines that are not blank."""
+    """Yield ("file, line n", text) for each line that is not blank."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             for number, text in enumerate(file, start=1):

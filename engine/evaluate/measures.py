@@ -1,7 +1,7 @@
-"""How good answers are, measured against judged headlines. No search happens here.
+"""Measures how good answers are against judged headlines. Nothing is searched here.
 
-A label l is worth 2^l - 1 where gains add up (Burges et al. 2005), and counts as right from 4 on.
-What nobody has judged counts as wrong, and is reported, because it makes every figure too low.
+A label l has a gain of 2^l - 1 (Burges et al. 2005) and counts as relevant from 4 up. Hits that
+nobody has judged count as irrelevant; their number is reported, because they lower every figure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from engine.messages import Message
 
 TOP = 3
 RIGHT = 4
-DEPTHS = (80, 150, 240)  # among so many of the first candidates recall is told too
+DEPTHS = (80, 150, 240)  # recall is also reported among this many first candidates
 _GAINS = {label: 2**label - 1 for label in range(2, HIGHEST_LABEL + 1)}
 
 Qrels = Mapping[str, Mapping[str, int]]
@@ -23,7 +23,7 @@ Qrels = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What a search answered to one headline."""
+    """What a search answered for one headline."""
 
     ids: tuple[str, ...]  # external ids of the hits, best first
     candidates: tuple[str, ...]  # external ids that retrieval proposed, best first
@@ -37,20 +37,20 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """The measures of one headline, each 0..1 but the label's mean, which is 0..6."""
+    """The measures of one headline, each 0..1 except the mean label, which is 0..6."""
 
     qid: str
     ndcg: float
     precision: float
-    recall: float | None  # among all candidates; None when no document is right
-    recall_at: Mapping[int, float | None]  # among the first so many
+    recall: float | None  # among all candidates; None if no document is relevant
+    recall_at: Mapping[int, float | None]  # by the number of first candidates considered
     best: float  # the precision of a judge who is always right, with these candidates
     judged: float
     mean_label: float
     unjudged: int  # hits among the first three that nobody has judged
 
     def as_json(self) -> dict[str, object]:
-        """Return the row under the names of the report."""
+        """Return the row under the names that the report uses."""
         return {
             "qid": self.qid,
             f"nDCG@{TOP}": self.ndcg,
@@ -66,7 +66,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Separation:
-    """How sure the first hits look, on average over some headlines."""
+    """How confident the first hits look, on average over some headlines."""
 
     headlines: int
     coverage: float | None
@@ -83,7 +83,7 @@ class Separation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Means over the headlines that should find something, and what to know about them."""
+    """Means over the headlines that should find something, with notes for the reader."""
 
     rows: tuple[Row, ...]
     match: Separation
@@ -91,7 +91,7 @@ class Report:
     notes: tuple[str, ...]  # sentences for a person
 
     def as_json(self) -> dict[str, object]:
-        """Return means by name (None where no headline defines one), then the rows."""
+        """Return means by name (None if no headline defines one), then the rows."""
         return {
             "headlines": len(self.rows),
             f"nDCG@{TOP}": _mean(row.ndcg for row in self.rows),
@@ -115,7 +115,7 @@ class Report:
 def evaluate(headlines: Sequence[JudgedHeadline], qrels: Qrels, runs: Mapping[str, Run]) -> Report:
     """Measure `runs`, which holds one run for the qid of every headline.
 
-    Raises InputError when a headline has no judgments, UsageError without ir-measures.
+    Raises InputError if a headline has no judgments, UsageError if ir-measures is not installed.
     """
     require_judgments(headlines, qrels)
     matchable = [headline.qid for headline in headlines if headline.matchable]
@@ -171,7 +171,7 @@ def _measured(
     labels: Qrels,
     ranked: Mapping[str, Sequence[str]],
 ) -> dict[tuple[object, str], float]:
-    """Return each measure of each qid. An empty list is left out of a run, as libraries expect."""
+    """Return each measure of each qid. Empty lists are left out, as the library expects."""
     scored = {
         qid: {one: float(-rank) for rank, one in enumerate(ids)}
         for qid, ids in ranked.items()

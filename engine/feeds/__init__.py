@@ -1,1 +1,1 @@
-"""Feeds: what they say, when they are asked again, and when two headlines are one story."""
+"""Reads feeds, schedules their polls, and joins headlines that tell one story."""

@@ -1,4 +1,4 @@
-"""What follows from one poll of a feed, as values that others carry out."""
+"""Decides what follows from one poll of a feed, as values that others act on."""
 
 import re
 from collections.abc import Mapping
@@ -30,8 +30,7 @@ _MOST_DOUBLINGS = 32
 def wait_after_success(
     headers: Mapping[str, str], ttl: float | None, *, now: datetime, settings: PollSettings
 ) -> float:
-    """Return the seconds until the next poll: the longest wait that anybody asks for, or the
-    longest there is.
+    """Return the seconds until the next poll: the longest wait asked for, up to the maximum.
 
     `headers` are those of the answer, `ttl` is the feed's own wish in seconds.
     """
@@ -48,7 +47,7 @@ def wait_after_success(
 def wait_after_failure(
     failures: int, asked: str | None, *, now: datetime, settings: PollSettings
 ) -> float:
-    """Return the seconds until the next poll: doubled with each of the `failures` in a row.
+    """Return the seconds until the next poll, doubled with each of the `failures` in a row.
 
     `asked` is the Retry-After header.
     """
@@ -58,7 +57,7 @@ def wait_after_failure(
 
 
 def requested_pause(header: str | None, now: datetime) -> float:
-    """Return the seconds that a Retry-After header asks for: a number or a date; 0 for none."""
+    """Return the seconds that a Retry-After header (a number or a date) asks for; 0 if none."""
     text = (header or "").strip()
     if _SECONDS.fullmatch(text):
         return float(text)
@@ -66,7 +65,7 @@ def requested_pause(header: str | None, now: datetime) -> float:
 
 
 def spread(wait: float, *, settings: PollSettings, jitter: float) -> float:
-    """Return `wait` and a random part of it, so that feeds do not march in step.
+    """Return `wait` plus a random part of it, so that feeds are not polled in lockstep.
 
     `jitter` is a random number in 0..1.
     """
@@ -74,11 +73,11 @@ def spread(wait: float, *, settings: PollSettings, jitter: float) -> float:
 
 
 def _fresh_for(said: Mapping[str, str], now: datetime) -> float:
-    """Return for how many seconds caches may keep the answer. max-age goes before Expires."""
+    """Return for how many seconds caches may keep the answer. max-age overrides Expires."""
     if found := _MAX_AGE.search(said.get("cache-control", "")):
         age = said.get("age", "").strip()
         return float(found[1]) - (float(age) if _SECONDS.fullmatch(age) else 0.0)
-    # The server's clock may be wrong; both dates are of the same one.
+    # The server's clock may be wrong, but both dates come from it.
     return _seconds_until(said.get("expires", ""), _http_date(said.get("date", "")) or now)
 
 
@@ -109,15 +108,15 @@ __all__ = [
 ]
 
 _GONE = 410
-_MOVES_UNTIL_BELIEVED = 2  # in a row: a wrong redirect for an hour must not take the feed away
+_MOVES_UNTIL_BELIEVED = 2  # in a row: one hour with a wrong redirect must not move the feed
 
 
 def decide(
     feed: Feed, outcome: Polled, *, now: datetime, settings: PollSettings, jitter: float
 ) -> Decision:
-    """Return the feed as it shall be, its headlines and what its followers must hear.
+    """Return the feed's new state, its headlines and the notices for its followers.
 
-    `jitter` is a random number in 0..1. Which of the headlines are new the store knows.
+    `jitter` is a random number in 0..1. The store determines which of the headlines are new.
     """
     if isinstance(outcome, Unchanged) and not feed.primed:
         outcome = Failed(
@@ -185,7 +184,7 @@ def _failed(
 
 
 def _moved(feed: Feed, moved: str | None) -> Feed:
-    """Return the feed with what this poll says of its address; failures say nothing."""
+    """Return the feed with the redirect that this poll saw; failed polls are not passed here."""
     if moved is None or moved == feed.url:
         return replace(feed, moved_to=None, moved_times=0)
     times = feed.moved_times + 1 if moved == feed.moved_to else 1

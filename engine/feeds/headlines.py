@@ -1,4 +1,4 @@
-"""Entries of feeds as headlines: cleaned, dated, and recognised when they come again."""
+"""Turns feed entries into headlines: cleaned, dated, and recognised when they recur."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from engine.feeds.stories import link_key, words_of
 from engine.feeds.types import FeedEntry, NewHeadline, ParsedFeed
 from engine.prophecy.headline import read_headline
 
-_LONGEST_FROM_SUMMARY = 200  # of an entry without a title, as short posts are
-_EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # before it stands what programs write for "no date"
+_LONGEST_FROM_SUMMARY = 200  # for an entry without a title, as short posts are
+_EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # programs write earlier dates for "no date"
 
 
 def headlines_of(
@@ -19,8 +19,8 @@ def headlines_of(
 ) -> tuple[NewHeadline, ...]:
     """Return the entries as headlines, each identity once, in the order of the feed.
 
-    Entries without words are left out. Unless `primed` none of them is news; nor is what its
-    author dates more than `news_for` seconds ago.
+    Entries without words are left out. None of them is news unless the feed is `primed`, and no
+    entry is that its author dates more than `news_for` seconds ago.
     """
     shared = _shared_links(parsed.entries)
     oldest_news = now - timedelta(seconds=news_for)
@@ -49,23 +49,23 @@ def headlines_of(
 
 
 def identity_hash(headline: NewHeadline) -> bytes:
-    """Return SHA-256 of the identity that the feed gives the entry."""
+    """Return the SHA-256 of the identity that the feed gives the entry."""
     return sha256(headline.identity.encode()).digest()
 
 
 def words_hash(headline: NewHeadline) -> bytes:
-    """Return SHA-256 of link and words: the entry again, whatever its guid has become."""
+    """Return the SHA-256 of link and words, which recognises an entry whose guid has changed."""
     key = link_key(headline.link) if headline.link else None
     return sha256("\0".join((key or "", headline.text.casefold())).encode()).digest()
 
 
 def _dated(published: datetime | None, now: datetime) -> datetime:
-    """Return the date, first seen where there is none, and never one of the future."""
+    """Return the date, or the time first seen if there is none; never one in the future."""
     return now if published is None or published < _EARLIEST else min(published, now)
 
 
 def _shared_links(entries: Sequence[FeedEntry]) -> set[str]:
-    """Return the links that different entries carry: they lead to a page of many things."""
+    """Return the links that different entries share: they lead to a page about many things."""
     titles: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
         if entry.link and (key := link_key(entry.link)):

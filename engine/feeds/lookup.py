@@ -1,4 +1,4 @@
-"""What stands behind an address that a person gave: a feed, or a page that names some."""
+"""Finds the feed behind an address from a person: the feed itself, or a page that names some."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from engine.messages import Message
 from engine.page.charset import decode_page
 
 _MOST = 20
-# Cut out first: a parser that builds the tree of a hostile page takes seconds.
+# Extracted with a regex: a parser that builds the tree of a hostile page takes seconds.
 _TELLING_TAGS = re.compile(r"<(?:link|base)\b[^<>]{1,3000}>", re.IGNORECASE)
 _MOST_TAGS = 1_000
 _FEED_TYPES = re.compile(
@@ -25,14 +25,14 @@ _FEED_TYPES = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFeed:
-    """A feed as a page names it."""
+    """A feed as named by a page."""
 
     url: str
     title: str | None = None
 
 
 def discover(body: bytes, content_type: str | None, url: str) -> tuple[FoundFeed, ...]:
-    """Return the feeds named by the page that came from `url`, each once, in its order.
+    """Return the feeds named by the page that came from `url`, each once, in page order.
 
     Never raises; takes linear time.
     """
@@ -59,7 +59,7 @@ ACCEPT_FEED = (
     "application/rss+xml, application/atom+xml, application/feed+json, application/rdf+xml,"
     " application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.1"
 )
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")  # not the port of a host
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?!\d)")  # excludes "host:port"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class ReadableFeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedLookup:
-    """Fetches and reads; one look takes as long as `limits` allow two fetches to."""
+    """Fetches and reads feeds; one lookup takes as long as `limits` allow for two fetches."""
 
     fetcher: Fetcher
     parser: FeedParser
@@ -81,7 +81,7 @@ class FeedLookup:
     async def look_up(self, address: str) -> ReadableFeed | tuple[FoundFeed, ...]:
         """Return the feed at an address, which may lack its scheme, or the one that its page names.
 
-        A page that names several feeds gives all of them, unread. Raises FetchError.
+        If a page names several feeds, returns all of them, unread. Raises FetchError.
         """
         url = address_of(address)
         fetched = await self._fetch(url)
@@ -105,7 +105,7 @@ class FeedLookup:
 
 
 def address_of(written: str) -> str:
-    """Return what a person wrote as an address of the web. Raises FetchRefused."""
+    """Return what a person wrote as a web address. Raises FetchRefused."""
     written = written.strip().strip("<>")
     url = web_link(written if _SCHEME.match(written) else f"https://{written}", "")
     if url is None:

@@ -1,7 +1,7 @@
-"""The bytes of an XML document as text that a parser may be given.
+"""Decodes an XML document into text that is safe to give to a parser.
 
-What is looked at is what is parsed: the text comes out in one encoding, its own declaration of
-another is gone, and nothing in it declares entities.
+The text that is checked is the text that is parsed: it has one encoding, no declaration of another,
+and declares no entities.
 """
 
 import re
@@ -19,15 +19,16 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _HARMLESS_TYPE = re.compile(r"<!DOCTYPE\s+(?:rss|rdf:RDF|feed|opml)\b[^\[<>]*>", re.IGNORECASE)
 _HTML = re.compile(r"<(?:!DOCTYPE\s+)?html\b", re.IGNORECASE)
 _ROOT = re.compile(r"<[^\W\d]")
-_DEEPEST = 200  # elements; HTML inside Atom has some dozens
-_SHARE_OF_BROKEN = 10  # one character in so many may be damaged for the rest to be UTF-8
+_DEEPEST = 200  # elements; HTML inside Atom nests some dozens deep
+_SHARE_OF_BROKEN = 10  # text is UTF-8 even if one character in this many is damaged
 
 
 def markup_text(body: bytes, content_type: str | None = None) -> str:
-    """Decode the bytes of a document: UTF-8 where nearly all of it is that, else as it says.
+    """Decode the bytes of a document as UTF-8 if nearly all of it is that, else as declared.
 
-    Comes without an XML declaration, and without the characters that XML forbids. Never raises.
-    Servers and authors name encodings wrongly, and other text is hardly ever valid UTF-8.
+    The text has no XML declaration and no characters that XML forbids. Never raises. Servers and
+    authors often declare the wrong encoding, and text in another encoding is hardly ever valid
+    UTF-8.
     """
     text = _as_utf8(body)
     if text is None:
@@ -43,7 +44,7 @@ def without_forbidden(text: str) -> str:
 
 def _as_utf8(body: bytes) -> str | None:
     if b"\0" in body[:4] or body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x1b" in body:
-        return None  # UTF-16 and UTF-32; ISO 2022 switches its alphabets by escape
+        return None  # excludes UTF-16 and UTF-32; ISO 2022 switches alphabets by escape
     text = body.decode("utf-8", "replace")
     foreign = len(text) - len(text.encode("ascii", "ignore"))
     return text if text.count("\ufffd") * _SHARE_OF_BROKEN <= foreign else None
@@ -52,7 +53,7 @@ def _as_utf8(body: bytes) -> str | None:
 def require_harmless(text: str) -> None:
     """Raise FeedUnreadable for web pages and for documents that declare a type of their own.
 
-    Entities expand without end or read files, and no feed needs them.
+    Entities can expand without end or read files, and no feed needs them.
     """
     position = 0
     while (position := text.find("<", position)) >= 0 and not _ROOT.match(text, position):
@@ -65,7 +66,7 @@ def require_harmless(text: str) -> None:
 
 
 def _after(text: str, position: int) -> int:
-    """Return where what begins at `position` before the root element ends."""
+    """Return the end of the construct that begins at `position`, before the root element."""
     if text.startswith("<!--", position):
         return _past(text, "-->", position + 4)
     if text.startswith("<?", position):
@@ -85,9 +86,9 @@ def _past(text: str, end: str, position: int) -> int:
 
 
 def require_flat(body: bytes) -> None:
-    """Raise FeedUnreadable for elements that nest without end; feedparser is quadratic in it.
+    """Raise FeedUnreadable if elements nest too deeply; feedparser takes quadratic time for them.
 
-    Looks at `body` as far as it is well-formed.
+    Checks `body` only as far as it is well-formed.
     """
     depth = 0
 
@@ -103,7 +104,7 @@ def require_flat(body: bytes) -> None:
 
     parser = expat.ParserCreate("utf-8")
     parser.StartElementHandler, parser.EndElementHandler = begin, end
-    with suppress(expat.ExpatError):  # the lenient parser may do better
+    with suppress(expat.ExpatError):  # the lenient parser may still read it
         parser.Parse(body, True)
 
 

@@ -1,4 +1,4 @@
-"""Lists of feeds as feed readers exchange them (http://opml.org/spec2.opml)."""
+"""Reads and writes OPML, the lists that feed readers exchange (http://opml.org/spec2.opml)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ MOST_FEEDS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpmlFeed:
-    """One feed of a list. `category` is the folder that it lies in."""
+    """One feed of a list. `category` is the folder that contains it."""
 
     url: str
     title: str | None = None
@@ -32,7 +32,7 @@ class OpmlFeed:
 def read_opml(body: bytes) -> tuple[OpmlFeed, ...]:
     """Return the feeds of a list, each address once, at most MOST_FEEDS.
 
-    Raises InputError when it is no such list, declares a document type, or names no feed.
+    Raises InputError if it is not OPML, declares a document type, or names no feed.
     """
     try:
         root = fromstring(markup_text(body).encode(), forbid_dtd=True)
@@ -47,7 +47,7 @@ def read_opml(body: bytes) -> tuple[OpmlFeed, ...]:
 
 
 def write_opml(feeds: Iterable[OpmlFeed], *, title: str) -> bytes:
-    """Return the list of `feeds`, in folders by category."""
+    """Return an OPML list of `feeds`, in folders by category."""
     folders: dict[str, list[OpmlFeed]] = defaultdict(list)
     for feed in feeds:
         folders[feed.category or ""].append(feed)
@@ -63,7 +63,7 @@ def write_opml(feeds: Iterable[OpmlFeed], *, title: str) -> bytes:
 
 
 def _feeds(root: "Element") -> Iterator[OpmlFeed]:
-    """Walk over the outlines in their order; without recursion, however deep they are."""
+    """Iterate over the outlines in order; not recursive, so any depth is safe."""
     waiting: list[tuple[Element, str | None]] = [(root, None)]
     while waiting:
         element, category = waiting.pop()

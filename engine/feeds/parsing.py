@@ -1,7 +1,7 @@
-"""Reads feeds in processes of their own.
+"""Reads feeds in separate processes.
 
-A hostile feed takes seconds of a processor and hundreds of megabytes, a crash of the XML parser
-takes its process along: neither may happen where chats are answered.
+A hostile feed takes seconds of processor time and hundreds of megabytes, and a crash of the XML
+parser kills its process: neither may happen in the process that answers chats.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ _PER_MEGABYTE = 1.0  # seconds of processor time; ordinary feeds take a third of
 
 
 class FeedParser:
-    """Reads feeds, `workers` at a time. Use `async with`; processes start when first needed.
+    """Reads feeds, `workers` at a time. Use `async with`; processes start on first use.
 
-    One feed may take `seconds` of processor time and one more a megabyte, `patience` seconds
-    by the clock, and `memory` bytes.
+    One feed may take `seconds` of processor time plus one second per megabyte, `patience` seconds
+    of wall-clock time, and `memory` bytes.
     """
 
     def __init__(
@@ -53,8 +53,8 @@ class FeedParser:
     async def parse(self, body: bytes, content_type: str | None, url: str) -> ParsedFeed:
         """Read the feed that came from `url`, as engine.feeds.read does.
 
-        Raises FeedUnreadable, also when it takes too long or ends the process that reads it;
-        PresagioError when no process can be started.
+        Raises FeedUnreadable, also if reading takes too long or kills the worker, and PresagioError
+        if no process can be started.
         """
         seconds = self._seconds + len(body) / 1e6 * _PER_MEGABYTE
         order = Order(body=body, content_type=content_type, url=url, seconds=seconds)
@@ -74,7 +74,7 @@ async def _answered(worker: Worker, order: bytes) -> bytes:
         except WorkerEnded as exc:
             if exc.ending not in (Ending.KILLED, Ending.BROKEN):
                 raise
-        # An earlier feed or the system may have broken it: once more, afresh.
+        # An earlier feed or the system may have killed the worker: try once more with a new one.
     return await worker.ask(order)
 
 

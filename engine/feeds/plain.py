@@ -1,4 +1,4 @@
-"""What authors of feeds write, as plain values within limits."""
+"""Converts what authors of feeds write to plain values within limits."""
 
 import re
 from collections.abc import Iterable
@@ -8,13 +8,13 @@ from urllib.parse import urljoin, urlsplit
 
 from engine.text.clean import shown
 
-MOST_ENTRIES = 2_000  # the first ones are kept; all that a site ever wrote is no news
+MOST_ENTRIES = 2_000  # the first ones are kept; a site's whole archive is not news
 LONGEST_TITLE = 1_000
 LONGEST_SUMMARY = 5_000
 _MOST_TAGS = 20
 _LONGEST_TAG = 100
 _LONGEST_LINK = 2_000
-_MARKUP_PER_TEXT = 10  # what is cut off before tags are removed holds no text that is kept
+_MARKUP_PER_TEXT = 10  # markup beyond this multiple of the longest text is cut off
 
 _OPAQUE = re.compile(r"<(script|style)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<(?:/?[a-zA-Z][^<>]*|!--[^<>]*--|!\[CDATA\[|![^<>]*)>")
@@ -47,7 +47,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 def web_link(link: object, base: str) -> str | None:
-    """Return `link` as an absolute http(s) address, or None when it is none or far too long."""
+    """Return `link` as an absolute http(s) address, or None if it is not one or is far too long."""
     if not isinstance(link, str) or not link.strip():
         return None
     try:
@@ -61,27 +61,27 @@ def web_link(link: object, base: str) -> str | None:
 
 
 def tags_of(names: Iterable[object]) -> tuple[str, ...]:
-    """Return the distinct names among `names` that are words, the first ones."""
+    """Return the first distinct names among `names` that contain words."""
     words = (plain_words(name, _LONGEST_TAG) for name in names if isinstance(name, str))
     return tuple(dict.fromkeys(word for word in words if word))[:_MOST_TAGS]
 
 
 def feed_language(code: object) -> str | None:
-    """Return the ISO 639-1 code that "en-US" begins with."""
+    """Return the ISO 639-1 code at the start of a code such as "en-US"."""
     found = _LANGUAGE.match(code) if isinstance(code, str) else None
     return found[1].lower() if found else None
 
 
 def iso_date(written: object) -> datetime | None:
-    """Read an RFC 3339 date; one without a zone is taken for UTC. None for anything else."""
+    """Read an RFC 3339 date; one without a zone is taken as UTC. Return None for anything else."""
     try:
         date = datetime.fromisoformat(written) if isinstance(written, str) else None
-        # Through UTC here, so that no zone pushes it out of range later.
+        # Converted to UTC here, so that no zone pushes it out of range later.
         return date and (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
 
 def hash_of(*texts: str) -> str:
-    """Return SHA-256 of `texts`, as hexadecimal digits."""
+    """Return the SHA-256 of `texts` in hexadecimal."""
     return sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""The bytes of a feed as what it says: RSS 0.9x, 1.0 and 2.0, Atom, JSON Feed."""
+"""Parses feeds: RSS 0.9x, 1.0 and 2.0, Atom, JSON Feed."""
 
 import calendar
 import warnings
@@ -31,7 +31,7 @@ _VERSION = "jsonfeed.org/version/"
 
 
 def read_json_feed(text: str, url: str) -> ParsedFeed:
-    """Read a feed that came from `url`. Raises FeedUnreadable when it is not one."""
+    """Read a feed that came from `url`. Raises FeedUnreadable if it is not one."""
     try:
         feed = orjson.loads(text)
     except orjson.JSONDecodeError as exc:
@@ -73,7 +73,7 @@ def _author(item: dict[str, Any]) -> str | None:
 
 
 def _text(value: object) -> str:
-    """Return strings as they are and numbers as strings: ids are often numbers."""
+    """Return strings unchanged and numbers as strings: ids are often numbers."""
     return value if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
 
 
@@ -86,9 +86,9 @@ _PERIODS = {"hourly": HOUR, "daily": DAY, "weekly": 7 * DAY, "monthly": 30 * DAY
 
 
 def read_feed(body: bytes, content_type: str | None, url: str) -> ParsedFeed:
-    """Read a feed that came from `url`; a damaged one as far as it can be read.
+    """Read a feed that came from `url`; a damaged one as far as possible.
 
-    Raises FeedUnreadable when it is no feed, or declares entities.
+    Raises FeedUnreadable if it is not a feed, or declares entities.
     """
     text = markup_text(body, content_type)
     feed = read_json_feed(text, url) if text.startswith("{") else _read_xml(text, url)
@@ -116,17 +116,17 @@ def _read_xml(text: str, url: str) -> ParsedFeed:
 
 def _parse(body: bytes, headers: dict[str, str]) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of feedparser, about its own past
+        warnings.simplefilter("ignore")  # feedparser's deprecation warnings
         try:
             return feedparser.parse(
                 body,
                 response_headers=headers,
                 resolve_relative_uris=False,
-                sanitize_html=False,  # markup goes as a whole
+                sanitize_html=False,  # markup is removed later
             )
         except MemoryError:
             raise
-        except Exception as exc:  # whatever its lenient parser trips over
+        except Exception as exc:  # anything that its lenient parser raises
             raise FeedUnreadable(Message("The feed is damaged beyond reading.")) from exc
 
 
@@ -148,13 +148,13 @@ def _published(entry: Mapping[str, Any]) -> datetime | None:
     for parsed in filter(None, (entry[name] for name in names if name in entry)):
         try:
             return datetime.fromtimestamp(calendar.timegm(parsed), UTC)
-        except (ValueError, OverflowError, OSError):  # no date of this calendar
+        except (ValueError, OverflowError, OSError):  # not a valid calendar date
             continue
     return None
 
 
 def _ttl(feed: Mapping[str, Any]) -> float | None:
-    """Return the seconds between updates: `ttl` is in minutes, `sy:updatePeriod` has a name."""
+    """Return the seconds between updates: `ttl` is in minutes, `sy:updatePeriod` is a name."""
     minutes = _number(feed.get("ttl"))
     if minutes is not None:
         return minutes * MINUTE
@@ -171,7 +171,7 @@ def _number(written: object) -> int | None:
 def _identified(entries: Sequence[FeedEntry]) -> tuple[FeedEntry, ...]:
     """Give each entry an identity: its guid, else its link, else a hash of its words.
 
-    A guid or link that several different entries of one document carry tells nothing.
+    A guid or link that several different entries of one document share is not an identity.
     """
     guids = _shared((entry.identity, entry.title) for entry in entries)
     links = _shared((entry.link or "", entry.title) for entry in entries)
@@ -179,7 +179,7 @@ def _identified(entries: Sequence[FeedEntry]) -> tuple[FeedEntry, ...]:
 
 
 def _shared(named: Iterable[tuple[str, str]]) -> set[str]:
-    """Return the names that stand beside more than one title."""
+    """Return the names that occur with more than one title."""
     return {name for name, times in Counter(name for name, _ in set(named)).items() if times > 1}
 
 

@@ -1,4 +1,4 @@
-"""When two headlines are one story, and headlines joined to stories."""
+"""Decides when two headlines tell one story, and joins headlines to stories."""
 
 import math
 import re
@@ -11,11 +11,11 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from engine.feeds.types import NewHeadline
 
-_ALIKE = 0.75  # share of all their words that two headlines have in common, where one says more
-_ALIKE_OTHERWISE = 0.8  # without numbers, where each says a word that the other does not
-_FEWEST = 4  # words below which only the very same words are one story
+_ALIKE = 0.75  # Jaccard share of words, if one headline's words include the other's
+_ALIKE_OTHERWISE = 0.8  # the same without numbers, if each has a word that the other lacks
+_FEWEST = 4  # words; shorter headlines match only if their words are the same
 _MOST_PARAMETERS = 50
-_SHORTEST = 12  # letters of those: "Editorial" stands over something new every day
+_SHORTEST = 12  # letters of those words: "Editorial" stands over something new every day
 
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -45,10 +45,11 @@ _FUNCTION_WORDS = frozenset(
 
 
 def link_key(url: str) -> str | None:
-    """Return the address without what only tells readers apart; None for a bare home page.
+    """Return the address without what only distinguishes readers; None for a bare home page.
 
-    The scheme, "www.", parameters of trackers and sessions, the fragment and a last slash go.
-    None, too, for a link with more parameters than a page has: to sort them all takes long.
+    Removes the scheme, "www.", parameters of trackers and sessions, the fragment and a trailing
+    slash. Also returns None for a link with more parameters than real pages have, because sorting
+    them would take long.
     """
     try:
         parts = urlsplit(url)
@@ -72,11 +73,11 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def telling_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Return those of `words` of which every headline of the same story holds at least one.
+    """Return a subset of `words`; every headline of the same story contains at least one of it.
 
     A story shares so many words that it cannot miss all of these (prefix filtering: Chaudhuri,
-    Ganti, Kaushik 2006). They are the longest, which are the rarest, so that an index of words
-    proposes few.
+    Ganti, Kaushik 2006). They are the longest words, which tend to be the rarest, so that an index
+    of words proposes few stories.
     """
     spared = len(words) - math.ceil(_ALIKE * len(words)) + 1
     return tuple(sorted(words, key=lambda word: (-len(word), word))[:spared])
@@ -85,9 +86,10 @@ def telling_words(words: Sequence[str]) -> tuple[str, ...]:
 def same_story(one: Sequence[str], other: Sequence[str]) -> bool:
     """Tell whether two headlines, as `words_of` gives them, are nearly identical. Symmetric.
 
-    They name the same numbers ("5 dead" is not "7 dead") and share three quarters of their words
-    (Jaccard). Where each puts a word of its own, four fifths of what is no number: lottery draws
-    and weekly lists differ in one word and agree in their dates.
+    They must name the same numbers ("5 dead" is not "7 dead") and share three quarters of their
+    words (Jaccard). If each has a word that the other lacks, they must share four fifths of the
+    words that are not numbers: lottery draws and weekly lists differ in one word and agree in their
+    dates.
     """
     mine, theirs = set(one), set(other)
     if mine == theirs or min(len(mine), len(theirs)) < _FEWEST:
@@ -106,7 +108,7 @@ SAME_WORDS_WITHIN = timedelta(hours=48)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryWords:
-    """What a story is recognised by. Ids of stories that are not stored yet are negative."""
+    """What a story is recognised by. Stories that are not stored yet have negative ids."""
 
     id: int
     link_key: str | None
@@ -115,11 +117,11 @@ class StoryWords:
 
 
 def join(headlines: Sequence[NewHeadline], known: Iterable[StoryWords]) -> tuple[StoryWords, ...]:
-    """Return the story of each headline: the same link, else near-identical words in 48 hours.
+    """Return the story of each headline: the same link, else near-identical words within 48 hours.
 
     `known` must hold every story with the link of a headline, or with one of its telling words
-    within that time. Of several that fit, the first is taken. Headlines of one call join each
-    other too: a new story has the id -1, -2, ... and what its first headline says.
+    within that time. If several fit, the first is taken. Headlines of one call also join each
+    other: a new story has the id -1, -2, ... and the words of its first headline.
     """
     stories = _Index(known)
     return tuple(

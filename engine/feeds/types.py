@@ -1,6 +1,6 @@
-"""What passes between the stages of reading feeds.
+"""Types that pass between the stages of reading feeds.
 
-Every datetime carries a zone; every duration is in seconds.
+Every datetime has a zone; every duration is in seconds.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class FeedEntry:
 
     identity: str  # guid, else link, else a hash of the words
     title: str
-    link: str | None = None  # http(s) alone
+    link: str | None = None  # http(s) only
     summary: str = ""
     published: datetime | None = None
     author: str | None = None
@@ -29,25 +29,25 @@ class FeedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedFeed:
-    """What the bytes of one feed say."""
+    """The content of one feed."""
 
     entries: tuple[FeedEntry, ...]
     title: str | None = None
     link: str | None = None  # the site it belongs to
     language: str | None = None  # ISO 639-1
-    ttl: float | None = None  # how long the author wants it to be kept
+    ttl: float | None = None  # how long the author wants it to be cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """One source with everything known of its past; what `decide` reads and returns anew."""
+    """One feed and its full state; `decide` reads it and returns a new one."""
 
     id: int
     url: str
     category: str | None = None
     title: str | None = None
-    configured: bool = False  # named by the settings; else added in chats
-    etag: str | None = None  # verbatim, of the last answer that could be read
+    configured: bool = False  # listed in the settings; otherwise added in chats
+    etag: str | None = None  # verbatim, from the last answer that could be read
     last_modified: str | None = None
     next_poll_at: datetime
     polled_at: datetime | None = None
@@ -55,17 +55,17 @@ class Feed:
     failures: int = 0  # in a row
     failing_since: datetime | None = None
     told_failing: bool = False
-    gone: bool = False  # 410: not polled any more
-    moved_to: str | None = None  # where the last permanent redirect led
+    gone: bool = False  # 410: no longer polled
+    moved_to: str | None = None  # target of the last permanent redirect
     moved_times: int = 0  # in a row, to the same address
-    error: Message | None = None  # what the last failure says to a person
+    error: Message | None = None  # the last failure, worded for a person
 
     def __post_init__(self) -> None:
         require_zone(self.next_poll_at)
 
     @property
     def primed(self) -> bool:
-        """True once a poll has marked what was there before anybody subscribed."""
+        """True once a poll has recorded what was there before anybody subscribed."""
         return self.succeeded_at is not None
 
 
@@ -74,16 +74,16 @@ class NewHeadline:
     """A headline that a feed brings for the first time, cleaned and dated."""
 
     identity: str
-    title: str  # as written, without markup: what is shown
-    text: str  # as searched: without label and source
-    published: datetime  # first seen where the feed says none; never in the future
+    title: str  # as written, without markup: for display
+    text: str  # for search: without label and source
+    published: datetime  # time first seen if the feed gives none; never in the future
     link: str | None = None
     summary: str = ""
     author: str | None = None
     tags: tuple[str, ...] = ()
     language: str | None = None  # ISO 639-1
     link_key: str | None = None  # engine.feeds.stories.link_key; None where entries share a link
-    seen_before: bool = False  # there at the first poll, or old: kept as a document, no news
+    seen_before: bool = False  # there at the first poll, or old: kept as a document, but not news
 
     def __post_init__(self) -> None:
         require_zone(self.published)
@@ -96,7 +96,7 @@ class Story:
     id: int
     title: str
     text: str  # as searched
-    published: datetime  # of the first headline
+    published: datetime  # of its first headline
     first_seen_at: datetime
     link: str | None = None
     source: str | None = None  # title of the feed that brought it first
@@ -108,12 +108,12 @@ class Story:
 class PollSettings:
     """How feeds are polled, in seconds."""
 
-    interval: float = 30 * MINUTE  # between two polls of one feed, at the least
-    longest: float = DAY  # no wait is longer, whatever a server or its failures say
+    interval: float = 30 * MINUTE  # minimum between two polls of one feed
+    longest: float = DAY  # maximum wait, whatever a server asks for or however often it fails
     spread: float = 0.2  # share of each wait that is added at random
-    tell_after: float = DAY  # a feed that fails for so long is told to its followers
-    tell_failures: int = 3  # and not before so many polls in a row
-    news_for: float = 7 * DAY  # an entry that its author dates earlier is no news
+    tell_after: float = DAY  # followers are told of a feed that has failed for this long
+    tell_failures: int = 3  # but not before this many failed polls in a row
+    news_for: float = 7 * DAY  # an entry that its author dates earlier is not news
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """The answer came and could be read."""
+    """The answer arrived and could be read."""
 
     parsed: ParsedFeed
     headers: Mapping[str, str]  # names in any case
@@ -135,7 +135,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The feed could not be had, or not be read."""
+    """The feed could not be fetched or read."""
 
     error: FetchError
 
@@ -145,19 +145,19 @@ Polled = Unchanged | Read | Failed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedFailing:
-    """A feed has failed for long, or has ended. Told once, until it is back."""
+    """A feed has failed for long, or is gone. Sent once, until it recovers."""
 
-    feed: Feed  # as it is now; `feed.error` says why
+    feed: Feed  # in its new state; `feed.error` says why
     since: datetime
     gone: bool  # 410: it will not be polled again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedBack:
-    """A feed that was told to be failing can be read again."""
+    """A feed that was reported as failing can be read again."""
 
     feed: Feed
-    since: datetime  # when it had begun to fail
+    since: datetime  # when it began to fail
 
 
 Notice = FeedFailing | FeedBack
@@ -165,16 +165,16 @@ Notice = FeedFailing | FeedBack
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What follows from one poll; the store carries it out."""
+    """The result of one poll; the store applies it."""
 
-    feed: Feed  # as it shall be from now on
-    headlines: tuple[NewHeadline, ...] = ()  # all of the feed: the store knows which are unseen
+    feed: Feed  # the new state
+    headlines: tuple[NewHeadline, ...] = ()  # all in the feed: the store knows which are new
     notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredFeed:
-    """A feed as the settings name it."""
+    """A feed as listed in the settings."""
 
     url: str
     category: str | None = None
@@ -182,8 +182,8 @@ class ConfiguredFeed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedHealth:
-    """A feed with what an administrator wants to know of it."""
+    """A feed with what an administrator wants to know about it."""
 
     feed: Feed
     headlines_a_day: float  # new ones, over the last week
-    chats: int  # that added it for themselves
+    chats: int  # chats that added it themselves

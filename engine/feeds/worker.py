@@ -1,4 +1,4 @@
-"""What the process in which feeds are read is told, and what it answers."""
+"""The orders and answers of the process that reads feeds."""
 
 import struct
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _LENGTH = struct.Struct(">I")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be read, and in how many seconds of processor time."""
+    """A feed to read, and the processor time for it in seconds."""
 
     body: bytes = field(repr=False)
     content_type: str | None
@@ -25,7 +25,7 @@ class Order:
 
 
 def pack_order(order: Order) -> bytes:
-    """Return the bytes that the worker understands: length and head in JSON, then the body."""
+    """Return the bytes of an order: length and head in JSON, then the body."""
     head = orjson.dumps([order.content_type, order.url, order.seconds])
     return _LENGTH.pack(len(head)) + head + order.body
 
@@ -43,7 +43,7 @@ def answer(order: bytes) -> bytes:
 
 
 def unpack_answer(found: bytes) -> ParsedFeed:
-    """Return what the worker answered."""
+    """Unpack the worker's answer."""
     said = orjson.loads(found)
     entries = tuple(_unpack_entry(entry) for entry in said.pop("entries"))
     return ParsedFeed(entries=entries, **said)
@@ -55,5 +55,5 @@ def _unpack_entry(said: dict[str, Any]) -> FeedEntry:
 
 
 def main() -> None:
-    """Read feeds for the process that owns input and output."""
+    """Read feeds for the process at the other end of the pipes."""
     run_worker(lambda _: answer)

@@ -1,4 +1,4 @@
-"""What strangers link to, fetched from the public web only and within limits.
+"""Fetches links from strangers, from the public web only and within limits.
 
-Lends `Fetcher` to feeds, pages and whoever reads a link.
+Provides `Fetcher` to feeds, to pages and to everything else that reads a link.
 """

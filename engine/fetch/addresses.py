@@ -1,4 +1,4 @@
-"""Which addresses of the internet may be fetched from."""
+"""Decides which internet addresses may be fetched from."""
 
 from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_network
@@ -9,14 +9,15 @@ from ssrfguard import DEFAULT_DENIED, AddressTable, Block, Policy, Reach
 from engine.errors import SettingsError
 from engine.messages import Message
 
-# Looks a name up: called and answering like socket.getaddrinfo.
+# Resolves a name; has the signature and result of socket.getaddrinfo.
 Resolver = Callable[..., Iterable[tuple[int, int, int, str, tuple[Any, ...]]]]
 
-# Below 1024 only the web: a link must not make this program speak to a mail or name server.
+# Below 1024 only the web's ports: a link must not make this program talk to a mail or name server.
 PORTS = frozenset({80, 443, *range(1024, 65536)})
 
-# The guard's table knows what IANA has named. Outside 2000::/3 nothing is routed on the internet,
-# but a gateway of the local network may translate it: ::ffff:0:7f00:1 is 127.0.0.1 to some.
+# The guard's table covers what IANA has named. Addresses outside 2000::/3 are not routed on the
+# internet, but a gateway of the local network may translate them: some read ::ffff:0:7f00:1 as
+# 127.0.0.1.
 _UNALLOCATED = tuple(
     Block(ip_network(network), "IPv6 outside 2000::/3", "RFC4291", Reach.DENIED)
     for network in ("::/3", "4000::/2", "8000::/1")
@@ -27,7 +28,7 @@ _TABLE = AddressTable((*DEFAULT_DENIED.blocks, *_UNALLOCATED))
 def address_policy(allow_networks: Sequence[str] = ()) -> Policy:
     """Return the rules for one fetcher: the public internet, and `allow_networks` (CIDR).
 
-    Raises SettingsError when one of them is no network, or hides IPv4 addresses inside.
+    Raises SettingsError if one of them is not a network, or embeds IPv4 addresses.
     """
     try:
         networks = tuple(ip_network(network) for network in allow_networks)

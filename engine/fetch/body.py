@@ -1,7 +1,7 @@
-"""The body of an answer, unpacked while it arrives and never beyond a limit.
+"""Unpacks the body of an answer while it arrives, never beyond a limit.
 
-httpx unpacks a whole piece at once: 64 KB of gzip become 64 MB before anybody can count them,
-and gzip inside gzip a thousand times more.
+httpx unpacks a whole piece at once: 64 KB of gzip become 64 MB before anybody can count them, and
+gzip inside gzip a thousand times more.
 """
 
 import zlib
@@ -9,7 +9,7 @@ import zlib
 from engine.errors import FetchFailed, FetchTooLarge
 from engine.messages import Message
 
-# What is offered to servers; everything else is refused, layers of gzip included.
+# The only encoding offered to servers; all others are refused, nested gzip included.
 ACCEPT_ENCODING = "gzip"
 _GZIP = frozenset({"gzip", "x-gzip"})
 _PLAIN = frozenset({"", "identity"})
@@ -17,7 +17,7 @@ _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
 class Body:
-    """Collects the bytes of one answer of `host`, at most `limit` as sent and as unpacked.
+    """Collects the bytes of one answer from `host`, at most `limit` both as sent and as unpacked.
 
     Raises FetchFailed for a Content-Encoding that was not asked for.
     """
@@ -35,7 +35,7 @@ class Body:
         self._content = bytearray()
 
     def add(self, piece: bytes) -> None:
-        """Take the next bytes of the network. Raises FetchTooLarge, FetchFailed."""
+        """Add the next bytes from the network. Raises FetchTooLarge, FetchFailed."""
         self._arrived += len(piece)
         self._content += piece if self._gzip is None else self._unpack(piece)
         if max(self._arrived, len(self._content)) > self._limit:
@@ -49,7 +49,7 @@ class Body:
             )
 
     def content(self) -> bytes:
-        """Return everything. Raises FetchFailed when the packed form ends too early."""
+        """Return the whole body. Raises FetchFailed if the compressed data ends too early."""
         if self._gzip is not None and self._arrived and not self._gzip.eof:
             raise self._broken()
         return bytes(self._content)

@@ -1,7 +1,7 @@
-"""Fetches what strangers link to, and reaches only the public web.
+"""Fetches links from strangers, and reaches only the public web.
 
-Each hop of a redirect opens a connection of its own: the name is looked up once, every answer is
-checked, and the connection goes to an address that was checked (docs/decisions/0007-fetching.md).
+Each hop of a redirect opens its own connection: the name is looked up once, every address in the
+answer is checked, and the connection goes to a checked address (docs/decisions/0007-fetching.md).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from engine.messages import Message
 from engine.settings.reading import FetchSettings
 
 _PERMANENT = frozenset({301, 308})
-# The library's pool looks at all that is under way for each request: a hundred of them hold up
+# For each request the library's pool goes through all requests in progress: a hundred of them block
 # the event loop for half a second.
 _AT_ONCE = 16
 _CONNECT_SECONDS = 5.0  # for each address that is tried
@@ -35,34 +35,34 @@ _CONNECT_SECONDS = 5.0  # for each address that is tried
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchLimits:
-    """What one fetch may take."""
+    """The limits of one fetch."""
 
-    seconds: float  # everything: looking up, redirects, the whole body
-    bytes: int  # of the body, packed and unpacked
+    seconds: float  # for everything: lookup, redirects, the whole body
+    bytes: int  # of the body, both compressed and unpacked
     redirects: int = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """An answer that can be used: 2xx, or 304 with an empty body."""
+    """A usable answer: 2xx, or 304 with an empty body."""
 
-    url: str  # the last one, after redirects
+    url: str  # the final URL, after redirects
     status: int
-    headers: Mapping[str, str]  # looked up without regard to case
+    headers: Mapping[str, str]  # names are case-insensitive
     body: bytes = field(repr=False)
-    moved_permanently_to: str | None  # where the permanent redirects at the start led
+    moved_permanently_to: str | None  # the target of the permanent redirects that came first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
-    """What was asked for, the same at each hop."""
+    """The request as asked for, the same at each hop."""
 
     accept: tuple[str, ...]
     limits: FetchLimits
 
 
 class _Transport(AsyncSafeTransport):
-    """The guarded transport, over connections that count what comes and are used once."""
+    """The guarded transport, over connections that count what arrives and are used once."""
 
     def __init__(
         self, policy: Policy, resolver: Resolver | None, at_once: int, turns: Turns
@@ -80,8 +80,8 @@ class _Transport(AsyncSafeTransport):
 class Fetcher:
     """Fetches with GET. Holds connections: use `async with`.
 
-    `resolver` stands in for socket.getaddrinfo; what it answers is checked all the same. Of more
-    fetches than `at_once` the others wait, and their time runs.
+    `resolver` replaces socket.getaddrinfo; its answers are checked all the same. At most `at_once`
+    fetches run at a time; the others wait, and waiting counts towards their time limit.
     """
 
     def __init__(
@@ -125,9 +125,9 @@ class Fetcher:
         accept: tuple[str, ...] = (),
         headers: Mapping[str, str] | None = None,
     ) -> Fetched:
-        """Return the answer, of one of the media types in `accept` where it names any.
+        """Return the answer, which must have one of the media types in `accept` if any are given.
 
-        An answer that says no type is let through. Raises FetchError.
+        An answer without a Content-Type is accepted. Raises FetchError.
         """
         order = _Order(accept=accept, limits=limits)
         wanted = {"Accept": ", ".join((*accept, "*/*;q=0.1"))} | dict(headers or {})
@@ -163,7 +163,7 @@ class Fetcher:
 
     @asynccontextmanager
     async def _sent(self, request: httpx.Request) -> AsyncIterator[httpx.Response]:
-        """Lend the answer to one request, its body unread."""
+        """Yield the answer to one request, its body unread."""
         with mapped_fetch_errors(shown_host(str(request.url))):
             response = await self._http.send(request, stream=True, follow_redirects=False)
             try:
@@ -197,6 +197,6 @@ def _stream_of(response: httpx.Response) -> MeteredStream:
 
 
 def user_agent(contact: str) -> str:
-    """Return what servers are told of this program: name, version and contact."""
+    """Return the User-Agent header: the program's name, version and contact."""
     name = f"Presagio/{version('presagio')}"
     return f"{name} (+{contact})" if contact else name

@@ -1,4 +1,4 @@
-"""What goes wrong on the way to a page, as the project's own errors.
+"""Maps the failures of a fetch to the project's own errors.
 
 Messages name the host and never the URL: people paste links with tokens in them.
 """
@@ -38,7 +38,7 @@ def shown_host(url: str) -> str:
 
 @contextmanager
 def mapped_fetch_errors(host: str) -> Iterator[None]:
-    """Map what httpx, the address guard and the resolver raise. The only place that does."""
+    """Map what httpx, the address guard and the resolver raise. Nothing else maps them."""
     try:
         yield
     except (SSRFGuardError, httpx.InvalidURL, UnicodeError) as exc:
@@ -65,7 +65,7 @@ def mapped_fetch_errors(host: str) -> Iterator[None]:
 def _no_connection(host: str, error: httpx.ConnectError) -> FetchFailed:
     reason: BaseException | None = error
     while isinstance(reason, (httpx.ConnectError, httpcore.ConnectError)):
-        # httpcore raises again "from None", which leaves only the context.
+        # httpcore re-raises "from None", so only the context is left.
         reason = reason.__cause__ or reason.__context__
     if isinstance(reason, socket.gaierror):
         return _unknown_name(host, reason)
@@ -83,7 +83,7 @@ def _unknown_name(host: str, error: socket.gaierror) -> FetchFailed:
 
 
 def require_usable(response: httpx.Response, host: str) -> None:
-    """Raise FetchStatus for 4xx and 5xx, FetchFailed for what else brings no content."""
+    """Raise FetchStatus for 4xx and 5xx, FetchFailed for other answers without content."""
     status = response.status_code
     if response.is_error:
         raise FetchStatus(
@@ -108,7 +108,7 @@ def _said(status: int) -> Message:
 
 
 def require_type(response: httpx.Response, host: str, accept: tuple[str, ...]) -> None:
-    """Raise FetchWrongType when the answer says a media type that is not in `accept`."""
+    """Raise FetchWrongType if the answer declares a media type that is not in `accept`."""
     said = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if accept and said and said not in accept and response.is_success:
         shown = "".join(one for one in said if one.isascii() and one.isprintable())[:60]

@@ -1,9 +1,9 @@
-"""In how many pieces an answer may come, and how many of them a turn of the event loop takes.
+"""Limits how many pieces an answer may have, and how many are handled per turn of the event loop.
 
-Bytes alone bound little: heads of `103` without end are no body at all, and a megabyte in chunks of
-one byte is a million pieces of work. So reads, heads and chunks are counted too, and all fetches
-of one client together do one small portion of work a turn: whoever else waits for the event loop
-comes in between, however many servers misbehave.
+A limit on bytes is not enough: endless `103` heads have no body at all, and a megabyte in chunks of
+one byte is a million pieces of work. So reads, heads and chunks are counted as well, and all
+fetches of one client together do one small portion of work per turn. Other tasks run in between,
+however many servers misbehave.
 """
 
 import asyncio
@@ -16,18 +16,18 @@ import httpcore
 from engine.errors import FetchFailed
 from engine.messages import Message
 
-_MOST_HEADS = 10  # informational answers, and the one that counts
+_MOST_HEADS = 10  # informational answers and the final one
 _HEAD_BYTES = 65_536  # all of them together
-_HEAD_READ, _BODY_READ = 4_096, 16_384  # bytes that a turn takes
-_FREE_PIECES = 1_000  # so many may be of any size
-_BYTES_A_PIECE = 64  # then the mean: who writes line by line sends more
+_HEAD_READ, _BODY_READ = 4_096, 16_384  # bytes read per turn
+_FREE_PIECES = 1_000  # this many may be of any size
+_BYTES_A_PIECE = 64  # the mean from there on; servers that write line by line send more
 _PIECES_A_TURN = 32
 
 _STATUS_LINE = b"\nHTTP/"
 
 
 class Turns:
-    """Lets one task at a time go on, in a turn of the event loop of its own."""
+    """Lets one task at a time continue, each in its own turn of the event loop."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -39,7 +39,7 @@ class Turns:
 
 
 class Pieces:
-    """Counts pieces of what `host` sends against their bytes."""
+    """Counts the pieces that `host` sends, and compares their number with their bytes."""
 
     def __init__(self, host: str) -> None:
         self._host = host
@@ -47,7 +47,7 @@ class Pieces:
         self._bytes = 0
 
     def add(self, size: int) -> int:
-        """Count one piece of so many bytes; return how many there were. Raises FetchFailed."""
+        """Count one piece of `size` bytes; return the number so far. Raises FetchFailed."""
         self._pieces += 1
         self._bytes += size
         if self._pieces > _FREE_PIECES + self._bytes // _BYTES_A_PIECE:
@@ -69,7 +69,7 @@ class Chunks:
 
 
 class Heads:
-    """Counts what comes before a body: heads, and their bytes."""
+    """Counts the heads that come before a body, and their bytes."""
 
     def __init__(self, host: str) -> None:
         self._host = host
@@ -88,7 +88,7 @@ class Heads:
 
 
 def too_many_pieces(host: str) -> FetchFailed:
-    """Return the error about an answer that is more work than content."""
+    """Return the error for an answer that is more work than content."""
     return FetchFailed(
         Message("{host} sends its answer in too many pieces.", host=host),
         fix=Message("Try again later."),
@@ -96,7 +96,7 @@ def too_many_pieces(host: str) -> FetchFailed:
 
 
 class MeteredStream(httpcore.AsyncNetworkStream):
-    """A connection that is used for one request. Reading raises FetchFailed, too."""
+    """A connection that is used for one request. Reading, too, raises FetchFailed."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream, host: str, turns: Turns) -> None:
         self._stream = stream
@@ -106,11 +106,11 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         self._heads: Heads | None = Heads(host)
 
     def begin_body(self) -> None:
-        """Say that the answer's head was read."""
+        """Note that the head of the answer has been read."""
         self._heads = None
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
-        """Return what comes next, a small portion, when it is this connection's turn."""
+        """Return the next small portion of bytes, once it is this connection's turn."""
         most = _BODY_READ if self._heads is None else _HEAD_READ
         data = await self._stream.read(min(max_bytes, most), timeout)
         self._reads.add(len(data))
@@ -120,11 +120,11 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        """Pass on."""
+        """Delegate."""
         await self._stream.write(buffer, timeout)
 
     async def aclose(self) -> None:
-        """Pass on."""
+        """Delegate."""
         await self._stream.aclose()
 
     async def start_tls(
@@ -133,17 +133,17 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109
     ) -> "MeteredStream":
-        """Pass on: the name that the certificate must have comes from httpcore."""
+        """Delegate; httpcore supplies the name that the certificate must have."""
         stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
         return MeteredStream(stream, self._host, self._turns)
 
     def get_extra_info(self, info: str) -> Any:
-        """Pass on."""
+        """Delegate."""
         return self._stream.get_extra_info(info)
 
 
 class CountingBackend(httpcore.AsyncNetworkBackend):
-    """Opens connections as `backend` does, and counts what comes through them."""
+    """Opens connections through `backend`, and counts what arrives on them."""
 
     def __init__(self, backend: httpcore.AsyncNetworkBackend, turns: Turns) -> None:
         self._backend = backend
@@ -167,9 +167,9 @@ class CountingBackend(httpcore.AsyncNetworkBackend):
         timeout: float | None = None,  # noqa: ASYNC109
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Pass on: it is refused there."""
+        """Delegate; `backend` refuses it."""
         return await self._backend.connect_unix_socket(path, timeout, socket_options)
 
     async def sleep(self, seconds: float) -> None:
-        """Pass on."""
+        """Delegate."""
         await self._backend.sleep(seconds)

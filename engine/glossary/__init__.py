@@ -1,1 +1,1 @@
-"""Words that may stand for one another: groups, their terms, and what a model suggests."""
+"""Words that may stand for one another: groups, their terms, and a model's suggestions."""

@@ -1,4 +1,4 @@
-"""What counts as an ordinary word: the word lists of pyspellchecker."""
+"""Decides what counts as an ordinary word, with the word lists of pyspellchecker."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -6,7 +6,7 @@ from functools import cache
 from engine.errors import ExtraMissing
 from engine.messages import Message
 
-# Names of the lists, and the text-search languages that they are for.
+# The names of the lists, and the text-search languages that they serve.
 _LISTS = {
     "basque": "eu", "dutch": "nl", "english": "en", "french": "fr", "german": "de",
     "italian": "it", "portuguese": "pt", "russian": "ru", "spanish": "es",
@@ -14,14 +14,14 @@ _LISTS = {
 
 
 class WordLists:
-    """The words of English, Spanish and some other languages; read when first asked."""
+    """The words of English, Spanish and some other languages; read on first use."""
 
     def __init__(self, languages: Iterable[str] = ()) -> None:
         named = {_LISTS[name] for name in languages if name in _LISTS}
         self._lists = tuple(sorted({"en", "es", *named}))
 
     def __call__(self, word: str) -> bool:
-        """Tell whether a word in small letters is in one of the lists. Raises ExtraMissing."""
+        """Tell whether a word in lower case is in one of the lists. Raises ExtraMissing."""
         return any(word in _words(name) for name in self._lists)
 
 

@@ -1,7 +1,7 @@
-"""The glossary: which words may stand for another, and which never do.
+"""The glossary: which words may stand for one another, and which never do.
 
-A group is a set of terms that mean the same. Terms are compared as the text search reads them, so
-that case, spaces, accents and endings do not matter. docs/glossary.md is the manual.
+A group is a set of terms with the same meaning. Terms are compared as the text search reads them,
+so case, spaces, accents and endings do not matter. docs/glossary.md is the manual.
 """
 
 import re
@@ -18,14 +18,14 @@ from engine.text.clean import searchable
 from engine.text.terms import Reading
 from engine.types import Corpus
 
-# The lexemes of a word or phrase in order, of each language that makes any of it.
+# The lexemes of a word or phrase, in order, for each language that yields any.
 Signature = Mapping[str, tuple[str, ...]]
 _EDGES = re.compile(r"^\W+|\W+$")
 Pair = tuple[str, str]  # two keys, the smaller first
 
 
 class GroupStatus(StrEnum):
-    """Where a group stands."""
+    """The state of a group."""
 
     PENDING = "pending"  # waits for a person
     APPROVED = "approved"
@@ -33,30 +33,30 @@ class GroupStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AliasGroup:
-    """Terms that mean the same, in one corpus or, with None, in all."""
+    """Terms with the same meaning, in one corpus or, if it is None, in all."""
 
     id: int
     corpus: str | None
     status: GroupStatus
     terms: tuple[str, ...]
-    sure: bool | None = None  # what the model said of its suggestion; None: a person's own
+    sure: bool | None = None  # the model's own word on its suggestion; None if a person made it
 
 
 def keys(terms: Iterable[str]) -> tuple[str, ...]:
-    """Return the keys of terms, sorted, each once."""
+    """Return the distinct keys of terms, sorted."""
     return tuple(sorted({key(term) for term in terms}))
 
 
 def pairs(terms: Iterable[str]) -> tuple[Pair, ...]:
-    """Return every two of the terms as keys."""
+    """Return every pair of the terms, as keys."""
     return tuple((first, second) for first, second in combinations(keys(terms), 2))
 
 
 @dataclass(frozen=True, slots=True)
 class Glossary:
-    """The groups that hold in one corpus, as its languages read them."""
+    """The groups that apply in one corpus, as its languages read them."""
 
-    # (language, lexemes) -> the terms that may stand in their place
+    # (language, lexemes) -> the terms that may replace them
     aliases: Mapping[tuple[str, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
     longest: int = 0  # lexemes of the longest term
 
@@ -64,7 +64,7 @@ class Glossary:
         return bool(self.aliases)
 
     def of(self, signature: Signature) -> tuple[str, ...]:
-        """Return the aliases of what is read like this, in the order of the groups."""
+        """Return the aliases of what has this signature, in the order of the groups."""
         found = (self.aliases.get(one, ()) for one in signature.items())
         return tuple(dict.fromkeys(alias for aliases in found for alias in aliases))
 
@@ -72,9 +72,9 @@ class Glossary:
 def glossary(
     groups: Sequence[Sequence[str]], readings: Iterable[Reading], rejected: Iterable[Pair] = ()
 ) -> Glossary:
-    """Return the glossary of `groups`; `readings` are of all their terms, one after the other.
+    """Return the glossary of `groups`; `readings` are those of all their terms, in order.
 
-    Two terms of a group that are a pair of `rejected` do not stand for each other.
+    Two terms of a group that are a pair in `rejected` do not stand for each other.
     """
     read = signatures(readings)
     barred = set(rejected)
@@ -100,7 +100,7 @@ def glossary(
 
 
 def signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ...]]]:
-    """Return how each text was read, by its index; what no language reads is left out."""
+    """Return how each text was read, by its index, without those that no language reads."""
     found: dict[int, dict[str, list[tuple[int, str]]]] = {}
     for one in readings:
         by_language = found.setdefault(one.unit, {})
@@ -117,9 +117,9 @@ def signatures(readings: Iterable[Reading]) -> dict[int, dict[str, tuple[str, ..
 def unheard(
     candidates: Sequence[SuggestedPair], heard: Sequence[Pair], readings: Iterable[Reading]
 ) -> list[SuggestedPair]:
-    """Return the candidates that say what none of `heard` says in other forms of its words.
+    """Return the candidates that are not in `heard`, not even in other forms of the words.
 
-    `readings` are of the candidates' terms, then of the terms of `heard`, in their order.
+    `readings` are those of the candidates' terms, then of the terms of `heard`, in order.
     """
     read = signatures(readings)
 
@@ -136,7 +136,7 @@ def unheard(
 
 
 def expandable(query: Query) -> list[Word]:
-    """Return the words that aliases may stand for: required or alternatives, and not exact."""
+    """Return the words that aliases may replace: required or alternative, and not exact."""
     units = (one.unit for group in query.groups for one in group.alternatives)
     words = (unit for unit in units if isinstance(unit, Word) and not is_exact(unit.text))
     return list(dict.fromkeys(words))
@@ -155,7 +155,7 @@ def expanded(query: Query, known: Glossary, readings: Iterable[Reading], *, weig
 async def widened(
     index: FindIndex, corpus: Corpus, query: Query, known: Glossary, *, weight: float
 ) -> Query:
-    """Return the query with the aliases that hold in a corpus. Raises the errors of the index."""
+    """Return the query with the aliases that apply in a corpus. Raises the errors of the index."""
     words = expandable(query) if known else []
     if not words:
         return query
@@ -171,14 +171,14 @@ def _unit(alias: str) -> Unit:
 class Fired:
     """An alias that stands for some words of a headline."""
 
-    written: str  # these words
+    written: str  # the words it stands for
     alias: str
 
 
 def fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) -> list[Fired]:
-    """Return the aliases of the words of a text and of neighbouring words together.
+    """Return the aliases of the words of a text, and of neighbouring words taken together.
 
-    `readings` are of `words`, in their order.
+    `readings` are those of `words`, in order.
     """
     read = signatures(readings)
     exact = [is_exact(word) for word in words]
@@ -193,7 +193,7 @@ def fired(words: Sequence[str], readings: Iterable[Reading], known: Glossary) ->
 
 
 def _together(read: Mapping[int, Signature], places: range) -> Signature:
-    """Read neighbouring words as one; a stop word between them is nothing."""
+    """Read neighbouring words as one phrase; stop words among them are skipped."""
     languages = set(read[places[0]]) & set(read[places[-1]])
     return {language: tuple(_lexemes(read, language, places)) for language in languages}
 

@@ -1,4 +1,4 @@
-"""Which terms are worth asking about: what a corpus says often, words and names of two or three."""
+"""Chooses terms worth asking about: frequent words of a corpus, and names of two or three words."""
 
 import re
 from collections import Counter
@@ -8,7 +8,7 @@ from engine.glossary.groups import signatures
 from engine.glossary.terms import Dictionary, protected
 from engine.text.terms import Reading
 
-_LEAST = 3  # times; what is said less often has no alias worth a question
+_LEAST = 3  # occurrences; an alias of a rarer term is not worth a question
 _SHORTEST = 3  # letters
 _LINK = re.compile(r"https?://\S+|[@#]\w+")
 _TOKEN = re.compile(r"\S+")
@@ -20,9 +20,9 @@ _SENTENCE = re.compile(r"[.!?:;\n]+")
 
 
 def frequent_terms(texts: Iterable[str], is_word: Dictionary, *, least: int = _LEAST) -> list[str]:
-    """Return the terms of texts as they are mostly written, the most frequent first.
+    """Return the terms of texts in their commonest spelling, the most frequent first.
 
-    Protected terms are left out, and so is what is said fewer than `least` times.
+    Protected terms are left out, and so are terms with fewer than `least` occurrences.
     """
     spellings: dict[str, Counter[str]] = {}
     for text in texts:
@@ -37,7 +37,7 @@ def frequent_terms(texts: Iterable[str], is_word: Dictionary, *, least: int = _L
 def _terms(text: str) -> Iterator[str]:
     for sentence in _SENTENCE.split(_without_links(text)):
         if sentence.isupper():
-            continue  # capitals tell nothing here
+            continue  # capitals are no evidence here
         for word in _WORD.findall(sentence):
             if len(word) >= _SHORTEST:
                 yield word
@@ -51,16 +51,16 @@ def _without_links(text: str) -> str:
 
 
 def _parts(words: Sequence[str]) -> Iterator[str]:
-    """Yield every two or three words: where a name begins and ends, its frequency will tell."""
+    """Yield every two or three neighbouring words: frequency will show which are names."""
     for length in _NAME_LENGTHS:
         for start in range(len(words) - length + 1):
             yield " ".join(words[start : start + length])
 
 
 def telling_terms(terms: Sequence[str], readings: Iterable[Reading], limit: int) -> list[str]:
-    """Return the first `limit` terms that say something, one of each that are read alike.
+    """Return the first `limit` terms that carry meaning, one of each set that is read alike.
 
-    `readings` are of `terms`; stop words have none.
+    `readings` are those of `terms`; stop words have none.
     """
     read = signatures(readings)
     first: dict[tuple[tuple[str, tuple[str, ...]], ...], str] = {}

@@ -1,6 +1,7 @@
-"""The model's suggestions for the glossary: which of these terms mean the same?
+"""Asks the model for glossary suggestions: which of these terms mean the same?
 
-It gets numbered terms and gives back pairs of numbers: no word of its own gets into the glossary.
+The model gets numbered terms and returns pairs of numbers, so no word of its own enters the
+glossary.
 """
 
 import json
@@ -27,13 +28,13 @@ logger = logging.getLogger("presagio.glossary")
 PURPOSE = "glossary"
 _LONGEST_TERM = 60  # characters
 _LONGEST_ANSWER = 64_000
-# What is said to mean the same as more others than this is no synonym but a topic.
+# A term that is paired with more others than this is a topic, not a synonym.
 _MOST_PAIRS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class AskedTerm:
-    """A term to ask about; `missed` where somebody searched for it and found nothing."""
+    """A term to ask about; `missed` if somebody searched for it and found nothing."""
 
     text: str
     missed: bool = False
@@ -49,7 +50,7 @@ class SuggestedPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestions:
-    """What the model answered. `damage` counts what it said that could not be used."""
+    """The model's answer. `damage` counts the parts of it that could not be used."""
 
     pairs: tuple[SuggestedPair, ...] = ()
     model: str | None = None
@@ -59,7 +60,7 @@ class Suggestions:
 
 
 class Suggester:
-    """Asks the model once, and once more when its answer cannot be read."""
+    """Asks the model once, and a second time if its answer cannot be read."""
 
     def __init__(self, client: "ChatClient") -> None:
         self._client = client
@@ -67,9 +68,9 @@ class Suggester:
     async def suggest(
         self, corpus: Corpus, terms: Sequence[AskedTerm], *, now: datetime
     ) -> Suggestions:
-        """Return pairs of `terms`, often none; `corpus` is what the terms were taken from.
+        """Return pairs of `terms`, often none; `corpus` is where the terms were taken from.
 
-        Raises ModelError and what the ledger raises.
+        Raises ModelError and the errors of the ledger.
         """
         if len(terms) < 2:
             return Suggestions()
@@ -106,7 +107,7 @@ class Suggester:
 
 
 def request(terms: Sequence[AskedTerm]) -> str:
-    """Return the user message: one JSON object a line."""
+    """Return the user message: one JSON object per line."""
     return "\n".join(_line(number, term) for number, term in enumerate(terms, start=1))
 
 
@@ -120,10 +121,10 @@ def _line(number: int, term: AskedTerm) -> str:
 def read_pairs(
     content: str, terms: Sequence[AskedTerm], damage: Counter[str]
 ) -> tuple[SuggestedPair, ...] | None:
-    """Return the pairs in an answer, or None when it holds no answer at all.
+    """Return the pairs in an answer, or None if it holds no answer at all.
 
-    What is no pair of two of `terms` is left out and counted in `damage`: a doubtful pair is no
-    pair. Two different words on whether it is sure mean that it is not.
+    Entries that are not a pair of two of `terms` are left out and counted in `damage`, because a
+    doubtful pair is worse than none. A pair given both as sure and as unsure counts as unsure.
     """
     answer = _answer(content[:_LONGEST_ANSWER].rpartition("</think>")[2])
     if answer is None:

@@ -1,4 +1,4 @@
-"""Which terms a glossary may hold: protected ones match exactly and are never clustered."""
+"""Decides which terms a glossary may hold: protected ones match exactly and are never grouped."""
 
 import re
 import unicodedata
@@ -9,21 +9,21 @@ from engine.errors import InputError
 from engine.messages import Message
 from engine.text.clean import searchable
 
-# Tells whether a word, in small letters, is an ordinary one.
+# Tells whether a word in lower case is an ordinary one.
 Dictionary = Callable[[str], bool]
 
 LONGEST = 100  # characters of a term
 FEWEST, MOST = 2, 20  # terms of a group
 _EDGES = re.compile(r"^\W+|\W+$")
 _POSSESSIVE = re.compile(r"['’]s$")
-# Characters that mean something in the dialect, in receipts and in tables of groups.
+# Characters that have a meaning in the dialect, in receipts and in tables of groups.
 _SIGNS = re.compile(r'["|=\n\r\t]|^-')
-_STOP = re.compile(r"(?<=[^\W\d_])\.(?=[^\W\d_])")  # of "U.S"
+_STOP = re.compile(r"(?<=[^\W\d_])\.(?=[^\W\d_])")  # as in "U.S"
 _SNAKE = re.compile(r"(?<=\w)_(?=\w)")
 
 
 def key(term: str) -> str:
-    """Return what spellings of a term have in common: no case, accents or signs, single blanks."""
+    """Return what spellings of a term share: no case, accents or signs, single spaces."""
     folded = unicodedata.normalize("NFD", _STOP.sub("", searchable(term)).casefold())
     plain = "".join(c for c in folded if not unicodedata.combining(c))
     return unicodedata.normalize("NFC", " ".join(re.findall(r"\w+", plain)))
@@ -37,7 +37,7 @@ def is_exact(text: str) -> bool:
 def protected(term: str, is_word: Dictionary) -> Message | None:
     """Return why a term is protected, as a sentence, or None.
 
-    A name is a word with a capital that the dictionary does not have in small letters.
+    A name is a capitalised word that the dictionary does not have in lower case.
     """
     for written in term.split():
         if reason := _reason(written):
@@ -49,7 +49,7 @@ def protected(term: str, is_word: Dictionary) -> Message | None:
 
 
 def checked(terms: Sequence[str], is_word: Dictionary) -> tuple[str, ...]:
-    """Return terms that may be a group, without blanks to spare. Raises InputError."""
+    """Return terms that may form a group, stripped of extra spaces. Raises InputError."""
     by_key: dict[str, str] = {}
     for term in terms:
         by_key.setdefault(key(term), " ".join(term.split()))
@@ -85,7 +85,7 @@ def _bare(written: str) -> str:
 
 
 def _reason(written: str) -> Message | None:
-    """Tell what a single word is, if its spelling alone shows it."""
+    """Return why a single word is protected, if its spelling alone shows it."""
     word = _bare(written)
     letters = "".join(filter(str.isalpha, word))
     if len(word) > 1 and letters.removesuffix("s").isupper():  # "CEOs" too

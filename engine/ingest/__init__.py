@@ -1,7 +1,7 @@
-"""Files of posts become documents.
+"""Turns files of posts into documents.
 
-`engine.ingest.detect.open_source` yields the records of a file, and `engine.ingest.normalise`
-makes a document of each. `engine.ingest.reading` does both in a process of its own, and
+`engine.ingest.detect.open_source` yields the records of a file, and `engine.ingest.normalise` turns
+each into a document. `engine.ingest.reading` does both in a separate process, and
 `engine.ingest.load` stores what changed.
 """
 

@@ -1,4 +1,4 @@
-"""What the process that reads sources sends to its owner beside its answers, and in which form."""
+"""The formats of what the reading process sends to its owner, apart from its answers."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -10,7 +10,7 @@ from engine.documents import Document
 from engine.ingest.records import Reject
 from engine.types import Flag
 
-# The first byte of a note: the file that is in hand, a sign of life, documents, a wish for input.
+# The first byte of a note: the current file, a sign of life, documents, a request for input.
 FILE, PROGRESS, DOCUMENTS, INPUT = b"f", b"p", b"d", b"i"
 
 
@@ -32,10 +32,10 @@ def _document(said: dict[str, Any]) -> Document:
 
 
 def reject_rows(rejects: Iterable[Reject]) -> list[tuple[str, int, str]]:
-    """Return rejects for JSON."""
+    """Return rejects in a form for JSON."""
     return [(reject.file, reject.line, reject.reason) for reject in rejects]
 
 
 def rejects_of(rows: Iterable[Sequence[Any]]) -> tuple[Reject, ...]:
-    """Return the rejects of rows."""
+    """Return the rejects that `reject_rows` converted."""
     return tuple(Reject(file=file, line=line, reason=reason) for file, line, reason in rows)

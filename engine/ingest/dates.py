@@ -1,8 +1,8 @@
-"""The ways in which exports write a time.
+"""Parses the ways in which exports write a time.
 
 All functions return a time in UTC and raise RecordError, also for years that no post can have
-(before 1990, after 2200). A time in the near future is kept: clocks of sources differ, and only
-the caller knows what time it is.
+(before 1990, after 2200). A time in the near future is accepted: the clocks of sources differ, and
+only the caller knows the current time.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -30,8 +30,10 @@ def zoned(value: object) -> datetime:
 
 
 def zoned_or_utc(value: object) -> datetime:
-    """Read the same, milliseconds since 1970 as a number, and times without a zone as UTC:
-    "2011-08-02 18:07:48", or "05-23-2019 02:54:59" with the month first."""
+    """Read the same, or milliseconds since 1970 as a number, or a time without a zone as UTC.
+
+    The latter are "2011-08-02 18:07:48", or "05-23-2019 02:54:59" with the month first.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return _checked(_from_milliseconds(value))
     moment = _read(_month_first(value) if isinstance(value, str) else value)
@@ -55,7 +57,7 @@ def from_seconds(value: object) -> datetime:
 
 
 def written_at(moment: datetime) -> datetime:
-    """Check a time that a format reads by itself; one without a zone is taken for UTC."""
+    """Check a time that a format parsed itself; one without a zone is taken as UTC."""
     return _checked(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 

@@ -1,4 +1,4 @@
-"""Which format a file has, by what is in it, and the records of it."""
+"""Detects the format of a file from its content, and reads its records."""
 
 import itertools
 import sys
@@ -28,7 +28,7 @@ from engine.ingest.streams import Readable
 from engine.messages import Message
 
 AUTO = "auto"
-# In the order in which they are tried: the more particular first.
+# In the order in which they are tried: the most specific first.
 READERS: Mapping[str, Reader] = {
     reader.name: reader
     for reader in (
@@ -63,12 +63,12 @@ def open_source(
     skipped: Collection[str] = (),
     after: Bookmark | None = None,
 ) -> RecordStream:
-    """Open a path (file, folder, zip, gzip) or "-" for standard input, and recognise its format.
+    """Open a path (file, folder, zip, gzip) or "-" for standard input, and detect its format.
 
-    With `after`, what was read up to there does not come again.
+    With `after`, what was read up to there is skipped.
 
-    Raises UsageError for a format that does not exist, UnknownFormat when no reader recognises
-    the content, InputError when it cannot be read. Use it in a `with`.
+    Raises UsageError for a format that does not exist, UnknownFormat if no reader recognises the
+    content, InputError if it cannot be read. Use it in a `with`.
     """
     if format != AUTO and format not in READERS:
         raise UsageError(
@@ -121,7 +121,7 @@ def _sample(source: Source, name: str) -> Sample:
         raise InputError(
             Message("{name} is empty.", name=source.name), fix=Message("Check the path.")
         )
-    # The last line or object of the head may be cut: it is a reject here and read later.
+    # The last line or object of the head may be cut: it is a reject here and is read in full later.
     found = json_objects(name, BufferedReader(BytesIO(head)))
     objects = (item.value for item in found if isinstance(item, JsonObject))
     return Sample(head=head, objects=tuple(itertools.islice(objects, _SAMPLED)))

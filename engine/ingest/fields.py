@@ -1,4 +1,4 @@
-"""Values as they come from JSON or CSV, read tolerantly where nothing depends on them."""
+"""Reads values from JSON or CSV, tolerantly where nothing depends on them."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -12,7 +12,7 @@ _TRUE, _FALSE = frozenset({"t", "true", "1", "yes"}), frozenset({"f", "false", "
 
 
 def text_of(value: object) -> str:
-    """Return the text of a record. Raises RecordError when there is none."""
+    """Return the text of a record. Raises RecordError if there is none."""
     if not isinstance(value, str):
         raise RecordError(
             Message("no text") if value is None else Message("the text is not a text")
@@ -23,41 +23,41 @@ def text_of(value: object) -> str:
 
 
 def string(value: object) -> str | None:
-    """Return a text that says something, else None."""
+    """Return a string that is not blank, else None."""
     return value if isinstance(value, str) and value else None
 
 
 def identifier(value: object) -> str | None:
-    """Return the id of another message as text, or None; a rounded one (a float) is no id."""
+    """Return the id of another message as text, or None; a float (maybe rounded) is no id."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return string(value)
 
 
 def mapping(value: object) -> Mapping[str, object]:
-    """Return an object's fields; none for anything else."""
+    """Return an object's fields; an empty mapping for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def mappings(value: object) -> Sequence[Mapping[str, object]]:
-    """Return the objects of a list; none for anything else."""
+    """Return the objects in a list; empty for anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def strings(value: object) -> list[str]:
-    """Return the texts of a list that say something; none for anything else."""
+    """Return the strings in a list that are not blank; empty for anything else."""
     return [text for item in value if (text := string(item))] if isinstance(value, list) else []
 
 
 def count(value: object) -> int:
-    """Return a number of likes or reposts, also when written as text; 0 when unknown."""
+    """Return a number of likes or reposts, even if written as text; 0 if unknown."""
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdigit() and len(value) < 16 else 0
     return max(0, value) if isinstance(value, int) else 0
 
 
 def flag(value: object, name: str) -> bool:
-    """Return a yes or no in any of its spellings. Raises RecordError for anything else."""
+    """Return a boolean from any of its spellings. Raises RecordError for anything else."""
     if value is None or isinstance(value, bool):
         return bool(value)
     word = str(value).strip().lower()
@@ -69,7 +69,7 @@ def flag(value: object, name: str) -> bool:
 
 
 def made_id(*parts: str) -> str:
-    """Return an id that the same message has in every export: a hash of what it is known by."""
+    """Return an id that the same message has in every export: a hash of its identifying parts."""
     return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 

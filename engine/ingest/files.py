@@ -1,4 +1,4 @@
-"""The files that a source consists of: of a folder, of a zip, or standard input alone."""
+"""Provides the files of a source: those of a folder or a zip, or standard input alone."""
 
 import os
 import stat
@@ -27,10 +27,10 @@ class Files(Protocol):
         """Tell whether there is a file of that name, listed or not."""
 
     def refusal(self, name: str) -> str | None:
-        """Return why a file that is there is not read, None for one that is.
+        """Return why an existing file is not read, or None if it is.
 
-        What a folder or zip brings along may have been made by strangers: a link in it must not
-        lead to what they cannot see, nor to a device that never ends.
+        Strangers may have made the content of a folder or zip: a link in it must not lead to files
+        that they could not see, nor to a device that never ends.
         """
 
     def size(self, name: str) -> int | None:
@@ -43,13 +43,13 @@ class Files(Protocol):
         """Open the file. Raises OSError or InputError."""
 
     def close(self) -> None:
-        """Release what is held open."""
+        """Release open resources."""
 
 
 class FolderFiles:
-    """The files of a folder, or one of them (`only`) and what lies beside it.
+    """The files of a folder, or one of them (`only`) and those beside it.
 
-    The one was named by a person, and may be a link to anywhere.
+    A person named `only`, so it may be a link to anywhere.
     """
 
     def __init__(self, root: Path, only: str | None = None) -> None:
@@ -78,14 +78,14 @@ class FolderFiles:
         return self._placed(name)[1]
 
     def _placed(self, name: str) -> tuple[Path, str | None]:
-        """Return where the file itself lies, behind links, and why it is not read."""
+        """Return the path of the file itself, with links resolved, and why it is not read."""
         path = self._root / name
         if name == self._only:
             return path.resolve(), None
         try:
             kind = path.lstat().st_mode
         except OSError:
-            return path, None  # opening it will say why
+            return path, None  # opening it will raise the reason
         if not stat.S_ISLNK(kind):
             return path, None if stat.S_ISREG(kind) else _NO_FILE
         try:
@@ -98,7 +98,7 @@ class FolderFiles:
         try:
             status = (self._root / name).stat()
         except OSError:
-            return None  # opening it will say why
+            return None  # opening it will raise the reason
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def modified(self, name: str) -> datetime | None:
@@ -117,11 +117,11 @@ class FolderFiles:
         return regular_file(place, follow=False)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file is held open."""
 
 
 def _link_refusal(target: Path, root: Path) -> str | None:
-    """Return why a link in the folder `root` that leads to `target` is not followed."""
+    """Return why a link from inside `root` to `target` is not followed."""
     if not target.is_relative_to(root):
         return "a link that leaves the folder"
     if any(part.startswith(".") for part in target.relative_to(root).parts):
@@ -204,4 +204,4 @@ class OneStream:
         return CountedStream(name, self._stream, closes=())
 
     def close(self) -> None:
-        """Standard input is not ours to close."""
+        """Do nothing: the caller owns standard input."""

@@ -1,4 +1,4 @@
-"""HTML that people wrote, as the text they meant."""
+"""Converts HTML that people wrote to text."""
 
 import re
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ _BLOCKS = frozenset(
     ("address", "article", "dd", "div", "dl", "dt", "figcaption", "hr", "li", "section", "tr")
 )
 _UNSEEN = frozenset(("script", "style", "template", "noscript", "iframe", "head", "-comment"))
-_NAMES = frozenset(("mention", "hashtag"))  # classes of links that a text shows by their name
+_NAMES = frozenset(("mention", "hashtag"))  # classes of links that are shown by their text
 _BLANKS = re.compile(r"[ \t\r\n\f]+")
-# Between blocks; no line of text holds them. Where several meet, they part but once.
+# Separators of blocks; no text contains them. Several in a row count as one.
 _LINE, _PARAGRAPH = "\x00", "\x01"
 _PARTED = re.compile("(?:(?<![ \\t])[ \\t]++)?[\x00\x01][ \\t\x00\x01]*+")
 _AROUND_BREAKS = re.compile(r"(?:(?<![ \t])[ \t]++)?\n[ \t]*+")
@@ -22,9 +22,9 @@ _TOO_MANY_BREAKS = re.compile(r"\n{3,}")
 
 
 def html_text(markup: str) -> str:
-    """Return the text of an HTML fragment: paragraphs parted by an empty line, links in full.
+    """Return the text of an HTML fragment, with paragraphs separated by an empty line.
 
-    A link whose words are (part of) its address becomes the address; any other keeps its words.
+    A link whose text is (part of) its address becomes the whole address; any other keeps its text.
     """
     body = LexborHTMLParser(markup).body
     text = _PARTED.sub(_parting, "".join(_pieces(body)) if body else "")
@@ -32,7 +32,7 @@ def html_text(markup: str) -> str:
 
 
 def _pieces(body: LexborNode) -> Iterator[str]:
-    """Yield texts and line ends in the order of the document; markup may nest without end."""
+    """Yield texts and line ends in document order; works at any depth of nesting."""
     waiting: list[LexborNode | str] = [body]
     while waiting:
         node = waiting.pop()
@@ -62,7 +62,7 @@ def _parting(found: re.Match[str]) -> str:
 
 
 def _address(link: LexborNode) -> str | None:
-    """Return where a link leads, if that is what it shows; networks shorten what they show."""
+    """Return the target of a link that shows its address, which networks shorten for display."""
     address, shown = link.attributes.get("href"), link.text().strip()
     classes = (link.attributes.get("class") or "").split()
     if not address or not shown or _NAMES.intersection(classes):

@@ -1,4 +1,4 @@
-"""The way of a source's records into a corpus: batch by batch, what changed, safely repeatable."""
+"""Loads the records of a source into a corpus, in batches: stores what changed, can be repeated."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,14 +15,14 @@ BATCH = 10_000
 
 
 class BatchLost(Exception):
-    """A batch cannot be translated: whoever read it is gone. The next one begins where it began."""
+    """The reader of a batch died before translating it. The next batch starts where it did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Records of a source: `read` of them, with the digest of each id, and those of no use.
+    """A batch of a source: `read` records, with the digest of each id, and the rejects.
 
-    After `damage`, or the `last` batch, there is no other.
+    After `damage`, or the `last` batch, no other follows.
     """
 
     read: int
@@ -33,13 +33,13 @@ class Batch:
 
 
 class RecordSource(Protocol):
-    """Where records come from."""
+    """A source of records."""
 
     async def batch(self, number: int) -> Batch:
-        """Read on, at most `number` records. Raises UsageError."""
+        """Read the next batch of at most `number` records. Raises UsageError."""
 
     async def documents(self, ids: Collection[str]) -> tuple[Sequence[Document], Sequence[Reject]]:
-        """Return documents of the latest batch: of each id the last usable one, and the unusable.
+        """Return documents of the latest batch, the last usable one for each id, and the rejects.
 
         Raises BatchLost.
         """
@@ -47,7 +47,7 @@ class RecordSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestReport:
-    """What became of the records; `read` is the sum of the rest."""
+    """What became of the records; `read` is the sum of the other counts."""
 
     corpus: str
     read: int = 0
@@ -57,20 +57,20 @@ class IngestReport:
 
     @property
     def unchanged(self) -> int:
-        """Records whose document was stored already, or stands in the source more than once."""
+        """Records whose document was stored already, or that occur more than once in the source."""
         return self.read - self.inserted - self.updated - self.rejected
 
     @property
     def usable(self) -> bool:
-        """False when no record could be stored."""
+        """False if no record could be stored."""
         return self.read > self.rejected
 
 
 class Loader:
     """Loads sources into one corpus.
 
-    A batch is read and translated while the database stores the one before. It is stored whole
-    or not at all; the batches before it stay, and a repeated run completes the rest.
+    A batch is read and translated while the database stores the one before. It is stored whole or
+    not at all; earlier batches stay, and another run completes the rest.
     """
 
     def __init__(
@@ -87,14 +87,14 @@ class Loader:
         self._rejected = rejected
         self._progress = progress
         self._batch = batch
-        self._under_way: dict[str, int] = {}  # digests of the batch that is being stored
+        self._under_way: dict[str, int] = {}  # digests of the batch being stored
         self.report = IngestReport(corpus=corpus.name)
 
     async def load(self, source: RecordSource) -> IngestReport:
-        """Store all records of a source and return the counts so far, of all sources.
+        """Store all records of a source and return the counts so far, over all sources.
 
-        Raises InputError when the source is damaged, after storing what came before the damage,
-        and the errors of the store.
+        Raises InputError if the source is damaged, after storing what came before the damage, and
+        the errors of the store.
         """
         storing: asyncio.Task[None] | None = None
         try:
@@ -123,7 +123,7 @@ class Loader:
         return self.report
 
     async def _changed(self, source: RecordSource) -> tuple[Batch, Sequence[Document]]:
-        """Return the next batch and the documents of its records that are new or changed."""
+        """Return the next batch and the documents of its new or changed records."""
         while True:
             batch = await source.batch(self._batch)
             try:
@@ -138,7 +138,7 @@ class Loader:
             return batch, documents
 
     async def _outdated(self, digests: Mapping[str, int]) -> set[str]:
-        """Return the ids that are new or changed, as it will be after the batch under way."""
+        """Return the ids that are new or changed, given the batch that is being stored."""
         if not digests:
             return set()
         outdated = await self._store.outdated(self._corpus, digests)

@@ -1,7 +1,7 @@
-"""A record of any format becomes the document that is stored.
+"""Turns a record of any format into the document that is stored.
 
-Tags and mentions are case-folded, without "#" and "@". Times in the future are accepted, for
-what the time is only the caller knows; see engine.ingest.dates for the years that are not.
+Tags and mentions are case-folded, without "#" and "@". Times in the future are accepted, because
+only the caller knows the current time; see engine.ingest.dates for the years that are not.
 """
 
 import re
@@ -17,19 +17,19 @@ from engine.types import Flag
 
 LONGEST_TEXT = 100_000  # characters
 _LONGEST_URL = 2_000
-_LONGEST_THREAD = 500  # an index holds it
+_LONGEST_THREAD = 500  # it has to fit in an index
 _MOST_ENGAGEMENT = 2**31 - 1  # what the column holds
-# Where what the text shows ("RT @", a cut end) tells what a post is; None: a format of tweets.
+# Platforms whose texts show what a post is ("RT @", a cut end); None: a format of tweets.
 _TWEETS = (None, "x")
 _SHORT_LINK = re.compile(r"https?://t\.co/\w+")
 _TAG = re.compile(r"#(?<![\w/&=].)(\w*[^\W\d_]\w*)")
 _MENTION = re.compile(r"@(?<![\w/].)(\w+)")
 _REPLY = re.compile(r"@\w")
-# '"@fan: a text" An answer': reposting by hand, other people's words first.
+# '"@fan: a text" An answer': a manual repost, the other person's words first.
 _HAND_QUOTE = re.compile(r"[\"“]\s*@\w")
 _LINK_END = re.compile(r"(?:…|(?<!\.)\.\.\.)\s*(https?://\S+)$")
 _PICTURE = re.compile(r"/(?:photo|video)/\d+$")
-# Characters that a text has when it was cut at 140 or 280, more or less a link.
+# Lengths of texts that were cut at 140 or 280 characters, give or take a link.
 _NEAR_LIMIT = (range(110, 151), range(250, 311))
 _LONGEST_END = 300  # characters that a final link may take
 _LANGUAGE = re.compile(r"([a-z]{2})(?:[-_]\w+)?")
@@ -73,7 +73,7 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
 
 
 def language(code: str | None) -> str | None:
-    """Return the ISO 639-1 code in "en", "pt-BR" or "iw"; None for guesses like "und", "qme"."""
+    """Return the ISO 639-1 code of "en", "pt-BR" or "iw"; None for guesses like "und", "qme"."""
     found = _LANGUAGE.fullmatch(code.strip().lower()) if code else None
     return _RENAMED.get(found[1], found[1]) if found else None
 
@@ -90,7 +90,7 @@ def _with_whole_links(text: str, links: Sequence[tuple[str, str]]) -> str:
 
 
 def _seen_flags(text: str, post: PostFields) -> Flag:
-    """Return what the text itself gives away, for exports that do not flag it."""
+    """Return the flags that the text itself shows, for exports that do not set them."""
     flags = Flag.NONE
     repost = Flag.REPOST in post.flags or text.startswith("RT @")
     if repost:
@@ -156,7 +156,7 @@ def _meta(post: PostFields) -> dict[str, object]:
 
 
 def _storable(meta: Mapping[str, object]) -> dict[str, object]:
-    """Return what says something, without what the database cannot hold."""
+    """Return the non-empty entries, without what the database cannot hold."""
     cleaned = {name: _clean_value(value) for name, value in meta.items()}
     return {name: value for name, value in cleaned.items() if value}
 

@@ -1,4 +1,4 @@
-"""Whose words a message holds: those of the export's owner, or of somebody else."""
+"""Decides who wrote a message: the export's owner, or somebody else."""
 
 from collections.abc import Generator, Iterable
 
@@ -10,7 +10,7 @@ from engine.types import Flag
 
 
 def is_mine(owner: object, *names: object) -> bool | None:
-    """Tell whether one of the names is the owner's; None when no owner is known."""
+    """Tell whether one of the names is the owner's; None if the owner is unknown."""
     if not isinstance(owner, str) or not owner:
         return None
     return _folded(owner) in {_folded(name) for name in names if isinstance(name, str)}
@@ -26,8 +26,8 @@ def only_own_words(
 ) -> Generator[SourceRecord | Reject]:
     """Yield the records that the owner wrote, and those that cannot be used.
 
-    `author` is whom the command line names. Raises UsageError where neither the file nor the
-    command line says who the owner is.
+    `author` is the owner as named on the command line. Raises UsageError if neither the file nor
+    the command line names the owner.
     """
     for record in records:
         if isinstance(record, Reject) or _is_own(record, reader, author):
@@ -38,7 +38,7 @@ def _is_own(record: SourceRecord, reader: Reader, author: str | None) -> bool:
     try:
         post = reader.post(record.payload)
     except RecordError:
-        return True  # the normaliser says why it cannot be used
+        return True  # the normaliser reports why it cannot be used
     mine = post.mine if post.mine is not None else _by_author(post, author)
     if mine is None:
         raise UsageError(

@@ -1,7 +1,7 @@
-"""Files cut into records, one damaged record never hiding the others.
+"""Cuts files into records, so that a damaged record does not hide the others.
 
-Each function yields `(number, raw, problem)`: the line or record number from 1, its bytes, and
-None or the reason why the bytes are no record. Memory holds one record, not the file.
+Each function yields `(number, raw, problem)`: the line or record number from 1, its bytes, and None
+or the reason why the bytes are not a record. Memory holds one record, not the file.
 """
 
 import io
@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterator
 
 LONGEST_RECORD = 1_000_000  # bytes
-_GIVE_UP = 4  # times the longest record; past it the end of an array's record is not looked for
+_GIVE_UP = 4  # in longest records: the end of an array's record is not searched for beyond this
 _LONGEST_PREFIX = 1_000_000  # bytes before an array, as in "window.YTD.tweets.part0 = ["
-_LONGEST_HEADER = 1 << 16  # bytes before an array that tell what it belongs to
+_LONGEST_HEADER = 1 << 16  # bytes before an array that identify it
 _CHUNK = 1 << 18  # bytes
 
 Piece = tuple[int, bytes, str | None]
 
 _NO_END = "the end of this record is not found: the file is cut or damaged here"
-# Up to the next bracket, strings skipped as a whole; possessive, hence linear.
+# Up to the next bracket, skipping strings as a whole; possessive, hence linear.
 _TO_BRACKET = re.compile(
     rb'[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+([{}\[\]])', re.DOTALL
 )
@@ -26,7 +26,7 @@ _SCALAR = re.compile(rb'(?:"(?:[^"\\]|\\.)*+"|[^\s,"\[\]{}]++)(?=[\s,\]{\[])', r
 
 
 def raw_lines(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
-    """Yield every line with its end; one that is longer than `longest` bytes as a bare end."""
+    """Yield every line with its end; a line of more than `longest` bytes as a bare line end."""
     number = 0
     while line := stream.readline(longest + 1):
         number += 1
@@ -47,9 +47,9 @@ def lines(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[
 def array_items(stream: io.BufferedReader, longest: int = LONGEST_RECORD) -> Iterator[Piece]:
     """Yield the objects of the first JSON array of the stream.
 
-    Objects are cut out by their brackets and not parsed, so that a bad escape, a number too
-    large or a broken byte costs one record. A parser that reads the array as a whole stops at
-    the first such fault.
+    Objects are cut out by their brackets and not parsed, so that a bad escape, an oversized number
+    or a broken byte costs one record. A parser that reads the array as a whole stops at the first
+    such fault.
     """
     scanner = _ArrayScanner(stream, longest)
     scanner.expect_array()
@@ -61,9 +61,9 @@ def named_arrays(
 ) -> Iterator[tuple[bytes, Iterator[Piece]]]:
     """Yield every array that is the value of a key `name`, at any depth.
 
-    With it comes its header: what stands before it, since the array before or as much as tells
-    what it belongs to. The objects of one array are to be read before the next is asked for;
-    numbers begin at 1 in each.
+    Each comes with its header: the bytes before it, back to the previous array or as many as are
+    needed to identify it. Read the objects of one array before asking for the next; numbers begin
+    at 1 in each.
     """
     # Inside a string the quotes would be escaped.
     opening = re.compile(rb'[{,]\s*+"' + re.escape(name.encode()) + rb'"\s*+:\s*+\[')
@@ -90,14 +90,14 @@ class _ArrayScanner:
         self._over = False
 
     def expect_array(self) -> None:
-        """Step over the opening bracket, and what an export may write before it."""
+        """Skip the opening bracket, and what an export may write before it."""
         while b"[" not in self._buffer and len(self._buffer) < _LONGEST_PREFIX and self._more():
             pass
         self._over = b"[" not in self._buffer
         self._position = self._buffer.find(b"[") + 1
 
     def seek(self, opening: re.Pattern[bytes]) -> bytes | None:
-        """Step behind the next match of `opening` and return what is before it, or None."""
+        """Skip past the next match of `opening` and return what is before it, or None."""
         self._start = self._position
         while (found := opening.search(self._buffer, self._position)) is None:
             self._start = max(self._start, len(self._buffer) - _LONGEST_HEADER)
@@ -165,7 +165,7 @@ class _ArrayScanner:
         return b"", problem
 
     def _more(self) -> bool:
-        """Read on; False at the end of the file, or where one item grows past all measure."""
+        """Read more bytes; return False at the end of the file, or if one item is far too long."""
         self._buffer = self._buffer[self._start :]
         self._position -= self._start
         self._start = 0

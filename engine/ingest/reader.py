@@ -1,4 +1,4 @@
-"""What a format has to know, and the reading that all JSON formats share."""
+"""The interface of a format, and the reading that all JSON formats share."""
 
 import io
 import re
@@ -23,22 +23,22 @@ from engine.ingest.sources import Source
 from engine.ingest.streams import HEAD
 from engine.types import Kind
 
-_DEEPEST = 100  # levels; orjson writes no more than 254, and Python calls itself 1,000 times
+_DEEPEST = 100  # levels; orjson writes at most 254, and Python recurses 1,000 deep
 BOM = b"\xef\xbb\xbf"
-# "[1, 2]" may be a bad line, an array of records begins with an object. X writes an assignment.
+# "[1, 2]" may be a bad line; an array of records begins with an object. X writes an assignment.
 _ARRAY = re.compile(rb"\s*(?:(?:window\.|Grailbird\.)[\w.]+\s*=\s*)?\[\s*(?:[{\]]|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """The beginning of a file: its bytes without a byte order mark, and what JSON it holds."""
+    """The beginning of a file: its bytes without a byte order mark, and the JSON objects in it."""
 
     head: bytes
     objects: tuple[Mapping[str, object], ...]  # the first few, in order
 
 
 class Reader(Protocol):
-    """One format. Adding a format is one class like this and one line in engine.ingest.detect."""
+    """One format. A new format takes one class like this and one line in engine.ingest.detect."""
 
     name: str
 
@@ -47,7 +47,7 @@ class Reader(Protocol):
         """The kinds of corpus that it may fill, the usual one first."""
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
-        """Return which files of a folder or zip hold records, in the order to read them."""
+        """Return the files of a folder or zip that hold records, in the order to read them."""
 
     def recognises(self, sample: Sample) -> bool:
         """Tell whether the beginning of a file looks like this format."""
@@ -57,7 +57,7 @@ class Reader(Protocol):
     ) -> Generator[SourceRecord | Reject]:
         """Yield the records of the named files, in order, without normalising them.
 
-        Raises InputError when a file cannot be read on.
+        Raises InputError if a file cannot be read further.
         """
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -65,7 +65,7 @@ class Reader(Protocol):
 
 
 class JsonReader:
-    """Reads objects from lines or from one array, whichever the file holds."""
+    """Reads objects from lines or from one array, whichever the file contains."""
 
     name: str
     kinds: tuple[Kind, ...]
@@ -96,7 +96,7 @@ class JsonReader:
     def split(
         self, found: "JsonObject", digest: Callable[[bytes], int]
     ) -> Generator[SourceRecord | Reject]:
-        """Turn one object of the file into its records; mostly it is one."""
+        """Turn one object of the file into its records; usually there is one."""
         yield found.record(self.name, found.value.get("id"), digest(found.raw))
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
@@ -120,7 +120,7 @@ class JsonObject:
         digest: int,
         payload: Mapping[str, object] | None = None,
     ) -> SourceRecord | Reject:
-        """Return the record with that id, or the reject when it is not usable as one."""
+        """Return the record with that id, or a reject if it cannot be used."""
         try:
             return SourceRecord(
                 file=self.file,
@@ -157,7 +157,7 @@ def json_objects(
 def parsed(
     label: str, unit: Literal["line", "record"], pieces: Iterable[Piece]
 ) -> Iterator[JsonObject | Reject]:
-    """Yield the objects that pieces of a file hold."""
+    """Yield the JSON objects in pieces of a file."""
     for number, raw, problem in pieces:
         if problem:
             yield rejected(label, unit, number, problem)
@@ -176,7 +176,7 @@ def parsed(
 
 
 def _is_deep(raw: bytes, value: object) -> bool:
-    """Tell whether a value is nested more deeply than what walks it may recurse."""
+    """Tell whether a value is nested too deeply for recursive functions."""
     if sum(map(raw.count, (b"{", b"["))) <= _DEEPEST:
         return False
     level = [value]
@@ -188,7 +188,7 @@ def _is_deep(raw: bytes, value: object) -> bool:
 
 
 def _inside(value: object) -> list[object]:
-    """Return the objects and lists that stand in one."""
+    """Return the objects and lists directly inside one."""
     found = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [inner for inner in found if isinstance(inner, dict | list)]
 

@@ -1,7 +1,7 @@
-"""Reads sources in a process of its own, which may hang, grow and die over one of their files.
+"""Reads sources in a separate process, which may hang, grow and die because of a file.
 
-A file that takes too much time or memory, or takes the process along, is a reject; the files
-after it are read by another process, which begins where the latest batch began.
+A file that takes too much time or memory, or kills the process, is a reject; a new process reads
+the files after it, starting at the beginning of the latest batch.
 """
 
 import json
@@ -24,13 +24,13 @@ from engine.types import Kind
 
 _MODULE = "engine.ingest.worker"
 _PATIENCE = 600.0
-_LARGEST_BATCH = 1 << 28  # bytes of documents as JSON: a title may be that of all messages
+_LARGEST_BATCH = 1 << 28  # bytes of documents as JSON; each document may repeat a long title
 
 
 class SourceReader:
-    """Reads sources, one after the other. Use `async with`; the process starts when needed.
+    """Reads sources, one after the other. Use `async with`; the process starts on first use.
 
-    `patience` is for how many seconds by the clock nothing needs to happen.
+    `patience` is how many seconds of wall-clock time may pass without a sign of life.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class SourceReader:
         self.settings = settings or IngestSettings()
         memory = self.settings.memory_mb * 1_000_000
         self.worker = Worker(_MODULE, patience=patience, memory=memory)
-        self.open_source: ReadSource | None = None  # the one that the process has in hand
+        self.open_source: ReadSource | None = None  # the one that the process has open
 
     async def __aenter__(self) -> Self:
         return self
@@ -60,10 +60,10 @@ class SourceReader:
         defaults: Defaults | None = None,
         stdin: IO[bytes] | None = None,
     ) -> "ReadSource":
-        """Recognise a path (file, folder, zip, gzip), or `stdin` for "-".
+        """Open a path (file, folder, zip, gzip), or `stdin` for "-", and detect its format.
 
-        Raises UsageError for a format that does not exist, UnknownFormat when no reader recognises
-        the content, InputError when it cannot be read.
+        Raises UsageError for a format that does not exist, UnknownFormat if no reader recognises
+        the content, InputError if it cannot be read.
         """
         source = ReadSource(self, where, format, defaults or Defaults(), stdin)
         await source.recognise()
@@ -86,9 +86,9 @@ class ReadSource:
         self.name, self.format, self.kinds = where, format, tuple[Kind, ...]()
         self.total_bytes: int | None = None
         self.bytes_read = 0
-        self._stored_to: Bookmark | None = None  # the end of the latest batch that was translated,
-        self._read_to: Bookmark | None = None  # and of the one that was read
-        self._file: str | None = None  # what is in hand
+        self._stored_to: Bookmark | None = None  # end of the latest batch translated
+        self._read_to: Bookmark | None = None  # end of the latest batch read
+        self._file: str | None = None  # the file being read
         self._skipped: list[str] = []
         self._untold: list[Reject] = []
         self._over = False
@@ -96,7 +96,7 @@ class ReadSource:
         self._size = 0
 
     async def recognise(self) -> None:
-        """Find out the format and what it may fill. Raises InputError, UsageError."""
+        """Detect the format and the kinds it may fill. Raises InputError, UsageError."""
         try:
             name, self.format, kinds, self.total_bytes = await self._open()
         except WorkerEnded as exc:
@@ -108,20 +108,20 @@ class ReadSource:
         self.name, self.kinds = name, tuple(map(Kind, kinds))
 
     async def batch(self, number: int) -> Batch:
-        """Read on, at most `number` records. Raises UsageError."""
+        """Read the next batch of at most `number` records. Raises UsageError."""
         while not self._over:
             try:
                 return await self._batch(number)
             except WorkerEnded as exc:
                 self._give_up(exc)
-            except InputError as exc:  # it is not there any more
+            except InputError as exc:  # the source no longer exists
                 return Batch(
                     read=len(self._untold), rejects=tuple(self._untold), damage=exc, last=True
                 )
         return Batch(read=len(self._untold), rejects=tuple(self._untold), last=True)
 
     async def documents(self, ids: Collection[str]) -> tuple[Sequence[Document], Sequence[Reject]]:
-        """Return documents of the latest batch: of each id the last usable one, and the unusable.
+        """Return documents of the latest batch, the last usable one for each id, and the rejects.
 
         Raises BatchLost.
         """
@@ -171,7 +171,7 @@ class ReadSource:
         except WorkerEnded:
             if not used or self._file:
                 raise
-        return await self._ask("open", **opened)  # it had died before
+        return await self._ask("open", **opened)  # the process had died before
 
     async def _ask(self, order: str, **more: Any) -> Any:
         said = json.dumps({"order": order, **more}).encode()
@@ -191,7 +191,7 @@ class ReadSource:
         return None
 
     def _give_up(self, ended: WorkerEnded) -> None:
-        """Note the file that was in hand; without it, what is left can be read."""
+        """Skip the file that was being read, so that the remaining ones can be read."""
         file = self._file or self.name
         self._over = file == self.name or file in self._skipped
         self._skipped.append(file)

@@ -1,4 +1,4 @@
-"""The records of one source as an iterator, which can be taken up again where it was left."""
+"""An iterator over the records of one source that can resume where it stopped."""
 
 import itertools
 from collections.abc import Generator, Sequence
@@ -14,10 +14,10 @@ from engine.messages import Message
 
 
 class RecordStream:
-    """The records of one source, in order: an iterator that is also its own progress.
+    """The records of one source, in order, and the progress of reading them.
 
-    `bytes_read` grows to `total_bytes` (None when unknown) while it is read. Iterating may raise
-    InputError when the file turns out to be damaged; what came before it is good.
+    `bytes_read` grows to `total_bytes` (None if unknown) during reading. Iterating may raise
+    InputError if the file turns out to be damaged; what came before it is good.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class RecordStream:
             self._take_up(after)
 
     def _take_up(self, after: Bookmark) -> None:
-        """Pass over what was read before. Raises InputError."""
+        """Skip what was read before. Raises InputError."""
         self._source.missed()
         if self._source.is_skipped_place(after.file):
             return
@@ -67,12 +67,12 @@ class RecordStream:
 
     @property
     def reading(self) -> str | None:
-        """The file that is in hand, None before the first one."""
+        """The file being read, or None before the first one."""
         return self._source.reading
 
     @property
     def bookmark(self) -> Bookmark | None:
-        """Where it can be taken up again, None before the first file."""
+        """The position to resume from, or None before the first file."""
         return Bookmark(file=self._file, taken=self._taken) if self._file else None
 
     def __enter__(self) -> Self:
@@ -95,7 +95,7 @@ class RecordStream:
 def _read(
     source: Source, reader: Reader, names: Sequence[str], defaults: Defaults
 ) -> Generator[SourceRecord | Reject]:
-    """Yield the records of the named files, and what was missed for being refused."""
+    """Yield the records of the named files, and a reject for each file that was refused."""
     yield from source.missed()
     if names:
         yield from reader.records(source, names, defaults)

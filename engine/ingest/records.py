@@ -1,4 +1,4 @@
-"""What readers produce: records of a file, and the reasons why some cannot be used."""
+"""The results of readers: records of a file, and the reasons why some cannot be used."""
 
 import hashlib
 import re
@@ -11,8 +11,8 @@ from engine.errors import RecordError
 from engine.messages import Message
 from engine.types import Flag
 
-# Part of every digest: raise it when the same record would become another document, so that a
-# file that was ingested before is stored anew.
+# Part of every digest: raise it when the same record would become another document, so that files
+# ingested before are stored again.
 NORMALISER_VERSION = 2
 
 _LONGEST_ID = 200
@@ -21,7 +21,7 @@ _ROUNDED = re.compile(r"\d(?:[.,]\d+)?[eE]\+?\d+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defaults:
-    """What a record gets when it does not say so itself.
+    """The values of a record that does not set them itself.
 
     `only_mine` leaves out what others wrote.
     """
@@ -41,7 +41,7 @@ class Reject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bookmark:
-    """How far a source was read: `taken` records and rejects of the file were the last."""
+    """How far a source was read: up to `taken` records and rejects of the file."""
 
     file: str
     taken: int
@@ -52,7 +52,7 @@ class SourceRecord:
     """One record as the file holds it: cheap to make, not normalised.
 
     `digest` is a signed 64-bit hash of the record's bytes, the normaliser's version and the
-    defaults: equal digest means equal document. `payload` has the shape of `format`.
+    defaults: an equal digest means an equal document. `payload` has the shape of `format`.
     """
 
     file: str
@@ -70,7 +70,7 @@ class SourceRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostFields:
-    """What a format says about one message, in the terms that all formats share.
+    """The fields of one message, in terms common to all formats.
 
     `text` is as the source wrote it (HTML entities, short links). `links` pairs each short link
     with its expanded form.
@@ -78,7 +78,7 @@ class PostFields:
 
     text: str
     created_at: datetime
-    searched: str | None = None  # what is searched, where that is not the text
+    searched: str | None = None  # the text to search, if it differs from `text`
     author: str | None = None
     title: str | None = None
     role: str | None = None
@@ -88,27 +88,27 @@ class PostFields:
     platform: str | None = None
     thread: str | None = None
     attribution: str | None = None
-    tags: tuple[str, ...] | None = None  # None = those that the text shows
-    mentions: tuple[str, ...] | None = None  # None = those that the text shows
+    tags: tuple[str, ...] | None = None  # None = take them from the text
+    mentions: tuple[str, ...] | None = None  # None = take them from the text
     engagement: int = 0
     flags: Flag = Flag.NONE
     links: tuple[tuple[str, str], ...] = ()
     device: str | None = None
     meta: Mapping[str, object] = field(default_factory=dict)
-    mine: bool | None = None  # written by whom the export belongs to; None = not known here
+    mine: bool | None = None  # written by the owner of the export; None = not known here
 
 
 def rejected(file: str, unit: Literal["line", "record"], number: int, reason: str) -> Reject:
-    """Return a reject whose reason names the record where there is no line to point at."""
+    """Return a reject whose reason names the record if there is no line to point at."""
     return Reject(
         file=file, line=number, reason=reason if unit == "line" else f"record {number}: {reason}"
     )
 
 
 def fingerprint(defaults: Defaults, *context: str) -> Callable[[bytes], int]:
-    """Return the function from a record's bytes to its digest.
+    """Return a function from a record's bytes to its digest.
 
-    `context` is whatever else changes the resulting document, such as the format.
+    `context` is whatever else affects the resulting document, such as the format.
     """
     said = "\0".join((str(NORMALISER_VERSION), defaults.author or "", *context))
     base = hashlib.blake2b(said.encode("utf-8", "replace") + b"\0", digest_size=8)
@@ -122,7 +122,7 @@ def fingerprint(defaults: Defaults, *context: str) -> Callable[[bytes], int]:
 
 
 def external_id(value: object) -> str:
-    """Return the id of a record as text. Raises RecordError when it is missing or not exact."""
+    """Return the id of a record as text. Raises RecordError if it is missing or not exact."""
     if isinstance(value, str):
         return _checked_id(value.strip())
     if value is None:

@@ -1,4 +1,4 @@
-"""Where records come from: a file, standard input, a folder or a zip, with their progress."""
+"""Opens sources of records (a file, standard input, a folder or a zip) and counts progress."""
 
 import io
 import stat
@@ -29,31 +29,31 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 class Watch(Protocol):
-    """Whoever looks on while a source is read."""
+    """Observes the reading of a source."""
 
     def turn_to(self, file: str) -> None:
-        """A file is about to be read, or what it holds to be translated."""
+        """Called before a file is read, or before its records are translated."""
 
     def count(self, size: int) -> None:
-        """So many bytes of it were read; what a gzip unpacks to counts as well."""
+        """Called when `size` bytes of it were read, or unpacked from a gzip."""
 
 
 class Unwatched:
-    """Nobody looks on."""
+    """A watch that does nothing."""
 
     def turn_to(self, file: str) -> None:
-        """It does not matter."""
+        """Do nothing."""
 
     def count(self, size: int) -> None:
-        """It does not matter."""
+        """Do nothing."""
 
 
 class Source:
-    """Files that a reader reads, with the bytes counted that it has read so far.
+    """The files that a reader reads, with a count of the bytes read so far.
 
     `name` is the path as given; a `packed` source (folder, zip) has many files. `reading` is the
-    file of records that was opened last. Files that are `skipped`, by their places, are as if
-    they were not there.
+    file of records that was opened last. Files in `skipped`, given by their places, are treated as
+    absent.
     """
 
     def __init__(
@@ -86,15 +86,15 @@ class Source:
         return bool(self._skipped) and self.is_skipped_place(self.place(name))
 
     def is_skipped_place(self, place: str) -> bool:
-        """Tell whether the file that lies there is to be left out."""
+        """Tell whether the file at that place is to be left out."""
         return place in self._skipped
 
     def refused(self) -> Sequence[str]:
-        """Return the names of the files that are there and not read; see Files.refusal."""
+        """Return the names of the files that exist but are not read; see Files.refusal."""
         return [name for name in self._files.names() if self._files.refusal(name)]
 
     def miss(self, names: Sequence[str]) -> None:
-        """Note that refused files are missed; `missed` tells of them."""
+        """Record refused files that would have been read; `missed` returns them."""
         for name in names:
             reason = self._files.refusal(name) or "changed while it was read"
             self._missed.append(Reject(file=self.place(name), line=1, reason=reason))
@@ -105,28 +105,28 @@ class Source:
         return told
 
     def total_bytes(self, names: Sequence[str]) -> int | None:
-        """Return how far `bytes_read` will go, or None where that is unknown."""
+        """Return the final value of `bytes_read`, or None if it is unknown."""
         sizes = [self._files.size(name) for name in names]
         known = [size for size in sizes if size is not None]
         return sum(known) if len(known) == len(sizes) else None
 
     def label(self, name: str) -> str:
-        """Return the file's name as a person should see it."""
+        """Return the file's name for display."""
         return f"{self.name}/{name}" if self.packed else self.name
 
     def place(self, name: str) -> str:
-        """Return where the file lies; beside a file that was given lie others."""
+        """Return the path of the file; the siblings of a given file are beside it."""
         if self.packed or name in self._files.names():
             return self.label(name)
         return str(PurePath(self.name).with_name(name))
 
     def citation(self, name: str) -> str:
-        """Return the file's name without the folders that the export happens to lie in."""
+        """Return the file's name without the folders that contain the export."""
         whole = PurePath(self.name).name
         return f"{whole}/{name}" if self.packed else whole
 
     def modified(self, name: str) -> datetime | None:
-        """Return when the file was last changed, if known; zips do not say in which zone."""
+        """Return when the file was last changed, if known; zips do not record the zone."""
         return self._files.modified(name)
 
     def beside(self, name: str, companion: str) -> str | None:
@@ -140,7 +140,7 @@ class Source:
         return found
 
     def head(self, name: str) -> bytes:
-        """Return the first bytes (at most 1 MiB, unpacked) without using them up.
+        """Return the first bytes (at most 1 MiB, unpacked) without consuming them.
 
         Raises InputError.
         """
@@ -151,9 +151,9 @@ class Source:
         return head
 
     def open(self, name: str, *, counted: bool = True) -> io.BufferedReader:
-        """Open a file of the source, unpacked where it is a gzip. Raises InputError.
+        """Open a file of the source, unpacked if it is a gzip. Raises InputError.
 
-        `counted` adds what is read to `bytes_read`.
+        `counted` adds the bytes read to `bytes_read`.
         """
         label, place = self.label(name), self.place(name)
         self._watch.turn_to(place)
@@ -171,7 +171,7 @@ class Source:
             return unpacked(label, buffered(raw), self._watch.count)
 
     def close(self) -> None:
-        """Close what is still open."""
+        """Close everything that is open."""
         for stream in self._looked_at.values():
             stream.close()
         self._looked_at.clear()

@@ -1,4 +1,4 @@
-"""Standard input on its way to another process."""
+"""Passes standard input on to another process."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ _Result = TypeVar("_Result")
 
 
 class StandardInput:
-    """Reads standard input, and gives what was looked at to recognise it a second time."""
+    """Reads standard input, and replays once the bytes that were read for detecting the format."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -27,7 +27,7 @@ class StandardInput:
             self._again, self._looked_at = self._looked_at, []
 
     async def read(self, size: int) -> bytes:
-        """Return the next bytes, none at the end. Raises InputError."""
+        """Return the next bytes, or none at the end. Raises InputError."""
         if self._again:
             return self._again.pop(0)
         try:
@@ -40,9 +40,9 @@ class StandardInput:
 
 
 async def in_thread(read: Callable[[], _Result]) -> _Result:
-    """Return what `read` returns, from a thread that nobody waits for when this is cancelled.
+    """Return the result of `read`, run in a thread that is abandoned if this is cancelled.
 
-    A pool's thread would be waited for, and one that reads a pipe may never end.
+    A pool would wait for its thread, and one that reads a pipe may never end.
     """
     loop = asyncio.get_running_loop()
     result: asyncio.Future[_Result] = loop.create_future()
@@ -58,7 +58,7 @@ async def in_thread(read: Callable[[], _Result]) -> _Result:
             settled = partial(result.set_exception, exc)
         else:
             settled = partial(result.set_result, value)
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: nobody is waiting
             loop.call_soon_threadsafe(settle, settled)
 
     threading.Thread(target=work, daemon=True).start()

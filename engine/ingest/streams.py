@@ -1,4 +1,4 @@
-"""Bytes from a file, standard input or an archive member: counted, unpacked, errors named."""
+"""Streams over a file, standard input or an archive member, with byte counts and clear errors."""
 
 import gzip
 import io
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 BUFFER = 1 << 18  # bytes
-HEAD = 1 << 20  # bytes looked at to recognise a format
+HEAD = 1 << 20  # bytes read to recognise a format
 _GZIP = b"\x1f\x8b"
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has neither
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # to open a pipe waits for its writer
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # absent on Windows
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # opening a pipe waits for its writer
 _DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile)
 
 
 class Readable(Protocol):
-    """Anything that gives bytes."""
+    """Anything that bytes can be read from."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Return at most `size` bytes, none at the end."""
+        """Return at most `size` bytes, or none at the end."""
 
     def close(self) -> None:
-        """Release it."""
+        """Release resources."""
 
 
 class CountedStream(io.RawIOBase):
-    """A stream that adds what it reads to a meter and speaks in InputErrors.
+    """A stream that adds what it reads to a meter and raises InputErrors.
 
-    With `limit` (bytes) it stops with an InputError where more than that comes out.
+    With `limit` (bytes) it raises InputError if more than that is read.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class CountedStream(io.RawIOBase):
 
 
 class _Rewound(io.RawIOBase):
-    """The bytes that were looked at, then the rest of the stream they came from."""
+    """The bytes that were already read, then the rest of their stream."""
 
     def __init__(self, head: bytes, rest: io.BufferedReader) -> None:
         self._head, self._rest = memoryview(head), rest
@@ -104,7 +104,7 @@ class _Rewound(io.RawIOBase):
 
 @contextmanager
 def closed_on_error(stream: Readable) -> Iterator[None]:
-    """Close the stream when the block raises: nobody else will know of it."""
+    """Close the stream if the block raises: nobody else will."""
     try:
         yield
     except BaseException:
@@ -115,7 +115,7 @@ def closed_on_error(stream: Readable) -> Iterator[None]:
 def regular_file(path: Path, *, follow: bool) -> io.FileIO:
     """Open a regular file, and nothing else: a pipe or a device may never end.
 
-    With `follow` false a link is refused as well. Raises OSError, InputError.
+    If `follow` is false a link is refused as well. Raises OSError, InputError.
     """
     extra = _NO_WAIT | (0 if follow else _NO_LINK)
     file = io.FileIO(path, opener=lambda name, flags: os.open(name, flags | extra))
@@ -131,9 +131,9 @@ def buffered(raw: io.RawIOBase) -> io.BufferedReader:
 
 
 def read_whole(stream: io.BufferedReader, most: int) -> bytes:
-    """Return what is left of a stream, at most `most` bytes.
+    """Return the rest of a stream, at most `most` bytes.
 
-    `read(most)` would take that much memory for the smallest file.
+    `read(most)` would allocate that much memory for the smallest file.
     """
     content = io.BytesIO()
     while content.tell() < most and (chunk := stream.read(min(BUFFER, most - content.tell()))):
@@ -142,14 +142,14 @@ def read_whole(stream: io.BufferedReader, most: int) -> bytes:
 
 
 def rewound(head: bytes, rest: io.BufferedReader) -> io.BufferedReader:
-    """Return a stream that gives `head` first."""
+    """Return a stream that yields `head` first."""
     return buffered(_Rewound(head, rest))
 
 
 def unpacked(
     name: str, stream: io.BufferedReader, count: Callable[[int], None] | None = None
 ) -> io.BufferedReader:
-    """Return the content of a gzip stream, counted, or the stream itself when it is none."""
+    """Return the content of a gzip stream, counted, or the stream itself if it is not one."""
     magic = stream.read(len(_GZIP))
     stream = rewound(magic, stream)
     if magic != _GZIP:
@@ -175,7 +175,7 @@ def not_a_file(name: str) -> InputError:
 
 
 def refused_by_system(name: str, exc: OSError) -> InputError:
-    """Return the error for what the operating system refuses."""
+    """Return the error for a refusal by the operating system."""
     if isinstance(exc, FileNotFoundError):
         return InputError(
             Message("{name} does not exist.", name=name), fix=Message("Check the path.")

@@ -1,8 +1,8 @@
-"""The process in which sources are read and their records translated.
+"""The process that reads sources and translates their records.
 
-An order opens a source, asks for its next batch, or for documents of that batch: what is stored
-already is told by its digest, never translated and never sent. Notes tell which file is in hand,
-bring documents in parts, and ask for standard input.
+An order opens a source, asks for its next batch, or for documents of that batch: records already
+stored are recognised by their digest, and are neither translated nor sent. Notes name the current
+file, carry documents in parts, and ask for standard input.
 """
 
 import json
@@ -34,24 +34,24 @@ _PART = 500  # documents
 
 
 class _Allowance:
-    """The processor time that each file may take: some at first, more with every megabyte."""
+    """The processor time that each file may take: a fixed part, plus more for every megabyte."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._file: str | None = None
         self._seconds, self._per_megabyte, self._unpaid = 0.0, 0.0, 0
-        self._left: dict[str, float] = {}  # of files that are in hand again in this batch
+        self._left: dict[str, float] = {}  # of files that are read again in this batch
         self.bytes_read = 0
 
     def begin(self, seconds: float, per_megabyte: float) -> None:
-        """Begin with another source."""
+        """Start with another source."""
         self._seconds, self._per_megabyte = seconds, per_megabyte
         self._file, self._unpaid = None, 0
         self._left.clear()
         allow(seconds)
 
     def begin_batch(self, reading: str | None) -> None:
-        """Go on with the file whose reading was interrupted."""
+        """Continue with the file whose reading was interrupted."""
         if reading:
             self.turn_to(reading)
         self._left.clear()
@@ -62,7 +62,7 @@ class _Allowance:
             if self._file:
                 self._left[self._file] = seconds_left()
             self._file = file
-            # Told before anything happens: who ends over it can tell no more.
+            # Sent before anything else: if the file kills this process, it is too late.
             self._owner.tell(FILE + json.dumps(file).encode())
             allow(self._left.pop(file, self._seconds))
 
@@ -79,7 +79,7 @@ class _Allowance:
 
 
 class _StandardInput:
-    """What the owner has on its standard input."""
+    """The owner's standard input."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
@@ -88,21 +88,21 @@ class _StandardInput:
         return self._owner.ask(INPUT + str(size).encode())
 
     def close(self) -> None:
-        """It is the owner's to close."""
+        """Do nothing: the owner closes it."""
 
 
 class Desk:
-    """Carries out the orders; one source is open at a time."""
+    """Carries out orders; one source is open at a time."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
         self._allowance = _Allowance(owner)
         self._stream: RecordStream | None = None
         self._defaults = Defaults()
-        self._versions: dict[str, list[SourceRecord]] = {}  # of the batch, by id
+        self._versions: dict[str, list[SourceRecord]] = {}  # records of the batch, by id
 
     def answer(self, order: bytes) -> bytes:
-        """Return what is asked for, as JSON. Raises InputError, UsageError."""
+        """Return the answer to an order, as JSON. Raises InputError, UsageError."""
         said = json.loads(order)
         orders: Mapping[str, Callable[..., object]] = {
             "open": self._open, "batch": self._batch, "documents": self._documents,
@@ -142,7 +142,7 @@ class Desk:
         self._stream = None
 
     def _batch(self, *, number: int) -> object:
-        """Read on; the last digest of an id counts."""
+        """Read the next batch; for each id the last digest counts."""
         if self._stream is None:
             raise ValueError("no source is open")
         self._allowance.begin_batch(self._stream.reading)
@@ -171,7 +171,7 @@ class Desk:
         }
 
     def _documents(self, *, ids: Sequence[str]) -> object:
-        """Send the documents of the records with these ids in notes; answer the unusable ones."""
+        """Send the documents of the records with these ids in notes; return the rejects."""
         rejects: list[Reject] = []
         documents = self._translated((self._versions.pop(identity) for identity in ids), rejects)
         for part in _parts(documents):
@@ -194,7 +194,7 @@ class Desk:
 
 
 def _parts(documents: Iterable[Document]) -> Iterator[Sequence[Document]]:
-    """Yield some documents at a time, so that neither side holds a batch as JSON."""
+    """Yield groups of documents, so that neither side holds a whole batch as JSON."""
     part, size = list[Document](), 0
     for document in documents:
         part.append(document)
@@ -207,5 +207,5 @@ def _parts(documents: Iterable[Document]) -> Iterator[Sequence[Document]]:
 
 
 def main() -> None:
-    """Read sources for the process that owns input and output."""
+    """Read sources for the process at the other end of the pipes."""
     run_worker(lambda owner: Desk(owner).answer)

@@ -1,1 +1,1 @@
-"""Work on what strangers wrote, done in processes that may hang, grow and die."""
+"""Runs work on untrusted input in processes that may hang, grow and die."""

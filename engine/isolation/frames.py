@@ -1,4 +1,4 @@
-"""What a worker and its owner say to each other: a letter, four bytes of length, the content."""
+"""Frames between a worker and its owner: one letter, a length of four bytes, the content."""
 
 import json
 import struct
@@ -11,7 +11,7 @@ HEADER = struct.Struct(">cI")
 LARGEST = 1 << 28  # bytes of content
 # From the owner: an order, and the reply to a note.
 ORDER, REPLY = b"o", b"r"
-# From the worker: notes, as many as it likes, and one of the others for each order.
+# From the worker: any number of notes, then one of the other kinds to end each order.
 NOTE, ANSWER, REFUSAL, GREEDY, FAULT = b"n", b"a", b"e", b"m", b"f"
 _CROSSING: tuple[type[PresagioError], ...] = (
     *(FeedUnreadable, InputError, UnknownFormat, UsageError),
@@ -25,9 +25,9 @@ def pack_frame(kind: bytes, content: bytes = b"") -> bytes:
 
 
 def pack_refusal(error: PresagioError) -> bytes:
-    """Return an error as JSON: its name, or that of the nearest base that crosses, and its words.
+    """Return an error as JSON: its class, or the nearest base that can be sent, and its message.
 
-    Not orjson: the name of a file may hold bytes that are no text.
+    orjson is not used, because a file name may hold bytes that are not text.
     """
     name = next(kind.__name__ for kind in type(error).__mro__ if kind in _CROSSING)
     fix = error.fix and message_json(error.fix)

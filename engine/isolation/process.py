@@ -1,7 +1,7 @@
-"""The side of the owner: a process that is started when it is needed and replaced when it ends.
+"""The owner's side: a process that is started on demand and replaced when it ends.
 
-Processes are started anew, not forked, so they hold no socket, no secret and no lock of their
-owner, and what they read may neither hang it nor take it along.
+Processes are started afresh, not forked, so they hold no socket, secret or lock of their owner, and
+what they read can neither hang nor crash it.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ from engine.messages import Message
 Heard: TypeAlias = Callable[[bytes], Awaitable[bytes | None]]
 _Pipe = TypeVar("_Pipe", asyncio.StreamReader, asyncio.StreamWriter)
 
-# Imports what its owner would import, and reads neither its environment nor its user's files.
+# Imports what its owner would import, but reads neither its environment nor the user's files.
 _START = "import sys; sys.path[:] = sys.argv[2:]; from {module} import main; main()"
 _ENVIRONMENT = None if sys.platform == "win32" else dict[str, str]()  # Windows needs its own
-_OUT_OF_TIME, _KILLED = 27, 9  # SIGPROF and SIGKILL, which Windows has not
+_OUT_OF_TIME, _KILLED = 27, 9  # SIGPROF and SIGKILL, which Windows lacks
 _START_SECONDS = 60.0
 _END_SECONDS = 5.0
 _BUFFER = 1 << 20  # bytes
@@ -52,7 +52,7 @@ class Ending(Enum):
 
 
 class WorkerEnded(Exception):
-    """There is no answer, and the process is gone. `detail` names the signal or the error."""
+    """The process ended without an answer. `detail` names the signal or the error."""
 
     def __init__(self, ending: Ending, detail: str = "") -> None:
         super().__init__(ending.value)
@@ -60,10 +60,10 @@ class WorkerEnded(Exception):
 
 
 class Worker:
-    """One process at most, which runs `main` of a module; see engine.isolation.worker.run_worker.
+    """At most one process, which runs `main` of a module; see engine.isolation.worker.run_worker.
 
-    It may be silent for `patience` seconds by the clock, and take `memory` bytes where the system
-    counts them. Ended processes are waited for in `close`.
+    It may be silent for `patience` seconds of wall-clock time, and use `memory` bytes where the
+    system enforces that. `close` waits for the processes that have ended.
     """
 
     def __init__(self, module: str, *, patience: float, memory: int) -> None:
@@ -77,9 +77,9 @@ class Worker:
         return self._process is not None
 
     async def ask(self, order: bytes, heard: Heard | None = None) -> bytes:
-        """Return the answer to `order`. `heard` is told the notes, and may reply to them.
+        """Return the answer to `order`. `heard` receives the notes, and may reply to them.
 
-        Raises WorkerEnded, the PresagioError that the worker raised, and PresagioError when no
+        Raises WorkerEnded, the PresagioError that the worker raised, and PresagioError if no
         process can be started.
         """
         process = self._process or await self._start()
@@ -91,14 +91,14 @@ class Worker:
             raise WorkerEnded(Ending.SLOW) from exc
         except (ConnectionError, asyncio.IncompleteReadError) as exc:
             raise await self._ended(process) from exc
-        except BaseException:  # cancelled: its answer would be taken for that of the next order
+        except BaseException:  # cancelled: the next order would get this one's answer
             self._kill()
             raise
         if kind == ANSWER:
             return content
         if kind == REFUSAL:
             raise unpack_refusal(content)
-        self._kill()  # nobody knows what state it is in
+        self._kill()  # its state is unknown
         if kind == GREEDY:
             raise WorkerEnded(Ending.GREEDY)
         raise WorkerEnded(Ending.BROKEN, content.decode() if kind == FAULT else "")
@@ -107,17 +107,17 @@ class Worker:
         """End the process, and wait until all that were killed are gone."""
         self._kill()
         for process in self._killed:
-            await process.communicate()  # takes what it wrote last: else its pipe stays open
+            await process.communicate()  # drains its output: otherwise the pipe stays open
         self._killed.clear()
 
     async def _conversation(self, process: Process, heard: Heard | None) -> tuple[bytes, bytes]:
-        """Return what comes after the notes."""
+        """Pass on the notes, and return the frame that follows them."""
         while True:
             async with asyncio.timeout(self._patience):
                 kind, content = await _frame(_stream(process.stdout))
             if kind != NOTE:
                 return kind, content
-            # Nobody's fault but the owner's, how long that takes.
+            # The time the owner takes to reply does not count against the worker.
             if heard and (reply := await heard(content)) is not None:
                 await self._send(process, pack_frame(REPLY, reply))
 
@@ -142,9 +142,9 @@ class Worker:
         return process
 
     async def _ended(self, process: Process) -> WorkerEnded:
-        """Return how a process ended that has closed its output."""
+        """Return how a process that has closed its output ended."""
         try:
-            # Not killed before: that may reap it here, and how it ended is lost to asyncio.
+            # Do not kill it before: that may reap it here, and asyncio would lose its exit status.
             async with asyncio.timeout(_END_SECONDS):
                 code = -await process.wait()
         except TimeoutError:
@@ -180,7 +180,7 @@ async def _spawned(module: str, memory: int) -> Process:
             stdout=PIPE,
             limit=_BUFFER,
             env=_ENVIRONMENT,
-            start_new_session=True,  # an interrupt on the terminal is for its owner
+            start_new_session=True,  # an interrupt on the terminal is meant for the owner
         )
     except OSError as exc:
         raise _unstartable() from exc

@@ -1,4 +1,4 @@
-"""What a web page says about itself."""
+"""Reads what a web page says about itself."""
 
 from engine.page.read import Page, read_page
 

@@ -1,4 +1,4 @@
-"""The bytes of a page as text."""
+"""Decodes the bytes of a page."""
 
 import codecs
 import re
@@ -11,17 +11,19 @@ _BYTE_ORDER_MARKS = {
 _META = re.compile(rb"""<meta[^>]{0,500}?charset\s{0,9}=\s{0,9}["']?([\w:.-]{1,40})""", re.I)
 _HEADER = re.compile(r"""charset\s*=\s*["']?([\w:.-]{1,40})""", re.I)
 _META_WITHIN = 4096  # bytes
-# Python also decodes punycode, UTF-7 and other names that no page is written in.
+# Python also decodes punycode, UTF-7 and others that no page is written in.
 _WRITTEN_IN = re.compile(r"utf-(8|16.*)|iso8859-\d+|cp125\d|koi8-[ru]|gb\w+|big5|euc_\w+|shift_jis")
-# What servers call so is Windows-1252 (https://encoding.spec.whatwg.org/#names-and-labels).
+# What servers call by these names is Windows-1252
+# (https://encoding.spec.whatwg.org/#names-and-labels).
 _LATIN = frozenset({"ascii", "iso8859-1"})
 
 
 def decode_page(body: bytes, content_type: str | None) -> str:
-    """Decode by byte order mark, else as UTF-8 where it is that, else as the header or the page
-    says, else as UTF-8 with the unreadable bytes replaced. Never raises.
+    """Decode the bytes of a page. Never raises.
 
-    Text in another encoding is practically never valid UTF-8, while the declarations often lie.
+    The byte order mark decides, else UTF-8 if the bytes are valid, else the declaration of the
+    header or the page, else UTF-8 with the unreadable bytes replaced. Text in another encoding is
+    practically never valid UTF-8, while the declarations often lie.
     """
     for mark, name in _BYTE_ORDER_MARKS.items():
         if body.startswith(mark):

@@ -1,21 +1,21 @@
-"""The few tags of a page that say what it is, cut out of the rest.
+"""Extracts the few tags that describe a page.
 
-An HTML parser builds a tree, and a hostile page makes that slow: 200 KB of nested <div> take
-lexbor two seconds, and the time grows with the square of the length. This walk is linear, and
-what it keeps is small, so that a parser may have it.
+An HTML parser builds a tree, and a hostile page makes that slow: 200 KB of nested <div> take lexbor
+two seconds, and the time grows with the square of the length. This scan is linear, and its result
+is small enough to be given to a parser.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_MOST_EXAMINED = 5000  # tags of the names below; pages have some hundreds
+_MOST_EXAMINED = 5000  # tags with the names below; real pages have some hundreds
 _MOST_KEPT = 200
 _LONGEST_TAG = 2000
 _LONGEST_TEXT = 4000
 _LONGEST_JSON = 300_000
 _STEP = 50_000
-_LONGEST_NAME = 20  # of those below, with "<" and what ends them
+_LONGEST_NAME = 20  # of those names, with "<" and the character that ends them
 
 _NAME = re.compile(
     r"<(?:(!--)|(html|meta|title|h1|time|article|script|style|noscript|template|textarea|svg)"
@@ -51,7 +51,7 @@ class _Tag:
 
 
 def excerpt(html: str) -> PageExcerpt:
-    """Cut out what tells title, date, site and language. Never raises; takes linear time."""
+    """Extract the tags that give title, date, site and language in linear time. Never raises."""
     kept: dict[str, list[str]] = {name: [] for name in ("html", "meta", "title", "time", "h1")}
     json_ld: list[str] = []
     for tag, content in _elements(html):
@@ -62,18 +62,18 @@ def excerpt(html: str) -> PageExcerpt:
             kept[tag.name].append(f"{tag.text}{content[:_LONGEST_TEXT]}</{tag.name}>")
         elif tag.name != "meta" or _TELLING_META.search(tag.text):
             kept[tag.name].append(tag.text)
-    # <h1> last: cut in the middle of a tag of its own, it would swallow what follows.
+    # <h1> comes last: truncated inside a tag, it would swallow what follows.
     most = {"html": 1, "meta": _MOST_KEPT, "title": 1, "time": 1, "h1": 3}
     markup = "".join("".join(kept[name][:count]) for name, count in most.items())
     return PageExcerpt(markup, tuple(json_ld))
 
 
 def _elements(html: str) -> Iterator[tuple[_Tag, str]]:
-    """Walk over the tags that count, each with its text content where that is asked for.
+    """Iterate over the relevant tags, each with its text content if that is asked for.
 
-    <time> counts after the first <article>.
+    <time> counts only after the first <article>.
     """
-    unended: set[str] = set()  # names that are not closed any more: not looked for again
+    unended: set[str] = set()  # names with no closing tag left: not searched for again
     in_article = False
     position = 0
     for _ in range(_MOST_EXAMINED):
@@ -106,7 +106,7 @@ def _wanted(name: str, *, in_article: bool) -> bool:
 
 
 def _next_tag(html: str, position: int) -> _Tag | None:
-    """Return the first tag that counts at `position` or later."""
+    """Return the first relevant tag at `position` or later."""
     found = _next_name(html, position)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""A link in a message, and the headline of the page it leads to."""
+"""Finds a link in a message, and the headline of the page it leads to."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ from engine.types import Headline
 PAGE_LIMITS = FetchLimits(seconds=10.0, bytes=2_000_000)
 PAGE_TYPES = ("text/html", "application/xhtml+xml")
 
-# One page after the other: a parser keeps all other threads waiting, the event loop's too.
+# One page at a time: a parser blocks all other threads, the event loop's too.
 _READING = ThreadPoolExecutor(1, thread_name_prefix="page")
 
 _LINK = re.compile(r"(?<![\w@])(?:https?://|www\.)[^\s<>\"\x00-\x1f]{1,4000}", re.IGNORECASE)
@@ -29,8 +29,8 @@ _SEPARATORS = " |·•»-–—:"
 def first_link(text: str) -> str | None:
     """Return the first http(s) link in `text`, or None.
 
-    Punctuation behind it is not part of it, nor are brackets that were opened before it. A link
-    that begins with "www." comes back with "https://" before it.
+    Punctuation after it is not part of it, nor are closing brackets that were opened before it. A
+    link that begins with "www." is returned with "https://" in front.
     """
     for found in _LINK.finditer(text):
         link = _without_tail(found[0])
@@ -53,7 +53,7 @@ def _without_tail(link: str) -> str:
 
 
 async def headline_from_link(fetcher: Fetcher, url: str, *, now: datetime) -> Headline:
-    """Fetch the page at `url` and return its title as a headline, with its date where it has one.
+    """Fetch the page at `url` and return its title as a headline, with its date if it has one.
 
     Takes ten seconds at most. Raises FetchError.
     """
@@ -82,7 +82,7 @@ async def headline_from_link(fetcher: Fetcher, url: str, *, now: datetime) -> He
 
 
 def _without_site(page: Page) -> str:
-    """Drop the name of the site from the end of the title, where the page itself names it."""
+    """Remove the site's name from the end of the title, if the page itself gives that name."""
     title = page.title or ""
     if not page.site or not title.lower().endswith(page.site.lower()):
         return title

@@ -1,4 +1,4 @@
-"""What a web page says about itself: title, date, site, language, in tags or JSON-LD."""
+"""Reads a web page's title, date, site and language from its tags or JSON-LD."""
 
 import html
 import json
@@ -26,7 +26,7 @@ _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 def articles(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     """Return the objects whose @type is an article or posting, in the order of the page.
 
-    What cannot be read is passed over. Never raises.
+    Texts that cannot be read are skipped. Never raises.
     """
     return [
         node for text in texts for node in _nodes(_read(text)) if _is_article(node.get("@type"))
@@ -47,7 +47,7 @@ def _read(text: str) -> object:
     bare = _unwrapped(text)
     for repair in (str, _without_trailing_commas, html.unescape):
         try:
-            # Not strict: control characters inside texts are common.
+            # Not strict: control characters inside strings are common.
             return json.loads(repair(bare), strict=False)
         except (ValueError, RecursionError):
             continue
@@ -66,7 +66,7 @@ def _without_trailing_commas(text: str) -> str:
 
 
 def _nodes(value: object) -> Iterator[Mapping[str, Any]]:
-    """Walk over the objects that may describe the page, outer ones first."""
+    """Iterate over the objects that may describe the page, outer ones first."""
     waiting = deque([value])
     for _ in range(_MOST_NODES):
         if not waiting:
@@ -91,7 +91,7 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 _BLANKS = re.compile(r"\s+")
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})(?=[-_\s]|$)", re.IGNORECASE)
 
-# The names under which sites give the date of publication, the usual ones first.
+# The names under which sites give the publication date, the usual ones first.
 _FIRST_DATES = ("article:published_time", "og:published_time", "og:article:published_time")
 _LAST_DATES = (
     "datepublished",
@@ -112,13 +112,13 @@ _LAST_DATES = (
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # what sites write for "no date"
 _EARLIEST = datetime(1800, 1, 1, tzinfo=UTC)  # newspapers have put their archives online
-# Local time without its zone reads as up to 14 hours ahead.
+# A local time read without its zone can be up to 14 hours ahead.
 _AHEAD = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What could be read; None where the page does not say. `language` is ISO 639."""
+    """The properties of a page; None where it does not state them. `language` is ISO 639."""
 
     title: str | None
     published: datetime | None
@@ -127,10 +127,10 @@ class Page:
 
 
 def read_page(body: bytes, content_type: str | None, *, now: datetime) -> Page:
-    """Read an HTML page. `content_type` is the header of that name.
+    """Read an HTML page. `content_type` is the value of that header.
 
-    Never raises, whatever the bytes are; takes time linear in their number. Dates without a
-    zone are taken for UTC; those that are absurd, or more than a day after `now`, do not count.
+    Never raises, whatever the bytes are; takes time linear in their number. Dates without a zone
+    are taken as UTC; dates that are absurd, or more than a day after `now`, are ignored.
     """
     kept = excerpt(decode_page(body, content_type))
     tree = LexborHTMLParser(kept.markup)
@@ -190,7 +190,7 @@ def _first(values: Iterable[_Value | None]) -> _Value | None:
 
 
 def _shown(text: str) -> str | None:
-    """One line without control characters; entities that were escaped twice are resolved."""
+    """Return one line without control characters; doubly escaped entities are resolved."""
     text = _UNPRINTABLE.sub(" ", html.unescape(text[: 2 * _LONGEST_TITLE]))
     return _BLANKS.sub(" ", text).strip()[:_LONGEST_TITLE] or None
 

@@ -1,1 +1,1 @@
-"""What is posted unasked: to whom, when, and which finds."""
+"""Decides what is posted unprompted: to whom, when, and which finds."""

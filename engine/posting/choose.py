@@ -1,4 +1,4 @@
-"""Which finds a chat is told of, and why not the others: one story once, one text not again."""
+"""Chooses the finds that a chat is told, without repeating a story or a text."""
 
 import re
 import unicodedata
@@ -20,7 +20,7 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 
 class Unwanted(StrEnum):
-    """Why a subscription lets a story pass by."""
+    """Why a subscription does not want a story."""
 
     OLD = "old"  # from before the chat subscribed
     CATEGORY = "category"
@@ -30,10 +30,10 @@ class Unwanted(StrEnum):
 
 
 def wants(subscription: Subscription, story: Story) -> Unwanted | None:
-    """Return why the subscription does not want the story; None when it does.
+    """Return why the subscription does not want the story, or None if it does.
 
-    Words are compared whole, without case and accents, in the title. A story whose language or
-    category nobody said passes no filter that names some.
+    Whole words of the title are compared, ignoring case and accents. A story without a language or
+    category does not pass a filter on it.
     """
     said = f" {_plain(story.title)} "
 
@@ -54,7 +54,7 @@ def wants(subscription: Subscription, story: Story) -> Unwanted | None:
 
 
 def _plain(text: str) -> str:
-    """Return the words of a text as they are compared, single-spaced."""
+    """Return the words of a text in the form that is compared, single-spaced."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return " ".join(_NOT_WORD.sub(" ", bare).split())
@@ -64,12 +64,12 @@ def _common(wanted: Iterable[str], given: Iterable[str]) -> bool:
     return not {one.casefold() for one in wanted}.isdisjoint(one.casefold() for one in given)
 
 
-AGAIN_AFTER = timedelta(days=180)  # the same text is not posted in a chat before
-SAME_TEXT = 90.0  # rapidfuzz's ratio, 0..100, from which two texts are the same one
+AGAIN_AFTER = timedelta(days=180)  # the same text is not posted again in a chat within this time
+SAME_TEXT = 90.0  # rapidfuzz's ratio (0..100) from which two texts count as the same
 
 
 class Rejected(StrEnum):
-    """Why a find that the chat would want is not posted."""
+    """Why a find that matches the subscription is not posted."""
 
     NOTHING_FOUND = "nothing found"
     BELOW_THRESHOLD = "below threshold"
@@ -85,7 +85,7 @@ Reason: TypeAlias = Unwanted | Rejected
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A find that is not posted, and why."""
+    """A find that is not posted, and the reason."""
 
     find: StoryFind
     reason: Reason
@@ -93,7 +93,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What came of all finds: those that are posted, best first, and the others."""
+    """The outcome for all finds: those that are posted, best first, and the others."""
 
     chosen: tuple[Chosen, ...]
     left_out: tuple[LeftOut, ...]
@@ -107,11 +107,11 @@ def choose(
     *,
     again_after: timedelta = AGAIN_AFTER,
 ) -> Choice:
-    """Return what of `finds` the chat is told at `now`, at most `subscription.best`.
+    """Return those of `finds` that the chat is told at `now`, at most `subscription.best`.
 
-    What a model judged goes before what none did, then the better score, then the older story.
-    `already_posted` is what the chat was told; of a find whose best hit it has read lately, the
-    next good one is posted.
+    Judged finds come before unjudged ones, then the better score, then the older story.
+    `already_posted` is what the chat was told before; if it was told the best hit of a find
+    recently, the next good hit is posted instead.
     """
     memory = _Memory(already_posted, now - again_after)
     chosen: list[Chosen] = []
@@ -129,13 +129,13 @@ def choose(
 
 
 def judgment_of(hit: Hit) -> int | None:
-    """Return what the model said of a hit, 0..6; None where it was not asked."""
+    """Return the model's judgment of a hit, 0..6, or None if the model was not asked."""
     part = hit.parts.get("judgment")
     return None if part is None else round(part * HIGHEST_JUDGMENT)
 
 
 class _Memory:
-    """What the chat has read."""
+    """What the chat has been told."""
 
     def __init__(self, posted: Sequence[Posted], since: datetime) -> None:
         recent = [one for one in posted if one.posted_at > since]
@@ -169,14 +169,14 @@ def _candidate(subscription: Subscription, find: StoryFind, memory: _Memory) -> 
         weakness = _weakness(subscription, find, hit)
         if weakness is None and not memory.knows_text(find, hit):
             return Chosen(find=find, hit=hit)
-        # What the best hit lacks is what a person wants to know, or that a good one was read.
+        # The reason to report is the best hit's, or else that a good hit was posted before.
         if index == 0 or weakness is None:
             reason = weakness or Rejected.TEXT_POSTED
     return reason
 
 
 def _nothing(subscription: Subscription, find: StoryFind) -> Rejected:
-    """Return what there is to say of a find without hits."""
+    """Return the reason to report for a find without hits."""
     weakness = next((_weakness(subscription, find, hit) for hit in find.prophecy.near[:1]), None)
     return weakness or Rejected.NOTHING_FOUND
 

@@ -1,4 +1,4 @@
-"""When a chat is posted to: once a local date, whatever its clock does that day."""
+"""Decides when a chat is posted to: once per local date, whatever its clock does that day."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -9,7 +9,7 @@ from engine.text.zones import zone_or_utc
 
 
 def is_quiet(chat: Chat, now: datetime) -> bool:
-    """Tell whether `now` lies in the chat's quiet hours, which may span midnight."""
+    """Tell whether `now` is within the chat's quiet hours, which may span midnight."""
     start, end = chat.quiet_from, chat.quiet_to
     if start is None or end is None:
         return False
@@ -19,21 +19,21 @@ def is_quiet(chat: Chat, now: datetime) -> bool:
 
 _FIRST = 5.0  # seconds
 _LONGEST = 15 * 60.0
-_SPREAD = 0.2  # share that is added at random, so that many do not come back at once
+_SPREAD = 0.2  # share added at random, so that many clients do not retry at once
 
 
 def pause_before(attempts: int, jitter: float) -> timedelta:
-    """Return the pause after so many attempts (1 and up); `jitter` is a random number in 0..1."""
+    """Return the pause after so many `attempts` (1 and up); `jitter` is a random number in 0..1."""
     wait = min(_FIRST * 2.0 ** min(attempts - 1, 30), _LONGEST)
     return timedelta(seconds=wait * (1 + _SPREAD * jitter))
 
 
-GRACE = timedelta(hours=6)  # how late a post may be when nobody was there at its hour
+GRACE = timedelta(hours=6)  # how late a post may be if the program was not running at its hour
 
-# A post put off by quiet hours may be waited for through the next ones.
+# A post delayed by quiet hours may have to wait through the next ones as well.
 _DAYS_BACK = 2
 _DAY = timedelta(days=1)
-_DAYS_AHEAD = 10  # one weekday of seven, and a date that the zone may skip
+_DAYS_AHEAD = 10  # one weekday of seven, plus a date that the zone may skip
 
 
 def due(
@@ -41,8 +41,8 @@ def due(
 ) -> date | None:
     """Return the local date whose daily post is due at `now`, or None.
 
-    `last_decided` is the last local date that was decided, posted or not. A post stays due for
-    `grace`; quiet hours within it do not count. Of several missed posts only the last is due.
+    `last_decided` is the last local date that was decided, whether posted or not. A post stays due
+    for `grace`, not counting quiet hours. Of several missed posts only the last is due.
     """
     if subscription.mode is not PostingMode.DAILY or is_quiet(subscription.chat, now):
         return None
@@ -57,7 +57,7 @@ def due(
 
 
 def planned_at(subscription: Subscription, day: date) -> datetime | None:
-    """Return when (UTC) the daily post of a local date is to go out; None on a day without one."""
+    """Return when (UTC) the daily post of a local date is to go out, or None if there is none."""
     zone = _zone(subscription)
     if day.weekday() not in subscription.weekdays or not _exists(day, zone):
         return None
@@ -70,17 +70,17 @@ def planned_at(subscription: Subscription, day: date) -> datetime | None:
 
 
 def next_planned(subscription: Subscription, now: datetime) -> datetime | None:
-    """Return when (UTC) the first daily post after `now` is to go out; None when there is none."""
+    """Return when (UTC) the first daily post after `now` is to go out, or None if there is none."""
     if subscription.mode is not PostingMode.DAILY:
         return None
-    # From the day before: quiet hours may put its post off to now.
+    # Start the day before: quiet hours may have delayed its post until now.
     first = now.astimezone(_zone(subscription)).date() - _DAY
     planned = (planned_at(subscription, first + number * _DAY) for number in range(_DAYS_AHEAD))
     return min((moment for moment in planned if moment and moment > now), default=None)
 
 
 def instant_allowed(subscription: Subscription, now: datetime) -> bool:
-    """Tell whether a find may be posted at `now`, as soon as it is made."""
+    """Tell whether a find may be posted immediately at `now`."""
     return (
         subscription.mode is PostingMode.INSTANT
         and now.astimezone(_zone(subscription)).weekday() in subscription.weekdays
@@ -99,7 +99,7 @@ def _last_chance(subscription: Subscription, planned: datetime, grace: timedelta
 def _quiet_hours(
     subscription: Subscription, around: datetime
 ) -> Iterator[tuple[datetime, datetime]]:
-    """Yield begin and end of the chat's quiet hours from the day before `around`, in order."""
+    """Yield the start and end of the chat's quiet hours from the day before `around`, in order."""
     start, end = subscription.chat.quiet_from, subscription.chat.quiet_to
     if start is None or end is None:
         return
@@ -117,7 +117,7 @@ def _moment(day: date, at: time, zone: tzinfo) -> datetime:
 
 
 def _exists(day: date, zone: tzinfo) -> bool:
-    """Tell whether clocks of the zone ever show this date."""
+    """Tell whether this date occurs in the zone."""
     shown = (_moment(day, at, zone).astimezone(zone).date() for at in (time.min, time.max))
     return day in shown
 

@@ -1,6 +1,6 @@
-"""Subscriptions, finds and what is owed to chats.
+"""Subscriptions, finds and the messages owed to chats.
 
-Every datetime carries a zone; local times are in the chat's own.
+Every datetime has a zone; local times are in the chat's own zone.
 """
 
 from dataclasses import dataclass
@@ -26,19 +26,19 @@ class PostingMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """What one chat wants to be told unasked. Empty filters let everything through."""
+    """What one chat wants to be told unprompted. Empty filters let everything through."""
 
     chat: Chat
     mode: PostingMode = PostingMode.DAILY
-    at: time = time(9, 0)  # local; of the daily post
+    at: time = time(9, 0)  # local time of the daily post
     weekdays: tuple[int, ...] = EVERY_DAY
     best: int = 3  # prophecies in one daily post
     threshold: int = 5  # judgment (0..6) that a find must reach
-    unjudged: bool = False  # also what no model judged, from unjudged_coverage on
+    unjudged: bool = False  # also post what no model judged, from unjudged_coverage up
     unjudged_coverage: float = 0.6
     say_nothing_found: bool = False
-    thread: str | None = None  # topic or thread where posts go
-    must: tuple[str, ...] = ()  # plain words; one of them must occur
+    thread: str | None = None  # topic or thread to post in
+    must: tuple[str, ...] = ()  # plain words, at least one of which must occur
     must_not: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # ISO 639-1
     categories: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoryFind:
-    """What one corpus answered to one story. `prophecy.judged` tells whether a model agreed."""
+    """The answer of one corpus to one story. `prophecy.judged` tells whether a model judged it."""
 
     id: int
     story: Story
@@ -57,16 +57,16 @@ class StoryFind:
 
 
 class FindState(StrEnum):
-    """How far a story has come in one corpus."""
+    """How far a story has been processed in one corpus."""
 
-    DULL = "dull"  # retrieval promised nothing
+    DULL = "dull"  # retrieval found nothing promising
     PROMISING = "promising"  # waits for the model
     UNJUDGED = "unjudged"  # the model could not be asked, and will not be
     JUDGED = "judged"
 
 
 class Promising(NamedTuple):
-    """A story that is worth the model in one corpus."""
+    """A story in one corpus that is worth asking the model about."""
 
     story: Story
     corpus: str
@@ -75,7 +75,7 @@ class Promising(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """A find that is to be posted, with the one of its hits that is shown."""
+    """A find that is to be posted, with the hit that is shown."""
 
     find: StoryFind
     hit: Hit
@@ -85,7 +85,7 @@ class Chosen:
 class Posted:
     """A tweet that was posted in a chat, or is owed to it, for a story."""
 
-    story_id: int | None  # None once the story is forgotten
+    story_id: int | None  # None once the story has been deleted
     corpus: str
     external_id: str
     text: str
@@ -93,7 +93,7 @@ class Posted:
 
 
 class DeliveryState(StrEnum):
-    """How far a delivery has come."""
+    """The state of a delivery."""
 
     OWED = "owed"
     SENT = "sent"
@@ -102,27 +102,27 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """One message owed to one chat. `key` is its idempotency key, unique for ever."""
+    """One message owed to one chat. `key` is its idempotency key, unique forever."""
 
     id: int
     key: str  # "daily:CHAT:2026-11-22", "story:CHAT:STORY", "notice:CHAT:FEED:failing:DATE"
     chat: Chat
     thread: str | None
     content: str  # JSON that bot.jobs writes and reads
-    attempts: int  # that were begun, this one included
-    begun_before: bool  # an earlier attempt may have arrived: nobody settled it
+    attempts: int  # attempts begun, this one included
+    begun_before: bool  # the outcome of an earlier attempt is unknown: it may have arrived
     created_at: datetime
     answers: tuple[int, ...] = ()  # ids of the stored answers, in the order they were chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwedNotice:
-    """Word about a feed that is to be owed to one chat."""
+    """A notice about a feed that is to be owed to one chat."""
 
     chat: Chat
     thread: str | None
-    key: str  # unique for ever
-    content: str  # JSON, as of a delivery
+    key: str  # unique forever
+    content: str  # JSON, as in a delivery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ class Leased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastDelivery:
-    """A delivery as /history tells it."""
+    """A delivery as /history shows it."""
 
     key: str
     state: DeliveryState
@@ -148,10 +148,10 @@ class PastDelivery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboxHealth:
-    """What an administrator wants to know of the outbox."""
+    """What an administrator wants to know about the outbox."""
 
     owed: int
     oldest_owed_at: datetime | None
-    retried: int  # of those that are owed: tried before, without success
-    failed: int  # given up since the moment asked for
+    retried: int  # owed ones that were tried before, without success
+    failed: int  # given up since the given moment
     last_error: Message | None

@@ -1,1 +1,1 @@
-"""One reader a format of export: bytes in, records out, damaged ones told by line and reason."""
+"""One reader per export format: bytes in, records out; damage is reported by line and reason."""

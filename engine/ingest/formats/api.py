@@ -18,7 +18,7 @@ _REFERENCES = {"retweeted": Flag.REPOST, "quoted": Flag.QUOTE, "replied_to": Fla
 
 @dataclass(frozen=True, slots=True)
 class Includes:
-    """What a page tells once for all its tweets, by id."""
+    """What a page states once for all its tweets, by id."""
 
     users: Mapping[str, Mapping[str, object]]
     tweets: Mapping[str, Mapping[str, object]]
@@ -31,7 +31,7 @@ class Includes:
 
 
 def with_includes(tweet: Mapping[str, object], includes: Includes) -> dict[str, object]:
-    """Return the tweet flattened: its author and the tweets it refers to inside it."""
+    """Return the tweet with its author and the tweets it refers to embedded."""
     return {
         **tweet,
         "author": includes.users.get(str(tweet.get("author_id")), tweet.get("author")),
@@ -98,12 +98,12 @@ def _links(tweet: Mapping[str, object]) -> Sequence[tuple[str, str]]:
     return [(short, expanded) for short, expanded in pairs if short and expanded]
 
 
-# A page may be longer than what is looked at, and is then no object yet.
+# A page may be longer than the sample, which then holds no complete object.
 _PAGE = re.compile(rb'\s*\{\s*"data"\s*:\s*\[\s*\{\s*"')
 
 
 class ApiReader(JsonReader):
-    """Reads what the API answered."""
+    """Reads responses of the API."""
 
     name = "api"
     kinds = (Kind.TWEETS, Kind.SOCIAL)

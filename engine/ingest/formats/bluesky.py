@@ -1,8 +1,8 @@
-"""The repository of a Bluesky account, as its export (`repo.car`) holds it.
+"""Reads the repository of a Bluesky account from its export (`repo.car`).
 
-A CAR file is a header and blocks in any order, which a tree of keys gives their names: the whole
-file is read into memory. The repository knows its account as a DID, not by its handle; likes and
-reposts of others are not in it.
+A CAR file is a header followed by blocks in any order, which a tree of keys names, so the whole
+file is read into memory. The repository identifies its account by a DID, not by its handle; likes
+and reposts by others are not in it.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from engine.types import Flag, Kind
 LARGEST = 1 << 30  # bytes
 _POST, _REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
 _FACET = "app.bsky.richtext.facet#"
-_MOST_LEVELS = 64  # of the tree; it grows with the logarithm of the records
+_MOST_LEVELS = 64  # of the tree, whose depth grows with the logarithm of the records
 
 
 class BlueskyReader:
@@ -37,7 +37,7 @@ class BlueskyReader:
         return members_named(r"[^/]+\.car", names)
 
     def recognises(self, sample: Sample) -> bool:
-        # A length in one or two bytes, then a map of two that begins with "roots".
+        # A length in one or two bytes, then a map of two entries that begins with "roots".
         return b"\xa2\x65roots" in sample.head[1:9]
 
     def records(
@@ -69,7 +69,7 @@ class BlueskyReader:
 
 
 def _repository(label: str, content: bytes) -> tuple[str, Iterator[tuple[str, object]]]:
-    """Return whose repository it is, and its posts by key. Raises InputError."""
+    """Return the owner of the repository, and its posts by key. Raises InputError."""
     if len(content) > LARGEST:
         raise InputError(
             Message("{label} is larger than {number:,} bytes.", label=label, number=LARGEST),
@@ -99,7 +99,7 @@ def _posts(label: str, blocks: Mapping[bytes, Any], root: bytes) -> Iterator[tup
 
 
 def _entries(blocks: Mapping[bytes, Any], link: object, level: int) -> Iterator[tuple[str, bytes]]:
-    """Walk the tree in order; each node shortens its keys by what they share with the last."""
+    """Walk the tree in order; each key in a node omits the prefix it shares with the key before."""
     node = blocks.get(link) if isinstance(link, bytes) else None
     if not isinstance(node, dict) or level > _MOST_LEVELS:
         return
@@ -166,7 +166,7 @@ def _post(
 
 
 def _features(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str, object]]]:
-    """Return what is marked in the text, by the bytes where it stands."""
+    """Return the facets of the text, by the byte ranges that they mark."""
     found: list[tuple[int, int, Mapping[str, object]]] = []
     for facet in mappings(record.get("facets")):
         index = mapping(facet.get("index"))
@@ -179,7 +179,7 @@ def _features(record: Mapping[str, object]) -> list[tuple[int, int, Mapping[str,
 
 
 def _whole_links(text: str, facets: Sequence[tuple[int, int, Mapping[str, object]]]) -> str:
-    """Put addresses where the text shows shortened ones ("example.org/2020/01...")."""
+    """Replace shortened addresses in the text ("example.org/2020/01...") by whole ones."""
     raw = text.encode("utf-8", "replace")
     for start, end, feature in sorted(facets, key=lambda facet: facet[0], reverse=True):
         address = string(feature.get("uri"))
@@ -190,7 +190,7 @@ def _whole_links(text: str, facets: Sequence[tuple[int, int, Mapping[str, object
 
 
 def _kind(embed: Mapping[str, object]) -> str | None:
-    """Return "[images]" for a post that shows something and says nothing."""
+    """Return "[images]" or the like for a post with an embed and no text."""
     kind = str(embed.get("$type") or "").rpartition(".")[2]
     return f"[{kind}]" if kind else None
 
@@ -206,7 +206,7 @@ def _flags(embed: Mapping[str, object], parent: str | None) -> Flag:
 
 
 def _web(uri: str | None) -> str | None:
-    """Return the page of "at://did:plc:x/app.bsky.feed.post/key"."""
+    """Return the web page of "at://did:plc:x/app.bsky.feed.post/key"."""
     parts = (uri or "").removeprefix("at://").split("/")
     if len(parts) != 3 or parts[1] != _POST:
         return uri
@@ -214,7 +214,7 @@ def _web(uri: str | None) -> str | None:
 
 
 def _plain(value: object) -> object:
-    """Links to blocks, and bytes: only their digest counts."""
+    """Convert links to blocks, and bytes; they only contribute to the digest."""
     if isinstance(value, bytes):
         return value.hex()
     raise TypeError

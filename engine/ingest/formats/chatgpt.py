@@ -1,8 +1,8 @@
-"""Conversations with ChatGPT (`conversations.json`), one conversation at a time.
+"""Reads conversations with ChatGPT (`conversations.json`), one at a time.
 
-A conversation is a tree: a question asked again, or answered again, begins a branch. What counts
-is the branch that was kept, from `current_node` up to the root. System messages, calls of tools
-and what the page hides are left out.
+A conversation is a tree: asking a question again, or having it answered again, begins a branch.
+Only the branch that was kept counts, from `current_node` up to the root. System messages, calls of
+tools and messages that the page hides are left out.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -31,7 +31,7 @@ class ChatGptReader(JsonReader):
         return members_named(r"conversations(?:-\d+)?\.json", names)
 
     def recognises(self, sample: Sample) -> bool:
-        # The first conversation may be longer than what is looked at.
+        # The first conversation may be longer than the sample.
         return super().recognises(sample) or (
             sample.head.lstrip().startswith(b"[")
             and b'"mapping"' in sample.head
@@ -117,7 +117,7 @@ def _kept(conversation: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
 def _upwards(conversation: Mapping[str, object]) -> Generator[Mapping[str, object]]:
     nodes, name = dict(mapping(conversation.get("mapping"))), conversation.get("current_node")
     while isinstance(name, str) and name in nodes:
-        node = mapping(nodes.pop(name))  # a tree of circles is followed once around
+        node = mapping(nodes.pop(name))  # removed, so that a cycle is followed only once
         yield mapping(node.get("message"))
         name = node.get("parent")
 
@@ -135,7 +135,7 @@ def _is_shown(message: Mapping[str, object]) -> bool:
 
 
 def _content(message: Mapping[str, object]) -> tuple[str, bool]:
-    """Return the words, and whether something is shown beside them."""
+    """Return the words, and whether there is an attachment."""
     parts = mapping(message.get("content")).get("parts")
     found = parts if isinstance(parts, list) else []
     said = (p if isinstance(p, str) else string(mapping(p).get("text")) for p in found)

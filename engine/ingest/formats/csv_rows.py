@@ -1,4 +1,4 @@
-"""The rows of a CSV file, each with its line; one damaged row never hides the others."""
+"""Reads the rows of a CSV file, each with its line; a damaged row does not hide the others."""
 
 import csv
 import io
@@ -20,9 +20,9 @@ def csv_rows(
     expected: str,
     escape: str | None = None,
 ) -> Generator[Row | Reject]:
-    """Yield `(line, values by column, bytes)` a row; the bytes are what its digest is made of.
+    """Yield `(line, values by column, bytes)` for each row; the digest is made from the bytes.
 
-    `expected` says what the header must name. Raises InputError when there is no header.
+    `expected` says what the header must name. Raises InputError if there is no header.
     """
     feed = _Lines(stream)
     rows = csv.reader(feed, escapechar=escape)
@@ -52,7 +52,7 @@ def csv_rows(
 
 
 def first_row(head: bytes) -> Sequence[str]:
-    """Return the columns that the first line of a file names; none in what is no CSV."""
+    """Return the columns that the first line of a file names; none if it is not CSV."""
     line, _, _ = head.lstrip()[:4096].partition(b"\n")
     try:
         return next(csv.reader([line.decode("utf-8", "replace")]), [])
@@ -61,7 +61,7 @@ def first_row(head: bytes) -> Sequence[str]:
 
 
 class _Lines:
-    """Decoded lines for the csv module, remembering where it is and what it met."""
+    """Decoded lines for the csv module; keeps track of the line number and of decoding errors."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._lines = raw_lines(stream)

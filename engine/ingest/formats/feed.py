@@ -1,4 +1,4 @@
-"""A blog as RSS or Atom: its feed, or what WordPress and others export in that form."""
+"""Reads a blog from RSS or Atom: its feed, or an export of WordPress and others in that form."""
 
 import calendar
 import warnings
@@ -25,26 +25,26 @@ from engine.types import Kind
 def blog_entries(content: bytes) -> Sequence[dict[str, Any]]:
     """Return id, title, text, published, url, author, lang and tags of every entry.
 
-    Raises FeedUnreadable when it is no feed, or declares entities.
+    Raises FeedUnreadable if it is not a feed, or declares entities.
     """
-    import feedparser  # noqa: PLC0415 - takes long to load, and most exports are no feeds
+    import feedparser  # noqa: PLC0415 - slow to import, and most exports are no feeds
 
     text = markup_text(content)
     require_harmless(text)
     body = text.encode("utf-8", "replace")
     require_flat(body)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of feedparser, about its own past
+        warnings.simplefilter("ignore")  # feedparser's deprecation warnings
         try:
             found = feedparser.parse(
                 body,
                 response_headers={"content-type": "application/xml; charset=utf-8"},
                 resolve_relative_uris=False,
-                sanitize_html=False,  # markup goes as a whole
+                sanitize_html=False,  # markup is removed later
             )
         except MemoryError:
             raise
-        except Exception as exc:  # whatever its lenient parser trips over
+        except Exception as exc:  # anything that its lenient parser raises
             raise FeedUnreadable(Message("The feed is damaged beyond reading.")) from exc
     if not found.get("version") and not found.entries:
         raise FeedUnreadable(Message("This is not a feed."))
@@ -68,7 +68,7 @@ def _entry(entry: Mapping[str, Any], base: str) -> dict[str, Any]:
 
 
 def _longest(entry: Mapping[str, Any]) -> str:
-    """Return the markup of the whole text, where the feed holds more than a summary."""
+    """Return the markup of the whole text, if the feed holds more than a summary."""
     found = [str(part.get("value") or "") for part in entry.get("content") or ()]
     return max((*found, str(entry.get("summary") or "")), key=len)
 
@@ -93,7 +93,7 @@ class BlogFeedReader:
     kinds = (Kind.PUBLISHED, Kind.LIBRARY)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - see Reader
-        return ()  # a folder of feeds is no export that anybody makes
+        return ()  # no tool exports a folder of feeds
 
     def recognises(self, sample: Sample) -> bool:
         head = sample.head[:4096]

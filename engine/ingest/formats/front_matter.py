@@ -46,7 +46,7 @@ def moment(value: object) -> datetime:
 
 
 def names(value: object) -> tuple[str, ...]:
-    """Return the words of a list, or of a text parted by commas."""
+    """Return the words of a list, or of a text separated by commas."""
     found = value.split(",") if isinstance(value, str) else value
     items = found if isinstance(found, list) else []
     return tuple(text for item in items if (text := str(item).strip()))

@@ -1,11 +1,11 @@
-"""The plain format: one object a line (or one array), with the fields of a document.
+"""Reads the plain format: one object per line (or one array), with the fields of a document.
 
-    {"id": "1", "text": "...", "created_at": "2009-05-04T18:54:25+00:00"}
+{"id": "1", "text": "...", "created_at": "2009-05-04T18:54:25+00:00"}
 
 and optionally lang, author, title, role, url, in_reply_to, platform, thread, attribution,
 favorites, retweets, device, is_retweet, is_quote, is_deleted. `in_reply_to` is the id of the
-message that is answered; a screen name there (some exports have one) only marks the document as
-a reply.
+message being answered; a screen name there (some exports have one) only marks the document as a
+reply.
 """
 
 from collections.abc import Mapping
@@ -55,5 +55,5 @@ class JsonlReader(JsonReader):
 
 
 def _is_name(answered: str | None, own: object) -> bool:
-    """Tell a screen name from an id: where a record's own id is a number, so are the others."""
+    """Tell a screen name from an id: if a record's own id is a number, the others are, too."""
     return answered is not None and str(own).isdigit() and not answered.isdigit()

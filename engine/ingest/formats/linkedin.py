@@ -1,7 +1,7 @@
-"""LinkedIn's export: one's posts (`Shares.csv`) and comments (`Comments.csv`).
+"""Reads LinkedIn's export: posts (`Shares.csv`) and comments (`Comments.csv`).
 
-Times are in UTC. A post is known by the number in its link; a comment has none, its link is that
-of the post it answers. The file does not say whose it is.
+Times are in UTC. A post is identified by the number in its link; a comment has no id, and its link
+is that of the post it answers. The files do not name their owner.
 """
 
 import re
@@ -39,7 +39,7 @@ class LinkedInReader:
         digest = fingerprint(defaults, self.name)
         for name in names:
             label = source.label(name)
-            # Quotes are doubled in the one file and escaped in the other.
+            # Quotes are doubled in one file and escaped in the other.
             escape = "\\" if set(first_row(source.head(name))) >= _COMMENTS else None
             with source.open(name) as stream:
                 for row in csv_rows(

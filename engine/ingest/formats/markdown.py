@@ -1,7 +1,7 @@
-"""A folder or zip of Markdown files, one article or note each.
+"""Reads a folder or zip of Markdown files, one article or note each.
 
-The date stands in the front matter (date, published, created), in the file's name
-("2019-05-23-title.md"), or is the day when the file was last changed.
+The date is taken from the front matter (date, published, created), else from the file's name
+("2019-05-23-title.md"), else it is the day of the file's last change.
 """
 
 import re
@@ -85,7 +85,7 @@ def _record(
         fields, text = split_front_matter(raw.decode("utf-8", "replace").replace("\r\n", "\n"))
     except RecordError as exc:
         return found.reject(str(exc))
-    # The day of the last change counts only where nothing better is known: a copy has another.
+    # The day of the last change is used only if nothing better is known: copying a file changes it.
     changed = None if _said_date(fields, PurePosixPath(name)) else source.modified(name)
     payload = {
         "fields": fields, "text": text, "path": name, "changed": changed,
@@ -96,7 +96,7 @@ def _record(
 
 
 def _title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tuple[str, str]:
-    """Return the title, and the text without a heading that says the same."""
+    """Return the title, and the text without a heading that repeats it."""
     heading = _HEADING.match(text)
     said = heading[1].rstrip(" \t#") if heading else ""
     named = string(fields.get("title"))
@@ -108,7 +108,7 @@ def _title(fields: Mapping[str, object], text: str, path: PurePosixPath) -> tupl
 
 
 def _said_date(fields: Mapping[str, object], path: PurePosixPath) -> object:
-    """Return the date as front matter or file name tell it, or None."""
+    """Return the date from front matter or file name, or None."""
     named = _NAMED_DATE.fullmatch(path.stem)
     told = (fields[name] for name in _DATES if fields.get(name))
     return next(told, named[1] if named else None)

@@ -1,7 +1,7 @@
-"""The outbox of a Mastodon account (`outbox.json`), as its export holds it.
+"""Reads the outbox of a Mastodon account (`outbox.json`) from its export.
 
-A boost is exported as the address of the boosted post alone: that is its text. The export does
-not say how often a post was liked or boosted.
+A boost is exported only as the address of the boosted post, which becomes its text. The export does
+not contain the number of likes or boosts.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -119,7 +119,7 @@ def _flags(note: Mapping[str, object]) -> Flag:
 
 
 def _descriptions(attachments: Sequence[Mapping[str, object]]) -> str:
-    """Return what the author wrote about the pictures, or their file names."""
+    """Return the author's descriptions of the pictures, or their file names."""
     return "\n\n".join(string(a.get("name")) or last_part(a.get("url")) for a in attachments)
 
 

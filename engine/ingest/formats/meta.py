@@ -1,4 +1,4 @@
-"""One's posts in the exports of Facebook and Instagram as JSON.
+"""Reads posts from the JSON exports of Facebook and Instagram.
 
 Both write UTF-8 as if each of its bytes were a character.
 """
@@ -17,7 +17,7 @@ from engine.types import Flag, Kind
 
 
 def mended(value: object) -> object:
-    """Return a JSON value with all its texts mended ("cafÃ©" is "café"); sound ones stay."""
+    """Return a JSON value with all its texts repaired ("cafÃ©" is "café"); sound ones stay."""
     if isinstance(value, str):
         return _mended_text(value)
     if isinstance(value, list):

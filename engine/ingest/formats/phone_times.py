@@ -1,4 +1,4 @@
-"""Dates and times as a phone writes them: in its own order, without a zone."""
+"""Reads dates and times as a phone writes them: in its own order, without a zone."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ _MORNING = re.compile(r"a\.?\s?m", re.IGNORECASE)
 
 
 def date_order(written: Iterable[tuple[str, str]]) -> str:
-    """Tell from dates and times, in the order of the file, whether the day or the month is first.
+    """Return whether the day or the month comes first, from dates and times in file order.
 
-    The order in which all dates exist and none lies before the one above it; where both do so,
-    the day, unless the dates look American (slashes and a clock of twelve hours).
+    The right order makes every date valid and none earlier than the one before it. If both do, the
+    day comes first, unless the dates look American (slashes and a clock of twelve hours).
     """
     given = [(date, time) for date, time in written if not _year_first(date)]
     american = any("/" in date and _is_twelve_hours(time) for date, time in given)
@@ -28,7 +28,7 @@ def date_order(written: Iterable[tuple[str, str]]) -> str:
 
 
 def read_time(date: str, time: str, order: str) -> datetime:
-    """Read "31/12/20" and "11:59:59 PM"; the time is taken for UTC. Raises RecordError."""
+    """Read "31/12/20" and "11:59:59 PM" as UTC. Raises RecordError."""
     try:
         hour, minute, second = (*map(int, _NUMBER.findall(time)), 0)[:3]
         if _is_twelve_hours(time):
@@ -65,7 +65,7 @@ def _parts(date: str, order: str) -> tuple[int, int, int]:
 
 
 def _faults(dates: Sequence[str], order: str) -> int:
-    """Count the dates that do not exist, and those that lie before the one above."""
+    """Count the invalid dates, and those earlier than the one before."""
     faults, last = 0, datetime.min.replace(tzinfo=UTC)
     for date in dates:
         try:

@@ -1,7 +1,7 @@
-"""A Slack export: a folder or zip with users.json, channels.json and one folder a channel.
+"""Reads a Slack export: a folder or zip with users.json, channels.json and a folder per channel.
 
-Messages that Slack wrote by itself (joins, topics, renamings) are left out. A channel is one
-thread; the answers of a Slack thread name the message they answer.
+Messages that Slack generated (joins, topics, renamings) are left out. A channel is one thread; the
+answers in a Slack thread name the message they answer.
 """
 
 import re
@@ -98,12 +98,12 @@ class SlackReader(JsonReader):
 
 @dataclass(frozen=True, slots=True)
 class _Workspace:
-    people: Mapping[str, list[str]]  # names by user id, the shown one first
-    channels: Mapping[str, Mapping[str, object]]  # by the name of their folder
+    people: Mapping[str, list[str]]  # names by user id, the displayed one first
+    channels: Mapping[str, Mapping[str, object]]  # by folder name
 
 
 def _workspace(source: Source, folder: str) -> _Workspace:
-    """Read who and what the ids of the export stand for; the files may be missing."""
+    """Read the names behind the ids of the export; the files may be missing."""
     read = partial(_companion, source, folder)
     people = {str(user.get("id")): _user_names(user) for user in read("users.json")}
     channels = {
@@ -140,7 +140,7 @@ def _record(
     place = string(known.get("id")) or channel
     wanted = {str(found.value.get("user")), *_REFERENCE_IDS.findall(_said(found.value))}
     people = {user: workspace.people[user] for user in sorted(wanted & workspace.people.keys())}
-    # Of a channel everybody may be a member; a conversation is its people.
+    # Anybody may be a member of a channel; a conversation is defined by its members.
     few = ids if "creator" not in known or len(ids) <= _FEW else []
     context: dict[str, object] = {
         "channel": channel, "place": place, "people": people, "owner": defaults.author,
@@ -181,7 +181,7 @@ def _said(message: Mapping[str, object]) -> str:
 
 
 def _readable(text: str, people: Mapping[str, object]) -> tuple[str, tuple[str, ...]]:
-    """Return the text with names in place of ids, and whom it mentions."""
+    """Return the text with names in place of ids, and the people it mentions."""
     mentions: list[str] = []
 
     def shown(found: re.Match[str]) -> str:

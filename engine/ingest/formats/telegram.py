@@ -1,10 +1,10 @@
-"""Telegram's export as JSON (`result.json`): one chat, or the whole account.
+"""Reads Telegram's JSON export (`result.json`): one chat, or the whole account.
 
-    {"name": ..., "type": ..., "id": ..., "messages": [...]}
-    {"personal_information": {...}, "chats": {"list": [{..., "messages": [...]}, ...]}}
+{"name": ..., "type": ..., "id": ..., "messages": [...]}
+{"personal_information": {...}, "chats": {"list": [{..., "messages": [...]}, ...]}}
 
 Service messages (joins, calls, pins) are left out: nobody wrote them. Exports before 2021 give
-times without a zone; they are taken for UTC.
+times without a zone; they are taken as UTC.
 """
 
 import re
@@ -48,7 +48,7 @@ class TelegramReader:
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
         for name in names:
-            # Long lists of contacts stand between the account and its chats.
+            # Long lists of contacts come between the account and its chats.
             account = _ACCOUNT.search(source.head(name))
             owner = f"user{account[1].decode()}" if account else defaults.author
             with source.open(name) as stream:
@@ -100,7 +100,7 @@ class TelegramReader:
 
 
 def _chat(header: bytes) -> dict[str, object]:
-    """Return the chat's own fields, which stand right before its messages."""
+    """Return the chat's own fields, which come right before its messages."""
     start = len(header)
     while (start := header.rfind(b"{", 0, start)) >= 0:
         try:
@@ -117,13 +117,13 @@ def _identity(chat: Mapping[str, object], message: object) -> str | None:
 
 
 def _answered(chat: Mapping[str, object], message: Mapping[str, object]) -> str | None:
-    """Return the answered message, where it is one of the same chat."""
+    """Return the answered message, if it is in the same chat."""
     elsewhere = message.get("reply_to_peer_id")
     return None if elsewhere else _identity(chat, message.get("reply_to_message_id"))
 
 
 def _parts(message: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
-    """Return the pieces of the text, each with its type; older exports have none of plain text."""
+    """Return the pieces of the text, each with its type; older exports give plain text no type."""
     text = message.get("text")
     if isinstance(text, str):
         return mappings(message.get("text_entities")) or [{"type": "plain", "text": text}]
@@ -147,7 +147,7 @@ def _poll(message: Mapping[str, object]) -> str | None:
 
 
 def _stand_in(message: Mapping[str, object]) -> str | None:
-    """Return what a message without words is: "[photo]", "[voice_message]", "[🙂]"."""
+    """Return a stand-in for a message without words: "[photo]", "[voice_message]", "[🙂]"."""
     kind = string(message.get("sticker_emoji")) or string(message.get("media_type"))
     names = ("photo", "file", "location_information", "contact_information")
     kind = kind or next((name for name in names if message.get(name)), None)

@@ -1,11 +1,11 @@
-"""The two generations of the best-known archive of one account, as JSON and as CSV.
+"""Reads both generations of the best-known archive of one account, as JSON and as CSV.
 
-    trumptwitterarchive.com  source, text, created_at, retweet_count, favorite_count,
-                             is_retweet, id_str
-    thetrumparchive.com      id, text, isRetweet, isDeleted, device, favorites, retweets, date
+trumptwitterarchive.com  source, text, created_at, retweet_count, favorite_count,
+                         is_retweet, id_str
+thetrumparchive.com      id, text, isRetweet, isDeleted, device, favorites, retweets, date
 
-Times without a zone are UTC: the ids of tweets since November 2010 carry their own time
-((id >> 22) + 1288834974657 milliseconds), and it agrees with the date columns to the second.
+Times without a zone are UTC: the ids of tweets since November 2010 contain their time ((id >> 22) +
+1288834974657 milliseconds), and it agrees with the date columns to the second.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence

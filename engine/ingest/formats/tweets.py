@@ -1,4 +1,4 @@
-"""A tweet object as the v1.1 API defined it; X's exports and twarc hold the same."""
+"""Reads tweet objects as the v1.1 API defined them; X's exports and twarc use the same form."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ _DEVICE = re.compile(r">([^<>]*)<")
 
 
 def tweet_id(tweet: Mapping[str, object]) -> object:
-    """Return the id of a tweet: `id_str`, for `id` as a number may have been rounded."""
+    """Return the id of a tweet from `id_str`, because `id`, a number, may have been rounded."""
     return tweet.get("id_str") or tweet.get("id")
 
 
@@ -24,8 +24,8 @@ def tweet_post(
 ) -> PostFields:
     """Translate one tweet. Raises RecordError.
 
-    A repost gets the whole text of what it repeats ("RT @name: ..."), where that is enclosed.
-    `author` is the account of the export; `whole_text` replaces a text that was cut.
+    A repost gets the whole text of the original ("RT @name: ..."), if it is embedded. `author` is
+    the account of the export; `whole_text` replaces a text that was cut.
     """
     original = mapping(tweet.get("retweeted_status"))
     text, links = _content(tweet)

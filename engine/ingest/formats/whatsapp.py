@@ -1,4 +1,4 @@
-"""A chat that WhatsApp exported as text, in the styles of Android and iOS."""
+"""Reads a chat that WhatsApp exported as text, in the styles of Android and iOS."""
 
 import io
 import re
@@ -25,12 +25,12 @@ _HEADER = re.compile(
 _AUTHOR = re.compile(r"([^:\n]{1,100}): (.*)|([^:\n]{1,100}):$", re.DOTALL)
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _SPACES = re.compile("[\u00a0\u202f\u2007]")
-_LONGEST = 200_000  # characters; a text that long is refused later
+_LONGEST = 200_000  # characters; longer texts are refused later
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenMessage:
-    """One message; `text` still has the invisible marks by which iOS tells its own words."""
+    """One message; `text` still has the invisible marks that iOS puts before its own words."""
 
     line: int
     date: str
@@ -40,7 +40,7 @@ class WrittenMessage:
 
 
 def written_messages(stream: io.BufferedReader) -> Generator[WrittenMessage]:
-    """Yield the messages of a chat in order, holding one at a time."""
+    """Yield the messages of a chat in order, holding one at a time in memory."""
     current: WrittenMessage | None = None
     for number, raw, _problem in raw_lines(stream):
         line = raw.decode("utf-8", "replace").rstrip("\r\n")
@@ -55,7 +55,7 @@ def written_messages(stream: io.BufferedReader) -> Generator[WrittenMessage]:
 
 
 def headers(text: str) -> Iterator[tuple[str, str]]:
-    """Yield date and time of every message that begins in `text`."""
+    """Yield the date and time of every message that begins in `text`."""
     for line in text.split("\n"):
         if found := _header(line):
             yield found["date"], found["time"]
@@ -95,7 +95,7 @@ _TITLE = re.compile(
 
 
 class WhatsAppReader:
-    """Reads a chat message by message; the first mebibyte tells how it writes dates."""
+    """Reads a chat message by message; the first mebibyte shows how it writes dates."""
 
     name = "whatsapp"
     kinds = (Kind.PERSONAL,)
@@ -154,7 +154,7 @@ class WhatsAppReader:
 
 
 def _chat(source: Source, name: str) -> str:
-    """Return the name of the chat: that of the file, or of the zip around "_chat.txt"."""
+    """Return the name of the chat: that of the file, or of the zip that holds "_chat.txt"."""
     stem = PurePosixPath(name).stem
     if not source.packed or stem == "_chat":
         stem = PurePath(source.name).stem
@@ -165,7 +165,7 @@ def _chat(source: Source, name: str) -> str:
 def _identified(
     found: Generator[WrittenMessage], chat: str
 ) -> Generator[tuple[WrittenMessage, str]]:
-    """Yield what people wrote with an id; the same words in the same minute are numbered."""
+    """Yield people's messages with ids; the same words in the same minute are numbered."""
     again: Counter[str] = Counter()
     when = ("", "")
     for message in found:
@@ -179,7 +179,7 @@ def _identified(
 
 
 def _is_notice(text: str) -> bool:
-    """Tell what iOS wrote in the name of a person ("encrypted", "deleted") from left-out media."""
+    """Tell notices by iOS in a person's name ("encrypted", "deleted") from omitted media."""
     if not text.startswith(_OWN_MARK):
         return False
     bare = unmarked(text)

@@ -1,4 +1,4 @@
-"""The official export of Twitter and X in its three layouts, long posts with their whole texts."""
+"""Reads the official export of Twitter and X in its three layouts, with long posts in full."""
 
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -28,12 +28,12 @@ _CUT_END = re.compile(r"(?:…|(?<!\s))(?:\s*+https?://t\.co/\w++)*+\s*+$")
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    compared: str  # every short link the same
-    whole: str  # every short link expanded
+    compared: str  # with every short link replaced by the same text
+    whole: str  # with every short link expanded
 
 
 class NoteTweets:
-    """Long texts by the second in which they were written."""
+    """The texts of long posts, by the second in which they were written."""
 
     def __init__(self, notes: Iterable[Mapping[str, object]] = ()) -> None:
         self._by_second: dict[datetime, list[_Note]] = {}
@@ -43,12 +43,12 @@ class NoteTweets:
             try:
                 second = zoned(note.get("createdAt")).replace(microsecond=0)
             except RecordError:
-                continue  # without a time it belongs to no post, which then stays cut and says so
+                continue  # without a time it matches no post; that post stays flagged as cut
             if read:
                 self._by_second.setdefault(second, []).append(read)
 
     def whole_text(self, tweet: Mapping[str, object]) -> str | None:
-        """Return the whole text of a post that was cut, or None when nothing is missing."""
+        """Return the whole text of a post that was cut, or None if nothing is missing."""
         cut = string(tweet.get("full_text"))
         if not self._by_second or not cut or len(cut) > _LONGEST_CUT:
             return None
@@ -82,7 +82,7 @@ def _note(core: Mapping[str, object]) -> _Note | None:
 
 
 def _beginning(text: str) -> tuple[str, str]:
-    """Split a cut text into the handles it addresses and what is left of what it says."""
+    """Split a cut text into the handles it addresses and the rest."""
     found = _ADDRESSED.match(text)
     addressed = found[0] if found else ""
     return addressed, _SHORT_LINK.sub("t.co", _CUT_END.sub("", text[len(addressed) :]))
@@ -169,14 +169,14 @@ def _notes(source: Source, name: str) -> Iterator[Mapping[str, object]]:
 
 
 def _account(source: Source, name: str) -> str | None:
-    """Return the screen name of the export's account, where the export tells it."""
+    """Return the screen name of the export's account, if the export contains it."""
     if manifest := source.beside(name, "manifest.js"):
         with source.open(manifest, counted=False) as stream:
             text = stream.read(_LARGEST_MANIFEST)
         try:
             config = orjson.loads(text[text.find(b"{") :].rstrip(b"; \r\n"))
         except orjson.JSONDecodeError:
-            config = None  # the account file may tell as well
+            config = None  # the account file may contain it, too
         if user := string(mapping(mapping(config).get("userInfo")).get("userName")):
             return user
     if account := source.beside(name, "account.js"):
