@@ -41,7 +41,7 @@ _SHOWN = frozenset(("media", "external_context", "place"))
 
 
 class MetaReader(JsonReader):
-    """Reads the objects of either export; each knows the account and what identifies a post."""
+    """Reads the posts of either export. Subclasses name the account and identify posts."""
 
     kinds = (Kind.SOCIAL,)
     profile: str  # pattern of the file that names the account
@@ -64,11 +64,11 @@ class MetaReader(JsonReader):
                     yield found.record(self.name, identity, digest(found.raw), payload)
 
     def identity(self, post: Mapping[str, object]) -> str:
-        """Return what tells a post from the others of the account."""
+        """Return an id that is unique among the posts of the account."""
         raise NotImplementedError
 
     def account(self, profile: Mapping[str, object]) -> str | None:
-        """Return the name of the account that a profile tells, or None."""
+        """Return the account's name from its profile, or None if it is not there."""
         raise NotImplementedError
 
     def _owner(self, source: Source) -> str | None:
@@ -148,7 +148,7 @@ _VIDEO = (".mp4", ".mov", ".webm")
 
 
 class InstagramReader(MetaReader):
-    """Reads posts; stories and reels lie in other files."""
+    """Reads posts. Stories and reels are in other files and are not read."""
 
     name = "instagram"
     profile = r"personal_information\.json"
@@ -163,7 +163,7 @@ class InstagramReader(MetaReader):
         return made_id(str(_time(post)), *_files(post)[:1])
 
     def account(self, profile: Mapping[str, object]) -> str | None:
-        """Return it where the export tells it in English."""
+        """Return the user name. Only exports in English can be read."""
         values = (mapping(u.get("string_map_data")) for u in mappings(profile.get("profile_user")))
         names = (string(mapping(one.get("Username")).get("value")) for one in values)
         return next(filter(None, names), None)
