@@ -51,7 +51,7 @@ class Message(str):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema  # noqa: PLC0415 - only what is stored needs it
+        from pydantic_core import core_schema  # noqa: PLC0415 - only needed for storing
 
         return core_schema.no_info_plain_validator_function(
             _read, serialization=core_schema.plain_serializer_function_ser_schema(_plain)

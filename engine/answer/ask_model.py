@@ -130,7 +130,7 @@ class Hearing:
     error: ModelError | None = None
 
     def hear(self, answer: ChatAnswer) -> bool:
-        """Read an answer; return True if it is usable, even if it says the passages do not tell."""
+        """Read an answer; return True if it is usable, even if it says there is no answer."""
         self.answers.append(answer)
         self.claims = read_claims(answer.content, self.request.given, self.damage)
         if not answer.finished:

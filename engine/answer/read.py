@@ -29,8 +29,8 @@ _SAYS_NOT = re.compile(
 def read_claims(content: str, given: int, damage: Counter[str]) -> tuple[Claim, ...] | None:
     """Return the claims of an answer about the passages 1..`given`, cleaned.
 
-    Empty if the model says that the passages do not tell; None if there is no answer in it. Faults
-    are counted in `damage` by kind. Never raises.
+    Empty if the model says that the passages do not answer the question; None if `content` is not
+    usable. Faults are counted in `damage` by kind. Never raises.
     """
     text = content[:_LONGEST].rpartition("</think>")[2].partition("<think>")[0]
     entries = _entries(text)

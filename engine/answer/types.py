@@ -14,7 +14,7 @@ class AnswerOutcome(StrEnum):
     """The kind of answer that a question got."""
 
     ANSWERED = "answered"  # by the model, with citations
-    SILENT = "silent"  # the model says that the sources do not tell
+    SILENT = "silent"  # the model says that the sources do not answer it
     EXTRACTED = "extracted"  # without a model: verbatim sentences of the sources
     NOTHING = "nothing"  # there are no sources
 
@@ -48,7 +48,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer:
-    """A model's answer as it is cached. No claims means that the sources do not tell."""
+    """A model's answer as it is cached. No claims: the passages do not answer it."""
 
     claims: tuple[Claim, ...]
     model: str | None = None

@@ -44,7 +44,7 @@ class VectorStore(VectorIndex, Protocol):
     def missing(
         self, corpus: Corpus, model_id: int, *, after: int = 0, new: bool = False
     ) -> AsyncIterator[Sequence[Unembedded]]:
-        """Yield those documents in batches, by id, for ids above `after`; a batch may be empty.
+        """Yield documents to embed in batches, by id, for ids above `after`; some may be empty.
 
         With `new`, yield only documents that never had a vector, without reading the other texts.
         """

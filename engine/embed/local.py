@@ -78,7 +78,7 @@ class LocalEmbedder:
         return await self._embedded(texts, self._batch, None)
 
     async def embed_in_background(self, texts: Sequence[str]) -> list[Vector]:
-        """Do the same as `embed_documents`, with the lowest priority on this machine."""
+        """Do the same as `embed_documents`, with low priority."""
         if self._background is None:
             self._background = ThreadPoolExecutor(
                 1, thread_name_prefix="embed", initializer=_go_last

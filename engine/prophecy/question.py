@@ -15,7 +15,7 @@ from engine.vectors import Vector, VectorSpace, percent
 _LONGEST_QUESTION = 1000  # characters
 _PATIENCE = 10.0  # seconds for the vector of a headline
 # Share of a corpus' documents that must be embedded before it is searched by meaning by default:
-# a document without a vector is not found by meaning, and ranks behind those that are.
+# a document without a vector is not found by meaning, and counts as dissimilar beside the others.
 HONEST = 0.9
 
 

@@ -150,7 +150,7 @@ def storable(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Return a text without the CSV quoting around it, if it begins with a doubled quote."""
+    """Return a text that starts with three quotes, a quoted CSV field, without its quoting."""
     parts = text[1:].split('""')
     parts[-1] = parts[-1].removesuffix('"')
     return text[2:] if any('"' in part for part in parts) else '"'.join(parts)
