@@ -1,1 +1,1 @@
-"""What decides: reads, finds, judges, ranks and writes. It knows no clock, no SQL and no chat."""
+"""The engine: reading, retrieval, judging, ranking and writing, without clock, SQL or chat."""

@@ -1,4 +1,4 @@
-"""The daily limits on what language models may consume, and the parts of them by who asks."""
+"""The daily limits on language model usage, and the share that each source may use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from engine.types import Usage
 
 
 class BudgetSource(StrEnum):
-    """For whom a model is asked."""
+    """On whose behalf a model is called."""
 
-    CONSOLE = "console"  # whoever runs the program: the whole day's budget is his
+    CONSOLE = "console"  # whoever runs the program, who may use the whole day's budget
     POSTS = "posts"  # the daily posts
     CHATS = "chats"
-    API = "api"  # programs that give a key
+    API = "api"  # programs that authenticate with a key
     WEB = "web"  # the page, and the API without a key
 
 
@@ -40,8 +40,8 @@ _SHARES = {
 class Budget:
     """Limits for one day (UTC); None = no limit, 0 = nothing allowed.
 
-    `shares` (0..1) are the most that a source may use of each limit, `reserve` is what all but
-    POSTS and CONSOLE leave to POSTS. `closed` are sources for which no model is asked at all.
+    `shares` (0..1) caps what a source may use of each limit. `reserve` (0..1) is kept for POSTS;
+    only POSTS and CONSOLE may use it. For the sources in `closed` no model is called at all.
     """
 
     tokens: int | None = None
@@ -58,9 +58,9 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """A call that is about to be made, with what it may come to.
+    """A call that is about to be made, with an estimate of its cost.
 
-    It counts until `until` at the latest, should its process be gone by then.
+    It stops counting at `until` in case its process has died.
     """
 
     source: BudgetSource
@@ -70,7 +70,7 @@ class Planned:
 
 
 def require_open(budget: Budget, source: BudgetSource) -> None:
-    """Raise BudgetExhausted when no model is asked for this source."""
+    """Raise BudgetExhausted if no model may be called for this source."""
     if source in budget.closed:
         raise BudgetExhausted(
             Message("Without a key no model is asked here."),
@@ -81,10 +81,10 @@ def require_open(budget: Budget, source: BudgetSource) -> None:
 def require_budget(
     budget: Budget, spent: Mapping[BudgetSource, Usage], source: BudgetSource, *, now: datetime
 ) -> None:
-    """Raise BudgetExhausted when a call for `source` is not within the budget.
+    """Raise BudgetExhausted if the budget does not allow another call for `source`.
 
-    `spent` is what was used today, and what calls under way may come to. The call itself is not
-    counted: the last one may pass a limit.
+    `spent` is today's usage plus the estimates for calls under way. The new call itself is not
+    counted, so the last call may exceed a limit.
     """
     require_open(budget, source)
     if budget.tokens is not None:
@@ -102,10 +102,10 @@ def require_budget(
 
 
 def posts_in_pace(budget: Budget, spent: Mapping[BudgetSource, Usage], *, now: datetime) -> bool:
-    """Tell whether the daily posts may ask now, or wait for a later hour of the day (UTC).
+    """Return whether the daily posts may call a model now or must wait for a later hour (UTC).
 
-    They may while all sources together have used no more than the hours gone by stand for, the
-    current one included; and of what is kept for them while they themselves have.
+    They may if all sources together have used less than the elapsed fraction of the day's limit
+    (current hour included), or if the posts have used less than that fraction of their reserve.
     """
     gone = min(1.0, (_hour(now) + 1) / 24)
     tokens = {one: _tokens(usage) for one, usage in spent.items()}

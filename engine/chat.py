@@ -1,4 +1,4 @@
-"""What is known about the chats that the bot speaks in, and about each answer it gave."""
+"""The chats that the bot speaks in, and the answers it gave there."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, time
@@ -9,7 +9,7 @@ from engine.types import Headline, Hit, Prophecy
 
 
 class Listening(StrEnum):
-    """Which plain messages of a group are tried as headlines."""
+    """Which plain messages in a group are treated as headlines."""
 
     ALL = "all"
     MENTIONS = "mentions"
@@ -18,7 +18,7 @@ class Listening(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """One chat with its settings. `language` None follows the person who writes."""
+    """One chat with its settings. With `language` None, the sender's language is used."""
 
     id: int
     platform: str
@@ -29,18 +29,18 @@ class Chat:
     time_zone: str = "UTC"
     corpus: str | None = None  # None = the configured one
     listening: Listening = Listening.MENTIONS
-    threshold: int = 4  # judgment (0..6) from which the bot speaks unasked
-    quiet_from: time | None = None  # local; the bot does not speak unasked until quiet_to
+    threshold: int = 4  # least judgment (0..6) at which the bot speaks unasked
+    quiet_from: time | None = None  # local time; the bot does not speak unasked until quiet_to
     quiet_to: time | None = None
-    picture: bool = False  # with posts that nobody asked for
+    picture: bool = False  # attach one to unasked posts
     active: bool = True  # False: the bot was blocked or removed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One answer in a chat and which of its texts were shown last: from `first` up to `last`.
+    """One answer in a chat, and the page of it that was shown last: `first` up to `last`.
 
-    The pages of what is only near follow those of the hits, the first of which there always is.
+    The pages of near texts follow those of the hits. There is always at least one page of hits.
     """
 
     prophecy: Prophecy
@@ -50,11 +50,11 @@ class Answer:
     id: int | None = None  # once stored
 
     def page_at(self, first: int) -> Self:
-        """The same answer with another page of the same size, from index `first` on."""
+        """Return the same answer with the page of the same size that starts at index `first`."""
         return replace(self, first=first, last=first + self.last - self.first)
 
     def page_named(self, first: str) -> Self | None:
-        """The same for an index as a button carries it; None unless a page begins there."""
+        """Return `page_at` for an index from a button, or None unless a page begins there."""
         end = self._near_from + len(self.prophecy.near)
         starts = range(0, end, self.last - self.first)
         found = (self.page_at(start) for start in starts if str(start) == first)
@@ -62,7 +62,7 @@ class Answer:
 
     @property
     def page(self) -> tuple[Hit, ...]:
-        """The hits that were shown last, or what is near."""
+        """The hits or near texts that were shown last."""
         if self.is_near:
             begin = self._near_from
             return self.prophecy.near[self.first - begin : self.last - begin]
@@ -70,18 +70,18 @@ class Answer:
 
     @property
     def seen(self) -> tuple[Hit, ...]:
-        """Everything up to the end of the page."""
+        """Everything up to the end of the current page."""
         near = self.prophecy.near[: max(self.last - self._near_from, 0)]
         return (*self.prophecy.hits[: self.last], *near)
 
     @property
     def is_near(self) -> bool:
-        """True when the page shows what is no hit."""
+        """True if the page shows near texts rather than hits."""
         return self.first >= self._near_from
 
     @property
     def _near_from(self) -> int:
-        """The index of the first page of what is near."""
+        """Return the index of the first page of near texts."""
         size = self.last - self.first
         return max(-(-len(self.prophecy.hits) // size), 1) * size
 

@@ -1,4 +1,4 @@
-"""Which corpus a request means, and what is said where there is none or more than one."""
+"""Choosing the corpus for a request, and the errors if none or several fit."""
 
 from collections.abc import Collection, Sequence
 
@@ -6,18 +6,18 @@ from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
 from engine.messages import Message
 from engine.types import Corpus, CorpusRole, Kind
 
-# The program makes these itself; a corpus of any other name is somebody's archive.
+# The program creates these itself; a corpus with any other name is a user's archive.
 DEMO_CORPUS = "demo"
 NEWS_CORPUS = "news"
 _ROLES = {DEMO_CORPUS: CorpusRole.DEMONSTRATION, NEWS_CORPUS: CorpusRole.NEWS}
-# Who names no corpus means an archive, and the demonstration only where there is none.
+# A request that names no corpus gets an archive; the demonstration only if there is no archive.
 _PREFERRED_ROLES = (CorpusRole.ARCHIVE, CorpusRole.DEMONSTRATION, CorpusRole.NEWS)
-# Who names no kind means tweets where there are some, and chats and notes last.
+# A request that names no kind gets tweets if there are any; chats and notes come last.
 _PREFERRED_KINDS = (Kind.TWEETS, Kind.SOCIAL, Kind.PUBLISHED, Kind.LIBRARY, Kind.PERSONAL)
 
 
 def role_of_new(name: str) -> CorpusRole:
-    """Return the role of a corpus that is made under this name."""
+    """Return the role of a new corpus with this name."""
     return _ROLES.get(name, CorpusRole.ARCHIVE)
 
 
@@ -29,12 +29,12 @@ def resolve_corpus(
     kinds: Sequence[Kind] = (),
     without: Collection[str] = (),
 ) -> Corpus:
-    """Return the one corpus that a request means.
+    """Return the corpus for a request.
 
-    `corpora` are those that may be seen; `name` is the one asked for. Without a name it is the
-    `configured` one, which must exist unless the request is for `kinds`; else the only one that
-    `meant_corpora` returns. Raises CorpusNotFound, SeveralCorpora, and UsageError where the
-    named corpus is of another kind.
+    `corpora` are the visible ones; `name` is the one requested. Without a name, return the
+    `configured` one, which must exist unless the request is limited to `kinds`; otherwise the only
+    one that `meant_corpora` returns. Raises CorpusNotFound, SeveralCorpora, and UsageError if
+    the named corpus is of another kind.
     """
     name = name or ("" if kinds else configured)
     if name in without:
@@ -58,11 +58,11 @@ def meant_corpora(
     kinds: Sequence[Kind] = (),
     without: Collection[str] = (),
 ) -> list[Corpus]:
-    """Return all that a request without a name may mean equally well; at least one.
+    """Return the equally good candidates for a request without a name; at least one.
 
-    The configured one goes first, then archives. The demonstration counts where there is no
-    archive; the news only where `kinds` are asked for and nothing else is of them. Of several
-    kinds the first counts that has a corpus. Raises CorpusNotFound.
+    The configured corpus takes precedence, then archives. The demonstration is used only if there
+    is no archive; the news only if `kinds` are requested and no other corpus is of them. Of several
+    kinds, the first that has a corpus is used. Raises CorpusNotFound.
     """
     usable = [
         one for one in corpora if one.name not in without and (not kinds or one.kind in kinds)
@@ -80,7 +80,7 @@ def meant_corpora(
 
 
 def corpora_of_kind(corpora: Sequence[Corpus], kind: Kind) -> list[Corpus]:
-    """Return all of a kind, without the demonstration beside others. Raises CorpusNotFound."""
+    """Return all corpora of a kind; the demonstration only if alone. Raises CorpusNotFound."""
     found = [one for one in corpora if one.kind is kind]
     if not found:
         raise _none_of([kind])
@@ -88,7 +88,7 @@ def corpora_of_kind(corpora: Sequence[Corpus], kind: Kind) -> list[Corpus]:
 
 
 def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
-    """Return the corpus called `name`. Raises CorpusNotFound, which lists those there are."""
+    """Return the corpus called `name`. Raises CorpusNotFound, which lists the existing ones."""
     for one in corpora:
         if one.name == name:
             return one
@@ -98,7 +98,7 @@ def corpus_named(corpora: Sequence[Corpus], name: str) -> Corpus:
 
 
 def news_corpus(corpora: Sequence[Corpus]) -> Corpus:
-    """Return the corpus that feeds fill. Raises CorpusNotFound where they brought nothing yet."""
+    """Return the corpus of feed items. Raises CorpusNotFound if feeds have delivered none yet."""
     for one in corpora:
         if one.role is CorpusRole.NEWS:
             return one
@@ -108,7 +108,7 @@ def news_corpus(corpora: Sequence[Corpus]) -> Corpus:
 
 
 def outdated_notice(corpus: Corpus) -> Message | None:
-    """Return what a person should know of answers from a corpus that is to be indexed anew."""
+    """Return a notice about answers from a corpus that needs reindexing, or None."""
     if not corpus.outdated:
         return None
     return Message(

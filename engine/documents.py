@@ -1,4 +1,4 @@
-"""What can be found, as ingest produces it and the database keeps it."""
+"""Documents, as ingest produces them and the database stores them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from engine.types import Flag
 
 
 def require_zone(moment: datetime) -> datetime:
-    """Return `moment` unchanged; raise ValueError when it carries no zone."""
+    """Return `moment` unchanged. Raises ValueError if it has no time zone."""
     if moment.tzinfo is None or moment.utcoffset() is None:
         raise ValueError(f"a time without a zone: {moment.isoformat()}")
     return moment
@@ -16,7 +16,7 @@ def require_zone(moment: datetime) -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One row that can be found, as ingest produces it."""
+    """One searchable document, as ingest produces it."""
 
     external_id: str
     text: str  # as shown
@@ -31,7 +31,7 @@ class Document:
     reply_to: str | None = None  # external id of the message this one answers
     platform: str | None = None  # mastodon, slack, markdown, ...; None = that of the corpus
     thread: str | None = None  # conversation, channel or folder
-    attribution: str | None = None  # where it stands: "export/file#id", "linkedin:post/123"
+    attribution: str | None = None  # where it comes from: "export/file#id", "linkedin:post/123"
     tags: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
     engagement: int = 0  # likes plus reposts

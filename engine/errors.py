@@ -1,4 +1,4 @@
-"""Every error a person can meet, in one tree.
+"""Every error that is shown to a user, in one tree.
 
     PresagioError
     ├── UsageError               wrong arguments or settings (exit code 2)
@@ -6,10 +6,10 @@
     ├── InputError               a file or text that cannot be used
     │   ├── UnknownFormat
     │   ├── NothingUsable
-    │   └── RecordError          one record of a file, while the rest goes in
+    │   └── RecordError          one record of a file; the rest is stored
     ├── ExtraMissing             an optional part of the program is not installed
     ├── CorpusNotFound
-    │   └── SeveralCorpora       none was named, and more than one fits
+    │   └── SeveralCorpora       no corpus was named, and more than one fits
     ├── CorpusConflict
     ├── StorageError             the database
     │   ├── StorageUnreachable
@@ -18,15 +18,15 @@
     │   ├── StorageInterrupted   may be repeated as a whole
     │   ├── StorageOutdated      tables are missing or from another version
     │   └── VectorsUnsupported   the server cannot keep vectors
-    ├── FetchError               a web page or feed that cannot be had
+    ├── FetchError               a web page or feed that cannot be fetched
     │   ├── FetchRefused         the address is private, or not a web address at all
     │   ├── FetchTimeout
     │   ├── FetchFailed          names, network, TLS, broken answers
     │   ├── FetchStatus          4xx, 5xx
     │   ├── FetchWrongType
     │   ├── FetchTooLarge
-    │   ├── FetchUntitled        a page came and says no title
-    │   └── FeedUnreadable       what came is no feed that may be read
+    │   ├── FetchUntitled        the page has no title
+    │   └── FeedUnreadable       the answer is not a readable feed
     └── ModelError               the language model
         ├── ModelUnreachable     network, timeouts, 5xx
         ├── ModelRateLimited     429
@@ -34,20 +34,20 @@
         ├── ModelAnswerInvalid   the answer holds nothing usable
         │   └── ModelAnswerCut   the token limit was reached before the answer began
         ├── ModelPaused          the breaker is open
-        ├── CorpusWithheld       what is private may not be sent there
+        ├── CorpusWithheld       private texts may not be sent there
         └── BudgetExhausted
 
-`str(error)` is one line for a person: what happened, then what to do.
+`str(error)` is one line for the user: what happened, then what to do.
 """
 
 from engine.messages import Message, as_message, join_messages
 
 
 class PresagioError(Exception):
-    """Base of all errors that are shown to a person.
+    """Base of all errors that are shown to a user.
 
-    `message` says what happened; `fix`, where there is one, says what to do. Both are messages,
-    so that they can be said in another language; any other text is shown as it is.
+    `message` says what happened; `fix`, if given, says what to do. Both are messages, so that
+    they can be translated; any other text is shown unchanged.
     """
 
     def __init__(self, message: str, *, fix: str | None = None) -> None:
@@ -81,7 +81,7 @@ class UnknownFormat(InputError):
 
 
 class NothingUsable(InputError):
-    """A file was read to its end and no record of it could be stored."""
+    """A file was read to its end, but none of its records could be stored."""
 
 
 class RecordError(InputError):
@@ -89,7 +89,7 @@ class RecordError(InputError):
 
 
 class ExtraMissing(PresagioError):
-    """An optional part of the program, which `extra` installs, is asked for and is not there."""
+    """An optional part of the program is needed but not installed; `extra` installs it."""
 
     def __init__(self, message: Message, *, extra: str) -> None:
         fix = Message(
@@ -99,7 +99,7 @@ class ExtraMissing(PresagioError):
 
 
 class CorpusNotFound(PresagioError):
-    """A corpus that was asked for does not exist."""
+    """The requested corpus does not exist."""
 
 
 class SeveralCorpora(CorpusNotFound):
@@ -107,11 +107,11 @@ class SeveralCorpora(CorpusNotFound):
 
 
 class CorpusConflict(PresagioError):
-    """A corpus exists with another kind or language than was asked for."""
+    """The corpus exists with a kind or language other than the requested one."""
 
 
 class StorageError(PresagioError):
-    """The database failed in a way that has no better name."""
+    """The database failed in a way that no subclass describes."""
 
 
 class StorageUnreachable(StorageError):
@@ -139,27 +139,27 @@ class VectorsUnsupported(StorageError):
 
 
 class EmbeddedElsewhere(StorageError):
-    """Another process makes the vectors of this corpus just now."""
+    """Another process is embedding this corpus."""
 
 
 class FetchError(PresagioError):
-    """A web page or feed cannot be had. The message names its host and nothing else of its URL."""
+    """A web page or feed cannot be fetched. The message names only the host of its URL."""
 
 
 class FetchRefused(FetchError):
-    """The address is not on the public web: private, another scheme, credentials in it."""
+    """The address is not on the public web: private, not HTTP(S), or with credentials in it."""
 
 
 class FetchTimeout(FetchError):
-    """The time for the whole fetch is over."""
+    """The whole fetch exceeded its time limit."""
 
 
 class FetchFailed(FetchError):
-    """The name, the network, TLS or the answer itself is broken."""
+    """The fetch failed in name resolution, network, TLS, or because of a malformed answer."""
 
 
 class FetchStatus(FetchError):
-    """The server answered 4xx or 5xx. `retry_after` is its header of that name, as written."""
+    """The server answered 4xx or 5xx. `retry_after` is the unparsed Retry-After header."""
 
     def __init__(
         self, message: str, *, fix: str | None = None, status: int, retry_after: str | None = None
@@ -170,19 +170,19 @@ class FetchStatus(FetchError):
 
 
 class FetchWrongType(FetchError):
-    """The answer is of another media type than was asked for."""
+    """The answer has a media type other than the requested ones."""
 
 
 class FetchTooLarge(FetchError):
-    """The answer is longer than may be read."""
+    """The answer exceeds the size limit."""
 
 
 class FetchUntitled(FetchError):
-    """The page was read and says no title."""
+    """The page was read but has no title."""
 
 
 class FeedUnreadable(FetchError):
-    """What came is not a feed, is forbidden in one, or took too long to read."""
+    """The answer is not a feed, has forbidden content, or took too long to parse."""
 
 
 class ModelError(PresagioError):
@@ -201,7 +201,7 @@ class ModelUnreachable(ModelError):
 
 
 class ModelRateLimited(ModelError):
-    """The endpoint asks to slow down."""
+    """The endpoint rejects the request because of a rate limit."""
 
     retryable = True
 
@@ -211,7 +211,7 @@ class ModelRefused(ModelError):
 
 
 class ModelAnswerInvalid(ModelError):
-    """The endpoint answered and the answer holds nothing usable."""
+    """The endpoint answered, but the answer holds nothing usable."""
 
 
 class ModelAnswerCut(ModelAnswerInvalid):
@@ -219,11 +219,11 @@ class ModelAnswerCut(ModelAnswerInvalid):
 
 
 class ModelPaused(ModelError):
-    """Too many failures in a row: the endpoint is left alone for a while."""
+    """The endpoint is not called for a while after too many failures in a row."""
 
 
 class CorpusWithheld(ModelError):
-    """What people wrote in private may not be sent to the endpoint; nothing was sent."""
+    """The corpus is private and may not be sent to the endpoint; nothing was sent."""
 
 
 class BudgetExhausted(ModelError):

@@ -1,9 +1,9 @@
-"""What is said to a person: a template and its values, so that it can be said in any language.
+"""Messages for users: a template and its values, so that they can be translated.
 
     Message("The answer of {host} is longer than {limit:g} MB.", host=host, limit=2)
 
-A message is its English text. A value may be a message itself. What others wrote (a server's
-words, a name) is always a value and never a template.
+A message is a str: its English text. A value may be a message itself. Text from elsewhere (a
+server's words, a name) is always a value and never a template.
 """
 
 import json
@@ -15,9 +15,9 @@ Value = str | int | float
 
 
 class Message(str):
-    """An English text that knows its template and its values. Frozen, as every text is.
+    """An English text that keeps its template and its values. Immutable, like any str.
 
-    Whatever derives a text from it, such as `strip` or `join`, gives a plain one.
+    Methods that derive a text from it, such as `strip` or `join`, return a plain str.
     """
 
     __slots__ = ("_template", "_values")
@@ -38,12 +38,12 @@ class Message(str):
 
     @property
     def template(self) -> str:
-        """The English template, by which catalogues know it."""
+        """The English template, which is the key in translation catalogues."""
         return self._template
 
     @property
     def values(self) -> Mapping[str, Value]:
-        """What stands in the places of the template."""
+        """The values for the placeholders of the template."""
         return self._values
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -51,7 +51,7 @@ class Message(str):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema  # noqa: PLC0415 - only what is stored needs it
+        from pydantic_core import core_schema  # noqa: PLC0415 - only needed for storing
 
         return core_schema.no_info_plain_validator_function(
             _read, serialization=core_schema.plain_serializer_function_ser_schema(_plain)
@@ -69,7 +69,7 @@ def _kept(value: object) -> Value:
 
 
 def as_message(text: str) -> Message:
-    """Return a text as a message: itself, or one that is the same in every language."""
+    """Return a message unchanged, and any other text as a message that is not translated."""
     return text if isinstance(text, Message) else Message("{text}", text=text)
 
 
@@ -78,7 +78,7 @@ def join_messages(first: Message, /, *more: str | None) -> Message: ...
 @overload
 def join_messages(*said: str | None) -> Message | None: ...
 def join_messages(*said: str | None) -> Message | None:
-    """Return what is said one after the other, or None when nothing is."""
+    """Return the texts as one message, in order, or None if there are none."""
     kept = [one for one in said if one]
     if not kept:
         return None
@@ -91,19 +91,19 @@ def join_messages(*said: str | None) -> Message | None:
 
 
 def split_messages(message: str | None) -> tuple[str, ...]:
-    """Return what `join_messages` joined, or the one that there is."""
+    """Return the messages that `join_messages` joined, or the single message itself."""
     if isinstance(message, _Sentences):
         return tuple(one for one in message.values.values() if isinstance(one, str))
     return (message,) if message else ()
 
 
 def message_json(message: Message) -> str:
-    """Return a text as it is stored for readers of any language; `message_from_json` reads it."""
+    """Return a message as JSON that can be translated later; `message_from_json` reads it."""
     return json.dumps(_plain(message), ensure_ascii=False)
 
 
 def message_from_json(stored: str) -> Message:
-    """Return what was stored. What is no JSON of a message is a text of an earlier version."""
+    """Return a stored message. Text that is not such JSON comes from an earlier version."""
     try:
         return _read(json.loads(stored))
     except ValueError:

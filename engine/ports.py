@@ -1,4 +1,4 @@
-"""What the engine needs from the outside. Each method lists what it raises.
+"""The interfaces that the engine needs from outside. Each method lists what it raises.
 
 Any method of a storage port may also raise StorageUnreachable, StorageInterrupted,
 StorageFull, StorageRights or StorageOutdated.
@@ -25,27 +25,27 @@ class DocumentStore(Protocol):
         """Store a batch in one transaction and return (inserted, updated)."""
 
     async def stitch_threads(self, corpus: Corpus) -> int:
-        """Add to every reply the text of the message of the same account that it answers.
+        """Add to each reply the text of the message it answers, if both are of the same account.
 
-        Returns how many documents changed. Safe to repeat.
+        Returns the number of documents changed. Safe to repeat.
         """
 
 
 class Reads(Protocol):
-    """Who knows the words of a corpus."""
+    """Reads texts as the text search does."""
 
     async def read(self, corpus: Corpus, texts: Sequence[str]) -> Sequence[Reading]:
-        """Return the lexemes of normalised texts in the corpus' languages."""
+        """Return the lexemes of normalised texts in the languages of the corpus."""
 
 
 class SearchIndex(Protocol):
     """Lexical retrieval."""
 
     async def terms(self, corpus: Corpus, text: str) -> Sequence[Term]:
-        """Read `text` in every language the corpus holds.
+        """Return the terms of `text`, read in every language of the corpus.
 
-        Terms come in the order of the text. A word that the corpus has never seen comes back
-        as a term with document_frequency 0 and, after it, its neighbours (neighbour_of set).
+        Terms are in the order of the text. A word that no document has is returned as a term
+        with document_frequency 0, followed by its neighbours (neighbour_of set).
         """
 
     async def top(
@@ -62,29 +62,29 @@ class PhraseIndex(Protocol):
     ) -> Sequence[Sequence[int]]:
         """Return for each phrase the ids of the exact best `limit` documents, best first.
 
-        Phrases are read as headlines are, without neighbours and aliases.
+        Phrases are read like headlines, but without neighbours and aliases.
         """
 
 
 class Descriptions(Protocol):
-    """Documents that something else than words has found."""
+    """Candidates for documents that were found other than by words."""
 
     async def described(
         self, corpus: Corpus, terms: Sequence[Term], ids: Sequence[int]
     ) -> Sequence[Candidate]:
-        """Return those of `ids` that exist, as SearchIndex.top would give them, in any order."""
+        """Return those of `ids` that exist as SearchIndex.top would return them, in any order."""
 
 
 class VectorIndex(Protocol):
     """Retrieval by meaning: cosines are -1..1, higher is nearer."""
 
     async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
-        """Return what is known about the corpus' vectors of a model, or None without any."""
+        """Return the vector space of a model in a corpus, or None if it has no vectors."""
 
     async def nearest(
         self, corpus: Corpus, space: VectorSpace, vector: Vector, filters: Filters, limit: int
     ) -> Sequence[tuple[int, float]]:
-        """Return (id, cosine) of the nearest `limit` documents that pass, nearest first."""
+        """Return (id, cosine) of the nearest `limit` documents within `filters`, nearest first."""
 
     async def cosines(
         self, corpus: Corpus, space: VectorSpace, vector: Vector, ids: Sequence[int]
@@ -100,21 +100,21 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What tells vectors that may be compared from others."""
+        """A name for the vectors; only vectors of the same name may be compared."""
 
     @property
     def dimensions(self) -> int | None:
-        """Length of a vector: 0 = there are none, None = not known before the first."""
+        """Length of a vector: 0 = makes no vectors, None = not known before the first one."""
 
     async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Return a vector for each text; one of zeros says nothing."""
+        """Return a vector for each text; all zeros if the text means nothing to the model."""
 
     async def embed_query(self, text: str) -> Vector:
         """Return the vector of a question."""
 
 
 class JudgmentCache(Protocol):
-    """Verdicts that were paid for once."""
+    """A cache of verdicts, so that none is paid for twice."""
 
     async def get(self, key: str) -> Verdict | None:
         """Return the stored verdict, or None."""
@@ -124,7 +124,7 @@ class JudgmentCache(Protocol):
 
 
 class ExpansionCache(Protocol):
-    """Phrases that were paid for once."""
+    """A cache of phrases, so that none are paid for twice."""
 
     async def get(self, key: str) -> Expansion | None:
         """Return the stored expansion, or None."""
@@ -134,10 +134,10 @@ class ExpansionCache(Protocol):
 
 
 class UsageLedger(Protocol):
-    """What model calls cost, by day (UTC) and by who had the model asked."""
+    """The cost of model calls, by day (UTC) and source."""
 
     async def spent(self, day: date) -> Mapping[BudgetSource, Usage]:
-        """Return the sums of that day; unknown figures count as 0."""
+        """Return the sums for a day by source; unknown figures count as 0."""
 
     async def record(
         self, usage: Usage, *, model: str, purpose: str, source: BudgetSource, now: datetime
@@ -151,11 +151,11 @@ class UsageLedger(Protocol):
         *,
         now: datetime,
     ) -> int:
-        """Count a call as under way, and return its place.
+        """Count a call as under way and return the id of its reservation.
 
-        `check` gets the sums of today, calls under way included; between its look and the
-        counting nobody else is counted. Raises what `check` raises, and then counts nothing.
+        `check` gets today's sums, calls under way included; check and reservation are atomic.
+        Raises what `check` raises, and then reserves nothing.
         """
 
     async def release(self, place: int) -> None:
-        """Count a call as under way no longer."""
+        """Stop counting a call as under way."""

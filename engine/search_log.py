@@ -1,6 +1,6 @@
-"""What is remembered of a search: what was asked, how it was answered, what it cost.
+"""The search log: what was asked, how it was answered, and what it cost.
 
-A headline in a chat is somebody's message: of it, a hash alone is remembered. See
+A headline in a chat is a private message, so only its hash is logged. See
 docs/decisions/0016-search-log.md.
 """
 
@@ -16,7 +16,7 @@ from engine.types import Prophecy, Usage
 
 
 class Origin(StrEnum):
-    """Who asks."""
+    """Where a search comes from."""
 
     CONSOLE = "console"  # whoever runs the program
     CHAT = "chat"
@@ -24,7 +24,7 @@ class Origin(StrEnum):
 
 
 class SearchJob(StrEnum):
-    """What is asked for."""
+    """What kind of search was requested."""
 
     FIND = "find"
     SEARCH = "search"
@@ -32,7 +32,7 @@ class SearchJob(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Who asks, the task for which, and out of whose part of the day's budget."""
+    """The origin of a search, its task, and the budget source that pays for it."""
 
     origin: Origin
     task: str
@@ -41,7 +41,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedSearch:
-    """One search. `quotable` tells whether its text may be remembered, or only the text's hash."""
+    """One search. `quotable` is True if its text may be logged, False if only the text's hash."""
 
     asker: Asker
     job: SearchJob
@@ -56,23 +56,23 @@ class LoggedSearch:
     counts: Mapping[str, int | None] = field(default_factory=dict)
     returned: tuple[str, ...] = ()  # external ids, best first
     usage: Usage | None = None  # None: nothing was spent
-    error: str | None = None  # its name: the message may quote the text
+    error: str | None = None  # the name of the class only: the message may quote the text
 
 
 class SearchLog(Protocol):
-    """Where searches are remembered."""
+    """Stores searches."""
 
     async def record(self, search: LoggedSearch) -> None:
-        """Remember a search. Raises nothing but CancelledError, and takes a second at most."""
+        """Log a search. Raises nothing but CancelledError, and takes at most one second."""
 
 
 def may_quote(asker: Asker, job: SearchJob, *, chat_queries: bool) -> bool:
-    """Tell whether a text may be remembered: in a chat only a query, and only if so set."""
+    """Return whether a text may be logged: in a chat only a query, and only if `chat_queries`."""
     return asker.origin is not Origin.CHAT or (job is SearchJob.FIND and chat_queries)
 
 
 def find_logged(search: LoggedSearch, found: Found) -> LoggedSearch:
-    """Return the entry of a query that was answered; its text is the canonical form."""
+    """Return the entry for a query that was answered, with the query in canonical form."""
     query = found.query
     named = search.quotable
     return replace(
@@ -88,7 +88,7 @@ def find_logged(search: LoggedSearch, found: Found) -> LoggedSearch:
 
 
 def search_logged(search: LoggedSearch, prophecy: Prophecy) -> LoggedSearch:
-    """Return the entry of a headline that was answered."""
+    """Return the entry for a headline that was answered."""
     return replace(
         search,
         text=prophecy.headline.text,

@@ -8,7 +8,7 @@ from engine.types import Flag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
-    """What is known of one thread without reading it."""
+    """A summary of one thread, without its messages."""
 
     id: str
     title: str | None

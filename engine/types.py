@@ -1,6 +1,6 @@
 """The frozen values that pass between the stages.
 
-Every datetime carries a zone. External ids are text, never numbers: they pass 2**53.
+Every datetime has a time zone. External ids are text, never numbers: they exceed 2**53.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from engine.messages import Message
 
-# By which rules texts become words. A migration that changes them marks what is indexed by older
-# ones, and says the next number.
+# Version of the rules that turn texts into words. A migration that changes the rules marks the
+# documents indexed by older ones, and increments this number.
 INDEX_VERSION = 2
 
 
@@ -27,11 +27,11 @@ class Kind(StrEnum):
 
 
 class CorpusRole(StrEnum):
-    """What a corpus is there for; decides when a request that names none means it."""
+    """The purpose of a corpus; decides when it is the default for a request that names none."""
 
-    ARCHIVE = "archive"  # what somebody loaded
-    DEMONSTRATION = "demonstration"  # bundled; does not count beside an archive
-    NEWS = "news"  # what the feeds bring; counts when asked for
+    ARCHIVE = "archive"  # loaded by a user
+    DEMONSTRATION = "demonstration"  # bundled; not used if there is an archive
+    NEWS = "news"  # items of feeds; used only on request
 
 
 class Mode(StrEnum):
@@ -40,7 +40,7 @@ class Mode(StrEnum):
     LEXICAL = "lexical"  # by words alone
     RERANK = "rerank"  # by words; meaning only re-orders what they found
     HYBRID = "hybrid"  # by words and by meaning
-    SEMANTIC = "semantic"  # by meaning alone: the nearest, however far
+    SEMANTIC = "semantic"  # by meaning alone: the nearest, whatever the distance
 
 
 class Flag(IntFlag):
@@ -70,28 +70,28 @@ class Corpus:
     kind: Kind
     language: str  # text-search language: english, spanish, simple, ...
     author: str | None
-    url_template: str | None  # "{author}" and "{id}" are filled in
+    url_template: str | None  # with placeholders "{author}" and "{id}"
     documents: int
     tokens: int  # total length of all documents, in lexemes counted with repetition
     languages: tuple[str, ...]  # every text-search language its documents use
     role: CorpusRole = CorpusRole.ARCHIVE
-    glossary: int = 0  # version of the groups of aliases; 0 = there never was one
-    description: str | None = None  # whose texts these are, for a model that has to know
-    index_version: int = INDEX_VERSION  # the oldest by which a document may be indexed
+    glossary: int = 0  # version of the alias groups; 0 = there never were any
+    description: str | None = None  # whose texts these are, for prompts
+    index_version: int = INDEX_VERSION  # the oldest version among its documents
 
     @property
     def outdated(self) -> bool:
-        """Whether some documents may still be found by the words of an older version."""
+        """Whether some documents may still be indexed by an older version."""
         return bool(self.documents) and self.index_version < INDEX_VERSION
 
     @property
     def private(self) -> bool:
-        """Whether it holds what people wrote for themselves or for some, not for everybody."""
+        """Whether it holds texts that were not written for the public."""
         return self.kind is Kind.PERSONAL
 
     @property
     def read_in(self) -> tuple[str, ...]:
-        """The languages in which words are read for it: those of its documents, else its own."""
+        """The languages for reading queries: those of its documents, or its own if it has none."""
         return self.languages or (self.language,)
 
     @property
@@ -102,28 +102,28 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """One thing the headline says: a word, with the lexemes it becomes in each language.
+    """One word of the headline, with its lexemes in each language.
 
-    A document matches the term when it holds any of the lexemes.
+    A document matches the term if it contains any of the lexemes.
     """
 
     word: str  # as typed, for the receipt
     lexemes: tuple[str, ...]
-    document_frequency: int  # documents that hold any of the lexemes
-    max_tf: int  # highest number of times one document repeats it
+    document_frequency: int  # documents that contain any of the lexemes
+    max_tf: int  # its highest frequency in one document
     weight: float = 1.0  # below 1 for neighbours of unknown words, and for aliases
-    neighbour_of: str | None = None  # what is written, where this term stands for it
-    alias: bool = False  # it does so by the glossary, not because it looks alike
+    neighbour_of: str | None = None  # the word as written, if this term replaces it
+    alias: bool = False  # it replaces it by the glossary, not because of similar spelling
 
     @property
     def shown(self) -> str:
-        """The term as receipts write it: an alias with what it stands for."""
+        """The term as receipts show it: an alias together with the word it replaces."""
         return f"{self.neighbour_of} → {self.word}" if self.alias else self.word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Conditions that hold strictly; None means no condition."""
+    """Conditions that every document must meet; None means no condition."""
 
     before: datetime | None = None  # exclusive
     after: datetime | None = None  # inclusive
@@ -133,7 +133,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
-    """What is asked: cleaned text and, where known, its own date."""
+    """A headline: its cleaned text and, if known, its own date."""
 
     text: str
     original: str
@@ -142,14 +142,14 @@ class Headline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What is to be found for a headline, whatever the corpus.
+    """A search for a headline, independent of the corpus.
 
-    With `judged` false no model is asked. `mode` None leaves it to the settings. `embeds` false
-    makes no vectors of texts, whatever the mode: for those who ask hundreds of times.
+    If `judged` is false, no model is called. `mode` None uses the settings. If `embeds` is false,
+    no texts are embedded, whatever the mode: for callers that search hundreds of times.
     """
 
     headline: Headline
-    limit: int  # of hits, and of what is only near
+    limit: int  # of hits, and separately of near texts
     now: datetime
     filters: Filters = Filters()
     judged: bool = True
@@ -159,12 +159,12 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A document that retrieval proposes."""
+    """A document proposed by retrieval."""
 
     id: int
     external_id: str
     text: str
-    context: str | None  # text of the message it answers, when it is searched too
+    context: str | None  # text of the message it answers, if that is searched too
     created_at: datetime
     author: str | None
     url: str | None
@@ -172,10 +172,10 @@ class Candidate:
     flags: Flag
     length: int  # tokens
     bm25: float
-    matched: Mapping[int, int]  # index into the query's terms -> how often the text says it
-    similarity: float | None = None  # of meaning, calibrated, 0..1; None = not known
-    ranks: Mapping[str, int] = field(default_factory=dict)  # which list proposed it, and where
-    asked_for: Mapping[str, int] = field(default_factory=dict)  # which phrase did, and where
+    matched: Mapping[int, int]  # index into the query's terms -> frequency in the text
+    similarity: float | None = None  # by meaning, calibrated, 0..1; None = not known
+    ranks: Mapping[str, int] = field(default_factory=dict)  # list that proposed it -> rank in it
+    asked_for: Mapping[str, int] = field(default_factory=dict)  # phrase that found it -> rank
 
 
 _Number = TypeVar("_Number", int, float)
@@ -189,14 +189,14 @@ def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What model calls consumed; None means the endpoint did not say."""
+    """What model calls consumed; None means that the endpoint did not report it."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_usd: float | None = None
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Sum figure by figure; of one that only one knows, that one."""
+        """Sum each figure; if only one side knows a figure, take that one."""
         return Usage(
             prompt_tokens=_sum(self.prompt_tokens, other.prompt_tokens),
             completion_tokens=_sum(self.completion_tokens, other.completion_tokens),
@@ -206,9 +206,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
-    """Phrases that the account may have used for what a headline tells, as a model says.
+    """Phrases that, according to a model, the account may have used for a headline's content.
 
-    There are none where no model was asked, or none answered.
+    Empty if no model was called, or it did not answer.
     """
 
     phrases: tuple[str, ...] = ()
@@ -222,9 +222,9 @@ class Expansion:
 class Verdict:
     """The outcome of judging candidates.
 
-    `scores` maps candidate id to 0..6 and holds only what was judged. `reasons` says in the
-    model's few words why, for some that it scored high; they are an opinion, never a fact.
-    `notice` says, for a person, why some or all candidates were not judged.
+    `scores` maps candidate id to 0..6, for judged candidates only. `reasons` holds the model's
+    short reasons for some high scores; they are an opinion, never a fact. `notice` tells the user
+    why some or all candidates were not judged.
     """
 
     scores: Mapping[int, int]
@@ -234,13 +234,13 @@ class Verdict:
     notice: Message | None = None
     cached: bool = False
     withheld: bool = False  # the model may not read this corpus, now or later
-    damage: Mapping[str, int] = field(default_factory=dict)  # kinds of repaired answer faults
+    damage: Mapping[str, int] = field(default_factory=dict)  # repaired answer faults, by kind
     reasons: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A candidate with its final score, the parts of it, and why it was found."""
+    """A candidate with its final score, the parts of the score, and why it was found."""
 
     rank: int
     candidate: Candidate
@@ -248,7 +248,7 @@ class Hit:
     parts: Mapping[str, float | None]  # judgment, lexical, age, semantic: 0..1 each
     factors: Mapping[str, float]  # multipliers that were applied
     matched: tuple[str, ...]  # words of the headline, and neighbours of unknown ones
-    why: str | None = None  # what the model says of it
+    why: str | None = None  # the model's reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,22 +261,22 @@ class Prophecy:
     terms: tuple[Term, ...]
     candidates: tuple[str, ...]  # external ids that retrieval proposed, best first
     verdict: Verdict
-    coverage: float  # highest share of the headline's idf that one candidate covers
+    coverage: float  # highest share of the headline's idf covered by one candidate
     notice: Message | None
-    near: tuple[Hit, ...] = ()  # too weak to be hits; shown to whoever asks for them
+    near: tuple[Hit, ...] = ()  # too weak to be hits; shown on request
     mode: Mode = Mode.LEXICAL
-    embedding_model: str | None = None  # whose vectors were compared; None = nobody's
+    embedding_model: str | None = None  # whose vectors were compared; None = no vectors were
     expansion: Expansion = Expansion()
-    compared: int = 0  # of the best texts, by meaning, where the corpus is not embedded
+    compared: int = 0  # number of best texts compared by meaning, if the corpus is not embedded
 
     @property
     def judged(self) -> bool:
-        """True when the language model judged at least one candidate."""
+        """True if the language model judged at least one candidate."""
         return bool(self.verdict.scores)
 
     @property
     def usage(self) -> Usage | None:
-        """What all calls to models for it consumed; None: nothing was spent."""
+        """The total usage of all model calls for it; None if nothing was spent."""
         judging = None if self.verdict.cached else self.verdict.usage
         naming = self.expansion.usage
         return judging + naming if judging and naming else judging or naming

@@ -1,4 +1,4 @@
-"""What is known about vectors, and what a cosine means (docs/decisions/0014-embeddings.md)."""
+"""Vector spaces and the calibration of cosines (docs/decisions/0014-embeddings.md)."""
 
 import hashlib
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 Vector = Sequence[float]
 
-# Changes whenever `embeddable` reads a text differently: vectors of old readings are then renewed.
+# Incremented whenever `embeddable` changes, so that vectors of older readings are renewed.
 READING = 1
 _LONGEST = 1500  # characters; small models read 512 tokens
 _LINK = re.compile(r"https?://\S+|\bpic\.twitter\.com/\S+")
@@ -17,28 +17,28 @@ _LETTER = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prefixes:
-    """What some models want to read before a question and before a document."""
+    """Prefixes that some models expect before a question and before a document."""
 
     query: str = ""
     document: str = ""
 
     def naming(self, model: str) -> str:
-        """Return a name for the vectors of `model`, another one for another document prefix."""
+        """Return the name for the vectors of `model`, which depends on the document prefix."""
         return f"{model} {self.document!r}" if self.document else model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Cosines that a model gives within a corpus: to unrelated texts, and to the same text."""
+    """Cosines of a model within a corpus: between unrelated texts, and of a text with itself."""
 
     mean: float  # of a text, as a question, with unrelated documents
     deviation: float
     same: float  # of a text, as a question, with itself as a document
 
     def calibrated(self, cosine: float) -> float:
-        """Return 0 for what two unrelated texts have, 1 for what a text has with itself.
+        """Return 0 for the cosine of two unrelated texts, 1 for that of a text with itself.
 
-        Models differ in where their cosines lie (e5: 0.7 to 0.9): this figure does not.
+        The range of cosines differs between models (e5: 0.7 to 0.9); this figure is comparable.
         """
         floor = self.mean + self.deviation
         width = self.same - floor
@@ -52,13 +52,13 @@ class VectorSpace:
     model_id: int
     model: str
     dimensions: int
-    indexed: bool  # neighbours are found by an index, not by comparing with every vector
-    scale: Scale | None  # None until it was measured
-    share: float = 1.0  # of the corpus' documents that have been embedded
+    indexed: bool  # neighbours are found with an index, not by a full scan
+    scale: Scale | None  # None until measured
+    share: float = 1.0  # of the corpus' documents that are embedded
 
 
 def percent(share: float) -> str:
-    """Write a share as it is: 100 % only for all, 0 % only for none."""
+    """Format a share as a percentage: 100 % only for all, 0 % only for none."""
     if 0 < share < 0.01:
         return "<1 %"
     return f"{int(100 * share)} %"
@@ -66,7 +66,7 @@ def percent(share: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unembedded:
-    """A document whose vector is missing, or was made from another text."""
+    """A document whose vector is missing or was made from a different text."""
 
     id: int
     text: str  # to embed; "" has no vector
@@ -75,7 +75,7 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedded:
-    """A vector to store; None for a text that says nothing."""
+    """A vector to store; None for a text that means nothing to the model."""
 
     id: int
     source: str
@@ -83,9 +83,9 @@ class Embedded:
 
 
 def embeddable(*parts: str | None) -> str:
-    """Return what of a document's title, text and context means something to a model.
+    """Return the parts of a document (title, text, context) as one text to embed.
 
-    Links, the mark of a repost and line ends go; "" when nothing is left.
+    Links, the repost mark and line ends are removed; "" if nothing is left.
     """
     texts = (" ".join(_LINK.sub(" ", _REPOST.sub("", part or "")).split()) for part in parts)
     joined = "\n".join(text for text in texts if _LETTER.search(text))
@@ -93,9 +93,9 @@ def embeddable(*parts: str | None) -> str:
 
 
 def source_of(text: str, generation: int = 0) -> str:
-    """Return 32 hexadecimal digits that tell one embedded text from another.
+    """Return 32 hexadecimal digits that identify an embedded text.
 
-    Another `generation` tells it from itself: its vector is to be made anew.
+    A different `generation` gives different digits, so that the vector is made anew.
     """
     reading = f"{READING}.{generation}" if generation else str(READING)
     return hashlib.md5(f"{reading}\n{text}".encode(), usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""A question answered from numbered passages, each claim with its sources.
+"""Answering a question from numbered passages, each claim with its sources.
 
-With a model its sentences are kept only where they cite; without one, sentences are quoted.
+With a model, only sentences that cite a passage are kept; without one, sentences are quoted.
 """

@@ -1,4 +1,4 @@
-"""A question answered from numbered passages, each claim with its sources.
+"""Answering a question from numbered passages, each claim with its sources.
 
 passages -> request -> the model's claims, cached -> those that cite, renumbered -> answer
 """
@@ -46,9 +46,9 @@ class Answerer:
     async def answer(
         self, question: Question, gathered: Gathered, *, now: datetime, model: bool = True
     ) -> CitedAnswer:
-        """Return the answer; with `model` false no model is asked, nor without passages.
+        """Return the answer; no model is called if `model` is false or there are no passages.
 
-        Where the model gives no answer, sentences of the passages are one, and the notice says
+        If the model fails, the answer is made of sentences from the passages, and the notice says
         why. Concurrent equal requests share one call. Raises only what cache and ledger raise.
         """
         if not gathered.passages:
@@ -93,7 +93,7 @@ class Answerer:
         now: datetime,
     ) -> Said:
         stored = await self._cache.get(request.key) if self._cache else None
-        if stored is not None:  # paid for already
+        if stored is not None:  # already paid for
             return Said(stored, cached=True)
         hearing = await hear(client, request, corpora, now)
         said = hearing.said()
@@ -113,7 +113,7 @@ def _answer(
     claims: Sequence[Claim] = (),
     said: Said | None = None,
 ) -> CitedAnswer:
-    """Put an answer together: passages become sources, numbered in the order of their use."""
+    """Assemble an answer: passages become sources, numbered in the order of their use."""
     numbers: dict[int, int] = {}
     for claim in claims:
         for passage in claim.passages:

@@ -1,4 +1,4 @@
-"""What is sent for an answer, and what the model says to it, asked once or twice."""
+"""The request for an answer, and calling the model once or twice for it."""
 
 import json
 import logging
@@ -43,7 +43,7 @@ class AnswerRequest:
 def build_answer_request(
     question: Question, passages: Sequence[Passage], *, model: str, length: int
 ) -> AnswerRequest:
-    """Write the request; `length` is what is shown of a passage, in characters."""
+    """Build the request; `length` is the most characters shown of a passage."""
     wording = Wording.of(passages)
     lines = [
         _line(number, passage, wording, length) for number, passage in enumerate(passages, start=1)
@@ -62,7 +62,7 @@ def _question(question: Question) -> str:
 
 
 def _line(number: int, passage: Passage, wording: Wording, length: int) -> str:
-    """Return a passage. Its own "[1]" becomes "(1)": only the request numbers passages."""
+    """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
     found = passage.hit.candidate
     shown: dict[str, object] = {
         "i": number,
@@ -77,7 +77,7 @@ def _line(number: int, passage: Passage, wording: Wording, length: int) -> str:
 
 
 def _excerpt(text: str, wording: Wording, length: int) -> str:
-    """Return the part of a text around what the question found in it."""
+    """Return the part of a text around the words it was found by."""
     excerpt = wording.window(text, length // 2)
     before, after = (_CUT if cut else "" for cut in (excerpt.before, excerpt.after))
     return before + without_brackets(one_line(excerpt.text, length)) + after
@@ -94,7 +94,7 @@ PURPOSE = "answer"
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the model said, what it cost just now, and why it said nothing."""
+    """The model's answer, the usage of this call, and the failure if there is no answer."""
 
     answer: ModelAnswer | None
     usage: Usage | None = None
@@ -105,7 +105,7 @@ class Said:
 async def hear(
     client: "ChatClient", request: AnswerRequest, corpora: Sequence[Corpus], now: datetime
 ) -> "Hearing":
-    """Ask, and ask once more when nothing usable came back. `corpora` were searched."""
+    """Ask, and ask once more if the answer is unusable. `corpora` are those that were searched."""
     hearing = Hearing(request)
     question = ModelQuestion(
         system=ANSWER_SYSTEM,
@@ -121,7 +121,7 @@ async def hear(
 
 @dataclass(slots=True)
 class Hearing:
-    """What one or two answers to a request have given so far."""
+    """The results so far from the one or two answers to a request."""
 
     request: AnswerRequest
     answers: list[ChatAnswer] = field(default_factory=list)
@@ -130,12 +130,12 @@ class Hearing:
     error: ModelError | None = None
 
     def hear(self, answer: ChatAnswer) -> bool:
-        """Read an answer; True when it is one, though it be that the passages do not say."""
+        """Read an answer; return True if it is usable, even if it says there is no answer."""
         self.answers.append(answer)
         self.claims = read_claims(answer.content, self.request.given, self.damage)
         if not answer.finished:
             self.damage["unfinished"] += 1
-            if not self.claims:  # cut off before the first claim: that is no silence
+            if not self.claims:  # cut off before the first claim: not the same as silence
                 self.claims = None
         if self.claims is None:
             self.damage["unreadable"] += 1
@@ -145,7 +145,7 @@ class Hearing:
 
     @property
     def whole(self) -> bool:
-        """True when another call would say no more."""
+        """True if another call could not add anything."""
         return self.claims is not None and not self.damage["unfinished"]
 
     def said(self) -> Said:

@@ -1,4 +1,4 @@
-"""Marks like [1] or [2, 5] in what a model writes."""
+"""Citation marks like [1] or [2, 5] in a model's text."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ _PARENTHESES = str.maketrans("[]［］【】", "()()()")
 
 
 def cited(text: str, given: int, damage: Counter[str]) -> tuple[str, tuple[int, ...]]:
-    """Return the text without marks, and the numbers in them that are 1..`given`, each once.
+    """Return the text without marks, and the distinct numbers in them that are 1..`given`.
 
     Other numbers are counted in `damage`. Brackets around anything else become parentheses, so
     that nothing in the text looks like a mark.
@@ -26,21 +26,21 @@ def cited(text: str, given: int, damage: Counter[str]) -> tuple[str, tuple[int, 
         if not _CITATION.fullmatch(found[1]):
             return found[0]
         numbers.extend(_numbers(found[1], given))
-        return " "  # never nothing: what stood on both sides must not become one word
+        return " "  # not "", which could join the words on both sides
 
     text = _BRACKETS.sub(mark, text).translate(_PARENTHESES)
     return text, known(numbers, given, damage)
 
 
 def known(numbers: list[int], given: int, damage: Counter[str]) -> tuple[int, ...]:
-    """Return those of `numbers` that are 1..`given`, each once; the others are counted."""
+    """Return the distinct `numbers` that are 1..`given`; others are counted in `damage`."""
     kept = [number for number in numbers if 1 <= number <= given]
     damage["unknown_source"] += len(numbers) - len(kept)
     return tuple(dict.fromkeys(kept))
 
 
 def without_brackets(text: str) -> str:
-    """Return text in which no bracket stands for a mark: it gets parentheses instead."""
+    """Return text with brackets replaced by parentheses, so that none looks like a mark."""
     return text.translate(_PARENTHESES)
 
 
@@ -50,5 +50,5 @@ def _numbers(mark: str, given: int) -> Iterator[int]:
         last = int(found[2]) if found[2] else None
         if last is None:
             yield first
-        else:  # what can be no range of passages is two numbers with a dash between them
+        else:  # cannot be a range of passages, so it is two numbers with a dash
             yield from range(first, last + 1) if first <= last <= given else (first, last)

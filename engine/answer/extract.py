@@ -1,4 +1,4 @@
-"""An answer without a model: the sentences of the sources that say most of what is asked."""
+"""Answers without a model: the sentences of the sources that match the question best."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from engine.judge.request import one_line
 from engine.text.plain import without_links
 from engine.text.sentences import sentences
 
-_LONGEST_READ = 6000  # characters of a passage: many short sentences take long to weigh
+_LONGEST_READ = 6000  # characters of a passage: many short sentences take long to score
 _LONGEST_QUOTE = 300
 _FEWEST_LETTERS = 3
 
@@ -23,15 +23,15 @@ class _Quote:
 
 
 def extract(passages: Sequence[Passage], *, most: int) -> tuple[Claim, ...]:
-    """Return the best sentences, one of a passage, at most `most`, best first.
+    """Return the best sentences, one per passage, at most `most`, best first.
 
-    A sentence is worth the words it says that its text was found by; equal ones go by the order
-    of the passages. Quotes lose links, and brackets that could be taken for marks; a long one is
-    cut and says so.
+    The score of a sentence is that of the words in it that its text was found by; ties keep the
+    order of the passages. Links, and brackets that could be taken for marks, are removed; a long
+    sentence is cut, with a sign of it.
     """
     wording = Wording.of(passages)
     best = [
-        max(quotes, key=lambda one: one.score)  # the first of equals
+        max(quotes, key=lambda one: one.score)  # the first of equal ones
         for number, passage in enumerate(passages, start=1)
         if (quotes := list(_quotes(number, passage, wording)))
     ]

@@ -1,4 +1,4 @@
-"""The passages for a question: what it is about, and the best texts of one corpus or several."""
+"""Retrieval of passages for a question: its subject, and the best texts of the corpora."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -33,9 +33,9 @@ _LEFT = re.compile(r"\w")
 
 
 def subject(question: str) -> str:
-    """Return the question without its frame; as it is where nothing else would be left.
+    """Return the subject of a question, or the question itself if nothing would be left.
 
-    A capital within the question is a name's: "the songs of The Who".
+    A capitalised word within the question is part of a name: "the songs of The Who".
     """
 
     def kept(found: re.Match[str]) -> str:
@@ -58,10 +58,10 @@ async def gather(
     question: Question,
     request: SearchRequest,
 ) -> Gathered:
-    """Return the best passages of all `corpora`, as many as `request` wants.
+    """Return the best passages of all `corpora`, as many as `request` limits them to.
 
-    What the question is about takes the place of the request's headline. Within a corpus the
-    prophet ranks, who asks no model here. A question that follows others is searched alone and
+    The subject of the question replaces the request's headline. Within a corpus, the prophet
+    ranks, without calling a model. A question that follows others is searched both alone and
     together with the last of them, and the rankings are joined: "and in 2015?" needs the words
     before it, a new subject does not. Raises the errors of the search index.
     """
@@ -70,7 +70,7 @@ async def gather(
         for text in _texts(question)
         for corpus in corpora
     ]
-    # A question is answered, or not, by what the sources say: what is only near may be a source.
+    # Near texts may be sources too: whether they answer the question depends on what they say.
     asked = [replace(one, hits=(*one.hits, *one.near)[: request.limit]) for one in asked]
     asked = _levelled(asked, prophet.score.weights)
     by_meaning = [one for one in asked if one.embedding_model]
@@ -84,13 +84,13 @@ async def gather(
 
 
 def _levelled(asked: Sequence[Prophecy], weights: Mapping[str, float]) -> list[Prophecy]:
-    """Make scores comparable: a corpus without vectors gains nothing beside one with them."""
+    """Make scores comparable, so that a corpus without vectors has no advantage."""
     levelled = iter(level_hits([hit for one in asked for hit in one.hits], weights))
     return [replace(one, hits=tuple(islice(levelled, len(one.hits)))) for one in asked]
 
 
 def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
-    """Join what `corpora` answered to the first text, to the next, and so on."""
+    """Join the answers of `corpora` corpora to the first text, to the next, and so on."""
     rankings: list[list[_Key]] = []
     known: dict[_Key, Passage] = {}
     for start in range(0, len(asked), corpora):
@@ -99,7 +99,7 @@ def _best(asked: Sequence[Prophecy], corpora: int) -> list[Passage]:
             for one in asked[start : start + corpora]
             for hit in one.hits
         ]
-        found.sort(key=lambda one: -round(one.hit.score, 9))  # stable: corpora as they are named
+        found.sort(key=lambda one: -round(one.hit.score, 9))  # stable: corpora in the order named
         rankings.append([_key(one) for one in found])
         for one in found:
             known[_key(one)] = _better(one, known)
@@ -121,6 +121,6 @@ def _better(one: Passage, known: Mapping[_Key, Passage]) -> Passage:
 
 
 def _notice(found: Sequence[Prophecy]) -> Message | None:
-    """Return what the searches say, each thing once. That nobody judged goes without saying."""
+    """Return the distinct notices of the searches, except that nothing was judged."""
     said = (part for one in found for part in split_messages(one.notice) if part != NOT_ASKED)
     return join_messages(*dict.fromkeys(said))

@@ -1,8 +1,8 @@
-"""Reads what a model answers to a question, however damaged. Pure.
+"""Tolerant parser for a model's answer to a question. Pure.
 
-The wanted answer is `{"claims": [{"text": "...", "sources": [1, 3]}]}`. Fences, prose and thinking
-around it are skipped. Of an answer that is cut off, the whole claims count. One that is no JSON is
-read as text, whose sentences bear marks like [1].
+The expected answer is `{"claims": [{"text": "...", "sources": [1, 3]}]}`. Fences, prose and
+thinking around it are skipped. If it is cut off, its complete claims are used. If it is not JSON,
+it is read as text whose sentences have marks like [1].
 """
 
 import re
@@ -29,14 +29,14 @@ _SAYS_NOT = re.compile(
 def read_claims(content: str, given: int, damage: Counter[str]) -> tuple[Claim, ...] | None:
     """Return the claims of an answer about the passages 1..`given`, cleaned.
 
-    Empty when it says that the passages do not say; None when it holds no answer. Faults are
-    counted in `damage` by kind. Never raises.
+    Empty if the model says that the passages do not answer the question; None if `content` is not
+    usable. Faults are counted in `damage` by kind. Never raises.
     """
     text = content[:_LONGEST].rpartition("</think>")[2].partition("<think>")[0]
     entries = _entries(text)
     if entries is not None:
         found = [_claim(one, sources, given, damage) for one, sources in entries]
-    elif "{" in text:  # JSON that is beyond reading is nothing to show
+    elif "{" in text:  # unreadable JSON must not be shown as text
         return None
     else:
         damage["prose"] += 1
@@ -48,7 +48,7 @@ def read_claims(content: str, given: int, damage: Counter[str]) -> tuple[Claim, 
 
 
 def _entries(text: str) -> list[tuple[str, list[int]]] | None:
-    """Return texts and numbers of the last object with claims, else of loose claims."""
+    """Return texts and numbers of the last object with claims, or else of loose claims."""
     loose: list[object] = []
     whole: list[object] | None = None
     for one in objects(text):
@@ -72,7 +72,7 @@ def _entry(one: object) -> tuple[str, list[int]] | None:
 
 
 def _number(value: object) -> int | None:
-    """Return a number that was written as one, or as text; -1 for what is none."""
+    """Return a number given as a number or as text, or -1 if it is neither."""
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, int):

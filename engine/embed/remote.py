@@ -28,12 +28,12 @@ _FIRST_WAIT, _LONGEST_WAIT, _JITTER = 0.5, 30.0, 0.5  # seconds between attempts
 
 
 class RemoteEmbedder:
-    """Asks one endpoint, in batches, patiently. `clock` returns the time, `source` for whom it is
-    asked just now.
+    """Calls one endpoint in batches, with retries.
 
-    What an answer cost goes into the ledger. Tokens of embeddings cost next to
-    nothing: let `budget` limit money alone. It holds connections: close it, or use `async with`.
-    Raises SettingsError for settings that cannot work.
+    `clock` returns the current time, `source` the budget source of the current call. The usage of
+    each answer is recorded in the ledger. Tokens of embeddings cost next to nothing, so `budget`
+    should limit money only. It holds connections: close it, or use `async with`. Raises
+    SettingsError for unusable settings.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class RemoteEmbedder:
             async for attempt in stamina.retry_context(
                 on=_again,
                 attempts=self._settings.retries + 1,
-                timeout=None,  # attempts and waits are bounded, so their sum is
+                timeout=None,  # attempts and waits are each bounded
                 wait_initial=_FIRST_WAIT,
                 wait_max=_LONGEST_WAIT,
                 wait_jitter=_JITTER,

@@ -1,4 +1,4 @@
-"""What an embeddings endpoint answers, read without trust. No I/O."""
+"""Parsing of answers from embeddings endpoints, as untrusted input. No I/O."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from engine.vectors import Vector
 
 
 def read_vectors(payload: Mapping[str, object], number: int) -> list[Vector] | None:
-    """Return the vectors in the order of their texts, or None when any is missing or no vector."""
+    """Return the vectors in the order of their texts, or None if any is missing or invalid."""
     data = payload.get("data")
     found: dict[int, Vector] = {}
     for place, item in enumerate(data if isinstance(data, list) else []):
@@ -31,7 +31,7 @@ def _vector(value: object) -> list[float] | None:
 
 
 def read_json_object(content: bytes) -> Mapping[str, object]:
-    """Return the JSON object of an answer, empty when it is none."""
+    """Return the JSON object of an answer, or an empty one if the answer is not an object."""
     try:
         payload = orjson.loads(content)
     except orjson.JSONDecodeError:

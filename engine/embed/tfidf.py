@@ -1,7 +1,7 @@
-"""Hashed TF-IDF in 384 dimensions: no model, no download, the same vector every time.
+"""Hashed TF-IDF in 384 dimensions: deterministic, without a model or download.
 
 Feature hashing with signs (Weinberger et al. 2009) over the lexemes of the corpus' own
-text-search configuration, weighted (1 + ln tf) ln(1 + N / df), of length 1.
+text-search configuration, weighted (1 + ln tf) ln(1 + N / df), normalised to length 1.
 """
 
 import hashlib
@@ -18,15 +18,15 @@ _MOST_FREQUENT = 200  # lexemes whose shares tell whether the corpus has changed
 
 
 class Vocabulary(Protocol):
-    """How a corpus reads texts."""
+    """The lexemes of a corpus."""
 
     async def lexemes(
         self, corpus: Corpus, texts: Sequence[str]
     ) -> Sequence[Mapping[str, tuple[int, int]]]:
-        """Return for each text its lexemes with (how often it says them, document frequency)."""
+        """Return for each text its lexemes with (frequency in the text, document frequency)."""
 
     async def shares(self, corpus: Corpus, limit: int) -> Mapping[str, float]:
-        """Return the share of documents that hold each of the `limit` most frequent lexemes."""
+        """Return the share of documents that contain each of the `limit` most frequent lexemes."""
 
 
 class TfidfEmbedder:
@@ -40,16 +40,16 @@ class TfidfEmbedder:
         self._corpus = corpus
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """Return a vector for each text, all zeros where it says no word. Raises StorageError."""
+        """Return a vector for each text, all zeros if it has no word. Raises StorageError."""
         read = await self._vocabulary.lexemes(self._corpus, texts)
         return [hashed(lexemes, self._corpus.documents) for lexemes in read]
 
     async def embed_query(self, text: str) -> Vector:
-        """Return a vector that can be compared with those of documents. Raises StorageError."""
+        """Return a vector comparable with those of documents. Raises StorageError."""
         return (await self.embed_documents([text]))[0]
 
     async def shares(self) -> Mapping[str, float]:
-        """Return what vectors depend on beside the text: shares of the most frequent lexemes.
+        """Return what vectors depend on besides the text: shares of the most frequent lexemes.
 
         Raises StorageError.
         """
@@ -57,7 +57,7 @@ class TfidfEmbedder:
 
 
 def hashed(lexemes: Mapping[str, tuple[int, int]], documents: int) -> list[float]:
-    """Return the vector of a text that says each lexeme (how often, document frequency)."""
+    """Return the vector of a text from its lexemes (frequency in it, document frequency)."""
     vector = [0.0] * DIMENSIONS
     for lexeme, (frequency, document_frequency) in lexemes.items():
         place, sign = _place(lexeme)

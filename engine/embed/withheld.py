@@ -1,4 +1,4 @@
-"""The vectors of what is private, where the model that makes them may not read it."""
+"""The embedder for a private corpus that the configured model may not read."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,10 @@ from engine.vectors import Vector
 
 
 class WithheldEmbedder:
-    """Sends nothing and says why. `name` is the model's, whose vectors may be there already."""
+    """Sends nothing and raises an error that says why.
+
+    `name` is the model's, because vectors of it may already be stored.
+    """
 
     dimensions = None
 

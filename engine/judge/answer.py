@@ -1,15 +1,15 @@
-"""Reads what a model answers to the judge's request, however damaged. Pure.
+"""Tolerant parser for a model's answer to the judge's request. Pure.
 
-The wanted answer is `{"n": 150, "scores": [[12, 5], [40, 1]]}`. The rules for anything else:
+The expected answer is `{"n": 150, "scores": [[12, 5], [40, 1]]}`. The rules for anything else:
 
 - Code fences, prose, thinking blocks and byte order marks around the JSON are skipped; of several
-  JSON values the last one with "scores" counts.
+  JSON values the last one with "scores" is used.
 - Objects (`{"i": 12, "score": 5}`), maps (`{"12": 5}`) and deeper nesting are read like pairs;
   numbers may be strings or floats. A score is rounded and refused outside 0..6, not clamped.
-- One number with two different scores gets the lower one: doubt speaks against a find.
-- Reasons are read beside the scores; where they break the JSON, they alone are lost.
-- Absent means 0 only when the model ended by itself, counted all candidates, and nothing it said
-  was lost. Otherwise absent means not judged. A refused score leaves that one not judged.
+- A candidate with two different scores gets the lower one: doubt counts against a hit.
+- Reasons are read beside the scores; if they break the JSON, only they are lost.
+- A missing candidate scores 0 only if the model ended by itself, counted all candidates, and
+  nothing in its answer was lost; otherwise it is not judged. Nor is one whose score is refused.
 """
 
 import json
@@ -27,7 +27,7 @@ MAX_LENGTH = 64_000
 MAX_STARTS = 64
 MAX_DEPTH = 4
 
-# Damage that may hide a judgment: what is absent may have been lost.
+# Damage that may hide a judgment: a missing score may have been lost.
 _LOSSY = frozenset({"truncated", "unreadable", "unknown_number"})
 
 _NUMBER_KEYS = ("i", "id", "index", "number")
@@ -36,7 +36,7 @@ _TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
 _REASONS = re.compile(r',\s*"why"\s*:.*', re.DOTALL)
 _OPENING = re.compile(r"[\[{]")
 _NUMERIC = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
-# A text in JSON, to its end or to that of the answer: what stands in one is no score.
+# A JSON string, up to its end or that of the answer: nothing inside a string is a score.
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)', re.DOTALL)
 _SAID = re.compile(r'"(?:[A-Za-z]{1,9}|-?[0-9.]{1,20})"')
 
@@ -54,9 +54,9 @@ Form = Callable[[object], dict[str, object] | None]
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
-    """Scores by candidate number, only for what was judged, and the damage counted by kind.
+    """Scores by candidate number, for judged candidates only, and damage counted by kind.
 
-    `reasons` has texts that may be shown, for some that score 4 or more.
+    `reasons` holds texts that are safe to show, for some candidates that score 4 or more.
     """
 
     scores: Mapping[int, int]
@@ -67,7 +67,7 @@ class JudgeAnswer:
 def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
     """Read an answer about the candidates 1..`sent`.
 
-    `finished` tells that the model ended by itself. Never raises; empty `scores` = not usable.
+    `finished` is True if the model ended by itself. Never raises; empty `scores` = not usable.
     """
     damage: Counter[str] = Counter()
     text = content[:MAX_LENGTH].rpartition("</think>")[2].strip().lstrip("\ufeff")
@@ -90,8 +90,8 @@ def read_judgments(content: str, *, sent: int, finished: bool) -> JudgeAnswer:
 
 
 def _find(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entry]]:
-    """Return the best JSON value in `text` and its entries, or what is left of one."""
-    # Values without the name "scores" may be splinters of a broken answer that had it.
+    """Return the best JSON value in `text` and its entries, or those salvaged from a broken one."""
+    # Values without the name "scores" may be fragments of a broken answer that had it.
     forms = (_named,) if "scores" in text else (_named, _bare)
     for form in forms:
         for kind, tried in (
@@ -112,7 +112,7 @@ def _find(text: str, damage: Counter[str]) -> tuple[dict[str, object], list[Entr
 
 
 def _last(text: str, form: Form) -> tuple[dict[str, object], int] | None:
-    """The last value of that form, with its length in `text`."""
+    """Return the last value of that form, with its length in `text`, or None."""
     found = None
     for value, length in _values(text):
         answer = form(value)
@@ -122,7 +122,7 @@ def _last(text: str, form: Form) -> tuple[dict[str, object], int] | None:
 
 
 def _values(text: str) -> Iterator[tuple[object, int]]:
-    """Every outermost JSON array or object in `text`, with its length."""
+    """Yield every outermost JSON array or object in `text`, with its length."""
     decoder = json.JSONDecoder()
     position = 0
     for _ in range(MAX_STARTS):
@@ -139,7 +139,7 @@ def _values(text: str) -> Iterator[tuple[object, int]]:
 
 
 def _named(value: object, depth: int = 0) -> dict[str, object] | None:
-    """The object with "scores": the value itself, or the only thing it wraps."""
+    """Return the object with "scores": the value itself, or the only value it wraps."""
     if isinstance(value, dict) and "scores" in value:
         return value
     inner = _containers(value)
@@ -147,7 +147,7 @@ def _named(value: object, depth: int = 0) -> dict[str, object] | None:
 
 
 def _bare(value: object, depth: int = 0) -> dict[str, object] | None:
-    """A map of numbers or a list of entries, put under "scores"."""
+    """Return a map of numbers or a list of entries, put under "scores"."""
     inner = _containers(value)
     if isinstance(value, list):
         return {"scores": value} if inner else None
@@ -166,7 +166,7 @@ def _containers(value: object) -> list[object]:
 
 
 def _entries(value: object, damage: Counter[str], depth: int = 0) -> Iterator[Entry]:
-    """Flatten whatever holds the scores into (number, score)."""
+    """Flatten any structure that holds the scores into (number, score) pairs."""
     if isinstance(value, dict):
         damage["reshaped"] += 1
         yield from _from_object(value, damage)
@@ -192,7 +192,7 @@ def _from_object(value: dict[str, object], damage: Counter[str]) -> Iterator[Ent
 
 
 def _salvaged(text: str) -> Iterator[Entry]:
-    """Complete entries after the last "scores", or after the first "[[" of a bare list."""
+    """Yield complete entries after the last "scores", or after the first "[[" of a bare list."""
     text = _TEXT.sub(lambda found: found[0] if _SAID.fullmatch(found[0]) else '""', text)
     start = text.rfind("scores")
     if start < 0:
@@ -236,7 +236,7 @@ def _rounded(raw: object) -> int | None:
 
 
 def _real(raw: object) -> float | None:
-    """A finite number of ordinary size; None for anything else, true and false included."""
+    """Return a finite number of ordinary size; None for anything else, including booleans."""
     if isinstance(raw, str) and _NUMERIC.fullmatch(raw.strip()):
         return float(raw)
     if isinstance(raw, bool) or not isinstance(raw, (int, float)):

@@ -29,7 +29,7 @@ PURPOSE = "judge"
 class Judge:
     """Judges candidates in one batched call, cached, and never fails because of the model.
 
-    With `reasons` the model also says, for what it scores high, why.
+    With `reasons`, the model also gives reasons for high scores.
     """
 
     def __init__(self, client: "ChatClient", cache: JudgmentCache, *, reasons: bool = True) -> None:
@@ -46,9 +46,9 @@ class Judge:
         *,
         now: datetime,
     ) -> Verdict:
-        """Return what the model says about the candidates, which are of `corpus`.
+        """Return the model's verdict on candidates from `corpus`.
 
-        A failure of the model is a verdict with a notice; what it left out is not in `scores`.
+        If the model fails, the verdict has a notice; candidates it left out are not in `scores`.
         Concurrent equal requests share one call. Raises only what cache and ledger raise.
         """
         if not candidates:
@@ -60,7 +60,7 @@ class Judge:
 
     async def _verdict(self, corpus: Corpus, request: JudgeRequest, now: datetime) -> Verdict:
         stored = await self._cache.get(request.key)
-        if stored is not None:  # paid for already
+        if stored is not None:  # already paid for
             return replace(stored, cached=True, usage=None)
         verdict = await self._ask(corpus, request, now)
         if len(verdict.scores) == len(request.ids):
@@ -83,7 +83,7 @@ class Judge:
 
 @dataclass(slots=True)
 class _Hearing:
-    """What one or two answers to a request have given so far."""
+    """The results so far from the one or two answers to a request."""
 
     request: JudgeRequest
     answers: list[ChatAnswer] = field(default_factory=list)
@@ -93,7 +93,7 @@ class _Hearing:
     error: ModelError | None = None
 
     def hear(self, answer: ChatAnswer) -> bool:
-        """Read an answer; True when it judges at least one candidate."""
+        """Read an answer; return True if it judges at least one candidate."""
         sent = len(self.request.ids)
         read: JudgeAnswer = read_judgments(answer.content, sent=sent, finished=answer.finished)
         self.answers.append(answer)

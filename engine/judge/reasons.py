@@ -1,18 +1,18 @@
-"""What a model says for a high score: an opinion in a few words, never a fact. Pure."""
+"""The model's reasons for high scores: short opinions, never facts. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-LEAST_SCORE = 4  # that is worth a reason
+LEAST_SCORE = 4  # judgment that is worth a reason
 MOST_WORDS = 12
 LONGEST = 120  # characters
 
 _NUMBER_KEYS = ("i", "id", "index", "number")
 _REASON_KEYS = ("why", "reason")
-# A word that is an address, with or without a scheme: a reason leads nowhere.
+# A word that is an address, with or without a scheme: a reason must not contain links.
 _LINK = re.compile(r"://|www\.|mailto:|[\w-]\.[a-z]{2,}", re.IGNORECASE)
 _MENTION = re.compile(r"[@＠]\w+|<[@!#][^>]*>")
-# Control characters, line ends, what turns text round or cannot be seen, and markup.
+# Control characters, line ends, bidirectional and invisible characters, and markup.
 _UNWANTED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
     "\U000e0000-\U000e007f<>`*_|\\[\\]{}#]"
@@ -20,7 +20,7 @@ _UNWANTED = re.compile(
 
 
 def read_reasons(answer: Mapping[str, object]) -> dict[int, str]:
-    """Return the reasons in an answer by candidate number; whatever else is there is left alone."""
+    """Return the reasons in an answer by candidate number, ignoring everything else."""
     return {
         number: reason
         for raw, text in _entries(answer)
@@ -29,7 +29,7 @@ def read_reasons(answer: Mapping[str, object]) -> dict[int, str]:
 
 
 def plain_reason(text: object) -> str | None:
-    """Return a reason as it may be shown, None where nothing is left of it.
+    """Return a reason that is safe to show, or None if nothing is left of it.
 
     One line of at most 12 words and 120 characters, without links, mentions and markup.
     """

@@ -1,4 +1,4 @@
-"""What the judge sends: the headline, then one candidate a line as JSON."""
+"""The judge's request: the headline, then one candidate per line as JSON."""
 
 import json
 import re
@@ -11,9 +11,9 @@ from engine.text.snippet import window, words
 from engine.types import Candidate, Headline
 
 HEADLINE_LENGTH = 500
-TEXT_LENGTH = 280  # what a tweet holds; longer texts are cut around the words of the headline
-_BEGINNING = 5  # letters that forms of one word have in common, near enough to choose a window
-_LONGEST_MATCH = 20  # characters that a window leaves for the word in its middle
+TEXT_LENGTH = 280  # characters, as in a tweet; longer texts are cut around the headline's words
+_BEGINNING = 5  # letters that forms of a word share, precise enough to choose a window
+_LONGEST_MATCH = 20  # characters that a window reserves for the word in its middle
 
 # Control characters, line separators, bidirectional overrides, lone surrogates, byte order marks
 # and invisible tag characters: they break lines, break UTF-8 or hide text from people.
@@ -27,7 +27,7 @@ _UNSEEN = re.compile(
 class JudgeRequest:
     """One question to the model.
 
-    `content` is the user message; candidate number i of it has the id `ids[i - 1]`.
+    `content` is the user message; candidate number i in it has the id `ids[i - 1]`.
     """
 
     content: str
@@ -38,9 +38,9 @@ class JudgeRequest:
 def build_judge_request(
     headline: Headline, candidates: Sequence[Candidate], *, model: str, version: str
 ) -> JudgeRequest:
-    """Write the request. The same set of candidates gives the same request in any order.
+    """Build the request, which does not depend on the order of the candidates.
 
-    `version` is the prompt's.
+    `version` is the version of the prompt.
     """
     title = one_line(headline.text, HEADLINE_LENGTH)
     ordered = sorted(candidates, key=lambda candidate: _place(title, candidate))
@@ -57,14 +57,14 @@ def build_judge_request(
 
 
 def candidate_line(number: int, candidate: Candidate, title: str) -> str:
-    """Return what the model sees of one candidate."""
+    """Return the line about one candidate that the model sees."""
     return _line(number, _shown(candidate, title))
 
 
 def around(text: str, title: str, limit: int) -> str:
-    """Return visible text on one line, at most `limit` characters around what `title` says.
+    """Return visible text on one line, at most `limit` characters around the words of `title`.
 
-    Words that begin alike are taken for the same; without any, the beginning of the text stands.
+    Words with equal beginnings count as the same; if there are none, the text's start is used.
     """
     line = one_line(text, len(text))
     if len(line) <= limit:
@@ -85,9 +85,9 @@ def _beginning(word: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return visible text on one line, at most `limit` characters, cut after a word.
+    """Return visible text on one line, at most `limit` characters, cut between words.
 
-    A word longer than half the limit is cut inside.
+    A word longer than half the limit may itself be cut.
     """
     line = " ".join(_UNSEEN.sub(" ", text).split())
     if len(line) <= limit:
@@ -97,7 +97,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def _place(title: str, candidate: Candidate) -> tuple[bytes, int]:
-    """A shuffle without a generator: position carries no meaning and is the same every time."""
+    """Return a sort key for a deterministic shuffle, so that position carries no meaning."""
     seed = f"{title}\n{candidate.external_id}"
     return sha256(seed.encode("utf-8", "replace")).digest(), candidate.id
 
@@ -109,12 +109,12 @@ def _shown(candidate: Candidate, title: str) -> tuple[str, str]:
 
 
 def _line(number: int, shown: tuple[str, str]) -> str:
-    """One JSON object without spaces: they are tokens too."""
+    """Return one JSON object without spaces, which would cost tokens."""
     day, text = shown
     line = {"i": number, "date": day, "text": text}
     return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
 
 
 def _key(asked: Sequence[str], shown: Sequence[tuple[int, str, str]]) -> str:
-    """SHA-256 over everything that may change the judgments."""
+    """Return the SHA-256 of everything that may change the judgments."""
     return sha256(json.dumps([*asked, sorted(shown)]).encode()).hexdigest()

@@ -1,5 +1,5 @@
-"""One way to ask a language model: the client, its wire format, its faults, its budget.
+"""The language model client: its wire format, faults, retries and budget.
 
-Lends `ChatClient` and `ask`; prompts stand in `prompts`. Judge, phrases, answers and the
-glossary ask through it.
+`ChatClient` is the client; `ask_and_repair` asks a question; prompts are in `prompts`. Judge,
+phrases, answers and glossary all use it.
 """

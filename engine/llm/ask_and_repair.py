@@ -1,4 +1,4 @@
-"""One question to the model, asked again with a word of repair when nothing usable came back."""
+"""One question to the model, asked again with a repair prompt if the answer is unusable."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,11 +13,11 @@ from engine.types import Corpus
 if TYPE_CHECKING:
     from engine.llm.client import ChatClient
 
-_MOST_STARTS = 64  # of objects that are tried
+_MOST_STARTS = 64  # attempts to parse an object
 
 
 def objects(text: str) -> Iterator[dict[str, object]]:
-    """Yield the objects in a text, outermost first; of one that is cut off, those within it."""
+    """Yield the outermost JSON objects in a text; if one is cut off, those within it."""
     decoder, at = json.JSONDecoder(), text.find("{")
     for _ in range(_MOST_STARTS):
         if at < 0:
@@ -33,17 +33,17 @@ def objects(text: str) -> Iterator[dict[str, object]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelQuestion:
-    """What is asked: instructions, what is said more of them the second time, and the content.
+    """A question: instructions, what to add to them the second time, and the content.
 
-    `corpora` are those that the content is about or holds texts of. Without `repair` nothing is
-    asked twice.
+    `corpora` are those that the content is about or has texts from. Without `repair`, the question
+    is asked only once.
     """
 
     system: str
     repair: str | None
     content: str
     corpora: Sequence[Corpus]
-    purpose: str  # in the ledger
+    purpose: str  # name in the ledger
     schema: Mapping[str, object]
 
 
@@ -54,11 +54,12 @@ async def ask_and_repair(
     *,
     now: datetime,
 ) -> ModelError | None:
-    """Ask until `hear` finds an answer usable, at most twice, or once without a word of repair.
+    """Ask until `hear` finds an answer usable: at most twice, or once without a repair prompt.
 
-    Returns the failure of the last call, None where it was answered, usable or not. An answer
-    that was cut off would be cut off again. Nothing is sent that the endpoint may not read: that
-    is CorpusWithheld. Raises what the ledger raises.
+    Returns the failure of the last call, or None if it was answered, usable or not. An answer
+    that was cut off is not requested again, as it would be cut off again. If the endpoint may not
+    read one of the corpora, nothing is sent and CorpusWithheld is returned. Raises what the ledger
+    raises.
     """
     try:
         client.consent.require(question.corpora)
@@ -86,5 +87,5 @@ async def ask_and_repair(
 
 
 def is_unreadable(failure: ModelError) -> bool:
-    """Tell whether the model answered, and might answer better when it is asked again."""
+    """Return whether the model answered, but a second attempt may give a better answer."""
     return isinstance(failure, ModelAnswerInvalid) and not isinstance(failure, ModelAnswerCut)

@@ -1,4 +1,4 @@
-"""Leaves an endpoint alone for a while when it fails again and again."""
+"""A circuit breaker that pauses calls to an endpoint after repeated failures."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,11 +11,11 @@ class Breaker:
     """A circuit breaker over whole calls.
 
     Closed: every call passes. After `failures` failed calls in a row it opens for `pause`
-    seconds and calls raise ModelPaused. Then one call probes, the others still raise, and the
+    seconds and calls raise ModelPaused. Then one call probes while others still raise, and the
     outcome of the probe closes or opens it again. `clock` returns monotonic seconds.
 
     Only errors that may pass by themselves (ModelError.retryable) count: any other answer,
-    a refusal too, shows that the endpoint is alive.
+    including a refusal, shows that the endpoint is alive.
     """
 
     def __init__(self, *, failures: int, pause: float, clock: Callable[[], float]) -> None:
@@ -28,7 +28,7 @@ class Breaker:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Wrap one call. Raises ModelPaused when it may not be made."""
+        """Wrap one call. Raises ModelPaused if it may not be made."""
         probe = self._admit()
         try:
             yield
@@ -37,7 +37,7 @@ class Breaker:
             raise
         else:
             self._settle(failed=False)
-        finally:  # a cancelled call tells nothing about the endpoint but gives up its probe
+        finally:  # a cancelled call says nothing about the endpoint, but ends its probe
             if probe:
                 self._probing = False
 

@@ -1,4 +1,4 @@
-"""Whether the model endpoint answers and accepts the key, without asking the model anything."""
+"""Checks that the model endpoint answers and accepts the key, without calling the model."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ _TOTAL = 10.0  # seconds
 
 async def check_endpoint(endpoint: Endpoint) -> str:
     """Return a line about the endpoint. Raises ModelUnreachable, ModelRefused."""
-    # OpenRouter lists its models to anybody; only /key tells whether the key is good.
+    # OpenRouter lists its models without a key; only /key tells whether the key is valid.
     url = endpoint.url("key" if endpoint.is_openrouter else "models")
     try:
         async with asyncio.timeout(_TOTAL), httpx.AsyncClient(trust_env=False) as client:
@@ -30,7 +30,7 @@ async def check_endpoint(endpoint: Endpoint) -> str:
             Message("{host} refuses the key.", host=endpoint.host),
             fix=Message("Check OPENROUTER_API_KEY."),
         )
-    if not response.is_success:  # a redirect is not followed by the chat client either
+    if not response.is_success:  # the chat client does not follow redirects either
         raise ModelRefused(
             Message(
                 "{host} answered {status}.",

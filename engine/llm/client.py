@@ -38,8 +38,8 @@ __all__ = ["ChatAnswer", "ChatClient", "PromptMessage"]
 
 logger = logging.getLogger("presagio.llm")
 
-# What a call may come to is guessed before it is made: characters a token, and what a process takes
-# to write down what it was.
+# For the estimate before a call: characters per token, and the time a process may need after the
+# call to record its usage.
 _CHARACTERS_A_TOKEN = 4
 _MARGIN = 60.0  # seconds
 FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
@@ -47,7 +47,7 @@ FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
 
 @dataclass(slots=True)
 class _Call:
-    """One question on its way, with what its attempts have cost so far."""
+    """One question under way, with the usage of its attempts so far."""
 
     messages: Sequence[PromptMessage]
     schema: Mapping[str, object] | None
@@ -59,12 +59,12 @@ class _Call:
 
 
 class ChatClient:
-    """Asks one endpoint, patiently and within limits.
+    """Calls one endpoint with retries, within time limits and a budget.
 
-    Every answer that names its usage is recorded in `ledger`, failed ones included. `clock`
-    returns monotonic seconds, `source` for whom it is asked just now. The client holds
-    connections: close it, or use `async with`. Raises SettingsError for an address or a key that
-    cannot work.
+    Every answer that reports its usage is recorded in `ledger`, failed ones included. `clock`
+    returns monotonic seconds, `source` the budget source of the current call. The client holds
+    connections: close it, or use `async with`. Raises SettingsError for an unusable address or
+    key.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ChatClient:
         self._settings = settings
         self._ledger = ledger
         self._source = source
-        self._price = 0.0  # US dollars a token, as the last bill said
+        self._price = 0.0  # US dollars per token, from the last answer that reported its cost
         self._clock = clock
         self._budget = budget
         self._breaker = Breaker(
@@ -98,12 +98,12 @@ class ChatClient:
 
     @property
     def model(self) -> str:
-        """The model that is asked first."""
+        """The preferred model; fallbacks may answer in its place."""
         return self._settings.model
 
     @property
     def consent(self) -> Consent:
-        """What of private corpora the endpoint may read."""
+        """Which private corpora the endpoint may read."""
         return Consent(
             base_url=self._settings.base_url,
             setting="[llm] private_corpora",
@@ -111,11 +111,11 @@ class ChatClient:
         )
 
     def hurried(self, seconds: float, *, longest_answer: int) -> Self:
-        """Return a client of the same endpoint for small calls that nobody waits long for.
+        """Return a client of the same endpoint for small calls with a short time limit.
 
-        It makes each call once, within `seconds` and as many tokens, and has a breaker of its
-        own: what is too slow for it may answer others. It shares the connections, which close
-        with this client.
+        It makes each call once, within `seconds` and at most `longest_answer` tokens, and has its
+        own breaker, because an endpoint too slow for it may be fast enough for others. It shares
+        the connections of this client, which closes them.
         """
         chosen = self._settings
         hurried = copy.copy(self)
@@ -158,8 +158,8 @@ class ChatClient:
     ) -> ChatAnswer:
         """Return the model's answer; `content` may be empty.
 
-        `purpose` is a word for the ledger and the log. `schema` becomes
-        response_format.json_schema; a server that refuses it is asked without it.
+        `purpose` is a label for the ledger and the log. `schema` becomes
+        response_format.json_schema; if the server refuses it, the call is repeated without it.
         Raises BudgetExhausted, ModelPaused, ModelRefused, ModelRateLimited, ModelUnreachable,
         ModelAnswerInvalid, ModelAnswerCut, and whatever the ledger raises.
         """
@@ -195,12 +195,12 @@ class ChatClient:
             )
 
     async def _within_total(self, call: _Call) -> ChatAnswer:
-        """Bound everything by the total timeout and unwrap the last fault."""
+        """Make the call within the total timeout, and unwrap the last fault."""
         try:
             async with asyncio.timeout(self._settings.total_timeout):
                 return await self._with_retries(call)
         except TimeoutError as exc:
-            if call.last_fault:  # it says more than "too slow"
+            if call.last_fault:  # more specific than "too slow"
                 raise call.last_fault.error from exc
             raise too_slow(self._endpoint, self._settings.total_timeout, "total_timeout") from exc
         except Fault as fault:
@@ -234,7 +234,7 @@ class ChatClient:
         return exc.retry_after if exc.retry_after < left else False
 
     async def _attempt(self, call: _Call) -> ChatAnswer:
-        """Ask once, and once more without the schema where the server refuses it."""
+        """Make one attempt, repeated without the schema if the server refuses it."""
         schema = None if self._schema_refused else call.schema
         try:
             return await self._exchange(call, schema)

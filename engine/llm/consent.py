@@ -1,7 +1,7 @@
-"""Whether what people wrote in private may leave this machine: the one place that decides.
+"""The one place that decides whether private texts may leave this machine.
 
-Texts of a corpus of the kind personal, and what is asked of it, stay here. An endpoint on this
-machine may read them; any other one only those of the corpora that its settings name.
+The texts of a personal corpus, and questions about it, stay on this machine. An endpoint on this
+machine may read them; any other one only those of corpora that its settings name.
 """
 
 from collections.abc import Collection, Iterable
@@ -16,14 +16,14 @@ from engine.types import Corpus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consent:
-    """What one endpoint may read."""
+    """The private corpora that one endpoint may read."""
 
     base_url: str
-    setting: str  # which names corpora: "[llm] private_corpora"
-    private_corpora: Collection[str] = ()  # that it names
+    setting: str  # that lists the corpora: "[llm] private_corpora"
+    private_corpora: Collection[str] = ()  # names in that setting
 
     def require(self, corpora: Iterable[Corpus]) -> None:
-        """Raise CorpusWithheld when one of `corpora` may not be sent to the endpoint."""
+        """Raise CorpusWithheld if one of `corpora` may not be sent to the endpoint."""
         if stays_here(self.base_url):
             return
         withheld = [
@@ -38,9 +38,9 @@ class Consent:
 
 
 def stays_here(url: str) -> bool:
-    """Tell whether a server at `url` runs on this machine: localhost, 127.0.0.0/8 or ::1.
+    """Return whether a server at `url` runs on this machine: localhost, 127.0.0.0/8 or ::1.
 
-    A name is not looked up: who answers to it may change.
+    Other names are not resolved, because their address may change.
     """
     host = urlsplit(url).hostname or ""
     if host == "localhost":

@@ -1,4 +1,4 @@
-"""Where a model is asked, checked before anything is sent."""
+"""Addresses of model servers, checked before anything is sent."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,9 +13,9 @@ _KEYS = {"llm": "OPENROUTER_API_KEY", "embeddings": "EMBEDDINGS_API_KEY"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A server that speaks OpenAI's protocol, and the section of the settings that names it.
+    """A server that speaks OpenAI's protocol, and the settings section that configures it.
 
-    Raises SettingsError for an address or a key that cannot work.
+    Raises SettingsError for an unusable address or key.
     """
 
     section: Literal["llm", "embeddings"]
@@ -48,16 +48,16 @@ class Endpoint:
 
     @property
     def is_openrouter(self) -> bool:
-        """Whether it is one of OpenRouter's own hosts: they need a key and know more fields."""
+        """Whether it is one of OpenRouter's own hosts, which need a key and accept more fields."""
         return self.host == "openrouter.ai" or self.host.endswith(".openrouter.ai")
 
     @property
     def can_be_asked(self) -> bool:
-        """Whether there is a key where one is needed: a server of one's own needs none."""
+        """Whether there is a key if one is needed; self-hosted servers need none."""
         return self.api_key is not None or not self.is_openrouter
 
     def require_key(self) -> None:
-        """Raise ModelRefused where a key is needed and there is none."""
+        """Raise ModelRefused if a key is needed and there is none."""
         if not self.can_be_asked:
             raise ModelRefused(
                 Message("{host} needs an API key.", host=self.host),
@@ -65,23 +65,23 @@ class Endpoint:
             )
 
     def url(self, path: str) -> str:
-        """Return the address of one of its resources."""
+        """Return the URL of a resource."""
         return f"{self.base_url.rstrip('/')}/{path}"
 
     def headers(self) -> dict[str, str]:
-        """Return what tells the server who asks."""
+        """Return the headers that authenticate the client."""
         return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
 
 
 def chat_endpoint(settings: LlmSettings, api_key: str | None) -> Endpoint:
-    """Return where completions are asked for. Raises SettingsError."""
+    """Return the endpoint for completions. Raises SettingsError."""
     return Endpoint(
         section="llm", base_url=settings.base_url, model=settings.model, api_key=api_key
     )
 
 
 def embeddings_endpoint(settings: EmbeddingSettings, api_key: str | None) -> Endpoint:
-    """Return where vectors are asked for. Raises SettingsError, also where no model is named."""
+    """Return the endpoint for embeddings. Raises SettingsError, also if no model is named."""
     if not settings.model:
         raise SettingsError(
             Message("[embeddings] model is empty."),
@@ -107,5 +107,5 @@ def _is_web_address(url: str) -> bool:
         parts = urlsplit(url)
         host = (parts.hostname or "").encode("idna")
         return parts.scheme in {"http", "https"} and bool(host) and parts.port != 0
-    except ValueError:  # UnicodeError, which a misspelt host gives, is one too
+    except ValueError:  # includes UnicodeError, which a misspelt host raises
         return False

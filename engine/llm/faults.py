@@ -1,4 +1,4 @@
-"""What can go wrong on the way to a model, mapped to the project's errors in one place."""
+"""Maps everything that can go wrong with a model call to the project's errors."""
 
 import math
 import re
@@ -17,16 +17,16 @@ from engine.llm.endpoint import Endpoint
 from engine.messages import Message
 
 QUOTE_LENGTH = 160
-# Also matches keys that a server has shortened itself: "sk-ab***yz".
+# Also matches keys that the server has already masked: "sk-ab***yz".
 _KEY_SHAPED = re.compile(r"\b(sk-|Bearer\s+)[\w*.…-]{4,}", re.IGNORECASE)
 _SCHEMA_WORDS = re.compile(r"response_format|json_schema|schema|structured|parameters", re.I)
 _SCHEMA_STATUSES = frozenset({400, 404, 422})
 
 
 class Fault(Exception):
-    """One failed attempt: the error for a person, and what a further attempt needs to know.
+    """One failed attempt: the error to show, and what the next attempt needs to know.
 
-    `retry_after` is in seconds; `schema_refused` tells that the server dislikes the schema.
+    `retry_after` is in seconds; `schema_refused` is True if the server refuses the schema.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ def status_fault(
 
 
 def too_slow(endpoint: Endpoint, seconds: float, setting: str) -> ModelUnreachable:
-    """The error for a wait that ended; `setting` is the key that allows a longer one."""
+    """Return the error for a timeout; `setting` is the key that allows a longer one."""
     return ModelUnreachable(
         Message("The model answered nothing within {seconds:g} s.", seconds=seconds),
         fix=Message("Raise {section}.{setting}.", section=endpoint.section, setting=setting),
@@ -88,7 +88,7 @@ def too_slow(endpoint: Endpoint, seconds: float, setting: str) -> ModelUnreachab
 
 
 def model_unreachable(endpoint: Endpoint, message: Message) -> ModelUnreachable:
-    """The error for a connection that could not be made or kept."""
+    """Return the error for a connection that failed or was lost."""
     return ModelUnreachable(
         message,
         fix=Message("Check the network and {section}.base_url.", section=endpoint.section),
@@ -96,14 +96,14 @@ def model_unreachable(endpoint: Endpoint, message: Message) -> ModelUnreachable:
 
 
 def bad_address(endpoint: Endpoint) -> ModelRefused:
-    """The error for an address that the HTTP client cannot use."""
+    """Return the error for an address that the HTTP client cannot use."""
     return ModelRefused(
         Message("The address of the model cannot be used."), fix=_check_address(endpoint)
     )
 
 
 def too_long(endpoint: Endpoint, number: int) -> ModelAnswerInvalid:
-    """The error for an answer of more than `number` bytes."""
+    """Return the error for an answer of more than `number` bytes."""
     return ModelAnswerInvalid(
         Message("The answer of {host} passes {number} bytes.", host=endpoint.host, number=number),
         fix=_check_address(endpoint),
@@ -111,7 +111,7 @@ def too_long(endpoint: Endpoint, number: int) -> ModelAnswerInvalid:
 
 
 def unreadable_answer(what: Message, endpoint: Endpoint) -> ModelAnswerInvalid:
-    """The error for an answer that is no chat completion; `what` completes "it ..."."""
+    """Return the error for an answer that is no chat completion; `what` completes "it ..."."""
     return ModelAnswerInvalid(
         Message(
             "The answer of {host} is no chat completion: it {what}.", host=endpoint.host, what=what
@@ -121,7 +121,7 @@ def unreadable_answer(what: Message, endpoint: Endpoint) -> ModelAnswerInvalid:
 
 
 def no_vectors(endpoint: Endpoint) -> ModelAnswerInvalid:
-    """The error for an answer that does not hold a vector for each text."""
+    """Return the error for an answer that does not hold a vector for each text."""
     return ModelAnswerInvalid(
         Message("The answer of {host} holds no usable vectors.", host=endpoint.host),
         fix=_check_both(endpoint),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """What a model is told, what is said more the second time, and the form of its answer."""
+    """The system prompt, what to add to it on repair, and the schema of the answer."""
 
     version: str
     system: str
@@ -84,7 +84,7 @@ def _judgments(properties: Mapping[str, object]) -> Mapping[str, object]:
 JUDGE_SCHEMA = _judgments(_JUDGE_SCORES)
 
 JUDGE = Prompt(version="judge-1", system=JUDGE_SYSTEM, repair=JUDGE_REPAIR, schema=JUDGE_SCHEMA)
-# Another prompt, and so another version: what one answers is never taken for the other's.
+# A different prompt, and so a different version, so that cached answers are never mixed up.
 JUDGE_WITH_REASONS = Prompt(
     version="judge-2",
     system=JUDGE_SYSTEM + _JUDGE_REASONS,

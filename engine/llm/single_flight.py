@@ -1,4 +1,4 @@
-"""Concurrent equal requests share one piece of work."""
+"""Sharing one piece of work among concurrent equal requests."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -15,10 +15,10 @@ class _Flight(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Runs the work of a key once, however many ask for it at the same time.
+    """Runs the work for a key once, however many callers request it at the same time.
 
-    The work is a task of its own: a caller that is cancelled leaves the others their answer.
-    When the last caller is gone the work is cancelled too, so none outlives its callers.
+    The work is a separate task, so cancelling one caller does not affect the others. When the last
+    caller is cancelled, so is the work: it never outlives its callers.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class SingleFlight(Generic[T]):
                 await self._land(key, flight)
 
     async def _land(self, key: str, flight: _Flight[T]) -> None:
-        # Forgotten first: a caller that arrives now must not join work that is being cancelled.
+        # Removed first: a caller that arrives now must not join work that is being cancelled.
         del self._flights[key]
         if not flight.task.done():
             flight.task.cancel()

@@ -1,4 +1,4 @@
-"""A call to a model holds its place in the day's budget while it is under way."""
+"""Reserving a part of the day's budget while a model call is under way."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ from engine.types import Usage
 async def within_budget(
     budget: Budget, planned: Planned, ledger: UsageLedger, *, now: datetime
 ) -> AsyncIterator[None]:
-    """Let the block make the call. What it cost it records itself, before it ends.
+    """Reserve budget while the block makes the call; the block itself must record the usage.
 
     Raises BudgetExhausted before the block begins, and what the ledger raises.
     """

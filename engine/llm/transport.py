@@ -1,4 +1,4 @@
-"""The one place where a model's HTTP client is called and its errors are mapped."""
+"""The one place that calls the HTTP client for models and maps its errors."""
 
 from collections.abc import Mapping
 
@@ -12,9 +12,9 @@ MAX_ANSWER_BYTES = 1 << 20
 
 
 class Transport:
-    """Posts to one resource of an endpoint over connections that it holds until it is closed.
+    """Posts to one resource of an endpoint, keeping connections open until it is closed.
 
-    `headers` go with each request beside those of the endpoint. Times are in seconds;
+    `headers` are added to those of the endpoint in each request. Times are in seconds;
     `read_setting` is the key that allows a longer `read_timeout`.
     """
 

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible chat format: what is sent, and how answers are read. No I/O.
+"""The OpenAI-compatible chat format: building requests and reading answers. No I/O.
 
 Source of the OpenRouter fields: its guides on model fallbacks, provider routing and reasoning.
 """
@@ -18,7 +18,7 @@ from engine.types import Usage
 
 Number = TypeVar("Number", int, float)
 
-# An error inside a 200 that names no status: the upstream model failed after it had started.
+# Status for an error inside a 200 that has none: the upstream model failed after it had started.
 FAILED_AFTER_START = 502
 
 
@@ -32,7 +32,7 @@ class PromptMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatAnswer:
-    """What a model said. `usage` sums all attempts of the call."""
+    """A model's answer. `usage` is the sum of all attempts of the call."""
 
     content: str
     finish_reason: str | None
@@ -41,7 +41,7 @@ class ChatAnswer:
 
     @property
     def finished(self) -> bool:
-        """True when the model ended by itself and was not cut off."""
+        """True if the model ended by itself and was not cut off."""
         return self.finish_reason == "stop"
 
 
@@ -52,11 +52,11 @@ def request_body(
     *,
     openrouter: bool,
 ) -> dict[str, object]:
-    """The JSON body. `schema` is the value of response_format.json_schema, or None.
+    """Return the JSON body. `schema` is the value of response_format.json_schema, or None.
 
     Fallback models, reasoning effort and strict parameter routing are `openrouter`'s own fields.
 
-    No temperature and no top_p: reasoning models refuse them.
+    There is no temperature and no top_p, because reasoning models refuse them.
     """
     body: dict[str, object] = {
         "model": settings.model,
@@ -82,7 +82,7 @@ def _openrouter_fields(settings: LlmSettings, *, strict: bool) -> dict[str, obje
 
 
 def read_completion(body: bytes, endpoint: Endpoint) -> dict[str, object]:
-    """Decode the body of a successful response. Raises Fault when it is no JSON object."""
+    """Decode the body of a successful response. Raises Fault if it is not a JSON object."""
     payload = decode(body)
     if payload is None:
         raise Fault(unreadable_answer(Message("is not a JSON object"), endpoint))
@@ -112,7 +112,7 @@ def error_in_payload(payload: Mapping[str, object]) -> tuple[int, str] | None:
 
 
 def said_by(body: bytes) -> str:
-    """The text of an error response, whatever shape it has."""
+    """Return the text of an error response, whatever its shape."""
     payload = decode(body)
     if payload is None:
         return body.decode("utf-8", "replace")
@@ -134,7 +134,7 @@ def _status_of(code: object) -> int:
 
 
 def read_usage(payload: Mapping[str, object]) -> Usage | None:
-    """Tokens and cost, or None when the payload carries neither; null means unknown, not 0."""
+    """Return tokens and cost, or None if the payload has neither; null means unknown, not 0."""
     usage = payload.get("usage")
     if not isinstance(usage, Mapping):
         return None
@@ -147,7 +147,7 @@ def read_usage(payload: Mapping[str, object]) -> Usage | None:
 
 
 def add_usage(usages: Iterable[Usage]) -> Usage:
-    """Sum figure by figure; unknown figures are left out, and all unknown stays unknown."""
+    """Sum each figure, ignoring unknown values; a figure unknown everywhere stays unknown."""
     parts = list(usages)
     return Usage(
         prompt_tokens=_sum(part.prompt_tokens for part in parts),
@@ -175,7 +175,7 @@ def _amount(value: object) -> float | None:
 def read_choice(
     payload: Mapping[str, object], endpoint: Endpoint, max_completion_tokens: int
 ) -> ChatAnswer:
-    """Read the first choice. Raises Fault when there is none, or when it was cut while empty."""
+    """Read the first choice. Raises Fault if there is none, or if it was cut off while empty."""
     choice = _first_choice(payload)
     message = choice.get("message")
     if not isinstance(message, Mapping):
@@ -209,7 +209,7 @@ def _first_choice(payload: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _content(content: object) -> str:
-    """Text of a message: a string, a list of parts, or null."""
+    """Return the text of a message, given as a string, a list of parts, or null."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

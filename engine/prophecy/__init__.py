@@ -1,5 +1,5 @@
-"""The main job: a headline finds the old texts that foretold it.
+"""The main job: finding the old texts that foretold a headline.
 
-`prophecy` reads top to bottom: headline, expand, retrieve, distinct, judge, score. It lends
-`Prophet` and the order of hits.
+`prophecy` reads top to bottom: headline, expand, retrieve, distinct, judge, score. Other packages
+use `Prophet` and the order of hits.
 """

@@ -1,7 +1,7 @@
-"""The phrases that an account may have used for what a headline tells (docs/decisions/0025).
+"""Phrases that an account may have used for a headline's content (docs/decisions/0025).
 
 One relevant text in five shares no word with its headline. A model that knows whose texts they are
-names the words they have.
+can name the words they use.
 """
 
 import json
@@ -36,21 +36,21 @@ _LONGEST_DESCRIPTION = 500
 
 # Eight phrases are a tenth of this; the rest bounds the work.
 _MOST_READ = 16_000
-# Phrases are shown in receipts: nothing in them may become a link, a mention or markup there.
+# Phrases are shown in receipts, where nothing in them may become a link, a mention or markup.
 _NOT_SAID = re.compile(r"[^\w\s'’$€£%#&.,+-]|_|(?<=\w)\.(?=[^\W\d]{2})")
 _WORD = re.compile(r"[^\W_]")
 
 
 class Expands(Protocol):
-    """Who can say which phrases an account may have used for what a headline tells."""
+    """Names phrases that an account may have used for a headline's content."""
 
     async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
-        """Return the phrases, or none. Never raises ModelError."""
+        """Return the phrases, or an empty expansion. Never raises ModelError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrases:
-    """What a search by phrases needs."""
+    """The dependencies of a search by phrases."""
 
     expander: Expands
     index: PhraseIndex
@@ -59,7 +59,7 @@ class Phrases:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
-    """What is asked, and the key under which its answer is kept."""
+    """A request for phrases, and the cache key of its answer."""
 
     corpus: Corpus
     headline: str
@@ -80,13 +80,13 @@ class _Request:
 
     @property
     def key(self) -> str:
-        """SHA-256 over everything that may change the phrases."""
+        """SHA-256 of everything that may change the phrases."""
         parts = json.dumps([EXPANSION_VERSION, self.model, self.content])
         return sha256(parts.encode()).hexdigest()
 
 
 class Expander:
-    """Asks for phrases in one short call, cached, and never fails because of the model."""
+    """Requests phrases in one short, cached call, and never fails because of the model."""
 
     def __init__(self, client: "ChatClient", cache: ExpansionCache) -> None:
         self._client = client
@@ -94,10 +94,10 @@ class Expander:
         self._flights: SingleFlight[Expansion] = SingleFlight()
 
     async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
-        """Return the phrases for a headline; none where the model cannot be asked.
+        """Return the phrases for a headline; none if the model fails.
 
-        Why there are none goes to the log alone: words answer as well as they can. Concurrent
-        equal requests share one call. Raises only what cache and ledger raise.
+        The reason is only logged, because the search works by words alone too. Concurrent equal
+        requests share one call. Raises only what cache and ledger raise.
         """
         text = one_line(headline.text, HEADLINE_LENGTH)
         if not _WORD.search(text):
@@ -128,14 +128,14 @@ class Expander:
 
 @dataclass(slots=True)
 class _Hearing:
-    """What the answer to a request has given."""
+    """The result of reading the answer to a request."""
 
     request: _Request
     expansion: Expansion = field(default_factory=Expansion)
     usable: bool = False
 
     def hear(self, answer: ChatAnswer) -> bool:
-        """Read the answer; True when it is one."""
+        """Read the answer; return True if it is usable."""
         phrases = read_phrases(answer.content, headline=self.request.headline)
         self.usable = phrases is not None
         if not self.usable:
@@ -150,10 +150,10 @@ class _Hearing:
 
 
 def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
-    """Return the phrases of an answer, or None if it holds no list of them.
+    """Return the phrases in an answer, or None if it holds no list of them.
 
-    Phrases come cleaned of everything but words, short, and each once; the headline's own words
-    are left out. Of several lists the last one counts.
+    Phrases are reduced to words, shortened and deduplicated; the headline's own words are left
+    out. If there are several lists, the last one is used.
     """
     text = content[:_MOST_READ].rpartition("</think>")[2]
     lists = [one["phrases"] for one in objects(text) if isinstance(one.get("phrases"), list)]
@@ -183,6 +183,6 @@ def _distinct(phrases: Iterable[str], headline: str) -> list[str]:
 
 
 def _log(error: ModelError) -> None:
-    """Tell why there are no phrases: loudly where it is a fault, and not a rule or a pause."""
+    """Log why there are no phrases, as a warning if it is a fault rather than a rule or a pause."""
     expected = isinstance(error, BudgetExhausted | CorpusWithheld | ModelPaused)
     logger.log(logging.INFO if expected else logging.WARNING, "not expanded: %s", error.message)

@@ -1,4 +1,4 @@
-"""The lists that propose documents for a headline, joined into one."""
+"""Joining the ranked lists that propose documents for a headline."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from engine.ranking.fuse import fused, ranks
 
 LEXICAL, SEMANTIC = "lexical", "semantic"  # the headline's own lists, as receipts name them
-OWN_WEIGHT = 2.0  # what each of these counts for beside the list of a phrase
+OWN_WEIGHT = 2.0  # weight of each of these; the list of a phrase has weight 1
 
 PhraseList = tuple[str, Sequence[int]]  # a phrase, and the ids it found, best first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A document and who proposes it: places in lists from 1 on, by the lists' names."""
+    """A document and its ranks, from 1, in the lists that propose it, by the name of the list."""
 
     id: int
     ranks: Mapping[str, int]  # in the headline's own lists
-    asked_for: Mapping[str, int]  # in those of phrases
+    asked_for: Mapping[str, int]  # in the lists of phrases
 
 
 def proposals(own: Mapping[str, Sequence[int]], asked: Sequence[PhraseList]) -> list[Proposal]:
-    """Return what the headline's own lists and those of phrases propose, best first.
+    """Return the documents in the headline's own lists and those of phrases, best first.
 
     A phrase may have several lists.
     """
@@ -35,7 +35,7 @@ def proposals(own: Mapping[str, Sequence[int]], asked: Sequence[PhraseList]) -> 
 
 
 def _best_places(asked: Iterable[PhraseList]) -> dict[int, dict[str, int]]:
-    """Return for each document the phrases that found it, and its best place for each."""
+    """Return for each document the phrases that found it, with its best rank for each."""
     found: dict[int, dict[str, int]] = {}
     for phrase, ids in asked:
         for rank, one in enumerate(ids, start=1):

@@ -1,4 +1,4 @@
-"""What a person pasted, read as a headline.
+"""Reading pasted text as a headline.
 
 A headline is a bag of words: quotes, hyphens and minus signs in it are never operators.
 """
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from engine.types import Headline
 
-# Beyond this the words are an article, and the rarest of its first words say what it is about.
+# A longer text is an article; the rarest of its first words tell what it is about.
 _LONGEST = 2000
 
 _LINK = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
@@ -20,7 +20,7 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _SUFFIX = re.compile(r"(?<!\s)\s+(?P<mark>[|·•»]|[-–—]{1,2})\s+(?P<source>[^|·•»]{2,40})$")
-# Words that names of news outlets are made of, in English and Spanish.
+# Words that are typical of the names of news outlets, in English and Spanish.
 _OUTLET = re.compile(
     r"\b(?:news|noticias|times|post|journal|press|reuters|bbc|cnn|npr|ap|afp|efe|abc|cbs|nbc|msnbc|"
     r"fox|sky|guardian|telegraph|independent|mail|mirror|herald|tribune|globe|gazette|"
@@ -41,8 +41,8 @@ _SHORTEST_REST = 3
 def read_headline(message: str, *, date: datetime | None = None) -> Headline:
     """Return the headline in `message`, without links, labels and the name of the source.
 
-    `date` is the headline's own date where known. The text comes out empty where the message
-    holds links and blanks alone.
+    `date` is the headline's own date, if known. The text is empty if the message holds only links
+    and blanks.
     """
     text = _BLANKS.sub(" ", _LINK.sub(" ", message.replace("\0", " "))).strip()
     return Headline(text=_without_source(_without_label(_cut(text))), original=message, date=date)
@@ -55,13 +55,13 @@ def _cut(text: str) -> str:
 
 
 def _without_label(text: str) -> str:
-    """Drop "Breaking:" or "En vivo |" from the beginning, unless it is all there is."""
+    """Drop "Breaking:" or "En vivo |" from the beginning, unless nothing else is left."""
     rest = _LABEL.sub("", text)
     return rest if _WORDS.search(rest) else text
 
 
 def _without_source(text: str) -> str:
-    """Drop "- BBC News" or "| La Nación" from the end, as long as a headline is left."""
+    """Drop "- BBC News" or "| La Nación" from the end, unless nothing else is left."""
     found = _SUFFIX.search(text)
     if not found or len(_WORDS.findall(text[: found.start()])) < _SHORTEST_REST:
         return text

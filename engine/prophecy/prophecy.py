@@ -1,7 +1,7 @@
-"""The main job: a headline finds the old texts that foretold it.
+"""The main job: finding the old texts that foretold a headline.
 
 headline -> terms, phrases -> candidates -> distinct -> judged, else compared -> scored
--> hits, and what is only near
+-> hits and near texts
 """
 
 import asyncio
@@ -42,7 +42,7 @@ _DAYS_A_MONTH = 30.44
 
 
 class Judges(Protocol):
-    """Who can say how well each candidate foretells a headline."""
+    """Judges how well each candidate foretells a headline."""
 
     async def judge(
         self,
@@ -52,11 +52,11 @@ class Judges(Protocol):
         *,
         now: datetime,
     ) -> Verdict:
-        """Return what was judged, and a notice about what was not. Never raises ModelError."""
+        """Return the judgments, and a notice if some are missing. Never raises ModelError."""
 
 
 class Prophet:
-    """Answers headlines by words, and by meaning where that is given, with or without a judge."""
+    """Answers headlines by words and, if `meaning` is given, by meaning, with or without judge."""
 
     def __init__(
         self,
@@ -75,11 +75,11 @@ class Prophet:
 
     @property
     def score(self) -> ScoreSettings:
-        """How hits are scored now."""
+        """The current settings for scoring."""
         return self._settings.score
 
     def use(self, settings: ProphecySettings) -> None:
-        """Answer by these settings from now on."""
+        """Use these settings from now on."""
         self._settings = settings
         search = settings.search
         self._retriever = Retriever(
@@ -91,7 +91,7 @@ class Prophet:
         )
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
-        """Return the best hits, all older than the headline, and as many that are near.
+        """Return the best hits, and up to as many near texts, all older than the headline.
 
         Raises the errors of the search index.
         """
@@ -151,8 +151,8 @@ class Prophet:
             )
 
     def _may_compare(self, request: SearchRequest, verdict: Verdict) -> bool:
-        """Tell whether the best few are compared by meaning: unless a model has judged them, or
-        where that is the mode."""
+        """Return whether to compare the best few by meaning: always in rerank mode, otherwise
+        only if no model has judged them."""
         wanted = (request.mode or self._settings.search.chosen_mode) is Mode.RERANK
         return request.embeds and (wanted or not verdict.scores)
 
@@ -160,7 +160,7 @@ class Prophet:
     async def _expanding(
         self, corpus: Corpus, request: SearchRequest
     ) -> AsyncIterator[Awaitable[Expansion] | None]:
-        """Have a model name phrases while the block runs, where the answer is to be judged."""
+        """Request phrases from a model while the block runs, if the answer is to be judged."""
         auto = self._settings.search.expansion == "auto"
         judged = request.judged and self._judge and request.mode is not Mode.SEMANTIC
         wanted = judged and auto and corpus.documents
@@ -171,7 +171,7 @@ class Prophet:
         task = asyncio.ensure_future(expand(corpus, request.headline, now=request.now))
         try:
             yield task
-        finally:  # nobody waits for it any more where the block failed
+        finally:  # if the block failed, nothing awaits the task any more
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
@@ -181,14 +181,14 @@ class Prophet:
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
-        """Let one headline a turn of the event loop be thought about, for some milliseconds: when
-        the answers to many come at once, whatever else there is to do comes in between."""
+        """Run the CPU-bound block (some milliseconds) for one headline at a time, and yield to the
+        event loop after it, so that many concurrent headlines do not block other tasks."""
         async with self._thinking:
             yield
             await asyncio.sleep(0)
 
     def _narrowed(self, filters: Filters, asked_at: datetime) -> Filters:
-        """Add to the person's filters that a prophecy is older than its headline."""
+        """Return the user's filters, narrowed to texts that are older than the headline."""
         months = self._settings.search.exclude_recent_months
         limit = asked_at - timedelta(days=months * _DAYS_A_MONTH)
         before = min(filters.before, limit) if filters.before else limit
@@ -209,10 +209,10 @@ class Prophet:
 def notice(
     corpus: Corpus, terms: Sequence[Term], verdict: Verdict, retrieval: Message | None = None
 ) -> Message | None:
-    """Return what a person should know about how the answer came about, or None.
+    """Return a notice for the user about how the answer was made, or None.
 
-    `retrieval` is what there is to say about the search itself. Words that were replaced by
-    their neighbours are not told: they stand in the terms.
+    `retrieval` is the notice of the search itself. Words that were replaced by their neighbours
+    are not mentioned, as the terms show them.
     """
     said = None
     if not corpus.documents:
@@ -223,13 +223,13 @@ def notice(
 
 
 def _proposed(found: Sequence[Candidate], groups: Sequence[Sequence[Candidate]]) -> tuple[str, ...]:
-    """Return the external ids of the members of `groups`, in the order they were found in."""
+    """Return the external ids of the members of `groups`, in the order of `found`."""
     kept = {one.id for group in groups for one in group}
     return tuple(one.external_id for one in found if one.id in kept)
 
 
 def _as_shown(hits: Sequence[Hit], corpus: Corpus, verdict: Verdict) -> tuple[Hit, ...]:
-    """Return hits with their addresses, and with what the model says of them."""
+    """Return the hits with their addresses and the model's reasons."""
     return tuple(
         replace(
             hit,

@@ -1,4 +1,4 @@
-"""A headline as a vector, and the vectors that it can be compared with."""
+"""A headline as a vector, and the vectors to compare it with."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -14,17 +14,17 @@ from engine.vectors import Vector, VectorSpace, percent
 
 _LONGEST_QUESTION = 1000  # characters
 _PATIENCE = 10.0  # seconds for the vector of a headline
-# Of a corpus' documents that have to be embedded before it is searched by meaning unasked: what has
-# no vector is not found by meaning, and is like nothing beside what is.
+# Share of a corpus' documents that must be embedded before it is searched by meaning by default:
+# a document without a vector is not found by meaning, and counts as dissimilar beside the others.
 HONEST = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """What a search by meaning needs. `embedder` returns the one for a corpus.
+    """The dependencies of a search by meaning. `embedder` returns the embedder for a corpus.
 
-    `reranker` compares the best few of a corpus that is not embedded; None where no model is quick
-    enough for that.
+    `reranker` compares the best few texts of a corpus that is not embedded; None if no model is
+    fast enough for that.
     """
 
     embedder: Callable[[Corpus], Embedder]
@@ -35,7 +35,7 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorQuestion:
-    """The text as a vector, and the vectors that it can be compared with."""
+    """A text as a vector, and the vectors to compare it with."""
 
     corpus: Corpus
     space: VectorSpace
@@ -43,7 +43,7 @@ class VectorQuestion:
     vectors: VectorIndex
 
     async def nearest(self, filters: Filters, limit: int) -> dict[int, float]:
-        """Return the cosines of the nearest documents, nearest first."""
+        """Return the cosines of the nearest `limit` documents by id, nearest first."""
         return dict(
             await self.vectors.nearest(self.corpus, self.space, self.vector, filters, limit)
         )
@@ -55,23 +55,23 @@ class VectorQuestion:
         return await self.vectors.cosines(self.corpus, self.space, self.vector, ids)
 
     def similarity(self, cosine: float | None) -> float | None:
-        """Return what a cosine means, 0..1, or None when it is not known.
+        """Return a cosine as a calibrated similarity, 0..1, or None if there is no scale.
 
-        A corpus too small to have a scale of its own goes by the model's.
+        A corpus that is too small for a scale of its own uses the model's.
         """
         scale = self.space.scale or SCALES.get(self.space.model)
         return None if scale is None or cosine is None else scale.calibrated(cosine)
 
     def shown(self, cosine: float) -> float:
-        """Return the similarity, or the cosine itself where there is no scale."""
+        """Return the similarity, or the cosine itself if there is no scale."""
         similarity = self.similarity(cosine)
         return min(1.0, max(0.0, cosine)) if similarity is None else similarity
 
 
 async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> VectorQuestion | None:
-    """Return a text as a question to the vectors of a corpus; None: it says nothing to the model.
+    """Return a text as a question to the vectors of a corpus, or None if its vector is zero.
 
-    Raises UsageError where there is no model or no vector, and what the model raises.
+    Raises UsageError if there is no model or no vector, and what the model raises.
     """
     embedder = embedder_of(meaning, corpus)
     if meaning is None or embedder is None:
@@ -94,10 +94,10 @@ async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> Vec
 async def similarities(
     meaning: Meaning | None, corpus: Corpus, text: str, best_first: Sequence[Candidate]
 ) -> Mapping[int, float]:
-    """Return how alike texts are to a question, by id, of those of which it is known.
+    """Return the known similarities of texts to a question, by id.
 
-    Where the corpus is not embedded, the best few are on the fly. Raises what `question_of`
-    raises, and the errors of storage ports.
+    If the corpus is not embedded, the best few texts are embedded on the fly. Raises what
+    `question_of` raises, and the errors of storage ports.
     """
     embedder = embedder_of(meaning, corpus)
     if meaning and embedder and meaning.reranker:
@@ -113,13 +113,13 @@ async def similarities(
 
 
 def embedder_of(meaning: Meaning | None, corpus: Corpus) -> Embedder | None:
-    """Return the model for a corpus; None where no vectors are made."""
+    """Return the embedder for a corpus, or None if it makes no vectors."""
     embedder = meaning.embedder(corpus) if meaning else None
     return None if embedder is None or embedder.dimensions == 0 else embedder
 
 
 def partly(question: VectorQuestion) -> Message | None:
-    """Return the notice that not all texts could be found by meaning."""
+    """Return the notice that some texts have no vectors, or None if nearly all have."""
     space, corpus = question.space, question.corpus.name
     if space.share >= HONEST:
         return None
@@ -131,12 +131,12 @@ def partly(question: VectorQuestion) -> Message | None:
 
 
 def comparable(vector: Vector, space: VectorSpace) -> bool:
-    """Tell whether a vector says something, and as many figures as those that are kept."""
+    """Return whether a vector is not zero and has the length of the stored ones."""
     return any(vector) and len(vector) == space.dimensions
 
 
 async def vector_of(embedder: Embedder, text: str) -> Vector:
-    """Return the vector of a question. Raises ModelError and what else the model raises."""
+    """Return the vector of a question. Raises ModelError and whatever else the model raises."""
     try:
         async with asyncio.timeout(_PATIENCE):
             return await embedder.embed_query(text[:_LONGEST_QUESTION])

@@ -1,8 +1,8 @@
-"""The best few texts compared with a headline by meaning, their vectors made on the fly.
+"""Re-ranking of the best few texts by meaning, with vectors made on the fly.
 
-Best first, as many as fit the time; what was made is kept, so that later searches have it already.
-The re-ranking ends at the first text that has no vector: those behind it keep the places that words
-gave them, and nothing is compared with what is not known.
+Texts are embedded best first, as many as the time allows, and the vectors are stored for later
+searches. Re-ranking ends at the first text without a vector: that text and those after it keep
+their lexical order, so that nothing is compared with an unknown similarity.
 """
 
 import asyncio
@@ -26,19 +26,19 @@ from engine.types import Candidate, Corpus
 from engine.vectors import Unembedded
 
 _LONGEST_QUESTION = 1000  # characters
-_PATIENCE = 1.0  # seconds for the vector of a question: a new process has to load the model
-_FIRST_GUESS = 0.0004  # seconds a character, before anything was measured
-_SURE = 0.8  # of the time that is left is planned: a text that is not ready in time is lost
+_PATIENCE = 1.0  # seconds for the vector of a question; a new process must load the model
+_FIRST_GUESS = 0.0004  # seconds per character, until measured
+_SURE = 0.8  # share of the remaining time to use: a text that is not ready in time is lost
 _AT_ONCE = 8  # texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """What was compared: similarities, 0..1, of the best texts, by id."""
+    """The result of a comparison: similarities, 0..1, of the best texts, by id."""
 
     similarity: Mapping[int, float]
     model: str
-    notice: Message | None = None  # why it is nothing, where a person should know
+    notice: Message | None = None  # why there is nothing, if the user should know
 
     def applied(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates with their similarities."""
@@ -46,9 +46,10 @@ class Compared:
 
 
 class Reranker:
-    """Compares the best few with a headline. One embeds at a time: others wait within their time.
+    """Compares the best few texts with a headline.
 
-    `embedder` returns the model for a corpus, one that is quick: on this machine.
+    Only one call embeds at a time; the time that others wait counts against their limit.
+    `embedder` returns the model for a corpus, which must be fast, that is, on this machine.
     """
 
     def __init__(
@@ -65,16 +66,16 @@ class Reranker:
 
     @property
     def best(self) -> int:
-        """How many of the best texts are compared."""
+        """The number of best texts to compare."""
         return self._settings.rerank_best
 
     async def compare(
         self, corpus: Corpus, headline: str, best_first: Sequence[Candidate]
     ) -> Compared | None:
-        """Return similarities of the first texts, none behind the first that has no vector.
+        """Return the similarities of the texts before the first one without a vector.
 
-        None where there is nothing to compare, or this database keeps no vectors. Raises the
-        errors of storage ports, but those about rights and room, which are a notice.
+        Returns None if there is nothing to compare or the database cannot store vectors. Raises
+        the errors of storage ports, except StorageRights and StorageFull, which become a notice.
         """
         embedder = self._embedder(corpus)
         chosen = best_first[: self._settings.rerank_best]
@@ -84,7 +85,7 @@ class Reranker:
             similarity = await self._similarities(embedder, corpus, headline, chosen)
         except VectorsUnsupported:
             return None
-        except TimeoutError:  # the model is not loaded yet, or others have it
+        except TimeoutError:  # the model is not loaded yet, or busy
             reason = Message(
                 "The headline was not embedded within {seconds:g} s.", seconds=_PATIENCE
             )
@@ -111,7 +112,7 @@ class Reranker:
         if space is None or not (scale := space.scale or SCALES.get(space.model)):
             return {}
         cosines = await self._vectors.cosines(corpus, space, asked, known)
-        # A text that says nothing to the model is like nothing.
+        # A text that means nothing to the model is similar to nothing.
         return {one: scale.calibrated(cosines[one]) if one in cosines else 0.0 for one in known}
 
     async def _made(
@@ -121,7 +122,7 @@ class Reranker:
         model_id: int,
         wanted: Sequence[Unembedded],
     ) -> set[int]:
-        """Make and keep as many vectors, in this order, as fit the time; return whose."""
+        """Make and store vectors, in this order, as time allows; return the ids embedded."""
         made: set[int] = set()
         clock = asyncio.get_running_loop().time
         until = clock() + self._settings.rerank_seconds
@@ -134,11 +135,11 @@ class Reranker:
                     await self._vectors.store(corpus, model_id, vectors)
                     made |= {one.id for one in some}
         except TimeoutError:
-            self._pace *= 2  # the machine has become slower than it was
+            self._pace *= 2  # the machine is slower than measured
         return made
 
     def _fitting(self, wanted: Sequence[Unembedded], seconds: float) -> Sequence[Unembedded]:
-        """Return the first of `wanted` that can be embedded in the time."""
+        """Return the first texts of `wanted` that can be embedded within `seconds`."""
         left = _SURE * seconds
         for number, one in enumerate(wanted[:_AT_ONCE]):
             left -= self._pace * len(one.text)

@@ -1,5 +1,5 @@
-"""Candidates for a headline: found by words, by meaning, or by both (decision 14), and by phrases
-that a model names (decision 25)."""
+"""Retrieval of candidates for a headline: by words, by meaning or both (decision 14), and by
+phrases that a model names (decision 25)."""
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
@@ -28,27 +28,27 @@ from engine.types import Candidate, Corpus, Expansion, Filters, Mode, Term
 from engine.vectors import VectorSpace
 
 _NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
-# Near-identical texts are counted once later on: so many are proposed for each that is wanted.
+# Candidates proposed for each one wanted, as near-identical texts are collapsed later.
 _SPARE = 2
-_NEAR_AT_ONCE = 2  # phrases whose neighbours are looked for: each reads all vectors
+_NEAR_AT_ONCE = 2  # phrases searched by meaning at a time: each search reads all vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieved:
-    """What was found, best first, and how."""
+    """The candidates, best first, and how they were found."""
 
     terms: Sequence[Term]
     candidates: Sequence[Candidate]
     mode: Mode = Mode.LEXICAL
     model: str | None = None  # whose vectors were compared
-    notice: Message | None = None  # why it is not as it was asked for
-    rerank: Reranker | None = None  # who may still compare the best few by meaning
+    notice: Message | None = None  # why the search differs from the requested one
+    rerank: Reranker | None = None  # may still compare the best few by meaning
     expansion: Expansion = Expansion()  # noqa: RUF009 - frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Words:
-    """That words suffice: why, and who may still compare the best few by meaning."""
+    """The decision to search by words alone: why, and what may compare the best few later."""
 
     notice: Message | None = None
     rerank: Reranker | None = None
@@ -57,7 +57,7 @@ class _Words:
 class Retriever:
     """Proposes candidates: `limit` by words, and as many by meaning.
 
-    With phrases it is `limit_with_phrases` for the judge, and some to spare.
+    With phrases, it proposes `limit_with_phrases` for the judge, and some to spare.
     """
 
     def __init__(
@@ -83,13 +83,12 @@ class Retriever:
         mode: Mode | None,
         expansion: Awaitable[Expansion] | None = None,
     ) -> Retrieved:
-        """Return candidates for `text`; `mode` None is hybrid where there are vectors.
+        """Return candidates for `text`; `mode` None is hybrid if nearly all documents have vectors.
 
-        They have to be those of nearly all documents: where they are not, the best few may be
-        compared by who stands in the answer. Where meaning was asked for and is not to be had,
-        words answer and the notice says why. `expansion` may be under way still. Raises the errors
-        of the search index, SettingsError, UsageError where meaning alone was asked for, and what
-        `expansion` raises.
+        If they have not, `rerank` of the result may compare the best few. If meaning was requested
+        but is not available, the search is by words and the notice says why. `expansion` may still
+        be running. Raises the errors of the search index, SettingsError, UsageError if only
+        meaning was requested and is not available, and what `expansion` raises.
         """
         terms = await self._index.terms(corpus, searchable(text))
         if mode is Mode.SEMANTIC:
@@ -122,7 +121,7 @@ class Retriever:
     async def _nearest(
         self, corpus: Corpus, text: str, terms: Sequence[Term], filters: Filters
     ) -> Retrieved:
-        """Return the nearest texts, nearest first, each with its similarity, whatever it is."""
+        """Return the nearest texts, nearest first, however low their similarity."""
         question = await question_of(self._meaning, corpus, text)
         if question is None or self._meaning is None:
             return Retrieved(terms=terms, candidates=[], mode=Mode.SEMANTIC)
@@ -144,7 +143,7 @@ class Retriever:
     async def _question(
         self, corpus: Corpus, text: str, mode: Mode | None
     ) -> VectorQuestion | _Words:
-        """Return the question, or that words suffice, with a notice where meaning was asked for."""
+        """Return the question, or _Words, with a notice if meaning was requested."""
         if mode is Mode.LEXICAL:
             return _Words()
         wanted, embedder = mode is not None, embedder_of(self._meaning, corpus)
@@ -164,7 +163,7 @@ class Retriever:
     async def _asked(
         self, meaning: Meaning, embedder: Embedder, corpus: Corpus, text: str, space: VectorSpace
     ) -> VectorQuestion | _Words:
-        """Return the question, or why the model gives no vector for it."""
+        """Return the question, or _Words with the reason why the model gives no vector."""
         try:
             vector = await vector_of(embedder, text)
         except ModelError as error:
@@ -173,7 +172,7 @@ class Retriever:
             return VectorQuestion(
                 corpus=corpus, space=space, vector=vector, vectors=meaning.vectors
             )
-        if not any(vector):  # it says nothing that the model knows
+        if not any(vector):  # the text means nothing to the model
             return _Words()
         return _Words(
             notice=Message(
@@ -189,12 +188,12 @@ class Retriever:
         filters: Filters,
         question: VectorQuestion | None,
     ) -> list[PhraseList]:
-        """Return a list by words for each phrase, and one by meaning where there is a question."""
+        """Return a list by words for each phrase, and one by meaning if there is a question."""
         if not phrases or self._phrases is None:
             return []
         limit, turns = self._limit_with_phrases, asyncio.Semaphore(_NEAR_AT_ONCE)
         embedder = embedder_of(self._meaning, corpus)
-        # Counted words find by words once more, and less well.
+        # Vectors of word counts would only repeat the search by words, and less well.
         means = question is not None and question.space.model not in WORD_COUNTERS
 
         async def near(phrase: str) -> list[int]:
@@ -203,7 +202,7 @@ class Retriever:
             async with turns:
                 try:
                     vector = await vector_of(embedder, phrase)
-                except ModelError:  # the headline has its own lists, and the phrase that by words
+                except ModelError:  # the headline's lists and the phrase's lexical list remain
                     return []
                 if not comparable(vector, question.space):
                     return []
@@ -222,7 +221,7 @@ class Retriever:
         joined: Sequence[Proposal],
         by_words: Sequence[Candidate],
     ) -> list[Candidate]:
-        """Return the candidates that still exist, each with who proposes it."""
+        """Return the candidates that still exist, each with its ranks in the lists."""
         known = {one.id: one for one in by_words}
         source = self._phrases or self._meaning
         strangers = [one.id for one in joined if one.id not in known]
@@ -243,7 +242,7 @@ async def _compared(
     *,
     reorder: bool,
 ) -> list[Candidate]:
-    """Return candidates with their similarity; with `reorder` in an order that follows it too."""
+    """Return candidates with their similarity; with `reorder`, use it in the order as well."""
     known = {one.id: one for one in candidates}
     cosines = {**near, **await question.cosines([one for one in known if one not in near])}
     order = list(known)

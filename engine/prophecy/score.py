@@ -1,8 +1,8 @@
 """Features, profiles and the order of hits (docs/decisions/0005-score.md).
 
 A profile is a weighted mean of the evidence that is present in the answer, each part 0..1, times
-a small boost for age and multipliers for texts that are worth less as a prophecy. What too little
-speaks for is no hit, but near (docs/decisions/0027-silence.md).
+a small boost for age and multipliers for texts that are worth less as a prophecy. A text with too
+little evidence is not a hit but near (docs/decisions/0027-silence.md).
 """
 
 import math
@@ -17,18 +17,18 @@ from engine.types import Candidate, Hit, Term
 
 HIGHEST_JUDGMENT = 6
 _DAYS_A_YEAR = 365.25
-# A short tweet that matches is no better prophecy than a longer one: length counts for less in
+# A short tweet that matches is no better prophecy than a longer one, so length counts for less in
 # the feature than in retrieval.
 _FEATURE_BM25 = Bm25(k1=1.2, b=0.3)
 _LEAD = 0.5
 _SHORT_TOKENS = 4
-# Whether a text shares enough is asked with retrieval's own length, for a long text shares words by
-# chance; and no word is rarer than this, for in a small corpus chance decides which are missing.
+# Whether a text shares enough is decided with retrieval's b, because a long text shares words by
+# chance; and with a minimum document frequency, because in a small corpus rarity is chance.
 _STRICT_BM25 = Bm25(k1=1.2, b=0.75)
 _RAREST = 3
-# Up to this share the evidence of words grows evenly, and beyond ever more slowly.
+# Up to this share, lexical evidence grows linearly; beyond, ever more slowly.
 _EVEN = 0.5
-# What may be known of some texts alone. A judgment may too, but the judged come first anyway.
+# Parts that may be known for some texts only. So may a judgment, but judged texts come first.
 _LEVELLED = ("semantic",)
 
 
@@ -41,12 +41,12 @@ def share_covered(
     bm25: Bm25 = _FEATURE_BM25,
     rarest: int = 0,
 ) -> float:
-    """Return the share of the headline that the candidate covers, words weighted.
+    """Return the weighted share of the headline's words that the candidate covers.
 
-    A word weighs its idf, the more the earlier it stands. Words that the corpus has never seen
-    count among what is not covered, so the figure means the same for every headline. A covered
-    word counts with its BM25 part, which is 1 for a text of average length that says it once:
-    a short text, or one that repeats the words, may pass 1.
+    The weight of a word is its idf, increased the earlier it stands. Words that the corpus has
+    never seen count as not covered, so that shares of different headlines are comparable. A
+    covered word counts with its BM25 part, which is 1 for a text of average length that has it
+    once; the share of a short text, or one that repeats the words, may exceed 1.
     """
     weights = term_weights(terms, documents, rarest)
     whole = sum(w for w, t in zip(weights, terms, strict=True) if t.neighbour_of is None)
@@ -60,23 +60,23 @@ def share_covered(
 def lexical_part(
     candidate: Candidate, terms: Sequence[Term], documents: int, average_length: float
 ) -> float:
-    """Return the share of the headline that the candidate covers, 0..1, words weighted."""
+    """Return the weighted share of the headline's words that the candidate covers, 0..1."""
     return min(1.0, share_covered(candidate, terms, documents, average_length))
 
 
 def evident(covered: float) -> float:
-    """Return what a coverage counts for in the score, 0..1.
+    """Return the lexical evidence for a coverage, 0..1.
 
-    The more is covered the more it counts, however much that is, so that nothing ties at the top.
+    It is strictly increasing, even for coverages above 1, so that nothing ties at the top.
     """
     return covered if covered <= _EVEN else 1 - _EVEN**2 / covered
 
 
 def term_weights(terms: Sequence[Term], documents: int, rarest: int = 0) -> list[float]:
-    """Return what each word of the headline weighs; a neighbour stands where its word stands.
+    """Return the weight of each word of the headline; a neighbour has its word's position.
 
     A headline leads with what it is about: the first word weighs half as much again as the
-    last. A word that fewer than `rarest` documents say weighs as if so many did.
+    last. A word in fewer than `rarest` documents is weighted as if it were in so many.
     """
     last = sum(term.neighbour_of is None for term in terms) - 1
     position, weights = -1, []
@@ -89,7 +89,7 @@ def term_weights(terms: Sequence[Term], documents: int, rarest: int = 0) -> list
 
 
 def age(created_at: datetime, asked_at: datetime, full_years: float) -> float:
-    """Return how old a text is, on a logarithmic scale: 0 for new, 1 from `full_years` on."""
+    """Return the age of a text on a logarithmic scale: 0 for new, 1 from `full_years` on."""
     days = max(0.0, (asked_at - created_at).total_seconds() / 86_400)
     return min(1.0, math.log1p(days) / math.log1p(full_years * _DAYS_A_YEAR))
 
@@ -107,13 +107,13 @@ def factors(candidate: Candidate, score: ScoreSettings) -> dict[str, float]:
 
 
 def level_hits(hits: Sequence[Hit], weights: Mapping[str, float]) -> list[Hit]:
-    """Return hits of several answers with parts and scores that can be compared."""
+    """Return hits of several answers with comparable parts and scores."""
     parts = level([hit.parts for hit in hits], _LEVELLED)
     return [_levelled(hit, one, weights) for hit, one in zip(hits, parts, strict=True)]
 
 
 def _levelled(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
-    """Return a hit with what was not known counted as nothing, which makes its mean smaller."""
+    """Return a hit with unknown parts counted as 0, which lowers its mean."""
     if parts == hit.parts:
         return hit
     smaller = _evidence_weight(hit.parts, weights) / _evidence_weight(parts, weights)
@@ -121,7 +121,7 @@ def _levelled(hit: Hit, parts: Parts, weights: Mapping[str, float]) -> Hit:
 
 
 def _evidence_weight(parts: Parts, weights: Mapping[str, float]) -> float:
-    """Return the weights of the evidence that is known, together; 1 where they are nothing."""
+    """Return the sum of the weights of the known evidence, or 1 if it is 0."""
     known = (name for name, value in parts.items() if value is not None and name != "age")
     return sum(weights.get(name, 0.0) for name in known) or 1.0
 
@@ -135,25 +135,24 @@ class Scorer:
     documents: int
     average_length: float
     asked_at: datetime  # the headline's date, or now
-    means: bool = True  # whether similarity is of meaning, or of words once more
+    means: bool = True  # whether similarity is by meaning; False for vectors of word counts
 
     def hits(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
     ) -> list[Hit]:
         """Return the best `limit` hits: judged ones first, ties by date then id.
 
-        Where a model judged some candidates, what it left out follows what it approved: an
-        unknown is never put before a find.
+        If a model judged only some candidates, the others follow those it approved.
         """
         return self.hits_and_near(candidates, judgments, limit)[0]
 
     def hits_and_near(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
     ) -> tuple[list[Hit], list[Hit]]:
-        """Return the hits, and the best `limit` of what is too weak to be one.
+        """Return the hits, and the best `limit` texts that are too weak to be hits.
 
-        Ranks go on from the hits, so that a rank names one text of the answer. What a model judged
-        as nothing is not near.
+        Ranks continue from the hits, so that a rank is unique in the answer. A text that a model
+        judged 0 is not near.
         """
         parts = [self._parts(candidate, judgments.get(candidate.id)) for candidate in candidates]
         scored = list(map(self._hit, candidates, level(parts, _LEVELLED)))
@@ -162,12 +161,12 @@ class Scorer:
         return hits, _best(weak, limit, after=len(hits))
 
     def best(self, candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
-        """Return the best `limit` as nobody has judged them, hits or not."""
+        """Return the best `limit` candidates without any judgment, whether or not they are hits."""
         hits, near = self.hits_and_near(candidates, {}, limit)
         return [hit.candidate for hit in (*hits, *near)][:limit]
 
     def nearest(self, candidates: Sequence[Candidate], limit: int) -> list[Hit]:
-        """Return the first `limit` as they are, with their similarity as the score."""
+        """Return the first `limit` candidates in their order, scored by their similarity."""
         return [
             replace(
                 self._hit(one, self._parts(one, None)),
@@ -198,7 +197,7 @@ class Scorer:
         )
 
     def _score(self, candidate: Candidate, parts: Parts) -> float:
-        """Return the mean of the evidence, which age can only lower: it is none itself."""
+        """Return the mean of the evidence. Age is no evidence and can only lower the score."""
         evidence = {name: value for name, value in parts.items() if name != "age"}
         mean = weighted_mean(
             evidence | {"lexical": evident(self._coverage(candidate))}, self.settings.score.weights
@@ -224,7 +223,7 @@ class Scorer:
 
 
 def _share(value: float | None, least: float) -> float:
-    """Return how often `value` holds the least that is enough."""
+    """Return `value` as a multiple of `least`, the minimum that is enough."""
     if value is None:
         return 0.0
     return value / least if least else math.inf

@@ -1,4 +1,4 @@
-"""How sure an answer is of a hit, in a word: numbers are for receipts."""
+"""How sure an answer is of a hit, as a word; receipts show numbers."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from engine.prophecy.score import HIGHEST_JUDGMENT
 from engine.types import Hit
 
 _FORETOLD, _CLOSE = 5, 4  # judgments, 0..6
-# Unjudged: the share of the headline and the similarity together, and words in common.
+# Without a judgment: the sum of lexical share and similarity, and the number of common words.
 _CLOSE_EVIDENCE, _CLOSE_WORDS = 0.6, 3
 
 
@@ -19,7 +19,7 @@ class Sureness(StrEnum):
 
 
 def sureness(hit: Hit) -> Sureness:
-    """Return how sure the answer is of a hit. Only a model can tell that something was foretold."""
+    """Return how sure the answer is of a hit. Only a model's judgment can yield FORETOLD."""
     judgment = hit.parts.get("judgment")
     if judgment is not None:
         score = round(judgment * HIGHEST_JUDGMENT)

@@ -1,4 +1,4 @@
-"""The query dialect: read, planned, found, and why.
+"""The query dialect: parsing, planning, finding documents, and receipts.
 
-Any text is a query. Lends `Query`, its reader and the way from a query to its documents.
+Any text is a valid query. Other packages use `Query`, its parser and `Finder`.
 """

@@ -1,4 +1,4 @@
-"""The filters of the query dialect: their names, their values, and what they demand."""
+"""The filters of the query dialect: their names, values and conditions."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from engine.types import Filters, Flag
 
 _LANGUAGE = re.compile(r"([a-z]+)(?:[-_]\w+)?")
 _CORPUS = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-_MOST_DIGITS = 9  # what the column of engagement holds
+_MOST_DIGITS = 9  # that fit the engagement column
 _HAS: Mapping[str, Flag] = {"media": Flag.MEDIA}
 _IS: Mapping[str, Flag] = {
     flag.names[0]: flag
@@ -22,7 +22,7 @@ _IS: Mapping[str, Flag] = {
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How a filter's value is read (None or "": it is not one), and values that are."""
+    """How to read a filter's value (None or "" if it is invalid), and examples of valid values."""
 
     read: Callable[[str], str | None]
     examples: tuple[str, ...]
@@ -88,7 +88,7 @@ NAMES = ", ".join(f"{name}:" for name in KINDS)
 
 
 def read_filter(name: str, value: str, *, negated: bool) -> Filter | Message:
-    """Return the filter, or what a person should know where there is none."""
+    """Return the filter, or a notice for the user if it is invalid."""
     name = name.lower()
     kind = KINDS.get(name)
     if kind is None:
@@ -108,11 +108,11 @@ def _no_filter(written: str) -> Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions(Filters):
-    """What every hit must meet, beside the words: what headlines know, and more.
+    """The conditions that every hit must meet in addition to the words.
 
     Names of accounts, platforms and roles are in lower case, tags and mentions case-folded.
-    Of several authors, languages, platforms, roles, domains and threads one is enough; of `tags`,
-    `mentions` and `require` all are needed. What starts with `not_` excludes.
+    Of several authors, languages, platforms, roles, domains or threads, one must match; of `tags`,
+    `mentions` and `require`, all must. Fields that start with `not_` exclude.
     """
 
     not_during: tuple[Stretch, ...] = ()
@@ -122,7 +122,7 @@ class Conditions(Filters):
     languages: tuple[str, ...] | None = None  # ISO 639-1, or the server's names: "es", "spanish"
     platforms: tuple[str, ...] | None = None
     roles: tuple[str, ...] | None = None
-    domains: tuple[str, ...] | None = None  # each stands for those below it
+    domains: tuple[str, ...] | None = None  # each includes its subdomains
     threads: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     mentions: tuple[str, ...] = ()
@@ -137,7 +137,7 @@ class Conditions(Filters):
 
 
 def conditions(filters: Sequence[Filter]) -> Conditions:
-    """Return what the filters demand together; `in:` demands nothing of a document."""
+    """Return the combined conditions of the filters; `in:` sets no condition on documents."""
     wanted = [one for one in filters if not one.negated]
     unwanted = [one for one in filters if one.negated]
     found = Conditions(

@@ -1,4 +1,4 @@
-"""The dialect's job: a query finds exactly the documents that meet it, with receipts.
+"""Finding exactly the documents that match a query of the dialect, with receipts.
 
 query -> lexemes -> plan -> matching documents -> best or newest -> distinct -> hits
 """
@@ -23,11 +23,11 @@ from engine.text.clean import searchable
 from engine.types import Corpus, Term
 
 DEFAULT_LIMIT = 20
-_SPARE = 20  # more than the limit is fetched at first, for some are near-identical
+_SPARE = 20  # fetched beyond the limit at first, because some are near-identical
 
 
 class FindIndex(Reads, Protocol):
-    """What the job needs of the database. Each method may raise what engine.ports lists."""
+    """The database queries for finds. Each method may raise what engine.ports lists."""
 
     async def ranked(
         self,
@@ -41,7 +41,7 @@ class FindIndex(Reads, Protocol):
     ) -> FoundDocuments:
         """Return the exact best `limit` by BM25 over `terms`, ties by date then id.
 
-        With `profiled`, as many of the newest and of the most liked ones too.
+        With `profiled`, also return as many of the newest and of the most liked ones.
         """
 
     async def newest(
@@ -51,7 +51,7 @@ class FindIndex(Reads, Protocol):
         required: Conditions,
         limit: int,
     ) -> FoundDocuments:
-        """Return the newest `limit` that hold nothing of what is excluded, ties by id."""
+        """Return the newest `limit` documents without any excluded term, ties by id."""
 
     async def months(
         self,
@@ -61,15 +61,15 @@ class FindIndex(Reads, Protocol):
         *,
         plan: Plan,
     ) -> Mapping[str, int]:
-        """Return how many documents there are in all in each month (UTC, "2012-03") that has any.
+        """Return the number of documents that `plan` would find, by month (UTC, "2012-03").
 
-        They are those that `plan` would find.
+        Months without documents are left out.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class _Stages:
-    """What was fetched, how much of it was compared, and what is left."""
+    """What was fetched, how many of it were compared, and the distinct ones kept."""
 
     retrieved: FoundDocuments
     kept: list[Scored]
@@ -77,7 +77,7 @@ class _Stages:
 
 
 class Finder:
-    """Answers queries of the dialect from one index."""
+    """Answers queries of the dialect from an index."""
 
     def __init__(self, index: FindIndex, settings: FindSettings | None = None) -> None:
         self._index = index
@@ -94,8 +94,8 @@ class Finder:
     ) -> Found:
         """Return at most `limit` hits of a query. Raises the errors of the index.
 
-        `expanded` is the query with aliases, which is looked for in its place. Without `now`,
-        nothing is ranked by how recent it is.
+        `expanded` is the query with aliases, which is searched in its place. Without `now`,
+        recency does not affect the ranking.
         """
         looked_for = expanded or query
         plan = await self._plan(corpus, looked_for)
@@ -134,9 +134,10 @@ class Finder:
         )
 
     async def months(self, corpus: Corpus, expanded: Query) -> Mapping[str, int]:
-        """Return how many documents meet a query in each month (UTC, "2012-03") that has any.
+        """Return the number of documents that match a query, by month (UTC, "2012-03").
 
-        Near-identical ones count each. Raises the errors of the index.
+        Months without any are left out. Near-identical documents each count. Raises the errors of
+        the index.
         """
         plan = await self._plan(corpus, expanded)
         if plan.plan is Plan.NOTHING:
@@ -152,7 +153,7 @@ class Finder:
     async def _retrieved(
         self, corpus: Corpus, plan: Wanted, required: Conditions, limit: int
     ) -> _Stages:
-        """Fetch until `limit` documents are distinct, or there are no more."""
+        """Fetch documents until `limit` of them are distinct or there are no more."""
         wide = fetched_for(limit)
         while True:
             retrieved = await self._first(corpus, plan, required, wide)
@@ -175,7 +176,7 @@ class Finder:
         asked: FeatureContext,
         profile: KindProfile,
     ) -> _Stages:
-        """Rank candidates until `limit` documents are distinct, or there are no more."""
+        """Rank candidates until `limit` of them are distinct or there are no more."""
         pool = max(self._settings.pool, fetched_for(limit))
         while True:
             retrieved = await self._index.ranked(
@@ -183,7 +184,7 @@ class Finder:
             )
             order = ranked(retrieved.documents, asked, profile)
             wide = fetched_for(limit)
-            # To compare all candidates with each other would take longer than to find them.
+            # Comparing all candidates with each other would take longer than finding them.
             while len(kept := self._distinct(order[:wide])) < limit and wide < len(order):
                 wide *= 2
             if len(kept) >= limit or len(order) >= retrieved.passing:
@@ -214,12 +215,12 @@ class Finder:
 
 
 def fetched_for(limit: int) -> int:
-    """Return how many documents to look at for `limit` distinct ones."""
+    """Return how many documents to fetch at first for `limit` distinct ones."""
     return limit + max(_SPARE, limit // 2)
 
 
 def reference(query: Query, plan: Wanted, corpus: Corpus) -> float:
-    """Return the BM25 of a text of average length that says each part of the query once."""
+    """Return the BM25 of a text of average length that has each part of the query once."""
     weights: dict[Alternative, float] = defaultdict(float)
     for one in plan.sought:
         term = one.term

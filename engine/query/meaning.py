@@ -1,7 +1,7 @@
-"""The dialect by meaning: what a query found put in the order of likeness, or the nearest texts.
+"""The dialect by meaning: hits of a query re-ordered by similarity, or the nearest texts.
 
-To re-order originates nothing: what is not found by words stays unfound. The nearest are shown
-however far they are, each with its similarity; filters and excluded words hold for them too.
+Re-ordering adds no hits: what is not found by words stays unfound. The nearest texts are returned
+whatever their distance, each with its similarity; filters and excluded words apply to them too.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,19 +20,19 @@ from engine.settings.finding import FindSettings
 from engine.types import Candidate, Corpus
 from engine.vectors import Vector, VectorSpace
 
-_POOL = 4  # texts that are re-ordered for each that is shown
+_POOL = 4  # texts re-ordered for each one shown
 
 
 class FindMode(StrEnum):
     """How a query is answered."""
 
     LEXICAL = "lexical"  # by words
-    RERANK = "rerank"  # by words, put in the order of likeness to the query
+    RERANK = "rerank"  # by words, ordered by similarity to the query
     SEMANTIC = "semantic"  # by meaning alone
 
 
 class NearIndex(FindIndex, Protocol):
-    """What is needed of the database beside it."""
+    """A FindIndex that can also search by vectors."""
 
     async def nearest(
         self,
@@ -44,14 +44,14 @@ class NearIndex(FindIndex, Protocol):
         space: VectorSpace,
         vector: Vector,
     ) -> FoundDocuments:
-        """Return the nearest `limit` that have a vector and hold nothing of what is excluded.
+        """Return the nearest `limit` documents that have a vector and no excluded term.
 
-        Nearest first, ties by date then id. The similarity of each is its cosine.
+        They are nearest first, ties by date then id. The similarity of each is its cosine.
         """
 
 
 def meant_by(query: Query) -> str:
-    """Return what a query says that texts should be about."""
+    """Return the words and phrases of a query as one text to embed."""
     return " ".join(
         alternative.unit.text for group in query.groups for alternative in group.alternatives
     )
@@ -74,9 +74,9 @@ class MeaningFinder(Finder):
         expanded: Query,
         now: datetime,
     ) -> Found:
-        """Return what `find` finds, the likest first. Raises the errors of the index.
+        """Return the hits of `find`, most similar first. Raises the errors of the index.
 
-        Texts whose likeness is not known follow, in the order that words gave them.
+        Texts of unknown similarity follow in their lexical order.
         """
         found = await self.find(corpus, query, limit=_POOL * limit, expanded=expanded, now=now)
         known = await similarities([hit.document.candidate for hit in found.hits])
@@ -94,7 +94,7 @@ class MeaningFinder(Finder):
     ) -> Found:
         """Return the nearest texts that pass the filters. Raises the errors of the index.
 
-        `similarity` says what a cosine means.
+        `similarity` converts a cosine to a similarity.
         """
         plan, required = await self._plan(corpus, query), conditions(query.filters)
         found = await self._near.nearest(
@@ -131,7 +131,7 @@ class MeaningFinder(Finder):
 
 
 def reordered(found: Found, similarities: Mapping[int, float], limit: int) -> Found:
-    """Return the first `limit` hits by similarity; those without one behind all that have one."""
+    """Return the first `limit` hits by similarity; those without one come last."""
 
     def order(hit: FindHit) -> tuple[bool, float, int]:
         similar = similarities.get(hit.document.candidate.id)

@@ -1,7 +1,7 @@
-"""From a query and what the database reads its words as, to what is looked for.
+"""Planning the search for a query from the lexemes that the database makes of its words.
 
-A text is searched as its own language reads the query: in Spanish documents the Spanish lexemes of
-a word are wanted, in English ones the English.
+Each document is searched with the lexemes of its own language: Spanish documents with the Spanish
+lexemes of a word, English ones with the English.
 """
 
 from collections import defaultdict
@@ -17,19 +17,19 @@ from engine.types import Term
 class Plan(StrEnum):
     """The ways to answer a query."""
 
-    RANKED = "ranked"  # by BM25 over the words that are wanted
-    NEWEST = "newest"  # no word is wanted: newest first
-    NOTHING = "nothing"  # nothing is asked for
-    NEAREST = "nearest"  # by meaning alone, where that was asked for
+    RANKED = "ranked"  # by BM25 over the wanted words
+    NEWEST = "newest"  # no words are wanted: newest first
+    NOTHING = "nothing"  # the query is empty
+    NEAREST = "nearest"  # by meaning alone, on request
 
 
-# Lexemes with their positions, ascending: what must stand together.
+# Lexemes with their positions, ascending, which must occur at the same distances.
 Chain = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageQuery:
-    """The query as one language reads it: one chain of each group, and none of the excluded."""
+    """The query in one language: one chain of each group is required, excluded ones forbidden."""
 
     language: str
     required: tuple[tuple[Chain, ...], ...]
@@ -38,7 +38,7 @@ class LanguageQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought:
-    """A term that is scored, and the part of the query that brought it."""
+    """A term to score, and the part of the query it comes from."""
 
     term: Term
     alternative: Alternative
@@ -46,22 +46,22 @@ class Sought:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is looked for. `plan` says how; `by_language` has no entry where nothing can match."""
+    """The planned search. `by_language` has no entry for languages in which nothing can match."""
 
     plan: Plan
     by_language: tuple[LanguageQuery, ...]
     sought: tuple[Sought, ...]
-    ignored: tuple[Unit, ...]  # no language makes a lexeme of them
-    unseen: tuple[Unit, ...]  # wanted, and no document has them; stop words not counted
+    ignored: tuple[Unit, ...]  # have no lexeme in any language
+    unseen: tuple[Unit, ...]  # wanted, but in no document; without stop words
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """What is scored."""
+        """The terms to score."""
         return tuple(one.term for one in self.sought)
 
 
 def units(query: Query) -> tuple[Unit, ...]:
-    """Return every word and phrase of the query once, those to be read by the database."""
+    """Return the distinct words and phrases of the query, for the database to read."""
     wanted = (one.unit for group in query.groups for one in group.alternatives)
     return tuple(dict.fromkeys([*wanted, *query.excluded]))
 
@@ -69,7 +69,7 @@ def units(query: Query) -> tuple[Unit, ...]:
 def wanted(
     query: Query, languages: Sequence[str], readings: Iterable[Reading], documents: int
 ) -> Wanted:
-    """Return what to look for. `readings` are of `units(query)`, in its order."""
+    """Return the planned search. `readings` are those of `units(query)`, in the same order."""
     known = list(readings)
     read = units(query)
     chains = _chains(read, known)
@@ -103,7 +103,7 @@ def _plan(query: Query, *, ranked: bool, excluding: bool) -> Plan:
 
 
 def _chains(read: Sequence[Unit], readings: Iterable[Reading]) -> dict[Unit, dict[str, Chain]]:
-    """Return the chain of each unit in each language that makes a lexeme of it."""
+    """Return the chain of each unit in each language that has lexemes for it."""
     found: dict[Unit, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
     for one in readings:
         found[read[one.unit]][one.language].append((one.lexeme, one.position))
@@ -119,7 +119,7 @@ def _chains(read: Sequence[Unit], readings: Iterable[Reading]) -> dict[Unit, dic
 def _in_language(
     query: Query, language: str, chains: Mapping[Unit, Mapping[str, Chain]]
 ) -> LanguageQuery:
-    """Read the query in one language; what is no lexeme there (a stop word) demands nothing."""
+    """Read the query in one language; words without a lexeme in it (stop words) are ignored."""
 
     def made(found: Iterable[Unit]) -> tuple[Chain, ...]:
         of = (chains.get(unit, {}).get(language) for unit in found)
@@ -136,7 +136,7 @@ def _in_language(
 def _sought(
     query: Query, read: Sequence[Unit], readings: Iterable[Reading], documents: int
 ) -> tuple[Sought, ...]:
-    """Return the terms to score. A lexeme counts once, for what the person wrote if possible."""
+    """Return the terms to score. Each lexeme counts once, for the user's own word if possible."""
     alternatives = [one for group in query.groups for one in group.alternatives]
     alternatives.sort(key=lambda one: one.alias_of is not None)
     numbers = {unit: number for number, unit in enumerate(read)}

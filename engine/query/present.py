@@ -1,4 +1,4 @@
-"""What is shown of each hit: its excerpt, and the terms in its own voice."""
+"""The presentation of each hit: its excerpt and its voice terms."""
 
 import unicodedata
 from collections import defaultdict
@@ -22,14 +22,14 @@ from engine.text.snippet import (
 from engine.text.terms import Reading
 from engine.types import Corpus
 
-SHORT = 280  # characters that every face shows whole
+SHORT = 280  # characters; texts up to this length are always shown whole
 
 
 async def presented(index: Reads, corpus: Corpus, found: Found, *, voice: bool) -> Found:
-    """Give each hit its excerpt and, with `voice`, its voice terms.
+    """Return the hits with excerpts and, with `voice`, voice terms.
 
-    The database is asked for the words of texts that may have to be cut, and for those of excerpts
-    whose voice is wanted. Raises the errors of the index.
+    Queries the database for the words of texts that may have to be cut, and for those of excerpts
+    that need voice terms. Raises the errors of the index.
     """
     radius = RADIUS[corpus.kind]
     long = [hit for hit in found.hits if len(_text(hit)) > SHORT]
@@ -55,7 +55,7 @@ def _shown(hit: FindHit) -> str:
 
 
 def _near(hit: FindHit) -> Iterable[str]:
-    """Return the words of a hit that could be what was found in it."""
+    """Return the words of a hit that may be its matches."""
     lexemes = {lexeme for match in hit.matched for lexeme in match.lexemes}
     distinct = {spot.word for spot in searched_words(_text(hit))}
     return (word for word in distinct if may_match(word, lexemes, _folded))
@@ -72,7 +72,7 @@ def _excerpt(hit: FindHit, radius: int | None, known: Mapping[str, Known]) -> Ex
 
 
 async def _known(index: Reads, corpus: Corpus, found: Iterable[str]) -> dict[str, Known]:
-    """Return what the corpus knows of words; what no language keeps is not in it."""
+    """Return the corpus' figures for words, without those that have no lexeme in any language."""
     asked = sorted(found)
     if not asked:
         return {}

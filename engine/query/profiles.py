@@ -1,7 +1,7 @@
-"""How finds are ranked in corpora of each kind.
+"""The ranking of finds in corpora of each kind.
 
 A profile is a weighted mean of features, each a pure function to 0..1, over the features that are
-present in the answer (None: nothing is known). docs/kinds.md tells what each means and why.
+present in the answer (None = unknown). docs/kinds.md explains each of them.
 """
 
 import math
@@ -25,16 +25,16 @@ KindProfile = PersonalSettings | SocialSettings | PublishedSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureContext:
-    """What the features take from elsewhere than the document. `now` None: it is not known."""
+    """What the features need besides the document. `now` may be None if it is not known."""
 
     query: Query
-    reference: float  # BM25 of a text of average length that says each part of the query once
+    reference: float  # BM25 of a text of average length that has each part of the query once
     now: datetime | None
-    threads: Mapping[str | None, int] = field(default_factory=dict)  # candidates of each
+    threads: Mapping[str | None, int] = field(default_factory=dict)  # thread -> candidates in it
 
 
 def lexical_share(bm25: float, reference: float) -> float:
-    """Return BM25 as a share, below 1: a half for a text that says each part once.
+    """Return BM25 as a share below 1: one half for a text that has each part once.
 
     bm25 / (bm25 + reference) keeps the order of BM25, and depends on no other document.
     """
@@ -42,13 +42,13 @@ def lexical_share(bm25: float, reference: float) -> float:
 
 
 def recency(created_at: datetime, now: datetime, decay_days: float) -> float:
-    """Return exp(-days / decay_days): 1 for what is new, or dated in the future."""
+    """Return exp(-days / decay_days): 1 for a text that is new or dated in the future."""
     days = max(0.0, (now - created_at).total_seconds() / _SECONDS_A_DAY)
     return math.exp(-days / decay_days)
 
 
 def is_own_words(role: str | None) -> float | None:
-    """Return 1 for one's own words, 0 for another's, None where the role tells neither."""
+    """Return 1 for the owner's own words, 0 for another's, None if the role tells neither."""
     known = (role or "").casefold()
     if known in OWN_ROLES:
         return 1.0
@@ -66,7 +66,7 @@ def engagement(count: int, full: int) -> float:
 
 
 def hashtags(groups: Sequence[Group], tags: Collection[str]) -> float:
-    """Return the share of the wanted words that are tags of the post, joined where a phrase."""
+    """Return the share of the wanted words (phrases joined) that are tags of the post."""
     if not groups:
         return 0.0
     own = {_joined(tag) for tag in tags}
@@ -77,8 +77,8 @@ def hashtags(groups: Sequence[Group], tags: Collection[str]) -> float:
 def authority(
     author: str | None, domain: str | None, known: Mapping[str, float], otherwise: float
 ) -> float | None:
-    """Return what the author's or the domain's word is worth, the higher one; a domain stands for
-    those below it. None where nobody is named in the settings."""
+    """Return the worth of the author or the domain, whichever is higher; a domain includes its
+    subdomains. None if the settings name no worths."""
     if not known:
         return None
     names = [(author or "").casefold().removeprefix("@"), *_domains(domain)]
@@ -86,7 +86,7 @@ def authority(
 
 
 def _domains(domain: str | None) -> list[str]:
-    """Return a domain and those above it: "blog.example.org", "example.org", "org"."""
+    """Return a domain and its parents: "blog.example.org", "example.org", "org"."""
     labels = (domain or "").casefold().split(".")
     return [".".join(labels[start:]) for start in range(len(labels))]
 
@@ -98,7 +98,7 @@ def _joined(text: str) -> str:
 def ranked(
     documents: Sequence[FoundDocument], asked: FeatureContext, profile: KindProfile
 ) -> list[Scored]:
-    """Return the documents by their score, best first, ties by date then id."""
+    """Return the documents by score, best first, ties by date then id."""
     threads = Counter(one.thread for one in documents)
     asked = replace(asked, threads=threads)
     weights = {name: weight for name, weight in profile.weights.items() if weight > 0}
@@ -112,7 +112,7 @@ def ranked(
 
 
 def features(found: FoundDocument, asked: FeatureContext, profile: KindProfile) -> Parts:
-    """Return the features that a profile weighs, by name."""
+    """Return the features of a document that the profile weighs, by name."""
     lexical = lexical_share(found.candidate.bm25, asked.reference)
     match profile:
         case PersonalSettings():

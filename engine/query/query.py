@@ -1,9 +1,9 @@
-"""The query dialect: what a person typed, as values, and those values as text again.
+"""The query dialect: typed text as values, and those values as text again.
 
     word  "exact phrase"  a OR b  -word  -"a phrase"  name:value  -name:value  #tag  @mention
 
-Whatever can be typed is a query: what is no operator is an ordinary word, and what holds no letter
-and no digit is nothing. docs/find.md is the manual, engine.query.read the reader.
+Any text is a query: what is not an operator is an ordinary word, and what has no letter and no
+digit is ignored. The manual is docs/find.md; the parser is engine.query.read.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from engine.messages import Message
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word as typed. Read as several ("and/or"), they must stand as they do here."""
+    """One word as typed. If it is read as several ("and/or"), they must be adjacent, in order."""
 
     text: str
 
@@ -37,10 +37,10 @@ Unit = Word | Phrase
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """One way to satisfy a group. `alias_of` is what the person wrote where this is an alias."""
+    """One way to satisfy a group. `alias_of` is what the user wrote, if this is an alias."""
 
     unit: Unit
-    weight: float = 1.0  # of its score, beside what was written
+    weight: float = 1.0  # of its score, relative to what was written
     alias_of: Unit | None = None
 
 
@@ -51,7 +51,7 @@ class Group:
     alternatives: tuple[Alternative, ...]
 
     def __str__(self) -> str:
-        """Write the group in the dialect, aliases in parentheses that only people read."""
+        """Write the group in the dialect, with aliases in parentheses for people only."""
         if any(one.alias_of for one in self.alternatives):
             return f"({' | '.join(str(one.unit) for one in self.alternatives)})"
         return " OR ".join(str(one.unit) for one in self.alternatives)
@@ -59,7 +59,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A condition on something else than the words. The value is in its canonical form."""
+    """A condition on something other than the words. The value is in canonical form."""
 
     name: str
     value: str
@@ -70,7 +70,7 @@ class Filter:
         return f"-{written}" if self.negated else written
 
     def _value(self) -> str:
-        # Unquoted, a value ends at a blank and loses the punctuation at its end.
+        # An unquoted value ends at a blank and loses trailing punctuation.
         plain = (self.value[-1:].isalnum() or self.value[-1:] == "_") and not any(
             c.isspace() for c in self.value
         )
@@ -79,22 +79,22 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A parsed query. `str` gives its canonical form, which reads back as the same query."""
+    """A parsed query. `str` returns its canonical form, which parses to the same query."""
 
     groups: tuple[Group, ...] = ()
     excluded: tuple[Unit, ...] = ()
     filters: tuple[Filter, ...] = ()
-    notices: tuple[Message, ...] = field(default=(), compare=False)  # what was read otherwise
+    notices: tuple[Message, ...] = field(default=(), compare=False)  # on parts read differently
 
     def __str__(self) -> str:
         excluded = (f"-{unit}" for unit in self.excluded)
         return " ".join([*map(str, self.groups), *excluded, *map(str, self.filters)])
 
     def expanded(self, aliases: Callable[[Unit], Sequence[tuple[Unit, float]]]) -> "Query":
-        """Return the query with the aliases (unit, weight) of each required or OR word beside it.
+        """Return the query with the aliases (unit, weight) of each required or OR word added.
 
-        Phrases stay as they are, for they were meant to the letter; so does what is excluded, for
-        more of it would hide what was asked for.
+        Phrases are not expanded, because they are meant literally; nor are exclusions, because
+        more of them would hide wanted documents.
         """
         return replace(self, groups=tuple(_expanded(group, aliases) for group in self.groups))
 

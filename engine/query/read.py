@@ -1,4 +1,4 @@
-"""Reads the query dialect. Any text is a query; see engine.query.query for what it becomes."""
+"""The parser of the query dialect. Any text is a query; engine.query.query has the values."""
 
 import re
 import unicodedata
@@ -10,14 +10,14 @@ from engine.query.filters import read_filter
 from engine.query.query import Alternative, Filter, Group, Phrase, Query, Unit, Word
 from engine.text.clean import storable
 
-# More is no search; the receipt says what was left out.
+# Longer queries are cut, and a notice says what was left out.
 MOST_PARTS = 64
 LONGEST_PART = 500  # characters of a word, a phrase or the value of a filter
 LONGEST_NAME = 100  # characters of #tag and @mention
 LONGEST = 50_000  # characters; no canonical form of MOST_PARTS is longer
 
 _NAME = re.compile(r"(?!or:)([a-z]{1,20}):", re.IGNORECASE | re.ASCII)
-# Phones turn straight quotes into these.
+# Quotes that phones substitute for straight ones.
 _QUOTES = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"') | {"\0": " "}
 )
@@ -29,7 +29,7 @@ _TOO_LONG = Message("What is longer than {number} characters was left out.", num
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A word or phrase, a filter, or (neither) an OR; or only a notice."""
+    """A word or phrase, a filter, a notice, or (if none of these) an OR."""
 
     unit: Unit | None = None
     filter: Filter | None = None
@@ -42,7 +42,7 @@ class _Part:
 
 
 def parse_query(text: str) -> Query:
-    """Return the query that `text` is. Raises nothing, whatever the text."""
+    """Parse `text` as a query. Never raises, whatever the text."""
     parts: list[_Part] = []
     counted = 0
     reader = _Reader(storable(text[:LONGEST].translate(_QUOTES)))
@@ -70,9 +70,9 @@ def parse_query(text: str) -> Query:
 
 
 def _groups(parts: list[_Part]) -> tuple[tuple[Group, ...], bool]:
-    """Fold runs of ORs with what stands beside them; tell whether an OR stood alone."""
+    """Return the parts grouped by their ORs, and whether an OR had nothing to join."""
     groups: list[list[Unit]] = []
-    joining = dangling = open_ = False  # after an OR; an OR was in vain; an OR may follow
+    joining = dangling = open_ = False  # after an OR; some OR joined nothing; an OR may follow
     for part in parts:
         if part.is_or:
             dangling |= not open_ and not joining
@@ -93,14 +93,14 @@ def _groups(parts: list[_Part]) -> tuple[tuple[Group, ...], bool]:
 
 
 class _Reader:
-    """Goes through a text from left to right, in time that grows with its length."""
+    """Scans a text from left to right in linear time."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
 
     def parts(self) -> Iterator[_Part]:
-        """Yield what is in the text."""
+        """Yield the parts of the text."""
         while self._skip_to(_begins):
             negated = self._minus()
             if negated:
@@ -127,13 +127,13 @@ class _Reader:
         return self._text[max(0, self._at - 1) : self._at]
 
     def _skip_to(self, wanted: Callable[[str], bool]) -> bool:
-        """Go to the next character that is `wanted`; False when there is none."""
+        """Advance to the next character that is `wanted`; return False if there is none."""
         while self._here and not wanted(self._here):
             self._at += 1
         return bool(self._here)
 
     def _minus(self) -> bool:
-        """Step over a minus; tell whether it negates, as it does unless something ends at it."""
+        """Skip a minus; return whether it negates, as it does unless a word or quote ends there."""
         if self._here != "-":
             return False
         alone = not (_is_word(self._before) or self._before == '"')
@@ -141,7 +141,7 @@ class _Reader:
         return alone
 
     def _quoted(self) -> str | None:
-        """Return what stands between the quote here and the next one, and go behind it."""
+        """Return the text between the quote here and the next one, and advance past that."""
         end = self._text.find('"', self._at + 1)
         if end < 0:
             return None
@@ -157,7 +157,7 @@ class _Reader:
             yield _unit(Phrase(content), negated)
 
     def _signed(self, negated: bool) -> _Part | None:
-        """Read #tag or @mention; None when the sign has anything else behind it."""
+        """Read #tag or @mention; return None if the sign is followed by anything else."""
         if not _begins_name(self._text[self._at + 1 : self._at + 2]):
             return None
         found = _SHORT_RUN.match(self._text, self._at)
@@ -182,7 +182,7 @@ class _Reader:
             yield _unit(Word(_trimmed(run)), negated)
 
     def _value(self, rest: str) -> str | None:
-        """Return the value of a filter: the rest of its run, or what stands in quotes behind."""
+        """Return the value of a filter: the rest of its run, or the quoted text that follows."""
         if rest:
             return _trimmed(rest)
         return self._quoted() if self._here == '"' else None
@@ -193,7 +193,7 @@ def _filter(run: str, name: str, value: str, negated: bool) -> Iterator[_Part]:
     if isinstance(read, Filter):
         yield _Part(notice=_TOO_LONG) if len(read.value) > LONGEST_PART else _Part(filter=read)
         return
-    if not value.startswith("//"):  # an address of the web
+    if not value.startswith("//"):  # a web address
         yield _Part(notice=read)
     if run.endswith(":"):
         yield _unit(Word(name), negated)
@@ -210,7 +210,7 @@ def _unit(unit: Unit, negated: bool) -> _Part:
 
 
 def _is_word(character: str) -> bool:
-    """Tell whether a character (or "") belongs to words; the vowels of some scripts are marks."""
+    """Return whether a character (or "") is part of words, marks (vowels of some scripts) too."""
     if character.isalnum():
         return True
     return bool(character) and unicodedata.category(character).startswith("M")
@@ -225,18 +225,18 @@ def _begins_or_blank(character: str) -> bool:
 
 
 def _begins_name(character: str) -> bool:
-    """Tell whether a character may stand at either end of an account's name."""
+    """Return whether a character may be the first or last of an account's name."""
     return character == "_" or _is_word(character)
 
 
 def _is_name(text: str, also: str) -> bool:
-    """Tell whether `text` is a tag or an account: one letter at least, and nothing strange."""
+    """Return whether `text` is a tag or an account: at least one letter, only valid characters."""
     known = all(character in also or _is_word(character) for character in text)
     return known and any(map(str.isalpha, text))
 
 
 def _trimmed(text: str) -> str:
-    """Return `text` without the punctuation at its end."""
+    """Return `text` without trailing punctuation."""
     end = len(text)
     while end and not _begins_name(text[end - 1]):
         end -= 1

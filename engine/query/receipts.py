@@ -1,4 +1,4 @@
-"""Why each document was found, and what a person should know about how the answer came about."""
+"""Receipts: why each document was found, and notices about how the answer was made."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ class Receipts:
     bm25: Bm25
 
     def hit(self, rank: int, scored: Scored) -> FindHit:
-        """Return the hit that a document is."""
+        """Return the hit for a scored document."""
         found, corpus = scored.document, self.corpus
         norm = partial(self.bm25.part, length=found.candidate.length, average=corpus.average_length)
         matches = (_match(one, found, norm, corpus.documents) for one in self.plan.sought)
@@ -37,7 +37,7 @@ class Receipts:
         )
 
     def notices(self) -> list[Message]:
-        """Return what a person should know about how the answer came about."""
+        """Return the notices for the user about how the answer was made."""
         if not self.corpus.documents:
             return [Message("Corpus {name} is empty.", name=self.corpus.name)]
         said = [outdated] if (outdated := outdated_notice(self.corpus)) else []
@@ -55,7 +55,7 @@ class Receipts:
 def _match(
     sought: Sought, found: FoundDocument, part: Callable[[int], float], documents: int
 ) -> Match:
-    """Return what a term adds to a document; `part` gives the share of a frequency."""
+    """Return the match of a term in a document; `part` returns the BM25 part of a frequency."""
     term, alias_of = sought.term, sought.alternative.alias_of
     said = {name: tf for name in sorted(term.lexemes) if (tf := found.frequencies.get(name, 0))}
     own = sum(found.in_text.get(name, 0) for name in said)

@@ -1,4 +1,4 @@
-"""What the dialect finds, with its receipt."""
+"""Results of the query dialect, with their receipts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ from engine.types import Candidate, Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDocument:
-    """A document that meets the query, with what a headline's candidate has no need of."""
+    """A document that matches the query, with fields that headlines do not need."""
 
     candidate: Candidate  # its `matched` is empty: lexemes are counted here
-    frequencies: Mapping[str, int]  # scored lexeme -> how often the document says it
+    frequencies: Mapping[str, int]  # scored lexeme -> frequency in the document
     in_text: Mapping[str, int]  # the same for its own text, without the message it answers
     title: str | None
     role: str | None
@@ -26,21 +26,21 @@ class FoundDocument:
     tags: tuple[str, ...]
     mentions: tuple[str, ...]
     engagement: int
-    domain: str | None = None  # whose page it is, without "www."
+    domain: str | None = None  # of its page, without "www."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDocuments:
     """The first documents in the plan's order, and how many there are in all."""
 
-    matching: int | None  # hold the words; None: no word was looked for
-    passing: int  # of those, meet the filters too
+    matching: int | None  # have the words; None: no words were searched
+    passing: int  # of those, also pass the filters
     documents: Sequence[FoundDocument]
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A document on its way to a hit: its score, the parts of it, how many it stands for."""
+    """A scored document: its score, the parts of the score, and how many others it represents."""
 
     document: FoundDocument
     score: float | None
@@ -53,9 +53,9 @@ class Match:
     """One part of the query in one hit."""
 
     term: str  # the word or phrase, as the dialect writes it
-    alias_of: str | None  # what the person wrote, where an alias was found in its place
-    lexemes: tuple[str, ...]  # those that the document says
-    count: int  # how often it says them
+    alias_of: str | None  # what the user wrote, if an alias of it was found
+    lexemes: tuple[str, ...]  # those in the document
+    count: int  # their frequency
     fields: tuple[str, ...]  # "text", "context" (the message it answers)
     score: float  # its part of the hit's BM25
 
@@ -74,18 +74,18 @@ class Comment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindHit:
-    """One found document, and why."""
+    """One found document, and why it was found."""
 
     rank: int
     document: FoundDocument
-    score: float | None  # BM25, or the profile's; None where no word was looked for
+    score: float | None  # BM25, or the profile's; None if no words were searched
     matched: tuple[Match, ...]
     parts: Mapping[str, float | None] = field(default_factory=dict)  # of a profile's score, 0..1
-    alike: int = 0  # near-identical ones that were left out for it
-    excerpt: Excerpt | None = None  # what is shown of it; None: its text
+    alike: int = 0  # near-identical documents left out in its favour
+    excerpt: Excerpt | None = None  # None: show the whole text
     voice_terms: tuple[str, ...] = ()
     comments: tuple[Comment, ...] = ()  # the strongest first
-    similarity: float | None = None  # of meaning, where that was asked for
+    similarity: float | None = None  # by meaning, if requested
 
     @property
     def created_at(self) -> datetime:
@@ -98,12 +98,12 @@ class Counts:
     """How many documents are left after each stage."""
 
     corpus: int
-    matching: int | None = None  # hold the words; None: no word was looked for
-    passing: int = 0  # meet the filters too
+    matching: int | None = None  # have the words; None: no words were searched
+    passing: int = 0  # also pass the filters
     fetched: int = 0  # the first of those
     distinct: int = 0  # of the fetched, without near-identical ones
     returned: int = 0
-    candidates: int | None = None  # a profile has ranked; those before `fetched` were cut off
+    candidates: int | None = None  # ranked by a profile, before the cut to `fetched`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ class Found:
     query: Query
     expanded: Query
     corpus: str
-    kind: Kind | None = None  # None: there is no such corpus
+    kind: Kind | None = None  # None: no such corpus
     plan: Plan
     counts: Counts
     hits: tuple[FindHit, ...] = ()

@@ -1,4 +1,4 @@
-"""How what was found is ordered: BM25, rankings joined, features combined, near-copies collapsed.
+"""Ranking: BM25, rank fusion, weighted features, and collapsing of near-identical texts.
 
 Pure functions that headlines, queries and questions share.
 """

@@ -1,4 +1,4 @@
-"""BM25 as Robertson and Zaragoza (2009) give it, with the idf that never falls below zero.
+"""BM25 as in Robertson and Zaragoza (2009), with an idf that never falls below zero.
 
 score = sum over terms of idf(t) * tf (k1 + 1) / (tf + k1 (1 - b + b length / average))
 idf(t) = ln(1 + (N - df + 1/2) / (df + 1/2))
@@ -8,15 +8,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Width of a bin, in units of idf, when thresholds are guessed.
+# Width of a bin, in units of idf, for estimating thresholds.
 _BIN = 0.1
-# Sums that this share of the wanted documents reach are left out: most bins hold less.
+# The highest bins are dropped while they hold less than this share of the wanted documents, as
+# most bins do.
 _NEGLIGIBLE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """The two free parameters: k1 (how soon repetition stops counting) and b (length)."""
+    """The two free parameters: k1 (saturation of term frequency) and b (length normalisation)."""
 
     k1: float = 1.2
     b: float = 0.75
@@ -26,21 +27,21 @@ class Bm25:
         return self.k1 * (1 - self.b + self.b * length / average)
 
     def part(self, tf: int, length: float, average: float) -> float:
-        """Return one term's share for a document, to be multiplied by its idf."""
+        """Return one term's part of a document's score, to be multiplied by the term's idf."""
         return tf * (self.k1 + 1) / (tf + self.norm(length, average))
 
 
 def idf(documents: int, document_frequency: int) -> float:
-    """Return the inverse document frequency of a term that `document_frequency` documents hold."""
+    """Return the inverse document frequency of a term that is in `document_frequency` documents."""
     return math.log(1 + (documents - document_frequency + 0.5) / (document_frequency + 0.5))
 
 
 def expected_threshold(
     weights: Sequence[tuple[float, float]], documents: float, wanted: int
 ) -> float:
-    """Guess the sum of weights that about `wanted` of `documents` documents reach.
+    """Estimate the sum of weights that about `wanted` of `documents` documents reach.
 
-    `weights` holds (weight, probability that a document has the term). The terms are taken as
+    `weights` holds (weight, probability that a document has the term). Terms are assumed to be
     independent: the distribution of the sum is their convolution, in bins of 0.1.
     """
     distribution = [1.0]

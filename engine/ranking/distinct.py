@@ -1,4 +1,4 @@
-"""Near-identical texts, collapsed to one."""
+"""Collapsing near-identical texts to one."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from engine.types import Candidate, Flag
 _REPOST = re.compile(r"^\W*rt @\w+:?\s*", re.IGNORECASE)
 _LINK = re.compile(r"https?://\S+")
 _NOT_WORD = re.compile(r"\W+")
-# Characters by which texts are told apart: articles would be compared for seconds.
+# Leading characters to compare: whole articles would take seconds.
 _COMPARED = 5_000
 
 
@@ -22,7 +22,7 @@ def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[li
     keys: list[str] = []
     groups: list[list[Candidate]] = []
     for candidate in candidates:
-        # Texts without a word are the same only as they stand.
+        # Texts without a word are the same only if equal character by character.
         text = candidate.text[:_COMPARED]
         key = bare(text) or text
         found = process.extractOne(key, keys, scorer=fuzz.ratio, score_cutoff=similarity)
@@ -35,15 +35,15 @@ def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[li
 
 
 def eldest(group: Sequence[Candidate]) -> Candidate:
-    """Return the one that stands for near-identical texts, whose relevance is equal: the oldest.
+    """Return the oldest of near-identical texts, which are equally relevant.
 
-    What somebody else wrote stands only where the account's own is missing.
+    A text by somebody else is returned only if none is the account's own.
     """
     return min(group, key=_seniority)
 
 
 def bare(text: str) -> str:
-    """Return the words of `text` alone: no links, no repost mark, no case, no punctuation."""
+    """Return only the words of `text`: no links, no repost mark, no case, no punctuation."""
     return _NOT_WORD.sub(" ", _LINK.sub(" ", _REPOST.sub("", text))).strip().lower()
 
 

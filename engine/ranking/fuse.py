@@ -1,21 +1,21 @@
-"""Rankings joined into one."""
+"""Joining several rankings into one."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
 _Item = TypeVar("_Item", bound=Hashable)
 
-# Reciprocal rank fusion (Cormack, Clarke and Buettcher 2009) and the constant they found.
+# The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher 2009).
 _K = 60
 
 
 def fused(
     rankings: Sequence[Sequence[_Item]], weights: Sequence[float] | None = None
 ) -> list[_Item]:
-    """Return every item of the rankings, by the sum of 1 / (60 + rank) over those that hold it.
+    """Return all items by the sum of weight / (60 + rank) over the rankings that contain them.
 
-    `weights` says how often each ranking counts, once by default. Ties go to the item that an
-    earlier ranking holds, and holds higher up.
+    `weights` are those of the rankings, 1 by default. In a tie, the item in an earlier ranking
+    comes first, then the one ranked higher in it.
     """
     scores: dict[_Item, float] = {}
     for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
@@ -25,7 +25,7 @@ def fused(
 
 
 def ranks(rankings: Mapping[str, Sequence[_Item]]) -> dict[_Item, dict[str, int]]:
-    """Return for each item which ranking holds it, by name, and at which rank from 1 on."""
+    """Return for each item its rank, from 1, in each named ranking that contains it."""
     found: dict[_Item, dict[str, int]] = {}
     for name, ranking in rankings.items():
         for rank, item in enumerate(ranking, start=1):

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from engine.types import Candidate
 
-Parts = Mapping[str, float | None]  # a feature by its name; None: nothing is known
+Parts = Mapping[str, float | None]  # features by name; None = unknown
 
 
 def weighted_mean(parts: Parts, weights: Mapping[str, float]) -> float:
@@ -17,16 +17,15 @@ def weighted_mean(parts: Parts, weights: Mapping[str, float]) -> float:
 
 
 def best_first(score: float, candidate: Candidate) -> tuple[float, object, int]:
-    """Return what sorts the best before the others, ties by date then id."""
+    """Return a sort key that puts the best first, ties by date then id."""
     return (-round(score, 9), candidate.created_at, candidate.id)
 
 
 def level(texts: Sequence[Parts], names: Collection[str]) -> list[Parts]:
-    """Return the parts of texts that are ranked together, those called `names` comparable.
+    """Return the parts of texts that are ranked together, with those in `names` made comparable.
 
-    A part that only some of them have is 0 in the others, as it is for a text that has nothing
-    of it: else what is not known of a text would put it before its twin. A part that none has
-    stays None.
+    A part that only some of the texts have becomes 0 in the others; otherwise a text could rank
+    above an identical one because less is known about it. A part that none has stays None.
     """
     known = {name for parts in texts for name in names if parts.get(name) is not None}
     return [

@@ -1,5 +1,5 @@
-"""What can be set about the engine: the sections of config.toml that it reads itself, typed.
+"""The engine's settings: typed sections of config.toml.
 
-A key is declared once, here, with its default, limits and description. `bot/settings` reads files
-and environment into these sections; the engine takes them as they are.
+Each key is declared once, here, with its default, limits and description. `bot/settings` reads
+files and environment into these sections; the engine receives them ready-made.
 """

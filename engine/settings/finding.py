@@ -1,4 +1,4 @@
-"""What can be set about finds: how texts of each kind are ranked."""
+"""Settings for finds: the ranking of texts of each kind."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _WORTH = re.compile(r"0|1|[01]?\.\d+")
 
 
 def named_worth(entry: str) -> tuple[str, float] | None:
-    """Return the name, in lower case, and the worth of "example.org = 0.9"; None for others."""
+    """Return the lower-case name and the worth in "example.org = 0.9", or None if malformed."""
     name, _, worth = (part.strip() for part in entry.rpartition("="))
     if not name or not _WORTH.fullmatch(worth) or float(worth) > 1:
         return None
@@ -89,7 +89,7 @@ class PublishedSettings(KindSettings):
 
     @property
     def worths(self) -> Mapping[str, float]:
-        """What the word of each author and domain that is named is worth, names in lower case."""
+        """The worth of each author and domain in the settings, by name in lower case."""
         return dict(filter(None, map(named_worth, self.authorities)))
 
 
@@ -97,8 +97,8 @@ class PublishedSettings(KindSettings):
 class FindSettings:
     """How queries of the dialect are answered.
 
-    `pool` is how many of the best by words, of the newest and of the most liked documents a
-    profile ranks; all there are, where there are no more.
+    `pool` is how many of the best by words, of the newest and of the most liked documents each a
+    profile ranks; if there are fewer, it ranks all.
     """
 
     search: SearchSettings = field(default_factory=SearchSettings)
@@ -109,7 +109,7 @@ class FindSettings:
     pool: int = 200
 
     def profile(self, kind: Kind) -> PersonalSettings | SocialSettings | PublishedSettings | None:
-        """Return how documents of a kind are ranked; None for kinds ranked by BM25 alone."""
+        """Return the settings for ranking a kind, or None for kinds ranked by BM25 alone."""
         match kind:
             case Kind.PERSONAL:
                 return self.personal

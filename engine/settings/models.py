@@ -1,4 +1,4 @@
-"""What can be set about language models and embeddings."""
+"""Settings for language models and embeddings."""
 
 from typing import Annotated, Literal
 
@@ -76,7 +76,7 @@ class LlmSettings(Section):
     )
 
 
-REMOTE_BATCH = 128  # texts in one request to an endpoint, unless the settings say
+REMOTE_BATCH = 128  # texts per request to an endpoint, unless set otherwise
 
 
 class EmbeddingSettings(Section):
@@ -137,7 +137,7 @@ class EmbeddingSettings(Section):
 
     @property
     def prefixes(self) -> Prefixes:
-        """What the model wants to read before texts."""
+        """The prefixes that the model expects before texts."""
         return Prefixes(query=self.query_prefix, document=self.document_prefix)
 
 

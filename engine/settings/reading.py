@@ -1,4 +1,4 @@
-"""What can be set about reading pages, feeds and files."""
+"""Settings for reading pages, feeds and files."""
 
 from ipaddress import ip_network
 from typing import Annotated

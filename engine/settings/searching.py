@@ -1,4 +1,4 @@
-"""What can be set about retrieval, scores, finds and answers."""
+"""Settings for retrieval, scores, finds and answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -87,7 +87,7 @@ class SearchSettings(Section):
 
     @property
     def chosen_mode(self) -> Mode | None:
-        """The mode, None where what there is decides (auto)."""
+        """The mode, or None (auto) to choose by what is available."""
         return None if self.mode == "auto" else Mode(self.mode)
 
 
@@ -132,7 +132,7 @@ class ScoreSettings(Section):
 
     @property
     def age_boost(self) -> float:
-        """What age may change of a score, 0..1."""
+        """The share of a score that age can change, 0..1."""
         return self.age / (self.age + self.judgment + self.lexical)
 
     @property

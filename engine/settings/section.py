@@ -1,4 +1,4 @@
-"""What every part of the settings is made of."""
+"""The base class and types of all settings sections."""
 
 import re
 from typing import Annotated

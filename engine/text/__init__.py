@@ -1,4 +1,4 @@
-"""What people wrote: cleaned, cut into sentences, days and zones read, excerpts chosen.
+"""Text processing: cleaning, sentences, dates and zones, excerpts.
 
-Lends pure functions over text to every other subject of the engine, and knows none of them.
+Pure functions over text, used by all other packages of the engine and depending on none of them.
 """

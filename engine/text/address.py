@@ -1,4 +1,4 @@
-"""Web addresses of documents, and addresses as strangers may read them."""
+"""Web addresses of documents, and addresses without secrets."""
 
 import re
 from dataclasses import replace
@@ -8,10 +8,10 @@ from engine.types import Candidate, Corpus
 
 
 def addressed(found: Candidate, corpus: Corpus) -> Candidate:
-    """Give a document the address that the corpus' template makes, where it has none of its own."""
+    """Return the document with an address from the corpus' template if it has none of its own."""
     if found.url or not corpus.url_template:
         return found
-    # "i" stands for an account that nobody named; X redirects it.
+    # "i" stands for an unknown account; X redirects it.
     author = quote(found.author or corpus.author or "i", safe="")
     url = corpus.url_template.replace("{author}", author).replace(
         "{id}", quote(found.external_id, safe="")
@@ -24,10 +24,10 @@ _HIDDEN = "…"
 
 
 def public_address(url: str) -> str:
-    """Return an address without what may let somebody in: names, passwords, values of its query.
+    """Return an address without possible secrets: user names, passwords, query values.
 
-    "https://me:pw@example.org/feed?token=s3cret" becomes "https://example.org/feed?token=…". What
-    carries nothing of the kind is returned as it is.
+    "https://me:pw@example.org/feed?token=s3cret" becomes "https://example.org/feed?token=…". An
+    address without any of these is returned unchanged.
     """
     try:
         parts = urlsplit(url)

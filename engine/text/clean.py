@@ -1,10 +1,10 @@
-"""What people wrote, made searchable and made showable.
+"""Cleaning of text for search and for display.
 
-`searchable` feeds PostgreSQL's default text-search parser, which comes later with dictionaries
-that fold case, accents and endings. Here is only what that parser gets wrong on posts: it glues
+`searchable` prepares text for PostgreSQL's default text-search parser, whose dictionaries then
+fold case, accents and endings. It handles only what that parser gets wrong on posts: it glues
 "and/or", "Trump.Great" and "U.S" into file and host tokens, reads "COVID-19" as minus nineteen,
 drops "<b and c>" as markup, and cannot look inside "@BetteMidler" or "#MakeAmericaGreatAgain".
-Documents and headlines pass through the same function, so both sides meet.
+Documents and headlines pass through the same function, so that both match.
 """
 
 import html
@@ -16,7 +16,8 @@ from itertools import pairwise
 
 _APOSTROPHES = "\u2018\u2019\u201b\u02bc\u2032\u00b4`"
 _QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033"
-# No width, no meaning for a word: soft hyphen, joiners, direction marks, variation selectors.
+# Zero-width characters that do not affect words: soft hyphen, joiners, direction marks, variation
+# selectors.
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
 _CONTROL = "\x00-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffb\ud800-\udfff"
 _ODD = re.compile(f"[{_CONTROL}{_INVISIBLE}{_APOSTROPHES}{_QUOTES}\u2026\u2122]")
@@ -25,7 +26,7 @@ _INVISIBLE_CHARACTER = re.compile(f"[{_INVISIBLE}]")
 # Every pattern begins with a character or a class that the regex engine can skip to, and looks
 # back from there: three times faster than looking ahead from each position. Possessive
 # quantifiers keep them linear on hostile text.
-_LINK = re.compile(r"https?(?::|\b)[^\s\"<>]*")  # also "http…", what a cut repost leaves of one
+_LINK = re.compile(r"https?(?::|\b)[^\s\"<>]*")  # also "http…", as in a truncated repost
 _HOST_LINK = re.compile(
     r"\bhttps?:[^\s\"<>]*"
     r"|(?<![\w.-])www\.[^\s\"<>]*"
@@ -37,13 +38,13 @@ _TAGGED = re.compile(r"([@#](?<!\w.)\w+)(?:'[sS]\b)?")
 _NEGATION = re.compile(r"\b[a-z]++(?<=n)'t\b", re.IGNORECASE)
 _ENDING = re.compile(r"'(?<=[\w.].)(?:s|ll|re|ve|d|m)\b", re.IGNORECASE)
 _AMPERSAND = re.compile(r"&(?<=\b[A-Z].)(?=[A-Z]\b)|&(?<=\bAT.)(?=T\b)")  # S&P, Q&A, AT&T
-# Initialisms that are another word without their stops: "us", "it", "who". Written without them,
-# "US" and "WHO" are meant among words in small letters: nobody tells what "TRUST US" means.
+# Initialisms that are another word without their stops: "us", "it", "who". Without stops, "US" and
+# "WHO" are initialisms only among lower-case words: "TRUST US" is ambiguous.
 _HOMONYM = re.compile(r"\b(?:U\.S|I\.T|W\.H\.O)(?!\w|\.\w)", re.IGNORECASE)
 _BARE_HOMONYM = re.compile(r"(?<![\w.])(?:US|WHO)(?![\w.])")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_NEIGHBOURS, _NEAR = 2, 40  # words on either side, and the characters in which they stand
-_STOP = "\x01"  # stands for the stops of a homonym until all others are gone; in no plain text
+_NEIGHBOURS, _NEAR = 2, 40  # words on either side to look at, and within how many characters
+_STOP = "\x01"  # replaces the stops of a homonym until all others are gone; not in plain text
 _INITIALISM = re.compile(r"\.(?<=\b[^\W\d_].)(?=[^\W\d_]\b)")  # U.S., p.m.
 _DOUBLED_INITIALISM = re.compile(r"\.(?<=\b[A-Z]{2}.) ?(?=([A-Z])\1\b)")  # EE.UU., FF. AA.
 _THOUSANDS = re.compile(r"[.,](?<=\d.)(?=\d{3}(?!\d))")
@@ -54,9 +55,9 @@ _GLUE = re.compile(
     r"|(?<=/)(?:(?<!\d.)|(?<=\d{3}.)|(?!\d{1,2}(?!\d))))"  # 9/11 does, 2019/2023 does not
 )
 _ENTITY = re.compile(r"&(?:#\w+|\w+);")
-# An entity that lost its semicolon, or got a comma in its place (some archives of tweets), and what
-# the cut of a repost left of "&amp;". Only names that nobody writes for themselves: "R&D", "AT&T"
-# and "&copy" stay, and so does what begins like one in a link ("?a=1&lt=2").
+# An entity without its semicolon, or with a comma instead (some archives of tweets), and what a
+# truncated repost leaves of "&amp;". Only names that people do not write otherwise: "R&D", "AT&T"
+# and "&copy" stay, and so does a similar parameter in a link ("?a=1&lt=2").
 _HALF_ENTITY = re.compile(
     r"(https?://[^\s\"<>,]*)"
     r"|&(?:(amp|lt|gt|quot|apos|nbsp|#[xX][0-9a-fA-F]{2,4})(?![\w=;])"
@@ -69,12 +70,13 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 def searchable(text: str) -> str:
     """Return the words of `text` as the text-search parser should see them.
 
-    Links go. Hashtags and handles stay whole and in parts ("@BetteMidler" becomes "BetteMidler
-    Bette Midler"). Dotted initialisms join ("U.N." becomes "UN"), except those that would be
-    another word: "U.S." and "US" become "U.S", which the parser keeps whole. Thousands join too
-    ("10.000" and "10,000" become "10000"). Contractions lose what is no word of its own
-    ("Trump's" becomes "Trump"; "won't" goes, for its parts are "won" and "t"). The result is
-    NFKC, without control characters, single-spaced. Linear in the length of `text`.
+    Links are removed. Hashtags and handles are kept whole and in parts ("@BetteMidler" becomes
+    "BetteMidler Bette Midler"). Dotted initialisms are joined ("U.N." becomes "UN"), except those
+    that would be another word: "U.S." and "US" become "U.S", which the parser keeps whole.
+    Thousands are joined too ("10.000" and "10,000" become "10000"). Contractions lose the part
+    that is not a word ("Trump's" becomes "Trump"; "won't" is removed, as its parts are "won" and
+    "t"). The result is NFKC, without control characters, single-spaced. Linear in the length of
+    `text`.
     """
     return _searchable(text, _tagged)
 
@@ -104,10 +106,10 @@ def _searchable(text: str, tagged: Callable[[re.Match[str]], str]) -> str:
 
 
 def respelled(searched: str, text: str, *, title: str | None = None) -> str:
-    """Return what a stored text is searched by today.
+    """Return the search text of a stored document by the current rules.
 
-    `searched` is what it was searched by before handles of one word counted: made of the text, of
-    title and text, or of something that was not kept, such as a text without the names of files.
+    `searched` is its search text from before single-word handles were searchable, made from the
+    text, from title and text, or from something not stored, such as a text without file names.
     """
     known = searchable(searched)
     for source in (text, f"{title}\n\n{text}") if title else (text,):
@@ -117,20 +119,20 @@ def respelled(searched: str, text: str, *, title: str | None = None) -> str:
 
 
 def camel_parts(word: str) -> tuple[str, ...]:
-    """Return the pieces of a compound written without spaces, in order.
+    """Return the parts of a compound written without spaces, in order.
 
-    Pieces end at underscores, between letters and digits, before a capital that follows a small
+    Parts end at underscores, between letters and digits, before a capital that follows a lower-case
     letter, and before the last capital of a run ("NATOSummit" gives NATO, Summit).
     """
     return tuple(part for piece in word.split("_") for part in _cased_parts(piece) if part)
 
 
 def shown(text: str) -> str:
-    """Return `text` as a person should see it.
+    """Return `text` for display.
 
-    HTML entities are decoded (also those escaped twice, or with a comma or nothing for their
-    semicolon), line ends become "\\n", a field of a CSV file loses its quotes, and the characters
-    that PostgreSQL cannot store (NUL, lone surrogates) go. Nothing else changes.
+    HTML entities are decoded (also those escaped twice, or with a comma or nothing instead of the
+    semicolon), line ends become "\\n", a field of a CSV file loses its quotes, and characters that
+    PostgreSQL cannot store (NUL, lone surrogates) are removed. Nothing else changes.
     """
     for _ in range(2):
         if "&" in text:
@@ -148,7 +150,7 @@ def storable(text: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """Return a text that begins with a quotation, and with what a CSV file puts around it."""
+    """Return a text that starts with three quotes, a quoted CSV field, without its quoting."""
     parts = text[1:].split('""')
     parts[-1] = parts[-1].removesuffix('"')
     return text[2:] if any('"' in part for part in parts) else '"'.join(parts)
@@ -192,10 +194,10 @@ def _plain_character(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=16_384)
 def _readable(tagged: str) -> str:
-    """Return what a handle or hashtag says.
+    """Return the searchable words of a handle or hashtag.
 
     A hashtag is kept whole and in parts, and so is a handle of two or more words ("@FoxNews").
-    Any other handle says the one word that is in it ("@Rosie", "@joe_b_99").
+    Any other handle is reduced to the one word in it ("@Rosie", "@joe_b_99").
     """
     word = tagged[1:]
     parts = camel_parts(word)
@@ -207,7 +209,7 @@ def _readable(tagged: str) -> str:
 
 
 def _told_before(match: re.Match[str]) -> str:
-    """Return what a hashtag or handle said before handles of one word did."""
+    """Return the words of a hashtag or handle by the rules before single-word handles counted."""
     word = match[1][1:]
     words = [part for part in camel_parts(word) if len(part) > 1 and part.isalpha()]
     acronym = len(word) > 1 and word.isalpha() and word.isupper()
@@ -215,7 +217,7 @@ def _told_before(match: re.Match[str]) -> str:
 
 
 def _joined(words: str) -> str:
-    """Return words as they were before some initialisms kept their stops."""
+    """Return words by the rules before some initialisms kept their stops."""
     return _HOMONYM.sub(lambda match: match[0].replace(".", ""), words).casefold()
 
 

@@ -1,4 +1,4 @@
-"""Days, months and years as people type them, and full moments, as stretches of time."""
+"""Parsing of typed days, months, years and full moments as stretches of time."""
 
 import re
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ _DATE = re.compile(
     r"(?P<year>\d{4})(?:-(?P<month>\d{2})(?:-(?P<day>\d{2}))?)?(?P<zone>Z|[+-]\d{2}:\d{2})?",
     re.ASCII | re.IGNORECASE,
 )
-# Far enough from where calendars end for every sum with a date.
+# Far enough from the limits of `datetime` for any date arithmetic.
 _YEARS = range(1000, 9999)
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """From `start` up to but without `end`, both UTC. A moment begins and ends at once."""
+    """From `start` (inclusive) to `end` (exclusive), both UTC. They are equal for a moment."""
 
     start: datetime
     end: datetime
 
 
 def read_stretch(text: str) -> Stretch | None:
-    """Return the time that "2015", "2015-03", "2015-03-02" or an ISO 8601 moment names.
+    """Return the time denoted by "2015", "2015-03", "2015-03-02" or an ISO 8601 moment.
 
-    Days are those of UTC unless the text ends in a zone ("2015-03-02+09:00"). None when it names
-    no time.
+    Days are in UTC unless the text ends in a zone ("2015-03-02+09:00"). Returns None if the text is
+    not a time.
     """
     found = _DATE.fullmatch(text)
     try:

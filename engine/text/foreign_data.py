@@ -1,8 +1,8 @@
-"""YAML and TOML that strangers wrote, read within bounds of time and memory.
+"""Parsing of untrusted YAML and TOML within limits of time and memory.
 
-What the parsers themselves do not bound: aliases that multiply ("billion laughs"), nesting on
-which the C parser of YAML overflows its stack, keys of a thousand parts on which TOML's takes
-gigabytes, and numbers of more digits than Python writes out.
+The parsers themselves do not limit aliases that multiply ("billion laughs"), nesting on which the
+C parser of YAML overflows its stack, keys of a thousand parts on which TOML's takes gigabytes, and
+numbers of more digits than Python converts to text.
 """
 
 import tomllib
@@ -17,14 +17,14 @@ _LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _DEEPEST = 20  # levels
 _LONGEST_KEY = 200  # parts, in one line of TOML
 _LARGEST_NUMBER = 2**63
-# What the constructors raise where a tag promises another value than there is: "!!bool x".
+# Errors of the constructors if a tag does not fit its value: "!!bool x".
 _MISTAGGED = (ValueError, OverflowError, LookupError, AttributeError, TypeError)
 
 
 def read_yaml(text: str) -> object:
     """Return the value of a YAML document.
 
-    Raises InputError, whose message is the reason alone, begun in lower case.
+    Raises InputError, whose message is only the reason and starts in lower case.
     """
     try:
         _require_shallow(text)
@@ -48,7 +48,7 @@ def read_toml(text: str) -> Mapping[str, object]:
 
 
 def _require_shallow(text: str) -> None:
-    """Refuse what would be costly to build, by its events alone."""
+    """Raise for documents that would be costly to build, judging by the parser's events alone."""
     depth = 0
     for event in yaml.parse(text, _LOADER):
         if isinstance(event, yaml.AliasEvent):

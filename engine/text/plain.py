@@ -1,7 +1,7 @@
-"""What a model writes, made text and nothing else: no link, no markup, nothing unseen.
+"""Reducing a model's output to plain text: no links, no markup, no invisible characters.
 
-Nobody knows what the model was told by the texts it read. What it writes is shown by several
-platforms, which make links of more than addresses with a scheme: "example.org" and "@name" too.
+The texts that the model read may contain instructions, so its output is untrusted. It is shown on
+platforms that make links not only of addresses with a scheme, but of "example.org" and "@name" too.
 """
 
 import html
@@ -9,13 +9,13 @@ import re
 import unicodedata
 
 _LONGEST = 4000  # characters
-_DOTS = ".。．｡"  # what names of hosts may be joined with (RFC 3490, section 3.1)
+_DOTS = ".。．｡"  # separators in host names (RFC 3490, section 3.1)
 
 _BLOCK = re.compile(r"^[ \t]*(?:```.*|~~~.*|#{1,6} |>+ ?|[-*+•] |[-*_=]{3,}[ \t]*$)", re.MULTILINE)
 _TAG = re.compile(r"<[^\s\d<>=][^<>]*>")
 _LINKED = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\))")
 _EMPHASIS = re.compile(r"`+|~~|\*+(?=\S)|(?<=\S)\*+|_{2,}|(?<!\w)_(?=\w)|(?<=\w)_(?!\w)")
-# @name and /command, which are runs of both characters where somebody tries.
+# @name and /command, also with runs of both characters, as in an attack.
 _CALL = re.compile(r"(?<![\w/@＠])[/@＠]+(?=\w)")
 _MAILBOX = re.compile(r"(?<=\w)/*[@＠][/@＠]*(?=\w)")
 _ADDRESS = re.compile(
@@ -29,9 +29,9 @@ _BEFORE_STOP = re.compile(r" ([.,;:!?])(?=\s|$)")
 
 
 def without_markup(text: str) -> str:
-    """Return what Markdown and HTML would show, with line ends, of the first 4,000 characters.
+    """Return the first 4,000 characters as Markdown and HTML would show them, with line ends.
 
-    Numbers in brackets stay. What is left may still hold addresses: see `without_links`.
+    Numbers in brackets stay. The result may still contain addresses: see `without_links`.
     """
     text = _seen(html.unescape(html.unescape(text[:_LONGEST])))
     text = _BLOCK.sub("", text)
@@ -40,11 +40,11 @@ def without_markup(text: str) -> str:
 
 
 def without_links(text: str) -> str:
-    """Return one line in which no platform sees a link.
+    """Return one line in which no platform detects a link.
 
-    Addresses go. A name of a host is parted after its dots, and names lose their @: this says the
-    same, and nobody can be called or sent anywhere. To be done last: what takes characters away
-    may join others.
+    Addresses are removed. Host names get a space after each dot, and names lose their @, so that
+    the text reads the same but links to nothing and mentions nobody. Call this last: removing
+    characters may join others into a new link.
     """
     text = _CALL.sub("", _MAILBOX.sub(" at ", _ADDRESS.sub(" ", text)))
     text = _HOST.sub(r"\1 ", _ADDRESS.sub(" ", text))
@@ -52,7 +52,7 @@ def without_links(text: str) -> str:
 
 
 def _seen(text: str) -> str:
-    """Drop what has no shape: controls, joiners, direction marks, surrogates, unassigned."""
+    """Drop invisible characters: controls, joiners, direction marks, surrogates, unassigned."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_seen_character, text))
@@ -68,6 +68,6 @@ def _seen_character(character: str) -> str:
 
 
 def _linked(found: re.Match[str]) -> str:
-    """Keep the words of a link; a number that was made one is still a citation."""
+    """Keep the text of a link; a linked number is still a citation."""
     words = found[1]
     return f"[{words}]" if words.strip().isdigit() else words

@@ -1,4 +1,4 @@
-"""Where sentences end."""
+"""Splitting text into sentences."""
 
 import re
 
@@ -6,7 +6,7 @@ _END = re.compile(
     r"(?<=[.!?…])(?P<closing>[\"'”’»)\]]*)(?P<marks>(?:\s*[\[［【][^\[\]［］【】]{1,40}[\]］】])*)"
     r"(?:\s+|$)(?=[^a-zß-öø-ÿ]|$)"
 )
-_LONGEST_ABBREVIATION = 6  # with the character before it and its stop
+_LONGEST_ABBREVIATION = 6  # characters, with the one before it and its stop
 _ABBREVIATED = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Dra|Sr|Sra|Jr|St|vs|Gen|Gov|Sen|Rep|Lt|Inc|art|pág|EE)|\b\w)\.$",
     re.IGNORECASE,
@@ -14,7 +14,7 @@ _ABBREVIATED = re.compile(
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, trimmed; marks like [1] after the stop belong before it.
+    """Return the sentences of a text, trimmed; marks like [1] stay with the sentence they follow.
 
     A line end ends a sentence. "Dr." and "U.S." do not.
     """

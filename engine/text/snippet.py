@@ -1,6 +1,6 @@
-"""What of a text is shown: a window around its best match, cut between words, never rewritten.
+"""Excerpts: a window of the text around its best match, cut between words, never rewritten.
 
-And the terms in the writer's own voice: what the text says much oftener than its corpus does.
+Also voice terms: what the text says much more often than its corpus does.
 """
 
 import math
@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from engine.types import Kind
 
-# Characters on either side of the best match; None: the text itself.
+# Characters on either side of the best match; None: the whole text.
 RADIUS: Mapping[Kind, int | None] = {
     Kind.PERSONAL: 240,
     Kind.PUBLISHED: 600,
@@ -22,7 +22,7 @@ RADIUS: Mapping[Kind, int | None] = {
 }
 MOST_VOICE_TERMS = 5
 _LONGEST_READ = 20_000  # characters in which a match is looked for
-_TOLD_APART = 2  # first letters that a word shares with its lexeme, in every language
+_TOLD_APART = 2  # first letters that a word shares with its lexeme in every language
 _WORD = re.compile(r"(?:\b[^\W\d_]\.){2,}|\w+(?:['’]\w+)*")  # "U.S." is one word
 _LINK = re.compile(r"https?:\S+|www\.\S+", re.IGNORECASE)
 _ADDRESS = re.compile(rf"{_LINK.pattern}|[@#]\w+", re.IGNORECASE)
@@ -41,21 +41,21 @@ class Spot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """text[start:end] of a document, and whether that is less than it says."""
+    """text[start:end] of a document, and whether there is more text around it."""
 
     text: str
     start: int
     end: int
     before: bool  # there is more before it
     after: bool
-    match: Spot | None = None  # the best one, where it was looked for
+    match: Spot | None = None  # the best one, if searched for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What the corpus knows of a word: its lexemes, and how many documents say it.
+    """The corpus' figures for a word: its lexemes, and how many documents contain it.
 
-    `telling` is false where one language of the corpus does not keep it: "the", "de".
+    `telling` is false if it is a stop word ("the", "de") in one of the corpus' languages.
     """
 
     lexemes: tuple[str, ...]
@@ -64,7 +64,7 @@ class Known:
 
 
 def words(text: str) -> list[Spot]:
-    """Return the words of a text as written, without addresses, #tags and @mentions."""
+    """Return the words of a text as written, except addresses, #tags and @mentions."""
     return _spots(text, _ADDRESS, _WORD)
 
 
@@ -79,9 +79,9 @@ def _spots(text: str, left_out: re.Pattern[str], kept: re.Pattern[str]) -> list[
 
 
 def may_match(word: str, lexemes: Collection[str], fold: Callable[[str], str]) -> bool:
-    """Tell whether a word could have one of the lexemes: their first letters are the same.
+    """Return whether a word could have one of the lexemes: their first letters are the same.
 
-    `fold` takes case and accents away. What stands in a tag or a mention is anybody's guess.
+    `fold` removes case and accents. A tag or mention may contain any word.
     """
     if word.startswith(("@", "#")):
         return True
@@ -90,12 +90,12 @@ def may_match(word: str, lexemes: Collection[str], fold: Callable[[str], str]) -
 
 
 def window(text: str, matches: Sequence[tuple[Spot, float]], radius: int | None) -> Excerpt:
-    """Return a text, or where it is longer at most `radius` characters on either side of its best
-    match, cut between words.
+    """Return the whole text or, if it is longer, at most `radius` characters on either side of its
+    best match, cut between words.
 
-    `matches` are words of the text with what each is worth, in order. The best is the one around
-    which most is worth most, each word counted once; the first of equals. Without any, the window
-    stands at the beginning. A match longer than that is cut too.
+    `matches` are words of the text with their weights, in order. The best is the one with the
+    greatest sum of weights around it, each word counted once; the first of equals. Without any,
+    the window is at the beginning. A match longer than the window is cut too.
     """
     best = _best(matches, radius or len(text))
     if radius is None or len(text) <= 2 * radius:
@@ -104,7 +104,7 @@ def window(text: str, matches: Sequence[tuple[Spot, float]], radius: int | None)
 
 
 def narrowed(text: str, found: Excerpt, longest: int) -> Excerpt:
-    """Return what an excerpt of `text` shows in at most `longest` characters."""
+    """Return an excerpt of `text` narrowed to at most `longest` characters."""
     if len(found.text) <= longest:
         return found
     said = min(longest, len(found.match.word)) if found.match else 0
@@ -127,7 +127,7 @@ def _window(text: str, match: Spot | None, radius: int) -> Excerpt:
 
 
 def _best(matches: Sequence[tuple[Spot, float]], radius: int) -> Spot | None:
-    """Return the match around which most is worth most, in time that grows with their number."""
+    """Return the match with the greatest sum of weights around it, in linear time."""
     best, highest = None, 0.0
     near: Counter[tuple[str, float]] = Counter()
     first = last = 0
@@ -149,7 +149,7 @@ def _said(match: tuple[Spot, float]) -> tuple[str, float]:
 
 
 def _first_border(text: str, at: int, limit: int) -> int:
-    """Return the first border of a word from `at` on, at most `limit`."""
+    """Return the first word boundary from `at` on, at most `limit`."""
     if at == 0:
         return 0
     while at < limit and not (text[at - 1].isspace() and not text[at].isspace()):
@@ -158,7 +158,7 @@ def _first_border(text: str, at: int, limit: int) -> int:
 
 
 def _last_border(text: str, at: int, limit: int) -> int:
-    """Return the last border of a word up to `at`, at least `limit`."""
+    """Return the last word boundary up to `at`, at least `limit`."""
     if at == len(text):
         return at
     while at > limit and not (text[at].isspace() and not text[at - 1].isspace()):
@@ -171,14 +171,16 @@ def voice_terms(
 ) -> tuple[str, ...]:
     """Return the top collocations of a text against its corpus, best first, as they are written.
 
-    A collocation is two words side by side that the text search keeps. Of n such pairs in the text
-    let k be this one, and let p be the share of the documents that say a word; its score is
+    A collocation is a pair of adjacent words, neither a stop word. Let n be the number of such
+    pairs in the text, k the number of those that are this pair, and p1 and p2 the shares of the
+    documents that contain its words; the score of the pair is
 
         k/n * ln((k/n) / (p1 * p2))
 
     the pointwise Kullback-Leibler divergence of the text from a corpus in which words were
     independent (Tomokiyo and Hurst, "A language model approach to keyphrase extraction", 2003,
-    with documents for the background model). It is high for what is repeated here, and rare there.
+    with documents for the background model). It is high for pairs repeated in the text and rare in
+    the corpus.
     """
     spots = [(spot, known.get(spot.word)) for spot in words(text)]
     written: dict[tuple[str, ...], str] = {}
@@ -195,7 +197,7 @@ def voice_terms(
         rarity[pair] = _rarity(first, documents) + _rarity(second, documents)
     n = counted.total()
     scored = {pair: k / n * (math.log(k / n) + rarity[pair]) for pair, k in counted.items()}
-    best = sorted(scored, key=lambda pair: -round(scored[pair], 9))  # stable: first of equals
+    best = sorted(scored, key=lambda pair: -round(scored[pair], 9))  # stable: ties keep the order
     return tuple(written[pair] for pair in best[:most])
 
 
@@ -204,5 +206,5 @@ def _tells(spot: Spot, known: Known) -> bool:
 
 
 def _rarity(word: Known, documents: int) -> float:
-    """Return -ln of the share of documents that say a word, never of nought."""
+    """Return -ln of the share of documents that contain a word, never of 0."""
     return -math.log((word.document_frequency + 0.5) / (documents + 1))

@@ -1,7 +1,7 @@
-"""From the lexemes that each language makes of words to the terms that are looked for.
+"""Building search terms from the lexemes of words in each language.
 
-Headlines and queries are read alike: a word that several languages read is one term with several
-lexemes, so that its rarity is that of the word and not that of one language's stem.
+Headlines and queries are read alike: a word with lexemes in several languages is one term, so that
+its rarity is that of the word and not that of one language's stem.
 """
 
 import re
@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 
 from engine.types import Term
 
-# A word of fewer letters has neighbours by chance.
+# A shorter word has neighbours by chance.
 _SHORTEST_MISSPELT = 5
-# A text of many unknown words is in another language, which has no neighbours here.
+# A text with more unknown words is in another language, so its words have no useful neighbours.
 _MOST_MISSPELT = 8
 _EDGES = re.compile(r"^\W+|\W+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One lexeme that one language makes of a word or phrase, with the corpus' figures for it."""
+    """One lexeme of a word or phrase in one language, with the corpus' figures for it."""
 
     unit: int  # index into the texts that were read
     language: str
@@ -32,20 +32,20 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What all languages make of one position of a unit."""
+    """The lexemes in all languages at one position of a unit."""
 
-    place: int  # in the order in which units are asked for
-    fresh: Mapping[str, Reading]  # lexemes that no slot before has brought
+    place: int  # index in the requested order of units
+    fresh: Mapping[str, Reading]  # lexemes that no earlier slot has
     lexemes: Mapping[str, Reading]
 
     @property
     def known(self) -> "Slot":
-        """The same with the fresh lexemes that some document holds, where there are any."""
+        """The same slot with only the fresh lexemes that are in some document, if there are any."""
         known = {name: r for name, r in self.fresh.items() if r.document_frequency}
         return replace(self, fresh=known or self.fresh)
 
     def term(self, word: str, documents: int, *, weight: float = 1.0) -> Term:
-        """Return the term of the fresh lexemes; all lexemes tell how rare it is."""
+        """Return the term for the fresh lexemes; its document frequency counts all lexemes."""
         frequency = sum(r.document_frequency for r in self.lexemes.values())
         return Term(
             word=word,
@@ -57,7 +57,7 @@ class Slot:
 
 
 def slots(readings: Iterable[Reading], order: Iterable[int]) -> Iterator[Slot]:
-    """Yield the slots of the units of `order`, one after the other; some have nothing fresh."""
+    """Yield the slots of the units in `order`, one by one; some have no fresh lexemes."""
     read: dict[int, dict[int, dict[str, Reading]]] = defaultdict(lambda: defaultdict(dict))
     for one in sorted(readings, key=lambda one: one.language):
         read[one.unit][one.position].setdefault(one.lexeme, one)
@@ -76,7 +76,7 @@ def headline_terms(
     Words that the headline's own language drops as stop words are dropped in all.
     """
     kept = _without_stop_words(len(words), languages, _first_places(readings))
-    # A lexeme that an earlier word brought already may leave one that only this word brings:
+    # If an earlier word already has one lexeme of this word, another lexeme may still be new:
     # "nación nacional" is one stem in English and two in Spanish.
     return [
         slot.known.term(_EDGES.sub("", words[slot.place]) or words[slot.place], documents)
@@ -87,12 +87,12 @@ def headline_terms(
 
 
 def misspelt(terms: Sequence[Term]) -> list[Term]:
-    """Return the terms whose neighbours are worth a look: the first few long unknown words."""
+    """Return the terms to find neighbours for: the first few long unknown words."""
     return [term for term in terms if _may_be_misspelt(term)][:_MOST_MISSPELT]
 
 
 def without_repeats(terms: Sequence[Term]) -> list[Term]:
-    """Drop neighbours that the headline names itself or that stand for two unknown words."""
+    """Drop neighbours that are in the headline itself or that repeat an earlier neighbour."""
     seen = {name for term in terms if term.neighbour_of is None for name in term.lexemes}
     kept = []
     for term in terms:
@@ -108,7 +108,7 @@ def _may_be_misspelt(term: Term) -> bool:
 
 
 def _first_places(readings: Iterable[Reading]) -> list[Reading]:
-    """Leave out a lexeme where its word has said it before: "bye-bye"."""
+    """Drop repetitions of a lexeme within its word: "bye-bye"."""
     first: dict[tuple[int, str, str], Reading] = {}
     for one in sorted(readings, key=lambda one: one.position):
         first.setdefault((one.unit, one.language, one.lexeme), one)
@@ -118,7 +118,7 @@ def _first_places(readings: Iterable[Reading]) -> list[Reading]:
 def _without_stop_words(
     words: int, languages: Sequence[str], readings: Sequence[Reading]
 ) -> Sequence[Reading]:
-    """Drop what is a stop word in the language that drops most of the headline's words."""
+    """Drop stop words of the language that drops most of the headline's words."""
     if len(languages) < 2:
         return readings
     made = Counter(language for language, _ in {(r.language, r.unit) for r in readings})
