@@ -42,8 +42,8 @@ class FetchSettings(Section):
 
 
 class IngestSettings(Section):
-    """What one file of an ingest may take. A file that takes more is reported, and the others go
-    in. macOS counts processor time alone, Windows neither."""
+    """Limits for one file of an ingest. A file over a limit is reported, and the others are
+    stored. On macOS only processor time is limited, on Windows neither."""
 
     seconds: float = Field(
         10.0, gt=0, le=86_400, description="Seconds of processor time for a file of any size."
