@@ -1,1 +1,1 @@
-"""Searches as tools for agents. Needs the extra `agents`; nothing else of presagio imports it."""
+"""Searches as tools for agents. Needs the extra `agents`; nothing else in presagio imports it."""

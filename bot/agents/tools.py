@@ -1,11 +1,11 @@
-"""The typed searches as tools of PydanticAI.
+"""The typed searches as PydanticAI tools.
 
     async with open_app(load_settings(), progress=print) as app:
         agent = Agent("openai:gpt-5-mini", toolsets=[search_tools(app)])
         print((await agent.run("What did I write about coffee?")).output)
 
 The model sees the contracts of engine.contracts: their descriptions, types and limits. What a tool
-returns is data, whatever it says.
+returns is data, never an instruction.
 """
 
 from collections.abc import Awaitable, Callable
@@ -30,8 +30,8 @@ _Result = TypeVar("_Result", bound=BaseModel)
 def search_tools(app: App) -> FunctionToolset[object]:
     """Return personal_search, social_search and published_search over the corpora of an app.
 
-    A corpus that is not there is told to the model, which may name another. Tools raise storage
-    errors. Each search is logged under the id of the agent's run.
+    The model is told about a missing corpus and may name another. Tools raise storage errors.
+    Each search is logged under the id of the agent's run.
     """
 
     async def personal(context: RunContext[object], search: PersonalSearch) -> PersonalResult:

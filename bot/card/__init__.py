@@ -1,6 +1,6 @@
 """The share picture of a prophecy: `draw_card(Card(...))` returns a PNG of 1200 x 630 pixels.
 
-What is drawn where is decided by `layout`, in pure values; `canvas` turns them into pixels.
+`layout` decides what is drawn where, as pure values; `canvas` turns them into pixels.
 """
 
 from importlib.util import find_spec
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Card", "can_draw", "draw_card", "require_pictures"]
 
-_LIBRARIES = ("PIL", "uharfbuzz")  # the fonts may be those of the system
+_LIBRARIES = ("PIL", "uharfbuzz")  # fonts are not listed: those of the system will do
 
 
 def can_draw() -> bool:
-    """Tell whether the libraries that draw are installed; they are not loaded."""
+    """Tell whether the drawing libraries are installed, without loading them."""
     return all(find_spec(name) for name in _LIBRARIES)
 
 
 def require_pictures() -> None:
-    """Raise ExtraMissing where no picture can be drawn."""
+    """Raise ExtraMissing if pictures cannot be drawn."""
     if not can_draw():
         raise ExtraMissing(Message("Pictures cannot be drawn here."), extra="pictures")
 
@@ -33,8 +33,8 @@ def draw_card(card: Card, fonts: "FontLibrary | None" = None) -> bytes:
     """Return the picture of `card` as PNG bytes; equal cards and fonts give equal bytes.
 
     Takes milliseconds of pure computation, however long the texts are, and may run in any thread.
-    `fonts` defaults to those shipped with the program and, for what they lack, the system's.
-    Raises ExtraMissing, and SettingsError where there is no font at all.
+    `fonts` defaults to those shipped with the program and, for characters they lack, the
+    system's. Raises ExtraMissing, and SettingsError if there is no font at all.
     """
     require_pictures()
     # Pillow and HarfBuzz load with the first picture: most commands never draw one.

@@ -1,7 +1,7 @@
 """The order in which mixed left-to-right and right-to-left text is read.
 
 The Unicode Bidirectional Algorithm (UAX #9) without its explicit formatting characters, which never
-reach this module: a text that could carry them could also lie with them.
+reach this module: with them, a text could misrepresent itself.
 """
 
 import unicodedata
@@ -13,7 +13,7 @@ _NEUTRAL = {"B", "S", "WS", "ON"}
 
 
 def base_level(text: str) -> int:
-    """Return 1 when the first letter of `text` is written right to left, else 0 (rules P2, P3)."""
+    """Return 1 if the first letter of `text` is written right to left, else 0 (rules P2, P3)."""
     for character in text:
         kind = unicodedata.bidirectional(character)
         if kind in {"L", "R", "AL"}:
@@ -51,7 +51,7 @@ def _direction(level: int) -> str:
 
 
 def _level(kind: str, base: int) -> int:
-    """Rules I1 and I2."""
+    """Return the embedding level of a resolved type (rules I1 and I2)."""
     if base % 2:
         return base if kind == "R" else base + 1
     return base + {"L": 0, "R": 1}.get(kind, 2)
@@ -102,7 +102,7 @@ def _absorb_terminators(kinds: list[str]) -> None:
 
 
 def _strength(kind: str) -> str | None:
-    """The direction that a resolved type pulls its neighbours to: numbers act as R."""
+    """Return the direction that a resolved type gives its neighbours: numbers act as R."""
     if kind == "L":
         return "L"
     return "R" if kind in {"R", "EN", "AN"} else None
@@ -121,7 +121,7 @@ def _resolve_brackets(text: str, kinds: list[str], base: int) -> None:
 
 
 def _bracket_pairs(text: str, kinds: list[str]) -> list[tuple[int, int]]:
-    """Pairs of positions, by the position of the opening one (definition BD16)."""
+    """Return pairs of positions, ordered by the opening bracket (definition BD16)."""
     waiting: list[tuple[str, int]] = []
     pairs: list[tuple[int, int]] = []
     for at, character in enumerate(text):

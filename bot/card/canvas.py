@@ -1,4 +1,4 @@
-"""Pixels: glyph outlines, emoji, rounded plates and a soft shadow, on paper."""
+"""Paints a picture: glyph outlines, emoji, rounded plates and a soft shadow, on paper."""
 
 from functools import lru_cache
 from io import BytesIO
@@ -28,10 +28,10 @@ def paint(picture: Picture) -> bytes:
     return out.getvalue()
 
 
-# The blurred shadow costs more than all letters together, and cards share few heights.
+# Cached: the blurred shadow costs more than all letters together, and cards share few heights.
 @lru_cache(maxsize=8)
 def _backdrop(card: Box) -> Image.Image:
-    """Paper with the empty card and its shadow; callers copy it."""
+    """Return paper with the empty card and its shadow; callers must copy it."""
     image = Image.new("RGB", (theme.WIDTH, theme.HEIGHT), theme.PAPER)
     shadow = Image.new("L", (theme.WIDTH // 4, theme.HEIGHT // 4))
     low = [value / 4 for value in (card.left + 6, card.top + 8, card.right - 6, card.bottom + 4)]
@@ -50,7 +50,7 @@ def _fill(image: Image.Image, plate: Plate) -> None:
 
 @lru_cache(maxsize=32)
 def _rounded(size: tuple[int, int], radius: float) -> Image.Image:
-    """The mask of a rounded rectangle with smooth edges."""
+    """Return the mask of a rounded rectangle with smooth edges."""
     width, height = size[0] * 4, size[1] * 4
     mask = Image.new("L", (width, height))
     ImageDraw.Draw(mask).rounded_rectangle((0, 0, width - 1, height - 1), radius * 4, fill=255)
@@ -78,7 +78,7 @@ def _left_edge(text: Text, line: ShapedLine) -> float:
 
 
 def _clip(box: Box, pitch: float) -> tuple[int, int, int, int]:
-    """The pixels a text may touch: its box and what tall letters need, never the margin."""
+    """Return the pixels a text may touch: its box and room for tall letters, never the margin."""
     return (
         max(theme.SAFE, floor(box.left) - 4),
         max(theme.SAFE, floor(box.top - pitch / 4)),

@@ -1,10 +1,10 @@
-"""The words on a picture: texts from strangers, made safe to set in type."""
+"""The words on a picture: texts from strangers, made safe to typeset."""
 
 import re
 import unicodedata
 from dataclasses import dataclass
 
-# Marks on one letter: languages need up to four, a "zalgo" text piles up dozens.
+# Marks on one letter: languages need up to four, "zalgo" text has dozens.
 MARKS_IN_A_ROW = 4
 
 _LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
@@ -39,12 +39,12 @@ def clean_line(text: str, limit: int) -> str:
 
 
 def clean_text(text: str, limit: int) -> str:
-    """Return at most `limit` characters of `text`; line breaks stay, one empty line in a row.
+    """Return at most `limit` characters of `text`; line breaks stay, one empty line at a time.
 
-    Control characters, bidirectional overrides, lone surrogates and unassigned characters go;
-    what remains is composed (NFC).
+    Control characters, bidirectional overrides, lone surrogates and unassigned characters are
+    removed; the rest is composed (NFC).
     """
-    # A character of input can vanish, so more than the limit is read, and never all of it.
+    # Characters of input can vanish, so more than the limit is read, but never all of it.
     text = _LINE_ENDS.sub("\n", text[: 4 * limit]).replace("\t", " ")
     text = "".join(character for character in text if _is_kept(character))
     text = _few_marks(unicodedata.normalize("NFC", text))

@@ -1,4 +1,4 @@
-"""What each letter of a text is drawn with: a face that has it, or a picture of an emoji."""
+"""Chooses what each letter of a text is drawn with: a face that has it, or an emoji picture."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -23,12 +23,12 @@ class Cluster:
 
 
 def ellipsis_of(role: Role, fonts: FontLibrary) -> Cluster:
-    """Return the mark of something left out."""
+    """Return the ellipsis that marks an omission."""
     return Cluster(ELLIPSIS, fonts.face(role, ELLIPSIS))
 
 
 def dress(text: str, role: Role, fonts: FontLibrary) -> Iterator[Cluster]:
-    """Give each grapheme a face or a picture; what nothing can draw becomes one ellipsis a gap."""
+    """Give each grapheme a face or a picture; each undrawable stretch becomes one ellipsis."""
     at = 0
     face: FontFace | None = None
     in_gap = False
@@ -50,7 +50,7 @@ def dress(text: str, role: Role, fonts: FontLibrary) -> Iterator[Cluster]:
 
 
 def _emoji(text: str, at: int, role: Role, fonts: FontLibrary) -> tuple[int, Path] | None:
-    """A picture for what stands here, unless it is a sign of plain text such as "©"."""
+    """Return where the emoji here ends and its picture; None for plain signs such as "©"."""
     found = fonts.emoji.match(text, at)
     if found is None:
         return None
@@ -60,7 +60,7 @@ def _emoji(text: str, at: int, role: Role, fonts: FontLibrary) -> tuple[int, Pat
 
 
 def _grapheme_end(text: str, at: int) -> int:
-    """Where a letter with all its marks, joiners and selectors ends."""
+    """Return where a letter with all its marks, joiners and selectors ends."""
     end = at + 1
     while end < len(text) and (
         text[end] in _INVISIBLE or unicodedata.category(text[end])[0] == "M"
@@ -70,7 +70,7 @@ def _grapheme_end(text: str, at: int) -> int:
 
 
 def _lettered(text: str, before: FontFace | None, role: Role, fonts: FontLibrary) -> Cluster | None:
-    """The cluster as written, else its plain equivalent (𝓪 as a), else without its marks."""
+    """Return the cluster as written, or its plain equivalent (𝓪 as a), or without its marks."""
     if text == "\n":
         return Cluster(text)
     visible = "".join(character for character in text if character not in _INVISIBLE)
@@ -86,5 +86,5 @@ def _lettered(text: str, before: FontFace | None, role: Role, fonts: FontLibrary
 
 
 def _says_something(character: str) -> bool:
-    """Whether leaving the character out should be seen: letters and numbers, not ornaments."""
+    """Tell whether omitting the character should show: letters and numbers, not ornaments."""
     return unicodedata.category(character)[0] in "LN"

@@ -1,4 +1,4 @@
-"""Font files as HarfBuzz faces: what they can draw, at which weight."""
+"""Font files as HarfBuzz faces: which characters they can draw, at which weight."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,9 +27,9 @@ class FontFace:
 
 @lru_cache(maxsize=256)
 def open_faces(path: Path, weight: int) -> tuple[FontFace, ...]:
-    """Return the faces of one file, none when it is damaged or its glyphs are not outlines.
+    """Return the faces of one file; none if it is damaged or its glyphs are not outlines.
 
-    A variable font is set to `weight` (100..900); any other is emboldened when it is much lighter.
+    A variable font is set to `weight` (100..900); any other is emboldened if it is much lighter.
     """
     return tuple(_at_weight(face, path, weight) for face in _outline_faces(path))
 

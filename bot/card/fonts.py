@@ -1,4 +1,4 @@
-"""Which font draws a character: those shipped with the program, then those of the system."""
+"""Chooses the font of each character: first shipped ones, then those of the system."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ class EmojiPictures:
     def __init__(self, folder: Path | None) -> None:
         self._files: dict[str, Path] = {}
         for file in sorted(folder.glob("*.png")) if folder else ():
-            # The presentation selector is optional when typed, so it is in no key.
+            # The presentation selector is optional in typed text, so no key contains it.
             self._files[_text_of(file.stem).replace(PRESENTATION, "")] = file
         self._longest = max(map(len, self._files), default=0)
 
@@ -57,7 +57,7 @@ _UNPLAIN = ("italic", "oblique", "bold", "black", "light", "thin", "condensed", 
 
 
 class Role(Enum):
-    """What a text is on the picture: (drawn in the serif, weight)."""
+    """The role of a text on the picture: (drawn in the serif, weight)."""
 
     HEADLINE = (True, 700)
     DATE = (True, 600)
@@ -68,12 +68,12 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FontFiles:
-    """Where fonts are looked for. `sans` is in order; the first is the face of running text."""
+    """Where fonts are looked for. `sans` is ordered; its first is the face of running text."""
 
     serif: Path | None
     sans: tuple[Path, ...]
     emoji: Path | None  # a folder of pictures
-    system: tuple[Path, ...]  # folders, searched when nothing shipped has a character
+    system: tuple[Path, ...]  # folders, searched for characters that no shipped font has
 
 
 class FontLibrary:
@@ -82,7 +82,7 @@ class FontLibrary:
     def __init__(self, files: FontFiles) -> None:
         """Open the faces of running text.
 
-        Raises SettingsError when neither a shipped font nor one of the system can be used.
+        Raises SettingsError if neither a shipped font nor one of the system can be used.
         """
         self._files = files
         self._system = _SystemFonts(files.system)
@@ -98,7 +98,7 @@ class FontLibrary:
             )
 
     def primary_draws(self, role: Role, text: str) -> bool:
-        """Whether the first face of a role has all of `text`."""
+        """Tell whether the first face of a role has all of `text`."""
         return any(face.draws(text) for face in self._shipped[role][:1])
 
     def face(self, role: Role, text: str) -> FontFace | None:
@@ -120,7 +120,7 @@ class FontLibrary:
 
 
 class _SystemFonts:
-    """The fonts of some folders: read when first needed, to know what each covers."""
+    """The fonts of some folders, which are read when first needed to learn what each covers."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
@@ -145,7 +145,7 @@ class _SystemFonts:
 
 
 def _useful(paths: Sequence[Path]) -> Iterator[tuple[Path, hb.Set]]:
-    """The fonts that draw something which none before them does, and what each covers."""
+    """Yield each font that draws something no earlier one does, with what it covers."""
     together = hb.Set()
     for path in paths[:_MOST_SYSTEM_FONTS]:
         covered, before = coverage(path), len(together)
@@ -165,7 +165,7 @@ def _font_files(folder: Path) -> Iterator[Path]:
 
 
 def _plain_first(path: Path) -> tuple[bool, int, str, str]:
-    """Noto before others (its scripts match each other), upright regular sans before the rest."""
+    """Sort key: Noto first (its scripts match each other), then upright regular sans."""
     name = path.name.lower()
     styles = sum(word in name for word in _UNPLAIN)
     return not name.startswith("noto"), styles, name, str(path)
@@ -175,13 +175,13 @@ def _plain_first(path: Path) -> tuple[bool, int, str, str]:
 def default_library() -> FontLibrary:
     """Return the fonts that are installed with the program and on this machine.
 
-    Raises SettingsError when there is none at all.
+    Raises SettingsError if there is none at all.
     """
     return FontLibrary(replace(shipped_files(), system=system_folders()))
 
 
 def shipped_files() -> FontFiles:
-    """Return the fonts that are installed with the program, and none of the system's."""
+    """Return the fonts that are installed with the program, without the system's."""
     serif = _package_files("fontpkg_source_serif_4", "files")
     noto = sorted(_package_files("manimgx_fonts", ""), key=_running_text_first)
     return FontFiles(
@@ -193,7 +193,7 @@ def shipped_files() -> FontFiles:
 
 
 def _running_text_first(path: Path) -> tuple[int, str]:
-    """Noto Sans, its other scripts by name, then symbols, then emoji; no italics."""
+    """Sort key: Noto Sans, its other scripts by name, then symbols, emoji and italics."""
     name = path.name.partition("[")[0]
     ranks = {"NotoSans": 0, "NotoSansSymbols": 2, "NotoEmoji": 3, "NotoSans-Italic": 4}
     return ranks.get(name, 1), path.name

@@ -1,4 +1,4 @@
-"""What stands where on the picture, in pixels from its top left corner."""
+"""The layout of the picture, in pixels from its top left corner."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ from bot.card.fonts import FontLibrary
 from bot.card.theme import Colour
 from bot.card.wrapping import Setting, Style, fit
 
-# More than ever fits; what is beyond is not even read.
+# Characters. More than ever fits; the rest is not even read.
 _LONGEST_LINE = 120
 _LONGEST_HEADLINE = 400
 _LONGEST_TEXT = 1200
 _MOST_MARKS = 3
 
-# A long tweet is given the room of a high headline.
+# A tall headline gives up room to a long tweet.
 _LONG_TWEET = 150
 _HIGH_HEADLINE, _LOW_HEADLINE = 140, 112
 
@@ -43,7 +43,7 @@ class Box:
         return self.bottom - self.top
 
     def facing(self, right_to_left: bool) -> "Box":
-        """This box, or its mirror image on the page for what is read from the right."""
+        """Return this box, or its mirror image on the page for right-to-left text."""
         if not right_to_left:
             return self
         return Box(theme.WIDTH - self.right, self.top, theme.WIDTH - self.left, self.bottom)
@@ -60,7 +60,7 @@ class Plate:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A set text in a box: in its middle from top to bottom, at one side or centred."""
+    """A typeset text in a box: vertically centred, and at one side or centred across."""
 
     setting: Setting
     box: Box
@@ -78,7 +78,7 @@ class Picture:
 
 
 class _Sketch:
-    """Plates and texts as they are placed from top to bottom."""
+    """Collects plates and texts as they are placed from top to bottom."""
 
     def __init__(self, fonts: FontLibrary) -> None:
         self.fonts = fonts
@@ -113,7 +113,7 @@ def arrange(card: Card, fonts: FontLibrary) -> Picture:
 
 
 def _fit_tweet(tweet: str, body: Box, fonts: FontLibrary) -> Setting:
-    """The tweet as written; line breaks are given up before words are."""
+    """Set the tweet as written if it fits; drop its line breaks before its words."""
     ways = (tweet, tweet.replace("\n\n", "\n"), tweet.replace("\n\n", " ").replace("\n", " "))
     for way in dict.fromkeys(ways):
         setting = fit(way, theme.TWEET, body.width, body.height, fonts)
@@ -141,7 +141,7 @@ def _headline(sketch: _Sketch, card: Card, height: float) -> float:
 
 
 def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
-    """Place who wrote it, and the marks at the other end of the row; return where it ends."""
+    """Place the author and, at the other end of the row, the marks; return where it ends."""
     left, top = inner.left, inner.top
     name, handle = (card.author, card.handle) if card.author.strip() else (card.handle, "")
     if not (name.strip() or card.marks):
@@ -165,8 +165,10 @@ def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
 
 
 def _initial(sketch: _Sketch, name: str, circle: Box) -> bool:
-    """Place the first letter of a name in a circle, as a picture of its owner; else its first
-    digit or sign. Return False, with nothing placed, where there is none that can be drawn."""
+    """Place the first letter of a name, or its first digit or sign, in a circle as an avatar.
+
+    Return False, with nothing placed, if none can be drawn.
+    """
     signs = clean_line(name, _LONGEST_LINE).removeprefix("@").strip()
     first = next(filter(str.isalpha, signs), None) or next(filter(str.isdigit, signs), signs[:1])
     letter = sketch.fit_line(first.upper(), theme.INITIAL, _AVATAR)

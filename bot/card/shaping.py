@@ -1,4 +1,4 @@
-"""Text to glyphs: joined, in the order they are seen, and how wide they are.
+"""Turns text into glyphs: joined, in visual order, with their widths.
 
 All measures are in ems (multiples of the font size), so that a text is shaped once and fitted at
 any size by arithmetic.
@@ -53,16 +53,16 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class ShapedLine:
-    """One line, from left to right as it is seen."""
+    """One line, in visual order from left to right."""
 
     glyphs: tuple[Glyph, ...]
     stamps: tuple[Stamp, ...]
     width: float
 
     def within(self, width: float) -> "ShapedLine":
-        """This line, its letters drawn together where it is wider than `width`.
+        """Return this line, with its letters moved closer together if it is wider than `width`.
 
-        A word broken between two joined letters grows a little: both are then drawn unjoined.
+        A word broken between two joined letters becomes a little wider: both are drawn unjoined.
         """
         if self.width <= width:
             return self
@@ -73,7 +73,7 @@ class ShapedLine:
 
 
 def read_paragraph(text: str, role: Role, fonts: FontLibrary) -> Paragraph:
-    """Return `text` (clean, see `cleaning`) as measured clusters."""
+    """Return `text` (cleaned, see `content`) as measured clusters."""
     return measured(tuple(dress(text, role, fonts)))
 
 
@@ -126,7 +126,7 @@ def set_line(paragraph: Paragraph, start: int, end: int) -> ShapedLine:
 def _runs(
     clusters: Sequence[Cluster], levels: Sequence[int], indices: Iterable[int]
 ) -> list[list[int]]:
-    """Neighbours of one face and level; emoji and line breaks stand alone."""
+    """Yield runs of neighbours with one face and level; emoji and line breaks stand alone."""
 
     def key(index: int) -> tuple[object, int]:
         cluster = clusters[index]

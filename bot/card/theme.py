@@ -6,7 +6,7 @@ from bot.card.wrapping import Style
 Colour = tuple[int, int, int]
 
 WIDTH, HEIGHT = 1200, 630
-MARGIN = 64  # left and right of everything that is read
+MARGIN = 64  # left and right of all text
 SAFE = 28  # nothing but background within this distance of an edge
 
 PAPER: Colour = (244, 239, 230)
@@ -19,7 +19,7 @@ ON_ACCENT: Colour = (255, 255, 255)
 TAG: Colour = (243, 237, 227)
 AVATAR: Colour = (241, 221, 212)
 
-# What is read on what: a test holds each pair to a contrast of 4.5 to 1.
+# Text colours and their backgrounds: a test requires a contrast of 4.5 to 1 for each pair.
 READABLE = (
     (INK, PAPER),
     (QUIET, PAPER),

@@ -1,4 +1,4 @@
-"""Lines: where a text may break, at which size it fits, and where it is cut when it never does."""
+"""Breaks text into lines: where it may break, at which size it fits, where it is cut if none."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ _BREAKS_AFTER = "-‐–—/"
 # East Asian lines do not start with the first of these nor end with the second.
 _NOT_FIRST = "、。，．・：；？！）］｝」』】〕〉》ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ"
 _NOT_LAST = "（［｛「『【〔〈《"
-# What reads badly before an ellipsis.
+# Characters that read badly before an ellipsis.
 _LOOSE_ENDS = frozenset(" \n,;:.-–—(¿¡«“\"'")
 
-Span = tuple[int, int]  # clusters from, to
+Span = tuple[int, int]  # clusters [from, to)
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A paragraph and whether a line may end before each of its clusters."""
+    """A paragraph, and for each of its clusters whether a line may end before it."""
 
     paragraph: Paragraph
     chances: tuple[bool, ...]
@@ -28,16 +28,16 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a text may be set. `sizes` (pixels) from the one that is wanted to the smallest."""
+    """How a text may be set. `sizes` (pixels) go from the preferred one to the smallest."""
 
     role: Role
     sizes: range
-    leading: float  # distance of baselines, in sizes
+    leading: float  # distance of baselines, in multiples of the size
     max_lines: int = 20
-    balanced: bool = False  # lines of similar length, as headlines are set
+    balanced: bool = False  # lines of similar length, as in headlines
 
     def lines_in(self, height: float, size: int) -> int:
-        """How many lines of `size` fit into `height` pixels, at least one."""
+        """Return how many lines of `size` fit into `height` pixels, at least one."""
         return max(1, min(self.max_lines, int(height / (size * self.leading))))
 
 
@@ -61,9 +61,9 @@ class Setting:
 
 
 def fit(text: str, style: Style, width: float, height: float, fonts: FontLibrary) -> Setting:
-    """Set clean `text` as large as fits into `width` x `height` pixels.
+    """Set cleaned `text` as large as fits into `width` x `height` pixels.
 
-    A text that does not fit at the smallest size ends at a word, with an ellipsis.
+    A text that does not fit at the smallest size is cut after a word, with an ellipsis.
     """
     flow = flowing(read_paragraph(text, style.role, fonts))
     for size in style.sizes:
@@ -85,7 +85,7 @@ def _setting(flow: Flow, spans: Sequence[Span], style: Style, size: int, width: 
 
 
 def flowing(paragraph: Paragraph) -> Flow:
-    """Return a paragraph with its chances to break."""
+    """Return a paragraph with its line-break opportunities."""
     clusters = paragraph.clusters
     return Flow(paragraph, tuple(_may_break(clusters, at) for at in range(len(clusters) + 1)))
 
@@ -93,7 +93,7 @@ def flowing(paragraph: Paragraph) -> Flow:
 def wrap(flow: Flow, width: float, most: int) -> tuple[list[Span], bool]:
     """Return the lines of at most `width` ems, and whether no word had to be broken.
 
-    Stops when there are more than `most` lines, so that a long text costs no more than a page.
+    Stops after more than `most` lines, so that a long text costs no more than a page.
     """
     clusters, advances = flow.paragraph.clusters, flow.paragraph.advances
     spans: list[Span] = []
@@ -120,7 +120,10 @@ def wrap(flow: Flow, width: float, most: int) -> tuple[list[Span], bool]:
 
 
 def _may_break(clusters: Sequence[Cluster], at: int) -> bool:
-    """Spaces, hyphens and emoji let a line end; East Asian text nearly everywhere (UAX #14)."""
+    """Tell whether a line may end before cluster `at`.
+
+    It may after spaces and hyphens, beside emoji, and nearly anywhere in East Asian text (UAX #14).
+    """
     if at in {0, len(clusters)}:
         return False
     before, after = clusters[at - 1], clusters[at]
@@ -139,7 +142,7 @@ def _is_wide(text: str) -> bool:
 
 
 def _balance(flow: Flow, spans: Sequence[Span], width: float) -> Sequence[Span]:
-    """The same number of lines in the narrowest column that gives it."""
+    """Return the same number of lines, set in the narrowest column that allows it."""
     count = len(spans)
     low, high = width / 2, width
     for _ in range(6 if count > 1 else 0):
@@ -153,7 +156,7 @@ def _balance(flow: Flow, spans: Sequence[Span], width: float) -> Sequence[Span]:
 
 
 def _cut(flow: Flow, last: Span, width: float, most: int, ellipsis: Cluster) -> Flow:
-    """The text up to the last word of its last allowed line that leaves room for the ellipsis."""
+    """Return the text up to the last word that leaves room for the ellipsis on the last line."""
     start, end = last
     clusters = flow.paragraph.clusters
     while True:

@@ -1,1 +1,1 @@
-"""What runs by itself: reading feeds, searching, deciding what to post, delivering."""
+"""The background jobs: reading feeds, searching, deciding what to post, delivering."""

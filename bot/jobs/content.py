@@ -1,6 +1,6 @@
-"""What a delivery says, as JSON that outlives the process which decided it.
+"""The content of a delivery, as JSON that outlives the process that decided it.
 
-Words are put to it when it is sent, in the language the chat has then.
+It is put into words when it is sent, in the language that the chat has at that time.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class NamedStory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostContent:
-    """Stories with what foretold them; their answers are the delivery's, in the same order."""
+    """Stories with what foretold them, in the same order as the delivery's answers."""
 
     kind: Literal["post"] = "post"
     stories: tuple[NamedStory, ...]
@@ -33,7 +33,7 @@ class PostContent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NothingFound:
-    """A day of which nothing was foretold, for chats that want to know."""
+    """A day on which nothing was found, for chats that want to be told."""
 
     kind: Literal["nothing"] = "nothing"
     day: date
@@ -41,23 +41,23 @@ class NothingFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureContent:
-    """The picture of one hit, which follows its post as a delivery of its own."""
+    """The picture of one hit, sent after its post as a separate delivery."""
 
     kind: Literal["picture"] = "picture"
     story: NamedStory
-    until: datetime  # what the age of the hit counts up to
+    until: datetime  # the age of the hit is measured up to here
     hit: Hit
-    corpus: str = ""  # of the hit; pictures that were written down before had none
+    corpus: str = ""  # of the hit; pictures stored by older versions have none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedNotice:
-    """Word about a feed."""
+    """A notice about a feed."""
 
     kind: Literal["feed"] = "feed"
-    feed: str  # its title, else its address
+    feed: str  # its title, or its address if it has none
     state: Literal["failing", "gone", "back"]
-    since: datetime  # when it began to fail
+    since: datetime  # when the feed began to fail
     error: Message | None = None
 
 
@@ -69,22 +69,22 @@ _CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
 
 
 def content_to_json(content: Content) -> str:
-    """Write content down."""
+    """Return content as JSON."""
     return _CONTENT.dump_json(content).decode()
 
 
 def content_from_json(text: str) -> Content:
-    """Read what `to_json` wrote."""
+    """Return the content that `content_to_json` wrote."""
     return _CONTENT.validate_json(text)
 
 
 def post_of(chosen: tuple[Chosen, ...], day: date | None) -> PostContent:
-    """Return the post of what was chosen."""
+    """Return the post for the chosen stories."""
     return PostContent(stories=tuple(_named(one) for one in chosen), day=day)
 
 
 def picture_of(chosen: Chosen) -> PictureContent:
-    """Return the picture that goes with a post whose best find this is."""
+    """Return the picture for a post whose best find is `chosen`."""
     return PictureContent(
         story=_named(chosen),
         until=chosen.find.story.published,

@@ -1,6 +1,6 @@
-"""What is owed to chats is sent: begun before it is sent, settled after.
+"""Sends owed deliveries to chats: each is marked as begun before it is sent and settled after.
 
-docs/decisions/0011-posting.md tells what each crash and each lost answer comes to.
+docs/decisions/0011-posting.md lists what happens after each crash and each lost answer.
 """
 
 import asyncio
@@ -27,39 +27,39 @@ logger = logging.getLogger("presagio.deliver")
 DELIVERY_SECONDS = 60.0  # far less than a lease
 _LEASE = timedelta(minutes=3)
 _SETTLE_AGAIN_SECONDS = 0.5
-_LEASE_SECONDS = 60.0  # of one run; then what is under way is brought to its end
-_LOOK_SECONDS = 1.0  # between two looks at what is owed, while something is under way
-_AT_ONCE = 20  # chats; Telegram takes thirty messages a second of one bot
-_GIVE_UP_AFTER = timedelta(days=1)  # nobody wants the news of the day before
-# What may have arrived is looked for that much before it was owed: clocks differ.
+_LEASE_SECONDS = 60.0  # of one run; deliveries under way are then finished
+_LOOK_SECONDS = 1.0  # between two checks for owed deliveries, while some are under way
+_AT_ONCE = 20  # chats; Telegram accepts thirty messages a second from one bot
+_GIVE_UP_AFTER = timedelta(days=1)  # nobody wants yesterday's news
+# A message that may have arrived is looked up from this much before it was owed: clocks differ.
 _EARLIER = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivering:
-    """What sending needs. `jitter` returns a random number in 0..1."""
+    """The dependencies of sending. `jitter` returns a random number in 0..1."""
 
     outbox: Outbox
     answers: Answers
     chats: Chats
     posters: Mapping[str, Poster]  # by platform
     jitter: Callable[[], float] = random.random
-    unsure: timedelta = timedelta(seconds=30)  # until what may have arrived is surely shown
+    unsure: timedelta = timedelta(seconds=30)  # after this, a message that arrived is surely shown
     seconds: float = DELIVERY_SECONDS  # for one delivery, lookups included
 
 
 async def deliver(work: Delivering, *, clock: Callable[[], datetime]) -> int:
-    """Send what may be sent now, one message a chat; return how many were tried.
+    """Send what may be sent now, one message per chat; return how many were tried.
 
-    More is leased as others are done, so that a chat that does not answer delays no other. When
-    the database fails, nothing more is leased and what is under way is brought to its end.
-    Cancelled, it gives back what it had not begun to send. Raises StorageError.
+    Further deliveries are leased as earlier ones finish, so a chat that does not answer delays no
+    other. When the database fails, nothing more is leased and deliveries under way are finished.
+    On cancellation, deliveries that were not begun are given back. Raises StorageError.
     """
     return await _Run(work, clock).run()
 
 
 class _Run:
-    """One run, which ends when nothing is under way and nothing more is to be had."""
+    """One run, which ends when nothing is under way and nothing more can be leased."""
 
     def __init__(self, work: Delivering, clock: Callable[[], datetime]) -> None:
         self._work = work
@@ -82,7 +82,7 @@ class _Run:
         return self._tried
 
     async def _begin(self) -> bool:
-        """Lease as many as there is room for, and begin with them; tell whether there were any."""
+        """Lease and begin as many as there is room for; return whether there were any."""
         room = _AT_ONCE - len(self._sending)
         late = asyncio.get_running_loop().time() >= self._until
         if late or self._error or not room:
@@ -101,13 +101,13 @@ class _Run:
         done, self._sending = await asyncio.wait(
             self._sending, timeout=_LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
         )
-        # What others have sent is not to be cut off before it is settled.
+        # A message that was sent must not be cut off before it is settled.
         for error in [task.exception() for task in done]:
             self._error = self._error or error
 
 
 async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetime]) -> None:
-    """Bring one delivery further. Raises StorageError."""
+    """Advance one delivery by one step. Raises StorageError."""
     begun = False
     try:
         reply = await _said(work, leased, clock())
@@ -131,7 +131,7 @@ async def _deliver(work: Delivering, leased: Leased, clock: Callable[[], datetim
 
 
 async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None:
-    """Return what the delivery says. None when it was given up instead. Raises StorageError."""
+    """Return what the delivery says, or None if it was given up. Raises StorageError."""
     delivery = leased.delivery
     if now - delivery.created_at > _GIVE_UP_AFTER:
         await work.outbox.fail(leased, Message("It could not be sent for a day."), now=now)
@@ -142,7 +142,7 @@ async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None
         logger.warning("%s cannot be drawn: %s", delivery.key, error)
         await work.outbox.fail(leased, error.said, now=now)
         return None
-    except (ValueError, OSError) as error:  # content of another version, a font that is gone
+    except (ValueError, OSError) as error:  # content of another version, or a missing font
         logger.error("%s cannot be put into words: %s", delivery.key, reason(error))  # noqa: TRY400 - a traceback may quote a message
         reply = None
     if reply is None:
@@ -172,9 +172,9 @@ async def _sent(work: Delivering, delivery: Delivery, reply: Reply) -> str:
 async def _settled(
     work: Delivering, leased: Leased, message_id: str, clock: Callable[[], datetime]
 ) -> None:
-    """Note that a message arrived, and outlast a restart of the database for it.
+    """Record that a message arrived, retrying across a restart of the database.
 
-    Raises StorageError when the lease is over before the database is back.
+    Raises StorageError if the lease expires before the database is back.
     """
     while True:
         try:
@@ -196,7 +196,7 @@ class _NotAsked(Unsure):
 
 
 async def _failed(work: Delivering, leased: Leased, error: DeliveryError, now: datetime) -> None:
-    """Give up, or give it back to be tried again. Raises StorageError."""
+    """Give the delivery up, or give it back for another attempt. Raises StorageError."""
     delivery = leased.delivery
     logger.warning("%s was not delivered: %s", delivery.key, error)
     if isinstance(error, ChatGone):

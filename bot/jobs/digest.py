@@ -1,4 +1,4 @@
-"""What is due is decided: the daily posts, and what is told at once."""
+"""Decides which posts are due: the daily ones, and those sent at once."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,14 +18,14 @@ from engine.posting.types import Chosen, PostingMode, Subscription
 
 logger = logging.getLogger("presagio.digest")
 
-# An hour more than a day: a date may have 25 of them.
+# An hour more than a day: a date may have 25 hours.
 WINDOW = timedelta(hours=25)
-_REMEMBERED = timedelta(days=2 * 365)  # a story is posted once for ever
+_REMEMBERED = timedelta(days=2 * 365)  # a story is posted once and never again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deciding:
-    """What deciding needs. `corpus` returns the name of the corpus that a chat may be told of."""
+    """The dependencies of deciding. `corpus` returns the name of the corpus that a chat may use."""
 
     subscriptions: Subscriptions
     finds: Finds
@@ -34,14 +34,14 @@ class Deciding:
     corpus: Callable[[Chat], Awaitable[str | None]]
     grace: timedelta = GRACE
     again_after: timedelta = AGAIN_AFTER
-    window: timedelta = WINDOW  # that a post looks back
+    window: timedelta = WINDOW  # how far a post looks back
 
 
 async def digest(work: Deciding, *, now: datetime) -> int:
     """Decide every post that is due, and return how many are owed now.
 
-    A chat that cannot be decided for holds up no other. Raises StorageError, also what the first
-    of such chats raised, after the others were decided for.
+    An error in one chat does not hold up the others: the first such error is raised after all
+    chats were handled. Raises StorageError.
     """
     decided = await work.digests.last_decided()
     posts, failed = 0, None
@@ -73,15 +73,15 @@ async def choice_for(
     now: datetime,
     reasons: bool = True,
 ) -> Choice:
-    """Return what the chat would be told of what was found since then, and why not the rest.
+    """Return which finds since then the chat would be sent, and why the others would not be.
 
-    Without `reasons` most of the rest is not even read.
+    Without `reasons`, most of the others are not even read.
     """
     corpus = await work.corpus(subscription.chat)
     if corpus is None:
         return Choice(chosen=(), left_out=())
     finds = await work.finds.for_chat(subscription, corpus, since=since, postable=not reasons)
-    # Most often there is nothing, and then what was posted need not be read.
+    # Usually there is nothing, and then earlier posts need not be read.
     posted = (
         await work.subscriptions.posted(subscription.chat, since=now - _REMEMBERED) if finds else ()
     )
@@ -105,7 +105,7 @@ async def _daily(work: Deciding, subscription: Subscription, day: date, now: dat
         repeated_after=work.again_after,
     )
     if not decided:
-        return 0  # decided elsewhere, or something came in between: the next tick will see
+        return 0  # decided elsewhere, or changed meanwhile: the next tick handles it
     logger.info("chat %d: %d for %s", subscription.chat.id, len(choice.chosen), day)
     return int(content is not None)
 
@@ -130,6 +130,6 @@ async def _at_once(work: Deciding, subscription: Subscription, now: datetime) ->
 
 
 def picture_for(subscription: Subscription, chosen: Sequence[Chosen]) -> str | None:
-    """Return the content of the best find's picture, where the chat wants one."""
+    """Return the content of the best find's picture, or None if the chat wants none."""
     wanted = subscription.chat.picture and chosen
     return content_to_json(picture_of(chosen[0])) if wanted else None

@@ -1,4 +1,4 @@
-"""What is missing among the vectors, made a little at a time while everything else goes on."""
+"""Embeds texts that lack vectors, a few at a time while everything else goes on."""
 
 import logging
 import time
@@ -26,17 +26,17 @@ from engine.types import Corpus
 logger = logging.getLogger("presagio.jobs")
 
 EVERY = 30.0  # seconds
-_SECONDS = 10.0  # of these, at most, for embedding
-_SHARE = 0.5  # of the day's money that may be spent, by whomever, when a model is asked to embed
+_SECONDS = 10.0  # of these, the most that goes into embedding
+_SHARE = 0.5  # of the day's budget; once spending by anyone exceeds it, no paid model embeds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedding:
-    """What the job needs. `embedders` None: nobody embeds, or nobody should.
+    """The dependencies of the job. `embedders` is None when nothing should be embedded.
 
-    `begins` tells whether it takes up a corpus without vectors. Where texts go to an endpoint it
-    does not: that somebody had them embedded once says that they may.
-    `require_budget` raises BudgetExhausted where the model costs money and enough is spent.
+    `begins` tells whether the job starts on a corpus without vectors. It does not where texts are
+    sent to an endpoint: there, existing vectors show that somebody allowed it.
+    `require_budget` raises BudgetExhausted when the model costs money and enough is spent.
     """
 
     corpora: Corpora
@@ -49,10 +49,10 @@ class Embedding:
 
 
 async def embed_missing(work: Embedding, *, now: datetime) -> int:
-    """Embed what is missing, the smallest corpus first, and return how many texts it was.
+    """Embed texts without vectors, smallest corpus first, and return how many were embedded.
 
-    A corpus that may not be read, or that another process embeds, is left out. Raises ModelError,
-    SettingsError, UsageError and storage errors.
+    A corpus that may not be read, or that another process is embedding, is skipped. Raises
+    ModelError, SettingsError, UsageError and storage errors.
     """
     if work.embedders is None:
         return 0
@@ -83,7 +83,7 @@ async def _embed(work: Embedding, embedder: Embedder, corpus: Corpus, until: flo
 
 
 def embedding_of(app: App) -> Embedding:
-    """Return what embedding needs."""
+    """Return the dependencies of embedding, taken from `app`."""
     settings = app.settings
     remote = settings.embeddings.backend == "remote"
     ledger, half = Ledger(app.database), part_of_day(embedding_budget(settings), _SHARE)

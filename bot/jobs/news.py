@@ -1,4 +1,4 @@
-"""What the feeds bring, kept as documents of a corpus of its own, to be searched like any other."""
+"""Stores headlines from feeds as documents of a corpus that is searched like any other."""
 
 import asyncio
 import hashlib
@@ -14,13 +14,13 @@ from engine.feeds.types import Feed, NewHeadline
 from engine.text.clean import searchable
 from engine.types import Corpus, Kind
 
-# Beside the event loop: long feeds take a second.
+# Outside the event loop: long feeds take a second.
 _WRITING = ThreadPoolExecutor(1, thread_name_prefix="news")
-_LANGUAGE = "simple"  # of what says no language of its own
+_LANGUAGE = "simple"  # for feeds that state no language
 
 
 class News:
-    """Writes the corpus of news, and makes it where it is missing."""
+    """Writes the corpus of news, creating it if it is missing."""
 
     def __init__(self, corpora: Corpora, documents: Documents, retention: Retention) -> None:
         self._corpora = corpora
@@ -29,9 +29,10 @@ class News:
         self._corpus: Corpus | None = None
 
     async def keep(self, feed: Feed, headlines: Sequence[NewHeadline]) -> None:
-        """Store what is new or has changed in a feed that everybody gets. Raises StorageError.
+        """Store new and changed headlines of a feed that is open to all. Raises StorageError.
 
-        What a chat added for itself may be private, and everybody searches this corpus.
+        Feeds that a chat added for itself are skipped: they may be private, and everybody
+        searches this corpus.
         """
         if not headlines or not feed.configured:
             return
@@ -45,7 +46,7 @@ class News:
             await self._documents.upsert(corpus, [found[name] for name in sorted(outdated)])
 
     async def forget(self, *, before: datetime) -> int:
-        """Remove what was published before then; return how many documents went."""
+        """Remove documents published before `before`; return how many were removed."""
         return await self._retention.forget(await self._known(), before=before)
 
     async def _known(self) -> Corpus:
@@ -61,13 +62,13 @@ class News:
 
 
 def documents_of(feed: Feed, headlines: Sequence[NewHeadline]) -> dict[str, Document]:
-    """Return the documents of headlines by their ids at the source."""
+    """Return the documents of headlines, keyed by their ids at the source."""
     documents = (document_of(feed, headline) for headline in headlines)
     return {document.external_id: document for document in documents}
 
 
 def document_of(feed: Feed, headline: NewHeadline) -> Document:
-    """Return the document of a headline: title and summary, under its link."""
+    """Return the document of a headline: title and summary, with its link."""
     text = "\n\n".join(part for part in (headline.title, headline.summary) if part)
     written = "\0".join((text, headline.link or "")).encode()
     digest = hashlib.blake2b(written, digest_size=8).digest()

@@ -1,4 +1,4 @@
-"""Feeds that are due are fetched, read and settled; one that is slow or broken delays no other."""
+"""Fetches, reads and settles the feeds that are due; a slow or broken feed delays no other."""
 
 import asyncio
 import logging
@@ -41,16 +41,16 @@ from engine.text.address import public_address
 logger = logging.getLogger("presagio.poll")
 
 _LEASE = timedelta(minutes=10)
-_CLAIMED = 200  # feeds at once, most of which wait for their host
-_CLAIM_AGAIN = 50  # once so many are done
-# Two thousand long headlines take a second: beside the event loop, and one feed at a time.
+_CLAIMED = 200  # feeds at once, most of which are waiting for their host
+_CLAIM_AGAIN = 50  # once this many are done
+# Two thousand long headlines take a second: outside the event loop, one feed at a time.
 _DECIDING = ThreadPoolExecutor(1, thread_name_prefix="feed")
 _AUTHORITY_ENDS = re.compile(r"[/?#\\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polling:
-    """What polling needs. `jitter` returns a random number in 0..1."""
+    """The dependencies of polling. `jitter` returns a random number in 0..1."""
 
     feeds: Feeds
     fetcher: Fetcher
@@ -58,7 +58,7 @@ class Polling:
     news: News
     settings: PollSettings
     limits: FetchLimits = FetchLimits(seconds=30.0, bytes=10_000_000)  # noqa: RUF009 - frozen
-    at_once: int = 40  # fetches; slow servers hold one each for the whole of their time
+    at_once: int = 40  # fetches; each slow server occupies one until its timeout
     per_host: int = 2
     jitter: Callable[[], float] = random.random
 
@@ -66,14 +66,14 @@ class Polling:
 async def poll(work: Polling, *, clock: Callable[[], datetime]) -> int:
     """Poll every feed that is due, and return how many.
 
-    What goes wrong with a feed is recorded with the feed, whatever it is. Cancelled, it gives back
-    what it had not settled. Raises StorageError, and PresagioError when nothing can be read at all.
+    Any error of a single feed is recorded with that feed. On cancellation, feeds that were not
+    settled are given back. Raises StorageError, and PresagioError when nothing can be read at all.
     """
     return await _Round(work, clock).run()
 
 
 class _Round:
-    """One run: feeds are claimed as others are done."""
+    """One run: more feeds are claimed as earlier ones finish."""
 
     def __init__(self, work: Polling, clock: Callable[[], datetime]) -> None:
         self._work = work
@@ -97,7 +97,7 @@ class _Round:
         return self._done
 
     async def _claim(self) -> bool:
-        """Claim more feeds when there is room for many; tell whether there were any."""
+        """Claim more feeds when there is room for many; return whether there were any."""
         room = _CLAIMED - len(self._under_way)
         if self._under_way and room < _CLAIM_AGAIN:
             return False
@@ -107,7 +107,7 @@ class _Round:
         return bool(found)
 
     async def _some_done(self) -> None:
-        """Wait for a feed to be done, whatever came of it: it must not hold up the others."""
+        """Wait for a feed to finish, with or without an error: it must not hold up the others."""
         done, _ = await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             feed = self._under_way.pop(task)
@@ -141,7 +141,7 @@ class _Round:
             _DECIDING,
             partial(decide, feed, outcome, now=now, settings=work.settings, jitter=jitter),
         )
-        # Before the feed is settled: if this ends in between, the feed is read again.
+        # Before the feed is settled: after a crash in between, the feed is read again.
         await work.news.keep(decision.feed, decision.headlines)
         notices = await _owed(work.feeds, decision)
         stories = await work.feeds.settle(feed, decision, notices=notices, now=now)
@@ -152,7 +152,7 @@ class _Round:
         headers = {name: value for name, value in validators.items() if value}
         try:
             async with AsyncExitStack() as stack:
-                # The host first: who waits for it holds no connection.
+                # The host first: a task that waits for its host then holds no connection.
                 await stack.enter_async_context(self._hosts[_host(feed.url)])
                 await stack.enter_async_context(self._connections)
                 fetched = await self._work.fetcher.get(
@@ -173,13 +173,13 @@ class _Round:
 
 
 def _host(url: str) -> str:
-    """Return the host and port of a feed; an address that has none is refused when it is asked."""
+    """Return the host and port of a feed; an address without a host is refused when fetched."""
     return _AUTHORITY_ENDS.split(url.partition("://")[2], maxsplit=1)[0].lower()
 
 
 def _of_all(error: Exception) -> bool:
-    """Tell whether an error is of everything that is read or stored, and not of one feed."""
-    # A statement that fails for want of a better name fails for what the feed would have stored.
+    """Tell whether an error concerns all reading or storing rather than one feed."""
+    # A plain StorageError comes from a statement that failed because of what the feed would store.
     return isinstance(error, PresagioError) and type(error) is not StorageError
 
 

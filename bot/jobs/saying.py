@@ -1,4 +1,4 @@
-"""A delivery put into words, in the language its chat has when it is sent."""
+"""Puts a delivery into words, in the language that its chat has when it is sent."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from engine.posting.types import Delivery
 
 
 async def reply_of(delivery: Delivery, answers: Answers) -> Reply | None:
-    """Return what a delivery says; None when nothing is left of what it was about.
+    """Return what a delivery says, or None if its subject no longer exists.
 
     Raises StorageError, and ValueError for content that this version cannot read.
     """

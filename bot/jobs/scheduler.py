@@ -1,10 +1,9 @@
-"""When jobs run. APScheduler gives the ticks and nothing else: what is due the database knows.
+"""Decides when jobs run. APScheduler only provides the ticks; the database knows what is due.
 
-APScheduler counts by the wall clock: where that is set back, all ticks begin anew.
+APScheduler uses the wall clock: when that is set back, all ticks are restarted.
 
-A tick starts its job as a task of its own, unless the run before has not ended. The jobs of the
-leader are left alone by all other processes. Every run has a total timeout, and what became of it
-is counted.
+A tick starts its job as a separate task, unless the previous run has not ended. Only the leader
+runs the jobs marked as the leader's. Every run has a total timeout, and its outcome is counted.
 """
 
 import asyncio
@@ -26,9 +25,9 @@ from engine.errors import PresagioError
 logger = logging.getLogger("presagio.jobs")
 
 _CLOSE_SECONDS = 2.0
-_LATE_SECONDS = 60  # a tick that comes later is counted as missed
+_LATE_SECONDS = 60  # a tick later than this is counted as missed
 _LOOK_SECONDS = 1.0
-_STEP_SECONDS = 1.0  # a clock that is merely adjusted goes back by less
+_STEP_SECONDS = 1.0  # mere adjustments set the clock back by less
 
 
 class Scheduler:
@@ -53,7 +52,7 @@ class Scheduler:
         self._counting: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
-        """Run until cancelled, then take up nothing new."""
+        """Run until cancelled, then start nothing new."""
         self._begin_ticks()
         self._ticker.add_listener(
             self._not_ticked, EVENT_JOB_MISSED | EVENT_JOB_MAX_INSTANCES | EVENT_JOB_ERROR
@@ -62,7 +61,7 @@ class Scheduler:
         following = asyncio.create_task(self._follow_clock())
         try:
             while True:
-                # A process that begins to lead does not wait for the next tick.
+                # A new leader does not wait for the next tick.
                 for job in self._jobs:
                     await self._tick(job)
                 await self._leader.changed()
@@ -71,15 +70,15 @@ class Scheduler:
             self._ticker.shutdown(wait=False)
 
     async def watch(self) -> None:
-        """Warn, until cancelled, of jobs that have ceased to run."""
+        """Warn about jobs that have stopped running, until cancelled."""
         await self._watchdog.watch()
 
     def ages(self) -> Mapping[str, float]:
-        """Return, for each job that is to run here, the seconds since its last run ended."""
+        """Return the seconds since the last run ended, for each job that should run here."""
         return self._watchdog.ages()
 
     async def stop(self, seconds: float) -> None:
-        """Cancel what runs, but give jobs that finish `seconds` for it. Never raises."""
+        """Cancel running jobs, but allow those that finish `seconds` to do so. Never raises."""
         finishing = {job.name for job in self._jobs if job.finishes}
         for name, task in self._running.items():
             if name not in finishing:
@@ -106,7 +105,7 @@ class Scheduler:
             )
 
     async def _follow_clock(self) -> None:
-        """Let the ticks begin anew whenever the wall clock was set back."""
+        """Restart the ticks whenever the wall clock was set back."""
         clock = asyncio.get_running_loop().time
         ahead = self._now().timestamp() - clock()
         while True:
@@ -122,7 +121,7 @@ class Scheduler:
             return
         self._watchdog.expect(job)
         if job.name in self._running:
-            if job.counts_idle:  # others look for more to do while they run
+            if job.counts_idle:  # the other jobs look for more work while they run
                 self._count(job.name, RunOutcome.SKIPPED)
             return
         task = asyncio.create_task(self._run(job))
@@ -130,7 +129,7 @@ class Scheduler:
         task.add_done_callback(lambda _: self._running.pop(job.name, None))
 
     async def _run(self, job: Job) -> None:
-        """Run a job once, and count what became of it."""
+        """Run a job once, and count its outcome."""
         self._watchdog.began(job)
         try:
             await self._run_counted(job)

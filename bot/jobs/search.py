@@ -1,4 +1,4 @@
-"""New stories are searched: retrieval first, then the model, in the order of what they promise."""
+"""Searches new stories: first retrieval, then the model, the most promising stories first."""
 
 import asyncio
 import logging
@@ -20,8 +20,8 @@ logger = logging.getLogger("presagio.search")
 
 _AT_ONCE = 4
 _PAGE = 100
-_LOOK_BACK = timedelta(days=2)  # stories that nobody searched for so long are old news
-_FAILURES = 3  # of the model in a row, after which the rest waits for the next run
+_LOOK_BACK = timedelta(days=2)  # stories left unsearched for so long are old news
+_FAILURES = 3  # of the model in a row, after which the other stories wait for the next run
 _OUTBID = Message("Not judged: more promising stories took the budget of these hours.")
 _FAILING = Message("Not judged: the model does not answer.")
 
@@ -35,7 +35,7 @@ class Prophesies(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permission:
-    """Whether the model may be asked: yes, later (`waits`), or not, and why (`refusal`)."""
+    """Whether the model may be asked: yes, later (`waits`), or no, with a reason (`refusal`)."""
 
     refusal: Message | None = None
     waits: bool = False
@@ -48,10 +48,10 @@ class Permission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searching:
-    """What searching needs.
+    """The dependencies of searching.
 
-    `corpus` returns the corpus called so, None the one of chats that name none; it raises
-    CorpusNotFound. `may_ask` tells whether the model may be asked at a moment.
+    `corpus` returns the corpus of a name, or for None that of chats which name none; it raises
+    CorpusNotFound. `may_ask` tells whether the model may be asked at a given time.
     """
 
     stories: Stories
@@ -60,13 +60,13 @@ class Searching:
     prophet: Prophesies
     corpus: Callable[[str | None], Awaitable[Corpus]]
     may_ask: Callable[[datetime], Awaitable[Permission]]
-    minimum_age: timedelta = timedelta(days=30)  # of a tweet, before its story
-    promising: float = PROMISING  # what an unjudged story has to promise to be kept
+    minimum_age: timedelta = timedelta(days=30)  # by which a tweet must precede its story
+    promising: float = PROMISING  # the least that an unjudged story must promise to be kept
     judge_within: timedelta = timedelta(hours=3)  # afterwards a story stays unjudged
 
 
 async def search_stories(work: Searching, *, now: datetime) -> int:
-    """Search what is new, then judge what waits, the most promising first, as the budget lets.
+    """Search new stories, then judge waiting ones within the budget, most promising first.
 
     Returns how many stories were searched or judged. Raises StorageError.
     """
@@ -76,7 +76,7 @@ async def search_stories(work: Searching, *, now: datetime) -> int:
 
 
 async def _corpora(work: Searching) -> list[Corpus]:
-    """Return the corpora that some subscriber uses."""
+    """Return the corpora that have subscribers."""
     default = await _corpus(work, None)
     names = await work.subscriptions.corpora(default.name if default else "")
     found = [await _corpus(work, name) for name in names if name]
@@ -106,14 +106,14 @@ async def _search_in(work: Searching, corpus: Corpus, now: datetime) -> int:
 
 
 async def _retrieve(work: Searching, corpus: Corpus, story: Story, now: datetime) -> None:
-    """Keep what retrieval alone says of a story: how much it promises, or that it found nothing."""
+    """Store what retrieval alone found for a story: how much it promises, or nothing."""
     prophecy = await _prophesy(work, corpus, story, now, judged=False)
     state = FindState.PROMISING if prophecy.candidates else FindState.DULL
     await work.finds.keep(story, corpus.name, state, coverage=promise(prophecy), now=now)
 
 
 async def _judge(work: Searching, corpora: Sequence[Corpus], now: datetime) -> int:
-    """Ask the model about all that waits for it, best first, while it answers."""
+    """Ask the model about waiting stories, best first, as long as it answers."""
     by_name = {corpus.name: corpus for corpus in corpora}
     await work.finds.give_up(found_before=now - work.judge_within, below=work.promising)
     waiting = await work.finds.promising(list(by_name), since=now - _LOOK_BACK, limit=_PAGE)
@@ -123,7 +123,7 @@ async def _judge(work: Searching, corpora: Sequence[Corpus], now: datetime) -> i
 
 
 class _Judging:
-    """One run of judging; stops asking a model that has failed some times in a row."""
+    """One run of judging; stops asking a model that failed several times in a row."""
 
     def __init__(self, work: Searching, now: datetime) -> None:
         self._work = work
@@ -132,7 +132,7 @@ class _Judging:
         self.done = 0
 
     async def judge(self, waiting: Promising, corpus: Corpus) -> None:
-        """Judge one story, or settle that nobody will."""
+        """Judge one story, or record that it stays unjudged."""
         permission = await self._work.may_ask(self._now)
         late = self._now - waiting.story.first_seen_at > self._work.judge_within
         final = late or permission.refusal is not None
@@ -144,7 +144,7 @@ class _Judging:
 
     async def _ask(self, waiting: Promising, corpus: Corpus, *, final: bool) -> None:
         prophecy = await _prophesy(self._work, corpus, waiting.story, self._now, judged=True)
-        withheld = prophecy.verdict.withheld  # no failure, and another run changes nothing
+        withheld = prophecy.verdict.withheld  # not a failure, and another run would change nothing
         if prophecy.judged or not prophecy.candidates:
             self._failures = 0
             await self._keep(waiting, FindState.JUDGED, prophecy)
@@ -196,13 +196,13 @@ async def _prophesy(
         now=now,
         filters=Filters(before=story.published - work.minimum_age),
         judged=judged,
-        embeds=False,  # hundreds of stories come at once
+        embeds=False,  # hundreds of stories arrive at once
     )
     return await work.prophet.prophesy(corpus, request)
 
 
 async def _at_most(number: int, tasks: Iterable[Awaitable[None]]) -> None:
-    """Await the tasks in their order, `number` at once. Raises what the first to fail raised."""
+    """Await the tasks in order, `number` at a time. Raises the error of the first that fails."""
     waiting = iter(tasks)
 
     async def worker() -> None:

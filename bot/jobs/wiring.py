@@ -1,5 +1,4 @@
-"""Everything that the jobs need, wired: `presagio serve` runs them again and again, a cron job may
-run each once."""
+"""Wires the jobs: `presagio serve` runs them repeatedly; a cron job may run each of them once."""
 
 import logging
 import random
@@ -44,16 +43,16 @@ from engine.types import Corpus
 
 logger = logging.getLogger("presagio.jobs")
 
-# Stories are told for two days; what is older is kept to see that it was told.
+# Stories are posted for two days; older ones are kept to know that they were posted.
 _STORIES_KEPT = timedelta(days=60)
 _FINDS_KEPT = timedelta(days=30)
 _HEADLINES_KEPT = timedelta(days=30)
-_REINDEX_PAUSE = 0.2  # seconds between two pages, which others have to themselves
+_REINDEX_PAUSE = 0.2  # seconds between two pages, left free for other queries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jobs:
-    """One method a job. Each may be cancelled at any moment and run again; each raises
+    """One method per job. Each may be cancelled at any moment and run again; each raises
     StorageError."""
 
     polling: Polling
@@ -67,10 +66,10 @@ class Jobs:
     configured: Sequence[ConfiguredFeed]
     news_kept: timedelta
     now: Callable[[], datetime]
-    clock_rate: float = 1.0  # seconds that `now` counts in one
+    clock_rate: float = 1.0  # seconds by which `now` advances in one second
 
     async def poll(self) -> int:
-        """Poll the feeds that are due, those of the settings among them; return how many."""
+        """Poll the feeds that are due, including those of the settings; return how many."""
         await self.polling.feeds.configured(self.configured, now=self.now())
         return await poll(self.polling, clock=self.now)
 
@@ -80,20 +79,20 @@ class Jobs:
             return await search_stories(self.searching, now=self.now())
 
     async def digest(self) -> int:
-        """Decide what is due; return how many posts are owed now."""
+        """Decide which posts are due; return how many are owed now."""
         return await digest(self.deciding, now=self.now())
 
     async def deliver(self) -> int:
-        """Send what may be sent now, one message a chat; return how many were tried."""
+        """Send what may be sent now, one message per chat; return how many were tried."""
         return await deliver(self.delivering, clock=self.now)
 
     async def embed(self) -> int:
-        """Make some of the vectors that are missing; return how many."""
+        """Embed some of the texts without vectors; return how many."""
         with asked_by(Asker(origin=Origin.CONSOLE, task="embed", source=BudgetSource.POSTS)):
             return await embed_missing(self.embedding, now=self.now())
 
     async def tidy(self) -> int:
-        """Forget what is no longer needed."""
+        """Delete what is no longer needed."""
         now = self.now()
         await self.polling.news.forget(before=now - self.news_kept)
         await self.searching.finds.forget(before=now - _FINDS_KEPT)
@@ -104,7 +103,7 @@ class Jobs:
         return 1
 
     async def reindex(self) -> int:
-        """Index anew what an older version has indexed; return how many texts."""
+        """Reindex texts that an older version indexed; return how many."""
         return await self.reindexing.catch_up(pause=_REINDEX_PAUSE)
 
     def jobs(self) -> tuple[Job, ...]:
@@ -144,9 +143,9 @@ async def open_jobs(
     now: Callable[[], datetime],
     clock_rate: float = 1.0,
 ) -> AsyncIterator[Jobs]:
-    """Lend the jobs; the processes that read feeds end with the block.
+    """Yield the jobs; the processes that read feeds end with the block.
 
-    A rehearsal whose `now` counts more than one second in a second says so by `clock_rate`.
+    A rehearsal whose `now` runs faster than real time passes that rate as `clock_rate`.
     """
     async with AsyncExitStack() as stack:
         parser = await stack.enter_async_context(FeedParser())
@@ -190,11 +189,11 @@ async def open_jobs(
 
 
 def deciding_of(app: App) -> Deciding:
-    """Return what deciding needs."""
+    """Return the dependencies of deciding, taken from `app`."""
     database, posting = app.database, app.settings.posting
 
     async def corpus_of(chat: Chat) -> str | None:
-        # A chat that is trusted may choose a private corpus, but none gets it by chance.
+        # A trusted chat may choose a private corpus, but no chat gets one by default.
         shown = app.shown_to(chat) if chat.corpus else app.public
         try:
             return (await shown.corpus(chat.corpus or "")).name
@@ -230,7 +229,7 @@ def _polling(app: App, fetcher: Fetcher, parser: FeedParser) -> Polling:
 
 
 def configured_feeds(settings: Settings) -> tuple[ConfiguredFeed, ...]:
-    """Translate [[feeds]]."""
+    """Return the feeds of the [[feeds]] tables."""
     return tuple(
         ConfiguredFeed(url=feed.url, category=feed.category or None) for feed in settings.feeds
     )

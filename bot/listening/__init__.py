@@ -1,1 +1,1 @@
-"""The port that this program listens on: its connections, its limits, and what is pushed to it."""
+"""The port that this program listens on: its connections, its limits, and webhooks."""

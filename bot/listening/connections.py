@@ -1,5 +1,5 @@
-"""The connections of the port: how many there may be, which one goes when there are too many, and
-an end to every wait for whoever is on the other side.
+"""The connections of the port: how many there may be, which one is closed when there are too many,
+and a timeout on every wait for the other side.
 """
 
 import asyncio
@@ -17,25 +17,25 @@ logger = logging.getLogger("presagio.connections")
 # The other half is for the database, the platforms, the model and the feeds.
 _SHARE = 2
 _MOST = 2000  # where files are plenty; each takes some memory
-_FEWEST = 8  # what a browser opens at once, and a little
-# Taken at once by the event loop: until it has looked at them they are beyond every limit.
+_FEWEST = 8  # a few more than a browser opens at once
+# Accepted by the event loop in one go: until then no limit applies to them.
 ACCEPTED_AT_ONCE = 16
-WAITING = 256  # connections that the system keeps until they are taken
-_NETWORK_BITS = 64  # of an IPv6 address: what lies below is one customer's
+WAITING = 256  # connections that the system queues until they are accepted
+_NETWORK_BITS = 64  # of an IPv6 address: the bits below belong to one customer
 
 
 def most_of_port() -> int:
-    """Return how many connections the port may hold, by the files that the process may open."""
+    """Return how many connections the port may hold, given the process's limit on open files."""
     if sys.platform == "win32":
         return _MOST
-    import resource  # noqa: PLC0415 - there is none on Windows
+    import resource  # noqa: PLC0415 - missing on Windows
 
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _MOST if files == resource.RLIM_INFINITY else max(min(_MOST, files // _SHARE), _FEWEST)
 
 
 def network_of(address: str) -> str:
-    """Return what counts as one asker: an IPv4 address, a /64 of IPv6, else the text itself."""
+    """Return what counts as one client: an IPv4 address, a /64 of IPv6, or else the text itself."""
     try:
         read = ip_address(address.partition("%")[0])
     except ValueError:
@@ -52,8 +52,8 @@ class Connections:
     """The open connections of the port.
 
     A connection is idle while the process waits for its next request to be complete, and busy
-    while it is answered. For a newcomer that is one too many the one goes that has been idle for
-    longest; where all are busy, the newcomer.
+    while the request is answered. When a newcomer exceeds a limit, the connection that has been
+    idle longest is closed; if all are busy, the newcomer is.
     """
 
     def __init__(self, most: int) -> None:
@@ -68,7 +68,7 @@ class Connections:
         return len(self._addresses)
 
     def enter(self, connection: asyncio.Transport, address: str | None) -> None:
-        """Count a connection that opens, idle; None is an address that may hold any number."""
+        """Add a new, idle connection; an `address` of None may hold any number of them."""
         if address is not None and self._of_address[address] >= self._most_of_address:
             crowded = self._cut(connection, address)
         elif len(self) >= self._most:
@@ -82,16 +82,16 @@ class Connections:
                 self._of_address[address] += 1
 
     def busy(self, connection: asyncio.Transport) -> None:
-        """Note that a request is complete and is being answered."""
+        """Mark a connection whose request is complete and being answered."""
         self._idle.pop(connection, None)
 
     def idle(self, connection: asyncio.Transport) -> None:
-        """Note that a request is answered."""
+        """Mark a connection whose request was answered."""
         if connection in self._addresses:
             self._idle[connection] = None
 
     def leave(self, connection: asyncio.Transport) -> None:
-        """Forget a connection. Forgetting one twice does no harm."""
+        """Remove a connection. Removing it twice does no harm."""
         address = self._addresses.pop(connection, None)
         self._idle.pop(connection, None)
         if address is not None:
@@ -100,7 +100,7 @@ class Connections:
                 del self._of_address[address]
 
     def _cut(self, newcomer: asyncio.Transport, address: str | None) -> bool:
-        """Make room, of an address where there is one; tell whether the newcomer had to go."""
+        """Close one connection, of `address` if it is given; return whether it was the newcomer."""
         logger.warning("too many connections: those that ask nothing are closed")
         those = (one for one in self._idle if address in (None, self._addresses[one]))
         longest = next(those, newcomer)
@@ -109,14 +109,14 @@ class Connections:
         return longest is newcomer
 
 
-REQUEST_SECONDS = 30.0  # for a whole request, from when the connection waits for one
+REQUEST_SECONDS = 30.0  # for a whole request, from when the connection starts waiting for it
 UNREAD_SECONDS = 30.0  # for an answer that nobody reads
 
 
 class PatientProtocol(H11Protocol):
-    """A connection of the port.
+    """A connection of the port, with timeouts that the server lacks.
 
-    The server itself ends the wait for a request with its first byte, and waits for ever for an
+    The server's own timeout for a request ends with its first byte, and it waits for ever for an
     answer to be read.
     """
 
@@ -127,7 +127,7 @@ class PatientProtocol(H11Protocol):
         proxies: Container[str] = (),
         **options: Any,
     ) -> None:
-        """`proxies` may hold any number of connections; "address in proxies" tells one."""
+        """Addresses in `proxies` may hold any number of connections."""
         super().__init__(*args, **options)
         self._open = open_connections
         self._proxies = proxies
@@ -162,7 +162,7 @@ class PatientProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _note(self) -> None:
-        """Note whether a request is awaited or answered."""
+        """Record whether a request is awaited or being answered."""
         cycle = self.cycle
         busy = cycle is not None and not cycle.more_body and not cycle.response_complete
         if busy and self._request_due:

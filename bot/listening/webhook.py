@@ -1,4 +1,4 @@
-"""Webhooks: what platforms push to the port, and how a pushed body is read."""
+"""Webhooks: the paths that platforms push to, and how a pushed body is read."""
 
 import asyncio
 import logging
@@ -20,15 +20,15 @@ BODY_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """A path that a platform posts to. `answer` reads the body by `read_body`, and checks who sent
-    it: no key, no rate limit and no name of a host stands before it."""
+    """A path that a platform posts to. `answer` reads the body with `read_body` and checks who sent
+    it: no key, rate limit or host name is checked before."""
 
     platform: str
     path: str
     answer: Callable[[Request], Awaitable[Response]]
 
     async def receive(self, request: Request) -> Response:
-        """Answer a pushed request. 503 and 500 have the platform push it again."""
+        """Answer a pushed request. After 503 and 500 the platform pushes it again."""
         try:
             return await self.answer(request)
         except HTTPException as error:

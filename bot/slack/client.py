@@ -1,4 +1,4 @@
-"""The client of the Web API: whether Slack accepts its tokens, and who somebody is."""
+"""The client of the Web API: checks of its tokens, and profiles of users."""
 
 import asyncio
 import logging
@@ -27,11 +27,11 @@ _CALL_SECONDS = 20
 _CHECK_SECONDS = 10.0
 _KEPT_SECONDS = 3600.0
 _KEPT = 5_000
-_PATIENCE_SECONDS = 3.0  # language and time zone are not worth a longer wait
+_PATIENCE_SECONDS = 3.0  # a language and time zone are not worth a longer wait
 
 
 def web_client(bot_token: str, api_base: str) -> AsyncWebClient:
-    """Return a client that sends nothing twice: it repeats only what Slack did not take."""
+    """Return a client that sends nothing twice: it retries only what Slack did not accept."""
     return AsyncWebClient(
         token=bot_token,
         base_url=api_base.rstrip("/") + "/",
@@ -78,7 +78,7 @@ async def check_slack(bot_token: str, app_token: str, signing_secret: str, api_b
 
 
 def _missing(granted: str) -> list[str]:
-    """Return the scopes that are not granted; nothing where Slack does not say."""
+    """Return the scopes that are not granted; an empty list if Slack does not say."""
     known = {scope.strip() for scope in granted.split(",") if scope.strip()}
     return [scope for scope in SCOPES if scope not in known] if known else []
 
@@ -91,7 +91,7 @@ class People:
         self._known: OrderedDict[str, tuple[float, Mapping[str, Any]]] = OrderedDict()
 
     async def profile(self, user_id: str) -> SlackProfile:
-        """Return language and time zone; English where Slack does not say."""
+        """Return language and time zone; English if Slack does not say."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 user = await self._user(user_id)
@@ -105,7 +105,7 @@ class People:
     async def is_admin(self, user_id: str, *, team: str) -> bool:
         """Tell whether the user administers the workspace `team`. Raises DeliveryError.
 
-        In a shared channel, admins of other workspaces write too.
+        In a shared channel, admins of other workspaces can write too.
         """
         try:
             user = await self._user(user_id)

@@ -1,4 +1,4 @@
-"""What Slack refuses, as errors of the project. They tell its codes, and no text of a message."""
+"""Maps Slack's refusals to errors of the project, which hold its codes but no message text."""
 
 import re
 from collections.abc import AsyncIterator
@@ -13,13 +13,13 @@ from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.i18n.words import Words
 from engine.messages import Message
 
-# What a call of the library may raise; a timeout is an OSError.
+# The errors that a library call may raise; a timeout is an OSError.
 FAILURES = (SlackClientError, aiohttp.ClientError, OSError)
 
-_RETRY_SECONDS = 30.0  # where Slack asks to wait and does not say how long
+_RETRY_SECONDS = 30.0  # if Slack asks to wait and does not say how long
 _OUTSIDE = {"channel_not_found", "not_in_channel"}
 _GONE = {*_OUTSIDE, "is_archived"}
-# Something is wrong with Slack or the token, not with the message, which was not shown.
+# Slack or the token is at fault, not the message, which was not shown.
 _LATER = {
     *("account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"),
     *("org_login_required", "team_added_to_org", "team_access_not_granted", "missing_scope"),
@@ -61,7 +61,7 @@ def _meaning(error: Exception) -> DeliveryError:
 
 
 def _wait(error: Exception) -> float | None:
-    """Return for how many seconds Slack asks to wait, or None."""
+    """Return how many seconds Slack asks to wait, or None."""
     if code_of(error) != "ratelimited" and _status(error) != HTTPStatus.TOO_MANY_REQUESTS:
         return None
     headers = error.response.headers if isinstance(error, SlackApiError) else {}
@@ -70,12 +70,12 @@ def _wait(error: Exception) -> float | None:
 
 
 def code_of(error: Exception) -> str:
-    """Return Slack's word for an error; empty where the answer was none of Slack's own."""
+    """Return Slack's error code, or an empty string if the answer was not Slack's own."""
     return _field(error, "error")
 
 
 def slack_reason(error: Exception) -> str:
-    """Return Slack's word for an error and the scope that it misses, else status or type."""
+    """Return Slack's error code and the missing scope, or else the status or type."""
     if needed := _field(error, "needed"):
         return f"{code_of(error)} (needs {needed})"
     status = _status(error)
@@ -100,7 +100,7 @@ def why_no_picture(error: Exception, words: Words) -> str:
 
 
 def _field(error: Exception, name: str) -> str:
-    """Return a field of Slack's answer, if it holds one of its codes."""
+    """Return a field of Slack's answer if it holds a code, or else an empty string."""
     response = error.response if isinstance(error, SlackApiError) else None
     value = response.get(name) if isinstance(response, AsyncSlackResponse) else None
     return value if isinstance(value, str) and _CODE.fullmatch(value) else ""

@@ -1,4 +1,4 @@
-"""Slack's events, commands, buttons and shortcuts as requests."""
+"""Translates Slack's events, commands, buttons and shortcuts into requests."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,10 +10,10 @@ from bot.face.request import Person, Place, Request, Trigger
 
 PLATFORM = "slack"
 SHORTCUT = "find_prophecy"
-ACTION_PREFIX = "presagio:"  # of what the bot's buttons are called
+ACTION_PREFIX = "presagio:"  # of the action ids of the bot's buttons
 Payload = Mapping[str, Any]
 
-# What a subtype may be and still be a person's message.
+# The subtypes that a person's message may have.
 _SPOKEN = {None, "thread_broadcast", "file_share", "me_message"}
 _LINK = re.compile(r"<(https?://[^|<>]+)(?:\|[^<>]*)?>")
 _NAMED = re.compile(r"<[@#!][^|<>]*\|([^<>]*)>")
@@ -23,7 +23,7 @@ _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackProfile:
-    """What Slack knows of a person."""
+    """What Slack knows about a person."""
 
     language: str
     time_zone: str | None
@@ -31,7 +31,7 @@ class SlackProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackIdentity:
-    """What the bot knows of itself, and how it asks about people."""
+    """What the bot knows about itself, and how it looks up people."""
 
     user_id: str
     profile: Callable[[str], Awaitable[SlackProfile]]
@@ -39,7 +39,7 @@ class SlackIdentity:
 
 
 def plain_text(text: str) -> str:
-    """Return mrkdwn as the person saw it: links bare, names without brackets."""
+    """Return mrkdwn as the person saw it: bare links, names without brackets."""
     text = _UNNAMED.sub("", _NAMED.sub(r"\1", _LINK.sub(r"\1", text)))
     for entity, character in _ENTITIES:
         text = text.replace(entity, character)
@@ -51,8 +51,8 @@ async def read_message(
 ) -> Request | None:
     """Return the request in a `message` or `app_mention` event, or None.
 
-    A mention in a channel comes as both, in any order: they make the same request, and whoever
-    answers takes it once.
+    A mention in a channel arrives as both, in any order: both give the same request, which is
+    answered only once.
     """
     if event.get("subtype") not in _SPOKEN or not event.get("user"):
         return None
@@ -63,13 +63,13 @@ async def read_message(
     private = _is_private(event["channel"])
     addressed = private or mention in text or event["type"] == "app_mention"
     return Request(
-        # A message has one timestamp, however often and as whatever it is delivered.
+        # A message has one timestamp, however often and in whatever form it is delivered.
         event_id=f"{event['channel']}:{event['ts']}",
         place=Place(
             platform=PLATFORM,
             chat_id=event["channel"],
             private=private,
-            # In a channel the answer opens a thread on the message.
+            # In a channel, the answer starts a thread on the message.
             thread=event.get("thread_ts") or (None if private else event["ts"]),
         ),
         person=await _person(event["user"], myself, bot=bool(event.get("bot_id"))),
@@ -105,7 +105,7 @@ async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -
 
 
 async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
-    """Return the request in a pressed button, or None for one that is not ours."""
+    """Return the request of a pressed button, or None if the button is not ours."""
     pressed = (body.get("actions") or [{}])[0]
     channel = (body.get("channel") or {}).get("id")
     if not channel or not str(pressed.get("action_id")).startswith(ACTION_PREFIX):
@@ -116,7 +116,7 @@ async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> 
             platform=PLATFORM,
             chat_id=channel,
             private=_is_private(channel),
-            # An ephemeral message is not sent along; what contains it is.
+            # An ephemeral message is not included in the event; its container is.
             thread=(body.get("container") or {}).get("thread_ts"),
         ),
         person=await _person(body["user"]["id"], myself),
@@ -144,7 +144,7 @@ async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) 
         ),
         person=await _person(body["user"]["id"], myself),
         trigger=Trigger.ADDRESSED,
-        # Written as a command: a channel may listen to nothing else.
+        # Written as a command: some channels accept nothing else.
         text=f"/prophecy {plain_text(str(source.get('text', '')))}",
         now=now,
         written_at=_moment(source.get("ts")),
@@ -154,17 +154,17 @@ async def read_shortcut(body: Payload, myself: SlackIdentity, *, now: datetime) 
 
 
 def _is_private(channel: str) -> bool:
-    """Tell a direct message from a channel, which may bear any name, by Slack's own prefix."""
+    """Tell whether this is a direct message, by the prefix of its id; names may be anything."""
     return channel.startswith("D")
 
 
 def _shared(message: Payload) -> Payload:
-    """Return the first attachment with a text, such as a message that was shared, or nothing."""
+    """Return the first attachment with text, such as a shared message, or an empty payload."""
     return next((part for part in message.get("attachments") or () if part.get("text")), {})
 
 
 def _moment(timestamp: object) -> datetime | None:
-    """Read a timestamp, which is text in messages and a number in some attachments."""
+    """Parse a timestamp, which is text in messages and a number in some attachments."""
     try:
         return datetime.fromtimestamp(float(str(timestamp)), UTC)
     except (ValueError, OverflowError, OSError):

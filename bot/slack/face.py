@@ -20,7 +20,7 @@ from engine.messages import Message
 logger = logging.getLogger("presagio.slack")
 
 _REACTION = "crystal_ball"
-_SIGN_SECONDS = 3.0  # a sign of life that takes longer is none
+_SIGN_SECONDS = 3.0  # a sign of life that takes longer is useless
 _METADATA = "presagio_answer"
 
 
@@ -34,7 +34,7 @@ class SlackFace:
         self._signs: set[asyncio.Task[None]] = set()
 
     async def show_busy(self, request: Request) -> None:
-        """Put a crystal ball on the message that is being answered; nobody waits for it."""
+        """React with a crystal ball to the message being answered, without waiting for it."""
         if message := _message_ts(request):
             sign = asyncio.create_task(self._react(request.place.chat_id, message))
             self._signs.add(sign)
@@ -78,7 +78,7 @@ class SlackFace:
         await self._client.chat_postMessage(metadata=origin, **content)
 
     async def _respond(self, request: Request, reply: Reply, address: str) -> None:
-        """Answer over the event's own address, which needs no membership of the channel."""
+        """Answer through the event's response URL, which needs no membership of the channel."""
         webhook = AsyncWebhookClient(
             address,
             timeout=self._client.timeout,
@@ -100,9 +100,10 @@ class SlackFace:
             )
 
     async def _draw(self, request: Request, reply: Reply) -> None:
-        """Upload a picture; tell the asker alone when Slack does not take it.
+        """Upload a picture; tell only the asker when Slack rejects it.
 
-        It never means that the chat is gone: commands are answered where the bot is no member.
+        A rejection never means that the chat is gone: commands also work where the bot is not a
+        member.
         """
         try:
             await self._upload(request, reply)
@@ -128,7 +129,7 @@ class SlackFace:
 
 
 def _content(request: Request, reply: Reply) -> dict[str, object]:
-    """Return text and blocks; a reply that has only buttons leaves the rest as it is."""
+    """Return text and blocks; a reply with only buttons leaves the rest unchanged."""
     message = _body(request).get("message") or {}
     if not reply.replaces or reply.text or reply.hits:
         shown: list[Any] = list(blocks(reply))
@@ -156,6 +157,6 @@ def _body(request: Request) -> Payload:
 
 
 def _message_ts(request: Request) -> str | None:
-    """Return the timestamp of the message that asks; commands and buttons have none."""
+    """Return the timestamp of the asking message; commands and buttons have none."""
     event = _body(request).get("event")
     return event.get("ts") if isinstance(event, Mapping) else None

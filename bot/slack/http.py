@@ -1,4 +1,4 @@
-"""Slack's events over HTTP. Nothing is read that Slack did not sign within five minutes."""
+"""Slack's events over HTTP. Requests not signed by Slack within five minutes are not parsed."""
 
 import logging
 from email.message import EmailMessage
@@ -15,28 +15,28 @@ from bot.listening.webhook import read_body
 logger = logging.getLogger("presagio.slack")
 
 PATH = "/slack/events"
-# Bolt believes that whatever stands at a place is of the type it should be.
+# Bolt assumes that every field has the right type.
 _MALFORMED = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class PushedEvents:
-    """Hands signed requests to Bolt while it is open; Slack sends again what it refuses."""
+    """Hands signed requests to Bolt while open; Slack sends refused ones again."""
 
     def __init__(self, signing_secret: str) -> None:
         self._verifier = SignatureVerifier(signing_secret)
         self._app: AsyncApp | None = None
 
     def open(self, app: AsyncApp) -> None:
-        """Hand what comes to `app` from now on."""
+        """Hand requests to `app` from now on."""
         self._app = app
 
     def close(self) -> None:
-        """Take nothing new."""
+        """Take no new requests."""
         self._app = None
 
     async def answer(self, request: Request) -> Response:
-        """Return Bolt's answer, 401 to what Slack did not sign, 400 to what is no event, 503 while
-        closed."""
+        """Return Bolt's answer, 401 for requests that Slack did not sign, 400 for anything that is
+        not an event, 503 while closed."""
         body = await read_body(request)
         if not self._is_signed(body, request):
             logger.warning("Slack: refused a request without a valid signature")
@@ -59,16 +59,16 @@ class PushedEvents:
         except (
             ValueError,
             TypeError,
-        ):  # no number, no UTF-8, no ASCII: not Slack's
+        ):  # not a number, not UTF-8, not ASCII: not from Slack
             return False
 
 
 def _bolt_request(body: bytes, request: Request) -> AsyncBoltRequest:
-    """Raises LookupError, UnicodeDecodeError for a body that is no text."""
+    """Raises LookupError or UnicodeDecodeError for a body that is not text."""
     described = EmailMessage()
     described["Content-Type"] = request.headers.get("Content-Type", "")
     return AsyncBoltRequest(
         body=body.decode(described.get_content_charset("utf-8")),
         query=request.url.query,
-        headers=request.headers,  # type: ignore[arg-type]  # a mapping of text to text
+        headers=request.headers,  # type: ignore[arg-type]  # a mapping of str to str
     )

@@ -1,4 +1,4 @@
-"""The app manifest, which a person uploads once; made from the commands."""
+"""The app manifest, which is generated from the commands and uploaded once by hand."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ EVENTS = ("app_mention", "message.channels", "message.groups", "message.im")
 
 
 def manifest(commands: Sequence[Command], *, request_url: str = "") -> dict[str, object]:
-    """Return the manifest; with `request_url` events come over HTTP, else over a socket."""
+    """Return the manifest; events come over HTTP if `request_url` is given, else over a socket."""
     over = {"request_url": request_url} if request_url else {}
     slash = [
         {

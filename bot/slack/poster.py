@@ -1,7 +1,7 @@
-"""Posting to Slack unasked; implements bot.face.face.Poster.
+"""Posting to Slack without a request; implements bot.face.face.Poster.
 
-Every message carries its key as metadata, and every picture as its file name: what may have
-arrived can be looked up before it is sent again.
+Every message carries its key as metadata, and every picture as its file name, so a message that
+may have arrived can be looked up before it is sent again.
 """
 
 import logging
@@ -32,7 +32,7 @@ _NO_THREAD = {"thread_not_found", "invalid_thread_ts", "cannot_reply_to_message"
 
 
 class SlackPoster:
-    """One app in one workspace. What Slack asks to do later is left to the outbox."""
+    """One app in one workspace. When Slack asks to wait, the outbox sends again later."""
 
     platform = PLATFORM
 
@@ -45,7 +45,7 @@ class SlackPoster:
         )
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:
-        """Show the reply and return its timestamp, or the file's id. Raises what Poster says."""
+        """Show the reply; return its timestamp or file id. Raises as documented in Poster."""
         async with mapped_slack_errors():
             try:
                 return await self._show(chat.external_id, thread, reply, key)
@@ -59,7 +59,7 @@ class SlackPoster:
     ) -> str | None:
         """Return the timestamp of the message with that key, or None.
 
-        None, too, where the app lacks the scope to read the chat. Raises DeliveryError.
+        Also None where the app lacks the scope to read the chat. Raises DeliveryError.
         """
         async with mapped_slack_errors():
             try:

@@ -1,7 +1,7 @@
-"""Replies as Slack shows them: Block Kit within its limits.
+"""Renders replies for Slack: Block Kit within its limits.
 
-What people wrote goes into rich text and plain text, which Slack shows as they are: there is no
-markup in them to escape, and nothing in them can call anybody.
+Texts by people go into rich text and plain text, which Slack shows verbatim: they need no
+escaping, and nothing in them can mention anybody.
 """
 
 import re
@@ -25,8 +25,8 @@ from bot.face.reply import MOST_HITS, Button, HitView, Reply
 from bot.replies.limits import cut
 from bot.slack.events import ACTION_PREFIX
 
-# Characters. Slack refuses some 10,000 in all blocks of a message, a limit that it does not
-# document; what is not listed here (dates, labels, counts) needs less than 1,500.
+# Characters. Slack refuses messages with some 10,000 in all blocks, an undocumented limit; parts
+# not listed here (dates, labels, counts) need less than 1,500.
 _HEADLINE = 150
 _TEXT = 8000
 _TWEETS = 5400
@@ -44,7 +44,7 @@ _LINK = re.compile(r"(https?://[^\s<>|]+)")
 
 
 def escaped_mrkdwn(text: str) -> str:
-    """Return text in which Slack sees no markup that calls people."""
+    """Return text in which Slack finds no markup that mentions people."""
     return _shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -70,7 +70,7 @@ def blocks(reply: Reply) -> list[Block]:
 
 
 def actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
-    """Return a block for each row of buttons; the last row, about the whole, is never left out."""
+    """Return a block per row of buttons; the last row, for the whole reply, is never dropped."""
     rows = [row for row in buttons if row]
     rows = [*rows[: _MOST_ROWS - 1], rows[-1]] if len(rows) > _MOST_ROWS else rows
     return [
@@ -79,7 +79,7 @@ def actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
             elements=[
                 ButtonElement(
                     text=PlainTextObject(text=cut(button.label, _LABEL), emoji=True),
-                    # Ids of one block must differ; what the button asks for is its value.
+                    # Ids within a block must differ; what the button asks for is in its value.
                     action_id=f"{ACTION_PREFIX}{number}:{position}",
                     value=str(button.action),
                 )
@@ -91,7 +91,7 @@ def actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
 
 
 def _said(text: str) -> Iterator[RichTextElement]:
-    """The bot's own words, in which addresses can be clicked."""
+    """Yield the bot's own words, with addresses as links."""
     if text := cut(_shown(text), _TEXT).strip():
         parts = (part for part in _LINK.split(text) if part)
         yield RichTextSectionElement(
@@ -134,7 +134,7 @@ def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
 
 
 def _facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
-    """One line about a tweet; its date leads to it."""
+    """Return one line about a tweet; its date links to it."""
     facts = [f"@{cut(_shown(hit.author), _AUTHOR)}"] if hit.author else []
     facts = [*facts, *hit.marks(reply.words)]
     date = _linked(hit.url, hit.date_text)
@@ -159,7 +159,7 @@ def _link(url: str, label: str, *, bold: bool = False) -> RichTextElement:
 
 
 def _linked(url: str | None, label: str, *, bold: bool = False) -> RichTextElement:
-    """Return the label, leading to the address where Slack takes it for one."""
+    """Return the label, linked to the address if Slack accepts that as one."""
     if url and len(url) <= _LONGEST_LINK and _LINK.fullmatch(url):
         return _link(url, label, bold=bold)
     return RichTextElementParts.Text(text=label, style=_BOLD if bold else None)

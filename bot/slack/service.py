@@ -1,4 +1,4 @@
-"""Runs the Slack face: starts, listens, notices when it has gone deaf, stops."""
+"""Runs the Slack face: starts, listens, notices a dead socket, stops."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,7 @@ _WATCH_SECONDS = 5.0
 _ANY = re.compile(".*")
 _TOKENS = "Check SLACK_BOT_TOKEN and SLACK_APP_TOKEN."
 
-# The library tells addresses in its log, which let their reader in.
+# The library logs addresses that give access to anyone who reads them.
 _silent = logging.getLogger("presagio.slack.socket")
 _silent.setLevel(logging.CRITICAL + 1)
 
@@ -81,21 +81,21 @@ class SlackService:
 
     @property
     def webhook(self) -> Webhook | None:
-        """What Slack sends events to; None with Socket Mode."""
+        """The webhook that Slack sends events to, or None in Socket Mode."""
         if self._pushed is None:
             return None
         return Webhook(platform=PLATFORM, path=PATH, answer=self._pushed.answer)
 
     def status(self) -> FaceStatus:
-        """Tell whether events can come just now."""
+        """Tell whether events can be received now."""
         way = "Socket Mode" if self._app_token else "HTTP"
         return FaceStatus(listening=self._connected, way=way)
 
     async def run(self) -> None:
         """Answer until cancelled. Raises FaceFailed when the platform refuses at the start.
 
-        Events over HTTP have to reach `webhook`. Cancelled, it hears nothing new; what is under
-        way can still be answered.
+        Events over HTTP have to reach `webhook`. After cancellation no new events are taken;
+        requests under way can still be answered.
         """
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -114,7 +114,7 @@ class SlackService:
             await self.stop(_CLOSE_SECONDS)
 
     async def stop(self, seconds: float) -> None:
-        """Hear nothing more. Stopping twice does no harm."""
+        """Stop receiving. Stopping twice does no harm."""
         self._connected = False
         if self._pushed:
             self._pushed.close()
@@ -150,7 +150,7 @@ class SlackService:
 
     async def _open_socket(self, app: AsyncApp) -> None:
         token = self._app_token
-        # With a bad token connecting would neither fail nor end: ask first.
+        # With a bad token, connecting would neither fail nor end: check it first.
         opened = await self._client.apps_connections_open(app_token=token)
         handler = AsyncSocketModeHandler(
             app,
@@ -161,12 +161,12 @@ class SlackService:
         )
         self._socket = handler.client
         self._socket.wss_uri = opened["url"]
-        # It does not end while it fails: the watch is what helps it.
+        # It retries for ever while it fails: `_watch` resets a socket that stays dead.
         self._connecting = asyncio.create_task(self._socket.connect())  # type: ignore[no-untyped-call]  # not annotated
 
     def _app(self, authorized: AuthorizeResult, myself: SlackIdentity) -> AsyncApp:
         async def authorize(**_: object) -> AuthorizeResult:
-            # Known since the start: a failed question in between must not cost a person's event.
+            # Known since the start: a failed lookup must not lose a person's event.
             return authorized
 
         def on(read: Reader) -> Callable[..., Awaitable[None]]:
@@ -176,14 +176,14 @@ class SlackService:
             return work
 
         app = AsyncApp(
-            name="slack_bolt",  # else it reads the source of all that called it, for a file's name
+            name="slack_bolt",  # otherwise it reads its callers' source to find a file name
             client=self._client,
             signing_secret=self._signing_secret,
             authorize=authorize,
             request_verification_enabled=False,  # see http.py: before anything is read
         )
         app.error(_pass_on)
-        # Acknowledged before the work begins: work that fails at once would lose the ack.
+        # Acknowledged before the work begins: work that fails at once would prevent it.
         app.event("app_mention")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event("message")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event(_ANY)(ack=_acknowledge, lazy=[])
@@ -194,14 +194,14 @@ class SlackService:
 
     async def _answer(self, read: Reader, body: dict[str, Any], myself: SlackIdentity) -> None:
         with self._conversation.expecting():
-            # Who somebody is has to be asked: whoever is known already must not overtake.
+            # Profiles have to be fetched: people whose profile is cached must not overtake others.
             async with self._order.setdefault(_place(body), asyncio.Lock()):
                 request = await read(body, myself, now=self._now())
             if request is not None:
                 await self._conversation.answer(request, self._face)
 
     async def _watch(self) -> None:
-        """Notice a deaf socket: an address serves once, and the client would retry a used one."""
+        """Reset a dead socket: an address works once, and the client would retry a used one."""
         if self._connecting:
             await asyncio.wait({self._connecting}, timeout=_WATCH_SECONDS)
         while True:
@@ -219,14 +219,14 @@ class SlackService:
 
 
 def _place(body: Payload) -> str:
-    """Return what tells the channel of a payload from others."""
+    """Return what identifies the channel of a payload."""
     inner = body.get("event") or body
     channel = inner.get("channel") or inner.get("channel_id")
     return str(channel["id"] if isinstance(channel, Mapping) else channel)
 
 
 async def _pass_on(error: Exception) -> None:
-    """Leave an error to whoever handed in the event: Bolt would log what it quotes."""
+    """Raise an error to the caller: Bolt would log the text it quotes."""
     raise error
 
 

@@ -1,4 +1,4 @@
-"""The library's bot, with an end to every wait, and whether Telegram accepts its token."""
+"""The library's bot with a timeout on every wait, and a check that Telegram accepts its token."""
 
 import asyncio
 import os
@@ -13,15 +13,15 @@ from telegram.request import HTTPXRequest
 from bot.face.face import FaceFailed
 from engine.messages import Message
 
-# Times as timedelta, as the library will have them soon; without it, it warns at each RetryAfter.
+# Return times as timedelta, as the library soon will; otherwise it warns at each RetryAfter.
 os.environ.setdefault("PTB_TIMEDELTA", "true")
 
 _CONNECTIONS = 64
-_SECONDS = 20.0  # a picture is uploaded within them too
-_GRACE = 10.0  # what a poll may take beyond the time it is held
+_SECONDS = 20.0  # also for the upload of a picture
+_GRACE = 10.0  # what a poll may take beyond its hold time
 _RETRIES = 3
 _PAUSES = (0.5, 1.0, 2.0)  # seconds between attempts to connect
-# Limits are on what is written into chats; typing must not use up what a group may be sent.
+# Limits apply to messages in chats; typing signs must not use up what a group may be sent.
 _WRITING = ("send", "edit")
 _NOT_WRITING = "sendChatAction"
 
@@ -38,8 +38,8 @@ class Bot(ExtBot[None]):
         seconds: float = _SECONDS,
         limited: bool = True,
     ) -> None:
-        """`hold` is for how many seconds a poll waits for news, `seconds` what any other request
-        may take in all. Without `limited` nothing is slowed down or tried again."""
+        """`hold` is how many seconds a poll waits for updates, `seconds` what any other request
+        may take in all. Without `limited`, nothing is throttled or retried."""
         base = api_base.rstrip("/")
         super().__init__(
             token,
@@ -47,7 +47,7 @@ class Bot(ExtBot[None]):
             base_file_url=f"{base}/file/bot",
             request=_Request(_CONNECTIONS, seconds),
             get_updates_request=_Request(4, hold + _GRACE),
-            # Typed for any arguments of a call; nothing here passes it any.
+            # Typed for any call arguments; none are passed here.
             rate_limiter=cast(BaseRateLimiter[None], _Limiter(max_retries=_RETRIES))
             if limited
             else None,
@@ -56,7 +56,7 @@ class Bot(ExtBot[None]):
     async def raw_updates(
         self, offset: int, hold: float, kinds: Sequence[str]
     ) -> list[dict[str, Any]]:
-        """Return updates as they came: one that cannot be read must not hide the others.
+        """Return updates unparsed: one that cannot be read must not hide the others.
 
         Raises TelegramError.
         """
@@ -66,7 +66,7 @@ class Bot(ExtBot[None]):
 
 
 class _Request(HTTPXRequest):
-    """Ends every request; the library's own limits start anew with each byte that comes."""
+    """Limits the total time of every request; the library's timeouts restart with each byte."""
 
     def __init__(self, connections: int, seconds: float) -> None:
         super().__init__(connection_pool_size=connections, read_timeout=seconds, pool_timeout=5.0)
@@ -80,7 +80,7 @@ class _Request(HTTPXRequest):
             raise TimedOut from error
 
     async def _connected(self, *request: Any, **options: Any) -> tuple[int, bytes]:
-        """Try again what never reached Telegram; whatever might have is not repeated."""
+        """Retry requests that never reached Telegram; any that might have is not repeated."""
         for pause in _PAUSES:
             try:
                 return await super().do_request(*request, **options)
@@ -129,7 +129,7 @@ async def check_telegram(token: str, api_base: str, webhook_url: str) -> str:
             fix=Message("Check telegram.api_base and the network."),
         ) from error
     if state.url and state.url != webhook_url:
-        # Not shown: an address like this is often a secret.
+        # Not shown: such an address often contains a secret.
         return f"{name}, updates go to another webhook until presagio serve takes them over"
     way = "webhook" if webhook_url else "polling"
     trouble = f"; the last delivery failed: {state.last_error_message}"

@@ -1,7 +1,7 @@
-"""What Telegram refuses, as errors of the project.
+"""Maps Telegram's refusals to errors of the project.
 
-Telegram's descriptions may quote markup or text of the message: only those that are known are
-told, in the words of the table below.
+Telegram's descriptions may quote markup or text of the message: only known ones are reported, in
+the words of the table below.
 """
 
 import re
@@ -48,11 +48,11 @@ _KNOWN = (
     "user is deactivated",
     "wrong type of the web page content",
 )
-_CODE = re.compile(r"[a-z]+(_[a-z]+)+")  # "PEER_ID_INVALID", which the library writes small
+_CODE = re.compile(r"[a-z]+(_[a-z]+)+")  # "PEER_ID_INVALID", which the library lower-cases
 
 
 class Moved(DeliveryError):
-    """The group has become a larger one with another id."""
+    """The group became a supergroup with another id."""
 
     def __init__(self, to: int) -> None:
         super().__init__("The group has moved.")
@@ -73,7 +73,7 @@ async def mapped_telegram_errors() -> AsyncIterator[None]:
     try:
         yield
     except InvalidToken:
-        # Not "from error": its message holds the token. And the next token may be right.
+        # Not "from error": its message contains the token. And the next token may be valid.
         raise DeliveryError(Message("Telegram refuses the token.")) from None
     except ChatMigrated as error:
         raise Moved(error.new_chat_id) from error
@@ -104,18 +104,18 @@ def _meaning(error: TelegramError) -> DeliveryError:
 
 
 def seconds_of(error: RetryAfter) -> float:
-    """Return for how many seconds Telegram asks to wait."""
-    wait = error.retry_after  # the library's settings decide which of the two it is
+    """Return how many seconds Telegram asks to wait."""
+    wait = error.retry_after  # timedelta or int, depending on the library's settings
     return wait.total_seconds() if isinstance(wait, timedelta) else float(wait)
 
 
 def says(error: TelegramError, words: str) -> bool:
-    """Tell whether Telegram's description holds these words, in small letters."""
+    """Tell whether Telegram's description contains these lower-case words."""
     return words in error.message.lower()
 
 
 def telegram_reason(error: TelegramError) -> str:
-    """Return what is known of an error: its description, else its type and that of its cause."""
+    """Return what is known of an error: its description, or its type and that of its cause."""
     known = next((words for words in _KNOWN if says(error, words)), None)
     if known is None and _CODE.fullmatch(error.message.lower()):
         return error.message.upper()

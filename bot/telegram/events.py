@@ -1,4 +1,4 @@
-"""Telegram's updates as requests."""
+"""Translates Telegram's updates into requests."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ AdminCheck = Callable[[int, int], Awaitable[bool]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelegramIdentity:
-    """What the bot knows of itself, and how it asks who is an admin."""
+    """What the bot knows about itself, and how it checks who is an admin."""
 
     id: int
     username: str
@@ -25,7 +25,7 @@ class TelegramIdentity:
 
 
 def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> Request | None:
-    """Return the request in an update, or None when there is nothing to answer."""
+    """Return the request in an update, or None if there is nothing to answer."""
     if update.callback_query:
         return _pressed(update.callback_query, myself, now)
     if update.inline_query:
@@ -61,7 +61,7 @@ def _said(
 
 
 def _written_at(source: Message, message: Message) -> datetime | None:
-    """Return when the text was written that the message forwards or answers; None: just now."""
+    """Return when the forwarded or answered text was written; None means just now."""
     if source.forward_origin:
         return source.forward_origin.date
     return None if source is message else source.date
@@ -70,10 +70,10 @@ def _written_at(source: Message, message: Message) -> datetime | None:
 def _meant(
     message: Message, text: str, place: Place, myself: TelegramIdentity
 ) -> tuple[Trigger | None, str, Message]:
-    """Tell whether the bot is spoken to, what is left without its name, and where it stands.
+    """Return how the bot is addressed, the text without its name, and the message it is from.
 
-    A command for another bot is for nobody here, nor is an unknown one in a group, where others
-    may know it.
+    A command for another bot is ignored, and so is an unknown one in a group, where it may be
+    meant for another bot.
     """
     if command := _command(message):
         name, _, whom = command[1:].lower().partition("@")
@@ -86,7 +86,7 @@ def _meant(
     bare = re.sub(own, " ", text, flags=re.IGNORECASE).strip()
     named, answered = bare != text.strip(), message.reply_to_message
     if named and not bare and answered:
-        # A name below somebody's headline asks about that headline.
+        # A bare mention in reply to a headline asks about that headline.
         return Trigger.ADDRESSED, answered.text or answered.caption or "", answered
     to_me = bool(answered and answered.from_user and answered.from_user.id == myself.id)
     if place.private or to_me or named:
@@ -99,7 +99,7 @@ def _command(message: Message) -> str | None:
     text = message.text or message.caption or ""
     for entity in message.entities or message.caption_entities or ():
         if entity.type == MessageEntity.BOT_COMMAND and entity.offset == 0:
-            return text[: entity.length]  # ASCII, so that units are characters
+            return text[: entity.length]  # ASCII, so UTF-16 units equal characters
     return None
 
 
@@ -129,7 +129,7 @@ def _pressed(query: CallbackQuery, myself: TelegramIdentity, now: datetime) -> R
 
 
 def _inline(query: InlineQuery, now: datetime) -> Request:
-    """A question from any chat: its place is the person, for nobody else sees the choice."""
+    """Return an inline question; its place is the person, for nobody else sees the results."""
     return Request(
         event_id=f"inline:{query.id}",
         place=Place(
@@ -144,7 +144,7 @@ def _inline(query: InlineQuery, now: datetime) -> Request:
 
 
 def _place(message: Message) -> Place:
-    # The thread of a reply chain is no topic, and the General topic must not be named.
+    # The thread of a reply chain is not a topic, and the General topic must not be named.
     topic = message.message_thread_id if message.is_topic_message else None
     return Place(
         platform=PLATFORM,
@@ -158,9 +158,9 @@ def _place(message: Message) -> Place:
 def _person(
     user: User | None, myself: TelegramIdentity, *, speaks_as: Chat | None = None
 ) -> Person:
-    """Who speaks; a chat in whose name somebody speaks lends its id and is no bot.
+    """Return who speaks. If somebody speaks in the name of a chat, it has that chat's id.
 
-    Telegram then names a bot of its own as the author.
+    It is then not taken for a bot, although Telegram names one of its own bots as the author.
     """
     language = (user.language_code if user else None) or "en"
     if speaks_as:

@@ -53,7 +53,7 @@ class TelegramFace:
         self._signs: set[asyncio.Task[None]] = set()
 
     async def show_busy(self, request: Request) -> None:
-        """Show "typing"; nobody waits for it."""
+        """Show "typing", without waiting for it."""
         if isinstance(request.origin, Update):
             sign = asyncio.create_task(self._typing(request))
             self._signs.add(sign)
@@ -79,7 +79,7 @@ class TelegramFace:
             logger.debug("no sign of life: %s", telegram_reason(error))
 
     async def _pressed(self, request: Request, query: CallbackQuery, reply: Reply) -> None:
-        """End the button's waiting, then change its message or send what it asked for."""
+        """Stop the button's spinner, then edit its message or send what was asked for."""
         try:
             toast = cut(reply.toast, LONGEST_TOAST) if reply.toast else None
             await self._bot.answer_callback_query(query.id, text=toast)
@@ -107,12 +107,12 @@ class TelegramFace:
                         chat_id, message_id, reply_markup=buttons
                     )
         except MessageUnchanged:
-            pass  # somebody voted as before
+            pass  # the same vote as before
         except Moved as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
 
     async def _send(self, request: Request, reply: Reply) -> None:
-        """Send, once more to the new id when the group has moved."""
+        """Send; if the group has moved, send again to its new id."""
         try:
             await self._post(request, int(request.place.chat_id), reply)
         except Moved as moved:
@@ -189,7 +189,7 @@ def _thread(request: Request) -> int | None:
 
 
 def _answered(request: Request) -> ReplyParameters | None:
-    """In groups the answer hangs on the message; in private that would only be noise."""
+    """Return the message to reply to: in groups only, in private that would be noise."""
     origin = request.origin
     message = origin.message if isinstance(origin, Update | CallbackQuery) else None
     if request.place.private or not isinstance(message, Message):

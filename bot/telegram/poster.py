@@ -1,6 +1,6 @@
-"""Posting to Telegram unasked; implements bot.face.face.Poster.
+"""Posting to Telegram without a request; implements bot.face.face.Poster.
 
-Telegram cannot be asked what was shown in a chat: see docs/decisions/0011-posting.md.
+Bots cannot ask Telegram what was shown in a chat: see docs/decisions/0011-posting.md.
 """
 
 from datetime import datetime
@@ -20,7 +20,7 @@ from engine.chat import Chat
 
 
 class TelegramPoster:
-    """One bot account. What Telegram asks to do later is left to the outbox."""
+    """One bot account. When Telegram asks to wait, the outbox sends again later."""
 
     platform = PLATFORM
 
@@ -29,7 +29,7 @@ class TelegramPoster:
         self._chats = chats
 
     async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:  # noqa: ARG002 - Telegram keeps no key
-        """Show the reply and return its message id. Raises what Poster says."""
+        """Show the reply and return its message id. Raises as documented in Poster."""
         topic = int(thread) if thread else None
         try:
             message = await self._show(int(chat.external_id), topic, reply)

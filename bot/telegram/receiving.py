@@ -1,12 +1,12 @@
-"""Updates as they come: polled, or pushed.
+"""Receives updates, polled or pushed.
 
-Telegram takes an update for received once a later offset is asked for. The library's own updater
-asks at once, so a crash loses what it holds in memory. Here the offset stays at the oldest update
-that is still under way; what comes a second time meanwhile is known and skipped. Telegram hands
-out a hundred updates from the offset on, again and again. When many are under way, they are kept
-in the database and confirmed, so that a busy chat delays nobody else.
+Telegram considers an update received once a later offset is requested. The library's own updater
+requests it at once, so a crash loses what it holds in memory. Here the offset stays at the oldest
+update still under way; updates that arrive again meanwhile are recognised and skipped. Telegram
+repeats up to a hundred updates from the offset on. When many are under way, they are stored in the
+database and confirmed, so that a busy chat delays nobody else.
 
-What is pushed is pushed again until it was acknowledged, which is when it has been dealt with.
+Telegram repeats a pushed update until it is acknowledged, which happens after it was handled.
 """
 
 import asyncio
@@ -33,24 +33,25 @@ logger = logging.getLogger("presagio.telegram")
 
 ALLOWED_UPDATES = ("message", "callback_query", "inline_query", "my_chat_member")
 HOLD_SECONDS = 25.0
-# Between two polls while something is under way: Telegram then answers at once, news or not.
+# Between two polls while something is under way: Telegram then answers at once, even without
+# updates.
 _BREATH_SECONDS = 0.1
 _LONGEST_PAUSE = 30.0
-# Telegram hands out the oldest hundred that are not confirmed; well below that they become much
-# to send again and again.
+# Telegram repeats the oldest hundred unconfirmed updates; well below that number they already
+# cost much traffic.
 _MANY = 20
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
-_SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - no secret
+_SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - not a secret
 
 
 class Poller:
-    """Asks for updates and begins with each one, once."""
+    """Polls for updates and begins handling each one once."""
 
     def __init__(self, bot: Bot, updates: Updates) -> None:
         self._bot = bot
         self._updates = updates
-        self._seen: set[int] = set()  # of what the last poll brought
-        self._next = 0  # after the last update that came
+        self._seen: set[int] = set()  # the numbers that the last poll brought
+        self._next = 0  # one past the last update received
         self._failures = 0
 
     @property
@@ -59,7 +60,7 @@ class Poller:
         return not self._failures
 
     async def run(self) -> None:
-        """Poll until cancelled; what is under way then goes on. Raises InvalidToken."""
+        """Poll until cancelled; updates under way then continue. Raises InvalidToken."""
         while True:
             try:
                 found = await self._bot.raw_updates(self._offset, self._hold, ALLOWED_UPDATES)
@@ -77,7 +78,7 @@ class Poller:
                 await asyncio.sleep(_BREATH_SECONDS)
 
     async def confirm(self, seconds: float) -> None:
-        """Tell Telegram what was dealt with."""
+        """Confirm to Telegram which updates were handled."""
         if not self._next:
             return
         try:
@@ -92,15 +93,15 @@ class Poller:
 
     @property
     def _hold(self) -> float:
-        # After trouble an answer is wanted at once, to know that it is over.
+        # After an outage, ask for an immediate answer to learn that it is over.
         return 0.0 if self._updates.waiting or self._failures else HOLD_SECONDS
 
     def _accept(self, found: list[dict[str, Any]]) -> int:
-        """Begin with what is new and return how much that was."""
+        """Begin handling new updates and return how many there were."""
         numbered = {raw["update_id"]: raw for raw in found if isinstance(raw.get("update_id"), int)}
         known = self._seen | self._updates.numbers
         fresh = [number for number in numbered if number not in known]
-        # Not by size: after a quiet week Telegram starts again with any number.
+        # Not by comparing numbers: after a quiet week Telegram restarts at a random one.
         self._seen = set(numbered)
         self._next = max(numbered, default=self._next - 1) + 1
         for number in fresh:
@@ -128,14 +129,14 @@ def pause_after(error: TelegramError, failures: int) -> float:
     """Return the seconds to wait after so many failures in a row."""
     if isinstance(error, RetryAfter):
         return seconds_of(error)
-    # A power of thousands of failures would be no number any more.
+    # The exponent is capped: thousands of failures would overflow.
     return min(2.0 ** min(failures - 1, 10), _LONGEST_PAUSE)
 
 
 class PushedUpdates:
-    """Takes pushed updates while it is open, and deals with each before saying so.
+    """Takes pushed updates while open, and acknowledges each only after handling it.
 
-    Telegram pushes again what was not acknowledged, after a crash too.
+    Telegram repeats updates that were not acknowledged, also after a crash.
     """
 
     def __init__(self, bot: Bot, handle: Handle, *, secret: str) -> None:
@@ -145,7 +146,7 @@ class PushedUpdates:
         self._open = False
 
     def check_secret(self) -> None:
-        """Raise FaceFailed for a secret that protects nothing or that Telegram refuses."""
+        """Raise FaceFailed if the secret protects nothing or Telegram would refuse it."""
         if not _SECRET.fullmatch(self._secret):
             raise FaceFailed(
                 Message("A webhook needs a secret."),
@@ -158,12 +159,12 @@ class PushedUpdates:
         self._open = True
 
     def close(self) -> None:
-        """Take nothing new: Telegram pushes it again later. What was taken is still answered."""
+        """Take no new updates, which Telegram repeats later; those taken are still answered."""
         self._open = False
 
     async def answer(self, request: Request) -> Response:
-        """Deal with an update: 403 without the secret, 503 while closed, 400 for what is none."""
-        # As they came: another encoding's letters are no text here.
+        """Handle an update: 403 without the secret, 503 while closed, 400 for anything else."""
+        # Compared as bytes: letters in another encoding might not be text.
         given = request.headers.get(_SECRET_HEADER, "").encode("latin-1")
         if not hmac.compare_digest(given, self._secret.encode()):
             return Response(status_code=403)
@@ -175,14 +176,14 @@ class PushedUpdates:
             if update := read_raw(raw, self._bot):
                 await self._handle(update)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            # The library believes that whatever stands at a place is of the type it should be.
+            # The library assumes that every field has the right type.
             logger.warning("update %s cannot be read: %s", raw["update_id"], reason(error))
             return Response(status_code=400)
         return Response()
 
 
 def _update(body: bytes) -> dict[str, Any] | None:
-    """Return an update as it came; None when the body is no such thing."""
+    """Return the unparsed update, or None if the body is not one."""
     try:
         raw = json.loads(body)
     except (ValueError, RecursionError):

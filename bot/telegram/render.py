@@ -1,4 +1,4 @@
-"""Replies as Telegram shows them: HTML within its limits, and inline keyboards."""
+"""Renders replies for Telegram: HTML within its limits, and inline keyboards."""
 
 import html
 import re
@@ -14,20 +14,20 @@ LONGEST_TEXT = 4096  # UTF-16 units, after entities are parsed
 LONGEST_CAPTION = 1024
 LONGEST_TOAST = 200
 _LONGEST_LABEL = 60
-_LONGEST_ITEM = 150  # of ten headlines, with a tweet each, in one message
+_LONGEST_ITEM = 150  # UTF-16 units; a message may list ten headlines with a tweet each
 _LONGEST_LINK = 500
 _LONGEST_REASON = 160
-# Telegram takes a name behind an @ for one of its own people, and tells them.
+# Telegram takes a name after an @ for one of its users, and notifies them.
 _NAME = re.compile(r"@(?=\w)")
 _JOINER = "\u2060"  # invisible
 
-# What headline, facts, links and notices of three hits need beside the texts.
+# Room for the headline, facts, links and notices of three hits, apart from their texts.
 _FEWEST_FOR_A_TEXT = 80
 
 
 @dataclass(frozen=True, slots=True)
 class MarkupLine:
-    """Visible text and the markup around it, so that only visible characters are counted."""
+    """Visible text and the markup around it, kept apart to count only visible characters."""
 
     text: str
     before: str = ""
@@ -40,12 +40,12 @@ class MarkupLine:
 
 
 def escaped_html(text: str) -> str:
-    """Return text in which Telegram finds no tag."""
+    """Return text in which Telegram finds no tags."""
     return html.escape(text, quote=False)
 
 
 def unnamed(text: str) -> str:
-    """Return what others wrote, so that it calls nobody in the chat."""
+    """Return a quoted text changed so that it mentions nobody in the chat."""
     return _NAME.sub(f"@{_JOINER}", text)
 
 
@@ -73,20 +73,20 @@ def keyboard(buttons: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup | None
 
 
 def _answer(reply: Reply, limit: int) -> str:
-    """Give every tweet an equal share of what the rest leaves; short ones leave more."""
+    """Cut every tweet to an equal share of the remaining room; short ones leave more to others."""
     around = _visible(_lines(reply, 0))
     room = max(limit - around, 0)
     hits = (*reply.hits, *(item.hit for item in reply.items))
     longest = sorted((utf16_length(unnamed(hit.text)) for hit in hits), reverse=True)
     share = max(_fair_share(longest, room), _FEWEST_FOR_A_TEXT)
     lines = _lines(reply, share)
-    while _visible(lines) > limit and lines:  # a headline or a notice beyond all measure
+    while _visible(lines) > limit and lines:  # a headline or a notice that is far too long
         lines = lines[:-1]
     return "\n".join(line.html for line in lines)
 
 
 def _fair_share(lengths: Sequence[int], room: int) -> int:
-    """Return the largest length that all texts may have when cut to it, longest first."""
+    """Return the length to which the longest texts must be cut so that all of them fit."""
     shares = len(lengths)
     rest = room
     for position, length in enumerate(sorted(lengths)):

@@ -31,7 +31,7 @@ _ADMINS = {ChatMember.ADMINISTRATOR, ChatMember.OWNER}
 
 
 class TelegramService:
-    """One bot account. With `webhook_url` in the settings updates are pushed, else polled."""
+    """One bot account. Updates are pushed if the settings have `webhook_url`, else polled."""
 
     def __init__(
         self,
@@ -62,30 +62,30 @@ class TelegramService:
 
     @property
     def webhook(self) -> Webhook | None:
-        """What Telegram pushes to; None where updates are polled."""
+        """The webhook that Telegram pushes to, or None if updates are polled."""
         if not (url := self._settings.webhook_url):
             return None
         path = "/" + unquote(urlsplit(url).path).lstrip("/")
         return Webhook(platform=PLATFORM, path=path, answer=self._pushed.answer)
 
     def status(self) -> FaceStatus:
-        """Tell whether updates can come just now."""
+        """Tell whether updates can be received now."""
         answered = self._poller is None or self._poller.answered
         way = "webhook" if self._settings.webhook_url else "polling"
         return FaceStatus(listening=self._listening and answered, way=way)
 
     async def run(self) -> None:
-        """Answer until cancelled; what is pushed has to reach `webhook`.
+        """Answer until cancelled; pushed updates have to reach `webhook`.
 
-        Raises FaceFailed when Telegram refuses the token or the webhook, or its secret is no good,
-        StorageError when what an earlier process left cannot be read."""
+        Raises FaceFailed when Telegram refuses the token or the webhook, or its secret is unfit,
+        StorageError when updates left by an earlier process cannot be read."""
         try:
             if self._settings.webhook_url:
                 await self._be_pushed()
             else:
                 await self._poll()
         except InvalidToken:
-            # Not "from error": its message holds the token.
+            # Not "from error": its message contains the token.
             raise FaceFailed(
                 Message("Telegram refuses the token."),
                 fix=Message("Set TELEGRAM_BOT_TOKEN to the token that @BotFather gave."),
@@ -99,7 +99,7 @@ class TelegramService:
             self._listening = False
 
     async def stop(self, seconds: float) -> None:
-        """Let go of what is under way after `seconds`, and close the connections."""
+        """Abandon what is still under way after `seconds`, and close the connections."""
         self._pushed.close()
         await self._updates.settled(seconds / 2)
         if self._poller:
@@ -136,7 +136,7 @@ class TelegramService:
             self._pushed.close()
 
     async def _patiently(self, step: Callable[[], Awaitable[object]]) -> None:
-        """Take a step of the start; an outage is waited for. Raises InvalidToken, BadRequest."""
+        """Run one step of the start, waiting out outages. Raises InvalidToken, BadRequest."""
         failures = 0
         while True:
             try:
@@ -177,10 +177,10 @@ class TelegramService:
             await self._conversation.answer(request, self._face)
 
     async def _membership(self, update: Update) -> None:
-        """Pause a chat that blocked or removed the bot; go on when it is taken back."""
+        """Pause a chat that blocked or removed the bot; resume when it is let back in."""
         if change := update.my_chat_member:
             there = _is_there(change.new_chat_member)
-            async with self._memberships:  # the last change is the one that stays
+            async with self._memberships:  # in order, so that the last change wins
                 await self._chats.set_active(PLATFORM, str(change.chat.id), active=there)
 
     @property
@@ -209,7 +209,7 @@ def _is_there(member: ChatMember) -> bool:
 
 
 def _moved(update: Update) -> tuple[str, str] | None:
-    """Return (old id, new id) of a group that became a larger one."""
+    """Return (old id, new id) of a group that became a supergroup, else None."""
     message = update.message
     if message and message.migrate_to_chat_id:
         return str(message.chat_id), str(message.migrate_to_chat_id)

@@ -1,4 +1,4 @@
-"""Updates that are being dealt with, each in a task of its own; some are kept in the database."""
+"""Updates that are being handled, each in its own task; some are stored in the database."""
 
 import asyncio
 import itertools
@@ -18,7 +18,7 @@ _PAUSE_SECONDS = 0.5
 
 
 class Latest:
-    """Tells of each person's questions the one that was followed by a pause."""
+    """Picks, of each person's questions, the one that is followed by a pause."""
 
     def __init__(self, pause: float = _PAUSE_SECONDS) -> None:
         self._pause = pause
@@ -26,7 +26,7 @@ class Latest:
         self._last: dict[int, int] = {}
 
     async def stays(self, person: int) -> bool:
-        """Wait a moment; False when the person asked something else meanwhile."""
+        """Wait a moment; return False if the person asked something else meanwhile."""
         number = self._last[person] = next(self._numbers)
         await asyncio.sleep(self._pause)
         if self._last.get(person) != number:
@@ -48,7 +48,7 @@ class _UnderWay:
 
 
 class Updates:
-    """Hands each update to `handle`. What is kept is forgotten once it has been dealt with."""
+    """Hands each update to `handle`. Stored updates are deleted once they were handled."""
 
     def __init__(self, bot: Bot, handle: Handle, inbox: Inbox) -> None:
         self._bot = bot
@@ -57,26 +57,26 @@ class Updates:
         self._under_way: dict[int, _UnderWay] = {}
 
     async def resume(self) -> None:
-        """Begin with what an earlier process left in the database. Raises StorageError."""
+        """Begin handling updates that an earlier process left stored. Raises StorageError."""
         for number, raw in (await self._inbox.left()).items():
             self._begin(number, raw, kept=True)
 
     def begin(self, number: int, raw: dict[str, Any]) -> None:
-        """Begin with an update that Telegram still has."""
+        """Begin handling an update that Telegram still holds."""
         self._begin(number, raw, kept=False)
 
     @property
     def numbers(self) -> set[int]:
-        """All that are under way."""
+        """Return the numbers of all updates under way."""
         return set(self._under_way)
 
     @property
     def waiting(self) -> list[int]:
-        """Those under way that Telegram has to keep."""
+        """Return the numbers of those under way that Telegram still has to hold."""
         return [number for number, one in self._under_way.items() if not one.kept]
 
     async def keep(self) -> None:
-        """Keep what Telegram would, so that it can hand out what comes behind.
+        """Store what Telegram still holds, so that it can hand out later updates.
 
         Raises StorageError.
         """
@@ -88,7 +88,7 @@ class Updates:
         await self._forget([number for number in waiting if number not in self._under_way])
 
     async def settled(self, seconds: float) -> None:
-        """Wait until nothing is under way, at most for so long."""
+        """Wait until nothing is under way, for at most `seconds`."""
         if tasks := self._tasks:
             await asyncio.wait(tasks, timeout=seconds)
 
@@ -122,12 +122,12 @@ class Updates:
             if numbers:
                 await self._inbox.drop(numbers)
         except StorageError as error:
-            # It comes again after the next start and is known then.
+            # It comes again after the next start and is recognised then.
             logger.warning("updates were not forgotten: %s", error)
 
 
 def read_raw(raw: object, bot: Bot) -> Update | None:
-    """Return an update, or None for one that cannot be read; the log tells its number."""
+    """Return an update, or None if it cannot be read; its number is then logged."""
     if not isinstance(raw, dict):
         return None
     try:
