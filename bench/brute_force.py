@@ -1,6 +1,6 @@
-"""The dialect written down a second time, as plainly as possible: a scan of every document.
+"""A second, deliberately plain implementation of the dialect: a scan of every document.
 
-It shares with the search only the parser and what the server's text search makes of words.
+It shares with the search only the parser and the server's conversion of words to lexemes.
 """
 
 import math
@@ -52,7 +52,7 @@ async def scan(database: Database, corpus: Corpus) -> list[Row]:
 async def vectors(
     database: Database, corpus: Corpus, units: Iterable[Unit]
 ) -> dict[tuple[Unit, str], list[tuple[str, int]]]:
-    """Return what each language of the corpus makes of each unit: (lexeme, position)."""
+    """Return the (lexeme, position) pairs of each unit in each language of the corpus."""
     found = {}
     async with database.connection() as connection:
         for unit in units:
@@ -72,7 +72,7 @@ async def vectors(
 async def matching(
     database: Database, corpus: Corpus, rows: Sequence[Row], query: Query
 ) -> set[int]:
-    """Return the ids of the documents that meet the query."""
+    """Return the ids of the documents that match the query."""
     wanted = [one.unit for group in query.groups for one in group.alternatives]
     read = await vectors(database, corpus, {*wanted, *query.excluded})
     telling = {language for (unit, language), lexemes in read.items() if lexemes and unit in wanted}
@@ -141,7 +141,7 @@ def _stands(row: Row, chain: Sequence[tuple[str, int]]) -> bool:
 
 
 def _passes(row: Row, filters: Sequence[Filter], one: Filter) -> bool:
-    """Tell whether a row meets a filter; of several names one is enough, unless excluded."""
+    """Tell whether a row passes a filter; one of several names is enough, unless excluded."""
     if one.negated or one.name in ("before", "after", "on", "min", "has", "is", "tag", "mention"):
         return _meets(row, one) != one.negated
     return any(_meets(row, f) for f in filters if f.name == one.name and not f.negated)
@@ -171,4 +171,4 @@ def _meets(row: Row, one: Filter) -> bool:
         case "platform" | "role":
             return bool(columns[one.name] == value)
         case _:
-            return True  # in: chose the corpus
+            return True  # "in:" has already chosen the corpus

@@ -1,11 +1,11 @@
-"""What is posted while processes die, the database restarts and the platforms fail.
+"""Checks what is posted while processes die, the database restarts and platforms fail.
 
 `python -m bench.chaos [--stories N] [--chats N] [--kills N] [--restarts N] [--rate N] [--seed N]
 [--log FILE] [--quick]`
 
 Three processes of `presagio serve` read feeds, search, ask a stand-in model and post to stand-ins
-of Telegram and Slack, on a database of their own. Their clocks run faster, so that leases and
-pauses end sooner. Exit code 1 when a post is missing, or came twice without an excuse.
+for Telegram and Slack, on a separate database. Their clocks run fast, so that leases and pauses
+end sooner. The exit code is 1 when a post is missing, or came twice without an excuse.
 bench/README.md says more.
 """
 
@@ -25,7 +25,7 @@ from tests.scenarios.chaos.stage import Chaos, Size, chaos
 
 
 async def figures(stage: Chaos, output: Output) -> bool:
-    """Print what was done and what came of it; tell whether all is as it should be."""
+    """Print what was done and its results; return whether everything is as it should be."""
     size = stage.size
     for what, times in sorted(stage.done.items()):
         output.row(figure=what, number=times)
@@ -63,13 +63,13 @@ async def figures(stage: Chaos, output: Output) -> bool:
 
 
 async def measure(size: Size, place: Path) -> bool:
-    """Play it, and tell whether all is as it should be."""
+    """Run the bench, and return whether everything is as it should be."""
     output, begun = Output("chaos"), time.monotonic()
     async with chaos(size, place) as stage:
         await stage.play(lambda said: progress(f"{time.monotonic() - begun:6.1f} s  {said}"))
         try:
             await stage.settled()
-        except AssertionError as error:  # the figures tell how much is missing
+        except AssertionError as error:  # the figures show how much is missing
             progress(str(error))
         progress(f"{time.monotonic() - begun:6.1f} s  settled")
         right = await figures(stage, output)
@@ -79,7 +79,7 @@ async def measure(size: Size, place: Path) -> bool:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Read the arguments, play, clean up; return the exit code."""
+    """Read the arguments, run, clean up; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench.chaos", description=__doc__)
     parser.add_argument("--stories", type=int, default=1000, help="that the feeds bring (1000)")
     parser.add_argument("--chats", type=int, default=20, help="half of each platform (20)")
@@ -104,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         daily_after=timedelta(seconds=(arguments.kills * arguments.pause + 15) * arguments.rate),
         seed=arguments.seed,
     )
-    # It tells at length that the server is away.
+    # It logs at length that the server is away.
     logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
     with folder() as place:
         try:

@@ -1,11 +1,11 @@
-"""How many headlines at once a chat face bears, and what it adds to the model's time.
+"""Measures how many headlines at once a chat face handles, and what it adds to the model's time.
 
 `python -m bench.chat [--platforms telegram,slack] [--chats N] [--each N] [--waves N]
 [--model SECONDS] [--data FOLDER] [--quick]`
 
 The bot runs in a process of its own, which also measures how long its event loop was blocked and
-how much memory it holds. Platforms, model and web are the stand-ins of the tests. First headlines
-come one at a time, then all at once, then links at once. bench/README.md says more.
+how much memory it holds. Platforms, model and web are the stand-ins of the tests. Headlines
+come first one at a time, then all at once; then links come all at once. bench/README.md says more.
 """
 
 import argparse
@@ -32,20 +32,20 @@ from tests.fakes.web import WebServer, page
 from tests.scenarios.crowd import PLATFORMS, Crowd, crowd_on
 
 _LONE, _WARMING = 15, 5
-_SECONDS = 300.0  # after which something hangs
-# A page of news has some 100 kB, most of it about nothing.
+_SECONDS = 300.0  # after this, something hangs
+# A news page has some 100 kB, most of it irrelevant.
 _FILLER = "<div class='teaser'><p>More <a href='/x'>about this</a> and that.</p></div>" * 1500
 _QUICK_TWEETS = 2_000
 
 
 def judged(_: str, candidate: Mapping[str, Any]) -> int:
-    """Some score or other, the same every time."""
+    """Return an arbitrary but repeatable score."""
     return len(str(candidate["text"])) % 7
 
 
 @dataclass
 class Bench:
-    """People, the bot they talk to, and what they say to it."""
+    """The people, the bot they talk to, and their messages."""
 
     crowd: Crowd
     web: WebServer
@@ -57,7 +57,7 @@ class Bench:
     asked: int = 0
 
     async def run(self) -> None:
-        """Measure everything, and that nothing was answered twice or not at all."""
+        """Measure everything, and check that each message was answered exactly once."""
         arguments = self.arguments
         await self.lone(_WARMING)
         await self.pulse()
@@ -72,7 +72,7 @@ class Bench:
         assert answers == self.asked
 
     async def row(self, system: str, seconds: Sequence[float], *, each: int = 1) -> None:
-        """Print what is left of each person's time without the model's."""
+        """Print each person's time less the model's."""
         pulse = await self.pulse()
         count = len(seconds) * each
         self.output.row(
@@ -86,14 +86,14 @@ class Bench:
         )
 
     async def pulse(self) -> dict[str, float]:
-        """What the bot says of itself since the last time."""
+        """Return what the bot reports about itself since the last call."""
         assert self.process.stdout
         self.process.send_signal(signal.SIGUSR1)
         found: dict[str, float] = json.loads(await self.process.stdout.readline())
         return found
 
     async def lone(self, number: int) -> list[float]:
-        """Seconds from a headline to its answer, one at a time."""
+        """Return the seconds from each headline to its answer, one at a time."""
         seconds = []
         for turn in range(number):
             seconds.append(await self.exchange(turn % self.arguments.chats, 1, link=False))
@@ -101,14 +101,14 @@ class Bench:
         return seconds
 
     async def wave(self, *, link: bool) -> list[float]:
-        """Everybody at once; seconds until each of the chats was answered."""
+        """Let everybody write at once; return the seconds until each chat was answered."""
         people, each = range(self.arguments.chats), self.arguments.each
         seconds = await asyncio.gather(*(self.exchange(who, each, link=link) for who in people))
         await self.crowd.settled()
         return seconds
 
     async def exchange(self, who: int, number: int, *, link: bool) -> float:
-        """Say things at once; return the seconds until all of it was answered in order."""
+        """Send messages at once; return the seconds until all were answered in order."""
         texts = [self.texts.pop() for _ in range(number)]
         self.asked += number
         said = [self._page(text) for text in texts] if link else texts
@@ -128,7 +128,7 @@ class Bench:
 
 @asynccontextmanager
 async def served(environment: Mapping[str, str]) -> "AsyncIterator[asyncio.subprocess.Process]":
-    """The bot as a process of its own."""
+    """Run the bot as a separate process."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -169,7 +169,7 @@ async def measure(
 
 
 async def prepared(arguments: argparse.Namespace, url: str) -> None:
-    """Fill a database, then measure each platform with headlines of its own."""
+    """Fill a database, then measure each platform with separate headlines."""
     database = await opened(url, size=4)
     real = tweets(arguments.data / "tweets" / "trump_archive.jsonl")
     progress("storing tweets")

@@ -1,12 +1,12 @@
-"""What phrases that a model names before a search are worth, and what they cost.
+"""Measures the benefit and the cost of phrases that a model suggests before a search.
 
 `python -m bench.expansion --corpus NAME --headlines FILE --qrels FILE --expansions FILE
 [--candidates 80,150,240] [--seconds 1,2] [--mode MODE] [--url URL]`
 
-The corpus is one of the database that the settings name. A stand-in model on a real socket answers
-requests for phrases from `--expansions`, JSON lines of `qid` and `phrases`, and requests for
-judgments from the qrels; what nobody has judged scores 0. Every number of candidates is measured
-with phrases and without, then the time that answers take when the model thinks for some seconds.
+The corpus is in the database that the settings name. A stand-in model on a real socket answers
+requests for phrases from `--expansions` (JSON lines of `qid` and `phrases`) and requests for
+judgments from the qrels; unjudged texts score 0. Every number of candidates is measured with and
+without phrases; then answers are timed while the model takes some seconds.
 """
 
 import argparse
@@ -33,22 +33,22 @@ from engine.prophecy.headline import read_headline
 from engine.types import Mode, SearchRequest
 from tests.fakes.model import Asked, ModelServer, answer
 
-_CHARACTERS_A_TOKEN = 4  # more or less, in both languages
+_CHARACTERS_A_TOKEN = 4  # roughly, in both languages
 _HITS = 10
-_WHOLE = 1000  # characters of a text by which it is told apart
-# Of a text that is shown in part, so much tells which one it is.
+_WHOLE = 1000  # characters that identify a text
+# Of a text that is shown in part, so many characters identify it.
 _TELLING = 60
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the stand-in knows of one headline."""
+    """What the stand-in knows about one headline."""
 
     phrases: Sequence[str]
     labels: Mapping[str, int]  # by the whole text
 
     def label(self, shown: str) -> int:
-        """Return how well a text foretells it, of which some parts may be shown."""
+        """Return how well a text, perhaps shown only in part, foretells the headline."""
         if shown in self.labels:
             return self.labels[shown]
         parts = [part for part in shown.split("…") if part.strip()]
@@ -64,13 +64,13 @@ class Known:
 
 @dataclass
 class StandIn:
-    """A model that is always right, and takes its time."""
+    """A model that is always right, after a given delay."""
 
     known: Mapping[str, Known]  # by headline
     seconds: float = 0.0
 
     async def step(self, asked: Asked, request: web.Request) -> web.StreamResponse:
-        """Answer whatever is asked."""
+        """Answer any request."""
         await asyncio.sleep(self.seconds)
         known = self.known[asked.headline]
         said = {"phrases": known.phrases} if asked.for_phrases else _judgments(known, asked)
@@ -99,7 +99,7 @@ class Bench:
         self.runs = 0
 
     async def know(self, app: App) -> None:
-        """Learn the headlines by heart."""
+        """Load the headlines and their labels."""
         corpus, shown = await app.corpora.get(self.arguments.corpus), Shown(app.database)
         named = read_phrases(self.arguments.expansions)
         known = {}
@@ -114,21 +114,21 @@ class Bench:
         self.model.known = known
 
     async def row(self, *, expansion: str, candidates: int, seconds: float = 0.0) -> None:
-        """Answer all headlines once, and print what came of it."""
+        """Answer all headlines once, and print the results."""
         self.runs += 1
         self.model.seconds = seconds
         async with ModelServer([self.model.step], phrases=self.model.step) as server:
             environ = {
                 "DATABASE_URL": self.url,
                 "PRESAGIO_LLM__BASE_URL": server.base_url,
-                # Nothing may come from the caches.
+                # Nothing may be answered from caches.
                 "PRESAGIO_LLM__MODEL": f"stand-in-{os.getpid()}-{time.time_ns()}",
                 "PRESAGIO_LLM__DAILY_TOKENS": "-1",
                 "PRESAGIO_LLM__DAILY_USD": "-1",
                 "PRESAGIO_SEARCH__EXPANSION": expansion,
                 "PRESAGIO_SEARCH__CANDIDATES_WITH_PHRASES": str(candidates),
             }
-            if expansion == "off":  # else what is found where no phrases come stays as usual
+            if expansion == "off":  # else results without phrases are as usual
                 environ["PRESAGIO_SEARCH__CANDIDATES"] = str(max(candidates, 150))
                 environ["PRESAGIO_SEARCH__CANDIDATES_OF_BOTH"] = str(candidates)
             settings = load_settings(environ={**os.environ, **environ})
@@ -166,7 +166,7 @@ class Bench:
         seconds: float,
     ) -> None:
         runs = {one.qid: run for one, (run, _, _) in zip(self.headlines, measured, strict=True)}
-        # Of copies only one is shown, which may be one that nobody has judged: see eval's notes.
+        # Only one of several copies is shown, and it may be unjudged: see eval's notes.
         report: dict[str, Any] = evaluate(self.headlines, self.qrels, runs).as_json()
         names = ("recall", "best P@3", "P@3", "nDCG@3")
         self.output.row(
@@ -182,7 +182,7 @@ class Bench:
 
 
 def read_phrases(path: Path) -> dict[str, list[str]]:
-    """Return what a model names for each headline, by its qid."""
+    """Return the phrases for each headline, by its qid."""
     lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return {line["qid"]: line["phrases"] for line in lines}
 

@@ -1,6 +1,6 @@
-"""A thousand feeds on one port, told apart by the name of their host; some are slow, some fail.
+"""Serves a thousand feeds on one port, one per host name; some are slow, some fail.
 
-`python -m bench.feed_server SLOW_SECONDS` prints its port and serves until it is ended.
+`python -m bench.feed_server SLOW_SECONDS` prints its port and serves until it is terminated.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ _SUMMARY = "Somebody said something about it, and somebody else did not agree at
 
 
 def kind_of(number: int) -> str:
-    """Return how the feed of a number behaves."""
+    """Return how feed `number` behaves."""
     return {0: "slow", 1: "failing"}.get(number % TENTH, "ordinary")
 
 
@@ -75,7 +75,7 @@ def _written(status: int, body: bytes, tag: str = "") -> bytes:
 
 
 async def main() -> None:
-    """Serve until ended."""
+    """Serve until terminated."""
     server = Server(float(sys.argv[1]))
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, backlog=1000)
     print(listening.sockets[0].getsockname()[1], flush=True)

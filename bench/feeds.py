@@ -1,10 +1,9 @@
-"""How long a round of polling takes, whom slow feeds delay, and what an unchanged round costs.
+"""Measures how long a polling round takes, what slow feeds delay, and an unchanged round's cost.
 
 `python -m bench.feeds [--feeds N] [--slow SECONDS] [--at-once N] [--quick]`
 
-A tenth of the feeds is slow, a tenth fails: half of these with a 500, half with nonsense. The
-feeds are served by a process of their own, each under a host name of its own. bench/README.md
-says more.
+A tenth of the feeds is slow, and a tenth fails: half of these with a 500, half with nonsense. A
+separate process serves the feeds, each under its own host name. bench/README.md says more.
 """
 
 import argparse
@@ -33,7 +32,7 @@ from engine.fetch.client import Fetcher
 _FEEDS, _SLOW_SECONDS = 1_000, 10.0
 _AT_ONCE = PollingSettings().at_once
 _QUICK_FEEDS, _QUICK_SLOW = 60, 1.0
-_LOOP_LOOK = 0.005  # seconds between two looks at whether the event loop is held up
+_LOOP_LOOK = 0.005  # seconds between two checks for a blocked event loop
 
 
 def resolve(_: str, port: int, *__: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
@@ -53,7 +52,7 @@ class Bench:
         self._held_up = 0.0
 
     async def run(self, slow: float) -> None:
-        """Poll all feeds without slow ones, with them, and once more unchanged."""
+        """Poll all feeds: without slow ones, with them, and once more unchanged."""
         urls = [f"http://f{number}.test:{self._port}/" for number in range(self._feeds)]
         configured = [ConfiguredFeed(url=url) for url in urls]
         await self._jobs.polling.feeds.configured(configured, now=datetime.now(UTC))
@@ -121,7 +120,7 @@ class Bench:
 
 @asynccontextmanager
 async def _served() -> AsyncIterator[int]:
-    """Lend the port of the process that serves the feeds."""
+    """Yield the port of the process that serves the feeds."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.feed_server", "0", stdout=subprocess.PIPE
     )

@@ -1,10 +1,11 @@
-"""Whether the dialect finds what a scan finds, and how fast beside a search without a model.
+"""Checks the dialect against a scan, and times it beside a search without a model.
 
 `python -m bench.find [--data FOLDER] [--quick]`
 
-Both real archives are asked 30 written queries, compared with a scan of every document over the
-same lexemes: the set, and the order and score of the best. Then queries made of real headlines are
-timed beside the search for those headlines. bench/README.md says how to read what it prints.
+For each real archive, the results of 30 hand-written queries are compared with a scan of every
+document over the same lexemes: the set, and the order and score of the best. Then queries made from
+real headlines are timed beside the search for those headlines. bench/README.md says how to read
+what it prints.
 """
 
 import argparse
@@ -120,14 +121,14 @@ SPANISH = (
 async def compare(
     database: Database, corpus: Corpus, rows: Sequence[Row], queries: Sequence[str]
 ) -> list[dict[str, object]]:
-    """Return a row for each query: how many it should find, found, and whether all is right."""
+    """Return a row per query: how many it should find, how many it found, and if all is right."""
     index, by_id = DialectIndex(database), {row.id: row for row in rows}
     results: list[dict[str, object]] = []
     for text in queries:
         query = parse_query(text)
         expected = await matching(database, corpus, rows, query)
         plan, ids = await everything(index, corpus, query)
-        # Where nothing is asked for, a scan would find everything.
+        # For an empty query, a scan would find everything.
         same = plan is Plan.NOTHING or (set(ids) == expected and len(ids) == len(expected))
         ordered = await _ordered(index, corpus, query, plan, ids, by_id)
         results.append(
@@ -144,7 +145,7 @@ async def compare(
 
 
 async def everything(index: DialectIndex, corpus: Corpus, query: Query) -> tuple[Plan, list[int]]:
-    """Return the ids of all that the query finds, in the order of its plan."""
+    """Return the plan, and the ids of all documents that the query finds, in the plan's order."""
     texts = [searchable(unit.text) for unit in units(query)]
     plan = wanted(query, corpus.languages, await index.read(corpus, texts), corpus.documents)
     required, limit = conditions(query.filters), max(1, corpus.documents)
@@ -177,7 +178,7 @@ async def _ordered(
 
 
 def made(headline: str, number: int, chance: random.Random) -> str:
-    """Make a query of a headline: words, a phrase, an OR, an exclusion, a filter, in turn."""
+    """Make a query from a headline: words, a phrase, an OR, an exclusion, a filter, in turn."""
     words = [word for word in headline.split() if word.isalpha() and len(word) > 3] or ["news"]
     one, two, three = (chance.choice(words) for _ in range(3))
     start = chance.randrange(max(1, len(words) - 1))
@@ -195,7 +196,7 @@ def made(headline: str, number: int, chance: random.Random) -> str:
 
 
 async def timed(output: Output, database: Database, corpus: Corpus, titles: Sequence[str]) -> None:
-    """Time whole finds beside whole searches without a model, taking turns."""
+    """Time whole finds and whole searches without a model, taking turns."""
     chance = random.Random(SEED)
     finder, prophet = Finder(DialectIndex(database)), Prophet(LexicalIndex(database))
     asked = [made(title, number, chance) for number, title in enumerate(titles)]
@@ -232,7 +233,7 @@ async def timed(output: Output, database: Database, corpus: Corpus, titles: Sequ
 
 
 async def random_texts(database: Database, corpus: Corpus, number: int) -> dict[str, int]:
-    """Ask random texts; return how often each plan answered. Any error goes through."""
+    """Query random texts; return how often each plan was used. Errors are not caught."""
     chance, finder = random.Random(SEED), Finder(DialectIndex(database))
     plans = dict.fromkeys(Plan, 0)
     for _ in range(number):
@@ -243,7 +244,7 @@ async def random_texts(database: Database, corpus: Corpus, number: int) -> dict[
 
 
 def random_parses(number: int) -> None:
-    """Parse random texts, and their canonical forms, which must read back the same."""
+    """Parse random texts and their canonical forms, which must parse to the same query."""
     chance = random.Random(SEED)
     for _ in range(number):
         query = parse_query(random_query(chance))
@@ -251,7 +252,7 @@ def random_parses(number: int) -> None:
 
 
 async def run(arguments: argparse.Namespace, url: str) -> None:
-    """Compare and time on both archives."""
+    """Compare and time both archives."""
     output = Output("find")
     database = await opened(url, size=2)
     parses, asked = (2_000, 200) if arguments.quick else (100_000, 2_000)

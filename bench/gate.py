@@ -1,12 +1,12 @@
-"""How many of the good stories reach the model, when it judges as many as a day's budget pays for.
+"""Measures how many good stories reach the model when it judges what a day's budget pays for.
 
 `python -m bench.gate [--headlines N] [--data FOLDER] [--quick]`
 
-Real headlines are served as a feed, polled, joined to stories and searched by the jobs in a real
-archive; then the judged headlines go the same way. Stories are judged in the order of what they
-promise: of those that a tweet foretold, as people judged it (5 or 6 of 6), how many are among the
-first? A budget is given as a share of the day's stories.
-Exit code 1 when half of the day's stories leave out a third of the good ones or more.
+Real headlines are served as a feed; the jobs poll them, join them to stories and search a real
+archive for them. The judged headlines go the same way. The most promising stories are judged first:
+how many of those that a tweet foretold, as people judged it (5 or 6 of 6), are among them? A budget
+is given as a share of the day's stories. The exit code is 1 when a budget of half of the day's
+stories leaves out a third of the good ones or more.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from engine.ingest.records import Reject
 from tests.fakes.model import scoring
 from tests.scenarios.newsroom import HOUR, Newsroom, Process, newsroom
 
-_GOOD = 5  # the judgment from which a chat is told by default
+_GOOD = 5  # the lowest judgment that is posted by default
 _HALF = 0.5
 _SEED = 4
 _BUDGETS = (0.05, 0.1, 0.2, 0.33, 0.5, 1.0)  # shares of the day's stories
@@ -40,7 +40,7 @@ _QUICK_TWEETS = 5_000
 
 @dataclass(frozen=True)
 class Archive:
-    """An archive with headlines in its language."""
+    """An archive and headlines in its language."""
 
     name: str
     language: str
@@ -61,7 +61,7 @@ async def load(url: str, archive: Archive, arguments: argparse.Namespace) -> Non
 
 
 def judged(data: Path, code: str) -> tuple[list[JudgedHeadline], list[JudgedHeadline]]:
-    """Return the headlines that a tweet foretold, and those that none can have."""
+    """Return the headlines that a tweet foretold, and those that no tweet can have."""
     headlines = read_headlines(data / "judged" / f"{code}.headlines.jsonl")
     labels = read_qrels(data / "judged" / f"{code}.qrels.tsv")
     good = [one for one in headlines if max(labels.get(one.qid, {"": 0}).values()) >= _GOOD]
@@ -69,7 +69,7 @@ def judged(data: Path, code: str) -> tuple[list[JudgedHeadline], list[JudgedHead
 
 
 async def promised(room: Newsroom, process: Process, titles: Sequence[str]) -> list[float]:
-    """Let the feed bring headlines, have them searched, and return what each promised."""
+    """Feed headlines in, search them, and return how much each promised."""
     await room.news(process, *titles)
     while await process.jobs.search():
         pass
@@ -86,8 +86,8 @@ async def promised(room: Newsroom, process: Process, titles: Sequence[str]) -> l
 async def measure(
     url: str, archive: Archive, arguments: argparse.Namespace, output: Output
 ) -> float:
-    """Print the figures of one language, and return the share of good stories that is judged when
-    half of all are."""
+    """Print the figures of one language; return the share of good stories that are judged when
+    half of all stories are."""
     await load(url, archive, arguments)
     lines = (arguments.data / "headlines" / f"{archive.code}.jsonl").read_bytes().splitlines()
     sample = random.Random(_SEED).sample(lines, arguments.headlines)
@@ -121,7 +121,7 @@ async def measure(
 
 
 def _judged(promises: Sequence[float], sampled: Sequence[float], budget: float) -> int:
-    """Count those that would be judged on a day of `sampled` that has a budget for such a share."""
+    """Count the `promises` judged when `budget` is the judged share of `sampled` stories."""
     places = budget * len(sampled)
     return sum(sum(other > one for other in sampled) < places for one in promises)
 

@@ -1,4 +1,4 @@
-"""The size and shape of the source: modules, lines, loose files, names with two meanings.
+"""Reports the size and shape of the source: modules, lines, loose files, ambiguous names.
 
 python -m bench.house [ROOT]
 """
@@ -29,7 +29,7 @@ def public_names(tree: ast.Module) -> Iterator[str]:
 
 
 def circles(found: dict[str, list[Path]], root: Path) -> list[tuple[str, str]]:
-    """Return pairs of subjects (folders and loose files of a wing) that reach each other."""
+    """Return pairs of subjects (folders and loose files of a wing) that import each other."""
     uses: dict[str, set[str]] = defaultdict(set)
     for wing, paths in found.items():
         for path in paths:

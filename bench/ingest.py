@@ -1,9 +1,10 @@
-"""How many tweets a second go in, beside plainer loads of the same file in the same run.
+"""Measures ingestion in tweets per second, beside plainer loads of the same file.
 
 `python -m bench.ingest [--repeat N] [--data FOLDER] [--quick]`
 
-The file is loaded as `presagio ingest` loads it: read, normalised, indexed, statistics exact,
-threads stitched, on a server with the settings it ships with. bench/README.md says more.
+The file is loaded as by `presagio ingest`: read, normalised and indexed, with exact statistics and
+stitched threads, on a server with the shipped settings. All loads take place in the same run.
+bench/README.md says more.
 """
 
 import argparse
@@ -31,20 +32,20 @@ _QUICK = 2_000
 
 
 class Loads:
-    """Ways to load one file; each returns how many records went in."""
+    """Ways to load one file; each returns how many records were loaded."""
 
     def __init__(self, database: Database, file: Path, place: Path) -> None:
         self._database, self._file, self._place = database, file, place
         self._count = 0
 
     async def everything(self) -> int:
-        """Load into a corpus that is new."""
+        """Load into a new corpus."""
         self._count += 1
         report = await self._ingest()
         return report.inserted
 
     async def unchanged(self) -> int:
-        """Load into the corpus that holds all of it."""
+        """Load into a corpus that already holds all records."""
         report = await self._ingest()
         return report.unchanged
 
@@ -98,7 +99,7 @@ class Loads:
 
 
 async def measured(load: Callable[[], Awaitable[int]], repeat: int) -> tuple[int, float]:
-    """Return how many records a load takes in, and its median seconds."""
+    """Return how many records a load stores, and its median seconds."""
     seconds = []
     records = 0
     for _ in range(repeat):

@@ -1,8 +1,8 @@
-"""How soon a leader is replaced, whatever befalls it: `python -m bench.leader [--times N]`.
+"""Measures how soon a lost leader is replaced: `python -m bench.leader [--times N]`.
 
-Three processes of `presagio serve` on a database of their own. The one that leads is killed, told
-to end, or frozen; what counts is the time until another one leads. Exit code 1 when it takes more
-than 30 seconds.
+Three processes of `presagio serve` share a separate database. The leader is killed, terminated or
+frozen; the time until another process leads is measured. The exit code is 1 when it takes more than
+30 seconds.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _Deed: TypeAlias = Callable[["asyncio.subprocess.Process"], Awaitable[None]]
 
 
 async def measure(times: int, place: Path) -> bool:
-    """Print a row for each way to lose a leader; tell whether none took too long."""
+    """Print a row for each way to lose a leader; return whether none took too long."""
     output, longest = Output("leader"), 0.0
     async with chaos(_SIZE, place) as stage:
         await stage.open()

@@ -1,4 +1,4 @@
-"""The lexemes of every document as the database has them, and BM25 over them by the formula."""
+"""The lexemes of every document in the database, and BM25 over them straight from the formula."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SELECT external_id::bigint AS number, created_at, flags,
 
 @dataclass(frozen=True, slots=True)
 class Lexemes:
-    """Documents as numbers: document i has tokens[starts[i]:starts[i + 1]], with repetition."""
+    """Documents as numbers: document i has tokens[starts[i]:starts[i + 1]], repetitions included."""
 
     names: dict[str, int]
     tokens: npt.NDArray[np.int32]
@@ -33,7 +33,7 @@ class Lexemes:
 
     @property
     def documents(self) -> int:
-        """How many documents there are."""
+        """Return the number of documents."""
         return len(self.starts) - 1
 
     def of(self, document: int) -> list[int]:
@@ -43,7 +43,7 @@ class Lexemes:
 
 
 async def lexemes(database: Database, corpus: Corpus) -> Lexemes:
-    """Read all documents of a corpus, which are numbered from 0 by their external ids."""
+    """Read all documents of a corpus, whose external ids number them from 0."""
     names: dict[str, int] = {}
     found: list[npt.NDArray[np.int32]] = [np.empty(0, np.int32)] * corpus.documents
     created = np.zeros(corpus.documents)
@@ -59,7 +59,7 @@ async def lexemes(database: Database, corpus: Corpus) -> Lexemes:
 
 
 class Reference:
-    """BM25 in double precision, scoring every document: slow, plain and right."""
+    """BM25 in double precision, scoring every document: slow, plain and correct."""
 
     def __init__(self, lexemes: Lexemes, bm25: Bm25 | None = None) -> None:
         bm25 = bm25 or Bm25()
@@ -92,8 +92,8 @@ def overlap(
 ) -> float:
     """Return the share of the best `limit` documents that `found` holds.
 
-    `passing` masks the documents that a filter lets through. Documents that tie with the last
-    of the best, but for the rounding of single precision, are as right as that one.
+    `passing` masks the documents that a filter lets through. Documents that tie with the last of
+    the best, within the rounding of single precision, also count as correct.
     """
     scores = np.where(passing, scores, 0.0)
     wanted = min(limit, int(np.count_nonzero(scores)))

@@ -1,6 +1,6 @@
-"""Search libraries over the same lexemes, each in this process.
+"""Other search libraries over the same lexemes, each in this process.
 
-Every lexeme is given as a word of its number ("t17"), so that no tokeniser sees another text.
+Every lexeme is passed as a word made of its number ("t17"), so that all tokenisers see the same.
 """
 
 import sqlite3
@@ -15,19 +15,19 @@ from bench.lexemes import Lexemes
 
 
 class Peer(Protocol):
-    """One library with all documents in its index."""
+    """One library that has indexed all documents."""
 
     name: str
 
     def top(self, tokens: Sequence[int], limit: int) -> Any:
-        """Return the best documents in the library's own form: the part that is timed."""
+        """Return the best documents in the library's own form; only this is timed."""
 
     def numbers(self, found: Any) -> list[int]:
         """Return the numbers of those documents."""
 
 
 class Bm25s:
-    """bm25s: every impact computed beforehand, all documents scored at once."""
+    """bm25s: impacts are precomputed, and all documents are scored at once."""
 
     def __init__(self, lexemes: Lexemes, backend: str) -> None:
         self.name = f"bm25s {backend}"
@@ -104,7 +104,7 @@ class Fts5:
 
 
 def peers(lexemes: Lexemes, folder: Path) -> list[Callable[[], Peer]]:
-    """Return what builds each peer; files go into `folder`, which is made."""
+    """Return a builder for each peer; files go into `folder`, which is created."""
     folder.mkdir()
     return [
         lambda: Bm25s(lexemes, "numba"),
@@ -115,5 +115,5 @@ def peers(lexemes: Lexemes, folder: Path) -> list[Callable[[], Peer]]:
 
 
 def word(token: int) -> str:
-    """Write a lexeme as a word that every tokeniser leaves alone."""
+    """Return a lexeme as a word that every tokeniser leaves unchanged."""
     return f"t{token}"

@@ -1,9 +1,9 @@
-"""How fast the exact best candidates are found, beside other libraries in the same run.
+"""Measures how fast the exact best candidates are found, beside other libraries in the same run.
 
 `python -m bench.retrieval [--sizes N,N] [--queries N] [--data FOLDER] [--quick]`
 
-Starts a server of its own in a temporary folder, with the settings it ships with, and fills it
-with real tweets. bench/README.md says how to read what it prints.
+Starts a separate server in a temporary folder, with the shipped settings, and fills it with real
+tweets. bench/README.md says how to read what it prints.
 """
 
 import argparse
@@ -40,18 +40,18 @@ System = Callable[[int], Awaitable[Sequence[int]]]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One corpus at one size, and what it is asked."""
+    """One corpus at one size, with its queries."""
 
     output: Output
     search: LexicalIndex
     corpus: Corpus
     texts: Sequence[str]
-    terms: Sequence[Sequence[Term]]  # words that the corpus holds: what every library can answer
+    terms: Sequence[Sequence[Term]]  # known to the corpus, so every library can answer
     tokens: Sequence[Sequence[int]]  # the same as numbers
     scores: Callable[[int], npt.NDArray[np.float64]]
 
     def row(self, **figures: object) -> None:
-        """Print a result of this corpus."""
+        """Print a result for this corpus."""
         self.output.row(corpus=self.corpus.name, documents=self.corpus.documents, **figures)
 
     async def top(self, query: int, filters: Filters = NO_FILTER) -> list[int]:
@@ -60,7 +60,7 @@ class Trial:
         return [int(candidate.external_id) for candidate in found]
 
     async def whole(self, query: int) -> list[int]:
-        """Answer as the main job asks: from the text, all that is older than the headline."""
+        """Answer as for the main job: from the text, among all that is older than the headline."""
         terms = await self.search.terms(self.corpus, self.texts[query])
         found = await self.search.top(self.corpus, terms, BEFORE_NOW, LIMIT)
         return [int(candidate.external_id) for candidate in found]
@@ -71,8 +71,8 @@ async def timed(
 ) -> tuple[dict[str, list[float]], dict[str, list[Sequence[int]]]]:
     """Return seconds and answers by system and query.
 
-    The systems take turns every few queries, so that whatever else the machine does meets them
-    alike. A first pass, which is not timed, warms caches and prepares statements.
+    The systems take turns every few queries, so that other load on the machine affects them
+    equally. A first, untimed pass warms caches and prepares statements.
     """
     seconds: dict[str, list[float]] = {name: [] for name in systems}
     answers: dict[str, list[Sequence[int]]] = {name: [] for name in systems}
@@ -89,7 +89,7 @@ async def timed(
 
 
 async def against_peers(trial: Trial, others: Sequence[Peer]) -> None:
-    """Time the search and its peers, and count how many of the right documents each finds."""
+    """Time the search and its peers, and count how many of the correct documents each finds."""
     by_name = {peer.name: peer for peer in others}
     systems: dict[str, System] = {"presagio top": trial.top, "presagio terms+top": trial.whole}
     for peer in others:
@@ -99,7 +99,7 @@ async def against_peers(trial: Trial, others: Sequence[Peer]) -> None:
     for name in systems:
         numbers = by_name[name].numbers if name in by_name else list
         right = None
-        if name != "presagio terms+top":  # it also asks for neighbours, and scores them
+        if name != "presagio terms+top":  # which also retrieves neighbours, and scores them
             shares = [
                 overlap(trial.scores(q), numbers(a), LIMIT) for q, a in enumerate(answers[name])
             ]
@@ -113,7 +113,7 @@ async def against_peers(trial: Trial, others: Sequence[Peer]) -> None:
 
 
 async def inside_filters(trial: Trial, known: Lexemes) -> None:
-    """Time the search with conditions that few or many documents meet."""
+    """Time the search with filters that few or many documents pass."""
     cases = _filters(known)
     systems: dict[str, System] = {"": trial.top}
     for name, (filters, _) in cases.items():
@@ -134,7 +134,7 @@ async def inside_filters(trial: Trial, known: Lexemes) -> None:
 
 
 async def together(trial: Trial) -> None:
-    """Count how many searches a second several clients get at once."""
+    """Measure the searches per second of several concurrent clients."""
     pending = list(range(len(trial.texts))) * 2
 
     async def client() -> None:
@@ -154,7 +154,7 @@ async def together(trial: Trial) -> None:
 async def trial(
     output: Output, database: Database, corpus: Corpus, texts: Sequence[str], place: Path
 ) -> None:
-    """Measure one corpus as it stands."""
+    """Measure one corpus at its current size."""
     progress(f"{corpus.name}, {corpus.documents:,} documents: reading lexemes, building peers")
     search = LexicalIndex(database)
     known = await lexemes(database, corpus)

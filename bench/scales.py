@@ -1,10 +1,10 @@
-"""Which cosines the shipped models give: to unrelated texts, and to the same text.
+"""Measures the cosines that the shipped models give to unrelated texts, and to the same text.
 
 `python -m bench.scales [--texts N] [--data FOLDER]`
 
-Random texts of two archives and of the bundled corpus become corpora of several sizes, which are
-embedded as `presagio embed` does it. `mean`, `deviation` and `same` are the scale that it measures;
-`half` is where that scale puts what the largest corpus of the same texts calls 0.5.
+Random texts of two archives and of the bundled corpus form corpora of several sizes, which are
+embedded as by `presagio embed`. `mean`, `deviation` and `same` are the measured scale; `half` is
+where that scale puts what the largest corpus of the same texts calls 0.5.
 engine/embed/scales.py holds the means of the largest corpora.
 """
 
@@ -34,7 +34,7 @@ _PARTS = (1, 3, 8, 20, 40, 80)  # the largest corpus, and parts of it
 
 
 def texts(path: Path, number: int) -> list[Document]:
-    """Return random documents of a file that say something, each text once."""
+    """Return random documents of a file that have content, each text once."""
     found = {embeddable(one.text): one for one in tweets(path)}
     found.pop("", None)
     return random.Random(SEED).sample(list(found.values()), min(number, len(found)))
@@ -51,7 +51,7 @@ async def measured(
         embedders = open_embedders(settings, database, stack)
         assert embedders is not None
         embedder = embedders(corpus)
-        with patch.object(fill, "ENOUGH", 2):  # what it keeps small corpora from is measured here
+        with patch.object(fill, "ENOUGH", 2):  # also measure corpora that are too small for it
             await fill.fill(store, embedder, corpus, progress=lambda _, __: None)
     space = await store.space(corpus, embedder.name)
     assert space is not None

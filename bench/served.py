@@ -1,8 +1,8 @@
-"""`presagio serve` that tells, at each SIGUSR1, how it fared since the last one.
+"""Runs `presagio serve`, and at each SIGUSR1 reports its performance since the last one.
 
-`python -m bench.served` prints one JSON line each time: how late the event loop was at the worst
-and how much of that its own thread was at work (the rest the machine gave to others), the CPU time
-of the process, and the memory that it holds.
+`python -m bench.served` prints one JSON line each time: how late the event loop was at worst, how
+much of that its own thread was working (the rest went to other processes), the CPU time of the
+process, and the memory that it holds.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _TICK = 0.01
 
 @dataclass
 class Pulse:
-    """A heart that beats in the event loop, in seconds."""
+    """Measures, in seconds, how late the event loop wakes."""
 
     late: list[float] = field(default_factory=list)
     worked: list[float] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Pulse:
             self.worked.append(time.thread_time() - work)
 
     def taken(self) -> dict[str, float]:
-        """Return the worst of each since the last time, and all CPU time, in milliseconds."""
+        """Return the worst of each since the last call, and all CPU time, in milliseconds."""
         cpu, self.cpu = time.process_time() - self.cpu, time.process_time()
         late, worked = max(self.late, default=0.0), max(self.worked, default=0.0)
         self.late.clear()
@@ -58,7 +58,7 @@ def resident() -> int:
 
 
 async def bot() -> None:
-    """Serve until a signal comes."""
+    """Serve until a signal arrives."""
     settings, pulse = load_settings(), Pulse()
     configure_logging(settings.logging)
 

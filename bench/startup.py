@@ -1,9 +1,9 @@
-"""How long `presagio search` takes as a whole process, on a server that runs already.
+"""Measures how long `presagio search` takes as a whole process, on a running server.
 
 `python -m bench.startup DATA_DIR [--corpus NAME] [--headline TEXT] [--repeat N]`
 
 DATA_DIR is a data folder (PRESAGIO_DATA_DIR) with a corpus in it; its embedded server is kept
-running meanwhile. `import` is the time of a process that only imports the command.
+running during the bench. `import` is the time of a process that only imports the command.
 """
 
 import argparse
@@ -25,7 +25,7 @@ _COMMANDS = {"python": "pass", "import": "import bot.cli.main"}
 def whole_process(
     data: Path, headline: str, corpus: str | None = None, *, repeat: int = 20
 ) -> dict[str, list[float]]:
-    """Return the seconds of each run of each command, a first run of each left out."""
+    """Return the seconds of each run of each command, leaving out the first run of each."""
     environment = {**os.environ, "PRESAGIO_DATA_DIR": str(data)}
     search = ["search", headline, "--json", "--no-llm"]
     search += ["--corpus", corpus] if corpus else []

@@ -1,4 +1,4 @@
-"""A server of its own for one bench, and the corpus in it."""
+"""A separate server for one bench, and the corpus in it."""
 
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ BATCH = 10_000
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """Lend a folder that is removed afterwards; the server's account may pass through it."""
+    """Yield a temporary folder that the server's account may traverse."""
     with tempfile.TemporaryDirectory(prefix="presagio-bench-") as name:
         path = Path(name)
         path.chmod(0o711)
@@ -28,7 +28,7 @@ def folder() -> Iterator[Path]:
 
 @contextmanager
 def server(parent: Path) -> Iterator[str]:
-    """Lend the URL of an embedded server with the settings it ships with."""
+    """Yield the URL of an embedded server with the shipped settings."""
     with EmbeddedServer(parent / "data") as running:
         yield running.url()
 

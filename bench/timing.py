@@ -14,14 +14,14 @@ def milliseconds(seconds: Sequence[float]) -> dict[str, float]:
 
 
 class Output:
-    """Prints one JSON line a row at once, and all rows as a table at the end."""
+    """Prints each row immediately as a JSON line, and all rows as a table at the end."""
 
     def __init__(self, bench: str) -> None:
         self._bench = bench
         self._rows: list[dict[str, object]] = []
 
     def row(self, **figures: object) -> None:
-        """Print one result; None is left out."""
+        """Print one result, leaving out figures that are None."""
         row = {"bench": self._bench, **{k: v for k, v in figures.items() if v is not None}}
         self._rows.append(row)
         print(json.dumps(row), flush=True)
@@ -37,7 +37,7 @@ class Output:
 
 
 def progress(said: str) -> None:
-    """Tell what takes time."""
+    """Print a progress message."""
     print(said, file=sys.stderr, flush=True)
 
 

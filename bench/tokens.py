@@ -1,10 +1,10 @@
-"""Prompt tokens of one judge request in both archives: ours against the plain form.
+"""Counts the prompt tokens of one judge request in both archives: our form against a plain one.
 `python -m bench.tokens`
 
 Plain form: one JSON object a line, {"i", "id", "created_at", "text"}, ISO date with time, texts
 cut alike. Tokens are counted with o200k_base, the vocabulary of the default model's family,
 which the package bpe-openai ships. Prints one JSON line a row; `of_plain` is the ratio to the
-first row of the archive. "why" is what the prompt and one reason of twelve words add.
+first row of the archive. "why" is what the prompt and one twelve-word reason add.
 """
 
 import json
@@ -69,7 +69,7 @@ def _forms(tweets: list[Candidate], headline: Headline) -> dict[str, str]:
 
 
 def _spread(archive: str) -> list[Candidate]:
-    """Tweets at equal distances through the whole archive."""
+    """Return tweets at equal distances through the whole archive."""
     with (_TWEETS / f"{archive}.jsonl").open(encoding="utf-8") as file:
         records = [json.loads(line) for line in file]
     step = len(records) // CANDIDATES

@@ -1,4 +1,4 @@
-"""Real tweets and headlines, and as many more tweets as a size asks for."""
+"""Real tweets and headlines, and recombined tweets to reach larger sizes."""
 
 import json
 import random
@@ -18,14 +18,14 @@ from engine.types import Flag
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
 SEED = 20
-# Given to documents at random, so that a filter's share is known.
+# Assigned to documents at random, so that the share a filter passes is known.
 RARE, RARE_SHARE = Flag.MEDIA, 0.05
 COMMON, COMMON_SHARE = Flag.QUOTE, 0.20
 _WINDOW = (6, 12)  # words
 
 
 def tweets(path: Path, most: int | None = None) -> list[Document]:
-    """Return the usable ones of the first `most` records, numbered from 0 by their dates."""
+    """Return the usable tweets of the first `most` records, numbered from 0 by date."""
     found = []
     with open_source(str(path)) as stream:
         for record in islice(stream, most):
@@ -43,9 +43,9 @@ def tweets(path: Path, most: int | None = None) -> list[Document]:
 def grown(real: Sequence[Document], size: int) -> Iterator[Document]:
     """Yield `size` documents: the real ones, then recombined ones.
 
-    A recombined document has the length of one real tweet and is put together from windows of
-    6 to 12 words of others, so that how often words occur, and occur together, stays realistic.
-    The documents of a size are the first ones of every larger size.
+    A recombined document has the length of one real tweet and consists of windows of 6 to 12 words
+    from others, so that word frequencies and co-occurrence stay realistic. The documents of a
+    size are the first ones of every larger size.
     """
     yield from islice(real, size)
     chance = random.Random(SEED + 1)
@@ -64,7 +64,7 @@ def grown(real: Sequence[Document], size: int) -> Iterator[Document]:
 
 
 def headlines(path: Path, number: int) -> list[str]:
-    """Return real headlines as the search reads them, chosen at random and with words in them."""
+    """Return randomly chosen real headlines that contain words, as the search reads them."""
     with path.open(encoding="utf-8") as file:
         titles = [json.loads(line)["title"] for line in file]
     random.Random(SEED).shuffle(titles)

@@ -1,4 +1,4 @@
-"""Puts the routes together, and says what every response says to browsers."""
+"""Assembles the routes, and adds the headers that every response carries."""
 
 import time
 import uuid
@@ -29,7 +29,7 @@ from engine.budget import BudgetSource
 from engine.errors import PresagioError
 from engine.search_log import Asker, Origin
 
-# Nothing but what this server sends: no other host, no script or style within a page.
+# Only resources from this server: no other host, no inline script or style.
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -44,7 +44,7 @@ _HEADERS = {
 
 
 class SafeHeaders:
-    """Adds the headers to every response."""
+    """Adds security headers to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -63,11 +63,11 @@ class SafeHeaders:
 
 
 class LocalNames:
-    """Answers those alone who came by a name of this machine, except at the paths of webhooks:
-    proxies lead to these by the machine's public name.
+    """Answers only requests that name this machine as host, except at the paths of webhooks, which
+    proxies reach by the machine's public name.
 
-    Another site may let its own name lead to 127.0.0.1 and then read, in a visitor's browser,
-    whatever is said there: to the browser it is that site.
+    This prevents DNS rebinding: another site may point its own name at 127.0.0.1 and then read, in
+    a visitor's browser, whatever is served there, because the browser takes it for that site.
     """
 
     def __init__(self, app: ASGIApp, webhooks: Container[str]) -> None:
@@ -92,7 +92,7 @@ class LocalNames:
 
 
 def is_local(host: str) -> bool:
-    """Tell whether a name with or without a port means this machine and no other."""
+    """Tell whether a host name, with or without a port, always means this machine."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or ip_address(name).is_loopback
@@ -101,7 +101,7 @@ def is_local(host: str) -> bool:
 
 
 class RequestCounter:
-    """Counts every request by its route, never by its address: that may hold anything. Webhooks
+    """Counts every request by its route, never by its URL, which may contain anything. Webhooks
     are counted by their platform, for their paths may be secrets."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, webhooks: Mapping[str, str]) -> None:
@@ -122,7 +122,7 @@ class RequestCounter:
                 status = str(message["status"])
             await send(message)
 
-        # A visitor's words are logged as those of a chat are.
+        # A visitor's words are logged in the same way as a chat's.
         asking = Asker(origin=Origin.CHAT, task=f"web-{uuid.uuid4().hex}", source=BudgetSource.WEB)
         try:
             with asked_by(asking):
@@ -142,16 +142,16 @@ _PROGRAMS = ("/api/", "/healthz", "/readyz", "/metrics", "/openapi.json")
 def create_application(
     shared: SharedState, webhooks: Sequence[Webhook] = (), *, visitors: bool = True
 ) -> FastAPI:
-    """Return the application; `shared` is what its routes work with.
+    """Return the application; its routes work with `shared`.
 
-    Without `visitors` there are the webhooks and the probes alone: no page, no API.
+    Without `visitors` it has only the webhooks and the probes: no pages, no API.
     """
     app = FastAPI(
         title="Presagio",
         version=version("presagio"),
         description=_ABOUT,
         openapi_url="/openapi.json" if visitors else None,
-        docs_url=None,  # its page would load scripts from elsewhere
+        docs_url=None,  # its page would load scripts from other hosts
         redoc_url=None,
     )
     app.state.shared = shared

@@ -1,4 +1,4 @@
-"""What a request has to pass before any work: the rate of its address, its key."""
+"""The checks that a request must pass before any work: the rate of its address, its key."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -23,7 +23,7 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
 
 
 async def shared_of(request: Request) -> SharedState:
-    """Return what the routes share."""
+    """Return the state that the routes share."""
     shared: SharedState = request.app.state.shared
     return shared
 
@@ -32,19 +32,19 @@ SharedOf = Annotated[SharedState, Depends(shared_of)]
 
 
 async def paced(request: Request, shared: SharedOf) -> None:
-    """Refuse whoever asks too often."""
+    """Refuse addresses that ask too often."""
     if wait := shared.limits.requests.wait(network_of(client_address(request)), shared.clock()):
         raise too_many(wait)
 
 
 async def paced_answers(request: Request, shared: SharedOf) -> None:
-    """Refuse whoever asks too often for what is dear."""
+    """Refuse addresses that ask too often for expensive answers."""
     if wait := shared.limits.answers.wait(network_of(client_address(request)), shared.clock()):
         raise too_many(wait)
 
 
 async def may_ask(shared: SharedOf, given: Credentials) -> AsyncIterator[None]:
-    """Let through whoever may use the API; a key is paid for out of the API's share."""
+    """Let through requests that may use the API; those with a key spend the API's budget."""
     if shared.keys.right_of(given.credentials if given else None) < Right.ASK:
         raise _no_key(given)
     with asked_by(replace(asker(), source=BudgetSource.API if given else BudgetSource.WEB)):
@@ -52,7 +52,7 @@ async def may_ask(shared: SharedOf, given: Credentials) -> AsyncIterator[None]:
 
 
 async def require_admin_key(shared: SharedOf, given: Credentials) -> None:
-    """Let through whoever may change how this process answers."""
+    """Let through requests whose key may change how this process answers."""
     if given is None:
         raise _no_key(given)
     right = shared.keys.right_of(given.credentials)
@@ -76,5 +76,5 @@ def _no_key(given: HTTPAuthorizationCredentials | None) -> Refusal:
 
 
 def client_address(request: Request) -> str:
-    """Return whence a request comes, as far as proxies that are trusted say so."""
+    """Return the address of the client, as trusted proxies report it."""
     return request.client.host if request.client else ""

@@ -1,4 +1,4 @@
-"""What goes wrong, as HTTP says it: a status, one sentence, and what to do."""
+"""Maps errors to HTTP: a status, one sentence, and what to do about it."""
 
 import logging
 from collections.abc import Mapping
@@ -26,9 +26,9 @@ from engine.messages import Message, as_message
 
 logger = logging.getLogger("presagio.web")
 
-_AGAIN = {"Retry-After": "5"}  # seconds after which a database may be back
+_AGAIN = {"Retry-After": "5"}  # seconds after which the database may be back
 
-# The first that fits holds.
+# The first match counts.
 _STATUS: tuple[tuple[type[PresagioError], HTTPStatus], ...] = (
     (CorpusNotFound, HTTPStatus.NOT_FOUND),
     (UsageError, HTTPStatus.BAD_REQUEST),
@@ -53,7 +53,7 @@ class Problem(BaseModel):
 
 
 class Refusal(PresagioError):
-    """A request that is turned away before any work."""
+    """A request that is refused before any work."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Refusal(PresagioError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What a response says of an error."""
+    """The status, headers and text of an error response."""
 
     status: HTTPStatus
     message: Message
@@ -79,12 +79,12 @@ class Failure:
 
     @property
     def problem(self) -> Problem:
-        """What a program is told."""
+        """Return the body for programs."""
         return Problem(status=self.status.value, message=self.message, fix=self.fix)
 
 
 def too_many(seconds: float) -> Refusal:
-    """Return the refusal of whoever asks too often."""
+    """Return the refusal for an address that asks too often."""
     again = str(max(1, ceil(seconds)))
     return Refusal(
         HTTPStatus.TOO_MANY_REQUESTS,
@@ -95,7 +95,7 @@ def too_many(seconds: float) -> Refusal:
 
 
 def failure_of(error: Exception) -> Failure:
-    """Return how an error is told. What nobody foresaw is logged, and told without details."""
+    """Return the response to an error. Unexpected errors are logged and sent without details."""
     if isinstance(error, Refusal):
         return _failure(error.status, error.message, error.fix, error.headers)
     if isinstance(error, RequestValidationError):
@@ -122,7 +122,7 @@ def _foreseen(error: PresagioError) -> Failure | None:
             away = status is HTTPStatus.SERVICE_UNAVAILABLE
             if away:
                 logger.warning("not answered: %s", error)
-            if kind is StorageError:  # what the server says is for those who run it
+            if kind is StorageError:  # the server's message is for operators only
                 return _failure(status, *_NO_DATABASE, _AGAIN)
             return _failure(status, error.message, error.fix, _AGAIN if away else {})
     return None
@@ -138,7 +138,7 @@ def _failure(
 
 
 def _misused(error: Mapping[str, Any]) -> tuple[Message, Message | None]:
-    """Return what is wrong with a parameter, and what to do."""
+    """Return what is wrong with a parameter, and what to do about it."""
     name = str(error["loc"][-1])
     if error["type"] == "extra_forbidden":
         return (

@@ -1,4 +1,4 @@
-"""What Prometheus reads: counted while this process answers, and asked of the database."""
+"""Metrics for Prometheus: some counted in this process, some read from the database."""
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -29,14 +29,14 @@ from engine.types import (
     Verdict,
 )
 
-# A search takes milliseconds, a model many seconds.
+# A search takes milliseconds, a model call many seconds.
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40)
 
 
 class Metrics:
     """The figures of one process. Every name begins with presagio_.
 
-    `job_ages` tells how many seconds ago each job ran that is to run in this process.
+    `job_ages` returns how many seconds ago each job of this process last ran.
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Metrics:
 
     @asynccontextmanager
     async def timed(self, stage: str) -> AsyncIterator[None]:
-        """Time a stage, also one that fails."""
+        """Time a stage, even if it fails."""
         started = time.perf_counter()
         try:
             yield
@@ -86,7 +86,7 @@ class Metrics:
 
 
 class MeasuredIndex:
-    """A search index that is timed."""
+    """A search index whose calls are timed."""
 
     def __init__(self, index: SearchIndex, metrics: Metrics) -> None:
         self._index = index
@@ -158,7 +158,7 @@ class MeasuredProphet(Prophet):
 async def exposition(metrics: Metrics, database: Database, *, now: datetime) -> bytes:
     """Return everything in the text format of Prometheus. Raises StorageError.
 
-    What the database knows is that of all processes.
+    Figures from the database cover all processes.
     """
     registry = CollectorRegistry()
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

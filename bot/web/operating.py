@@ -1,4 +1,4 @@
-"""For operators: probes and figures, what only admins may do, and what stands open."""
+"""Routes for operators: probes, metrics and admin actions; and warnings about open access."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,11 +21,11 @@ from engine.settings.section import UNLIMITED, Section
 _READY_SECONDS = 2.0
 _TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
-# Followed at once, by all faces: what answers are made by.
+# Applied at once, by all faces: what answers depend on.
 _ANSWERS = {"search", "score"}
-# Of these the rest is read when the process starts.
+# The rest of these sections is read when the process starts.
 _AT_START = {"search.corpus", "search.k1", "search.b", "search.limit"}
-# Followed at once by the web face.
+# Applied at once by the web face.
 _WEB = {
     "web.corpora", "web.wall", "web.requests_per_minute", "web.answers_per_minute",
 }  # fmt: skip
@@ -128,7 +128,7 @@ def _is_followed(key: str) -> bool:
 
 
 def _differences(before: Settings, after: Settings) -> Iterator[str]:
-    """Yield the keys that differ: "search.limit", "feeds"."""
+    """Yield the keys that differ, such as "search.limit" or "feeds"."""
     for name, section in before:
         other = getattr(after, name)
         if name != "secrets" and isinstance(section, Section):
@@ -138,7 +138,7 @@ def _differences(before: Settings, after: Settings) -> Iterator[str]:
 
 
 def open_doors(settings: Settings) -> Iterator[str]:
-    """Yield sentences about what asks for no key, where that may surprise somebody."""
+    """Yield warnings about access without a key that may surprise the operator."""
     web, secrets = settings.web, settings.secrets
     if web.page and secrets.web_api_keys:
         yield (

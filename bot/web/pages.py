@@ -1,4 +1,4 @@
-"""The page for people. Everything works without a script."""
+"""The pages for people. Everything works without scripts."""
 
 import asyncio
 from dataclasses import replace
@@ -51,13 +51,13 @@ VisitorOf = Annotated[Visitor, Depends(_visitor)]
 
 
 def add_pages(app: FastAPI) -> None:
-    """Add the pages and the files that they need."""
+    """Add the pages and their static files."""
     app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
 
 def failure_page(request: Request, failure: Failure) -> Response:
-    """Return the page that tells why there is no other."""
+    """Return the page that explains a failure."""
     words = visitor_of(request).words
     page = render(
         request,

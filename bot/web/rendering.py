@@ -1,4 +1,4 @@
-"""Fills templates. Whatever comes from elsewhere is escaped."""
+"""Renders templates. All values from outside are escaped."""
 
 from functools import cache
 from importlib.resources import files
@@ -64,7 +64,7 @@ TEXTS = {
     "source": marked("Old texts that foresaw today's headlines."),
 }
 
-# Headlines that a visitor may try, each of which the bundled corpus answers.
+# Sample headlines for visitors; the bundled corpus answers each of them.
 EXAMPLES = (
     marked("Container ship blocks canal"),
     marked("Faulty software update grounds flights"),

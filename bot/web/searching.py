@@ -1,4 +1,4 @@
-"""`/api/search` and `/api/ask`: any corpus by words and meaning, or a question with its sources."""
+"""`/api/search` (by words and meaning, in any corpus) and `/api/ask` (answers with sources)."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,8 @@ from engine.prophecy.prophecy import Prophet
 from engine.types import Candidate, Corpus, Filters, SearchRequest, Term
 from engine.vectors import Vector, VectorSpace
 
-# The tag is looked at after ranking: of so many documents, which is more than a month of news
-# says about one thing.
+# The tag is checked after ranking, among so many documents: more than a month of news has on one
+# subject.
 _LOOKED_AT = 1000
 
 
@@ -32,7 +32,7 @@ class TaggedIndex:
         self._tag = tag
 
     async def terms(self, corpus: Corpus, text: str) -> Sequence[Term]:
-        """Read a text."""
+        """Return the terms of a text."""
         return await self._index.terms(corpus, text)
 
     async def top(
@@ -45,7 +45,7 @@ class TaggedIndex:
 
 
 class TaggedVectors:
-    """Retrieval by meaning among the same; implements engine.ports.VectorIndex."""
+    """Retrieval by meaning among documents with a tag; implements engine.ports.VectorIndex."""
 
     def __init__(self, vectors: VectorIndex, shown: Shown, tag: str) -> None:
         self._vectors = vectors
@@ -53,7 +53,7 @@ class TaggedVectors:
         self._tag = tag
 
     async def space(self, corpus: Corpus, model: str) -> VectorSpace | None:
-        """Return what is known about the vectors."""
+        """Return the vector space of a model."""
         return await self._vectors.space(corpus, model)
 
     async def nearest(
@@ -74,7 +74,7 @@ class TaggedVectors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What is searched: a corpus, or what feeds of a category brought to it."""
+    """What is searched: a corpus, or only its documents from feeds of one category."""
 
     shared: SharedState
     corpus: Corpus
@@ -82,7 +82,7 @@ class Scope:
 
     @classmethod
     async def of(cls, shared: SharedState, asked: Narrowed) -> Self:
-        """Read what was asked for. Raises CorpusNotFound, UsageError, StorageError."""
+        """Return the scope of a request. Raises CorpusNotFound, UsageError, StorageError."""
         if asked.category and not asked.corpus and asked.kind is None:
             corpus = news_corpus(await shared.app.corpora.list())
         else:
@@ -91,7 +91,7 @@ class Scope:
         return cls(shared=shared, corpus=corpus, tag=tag)
 
     def searcher(self) -> Prophet:
-        """Return who finds texts in it; to him a text is no better for being old."""
+        """Return a Prophet that searches it and gives no weight to the age of texts."""
         app, tag = self.shared.app, self.tag
         if tag is None:
             return searcher(app)
@@ -101,12 +101,12 @@ class Scope:
         return searcher(replace(app, index=index, meaning=meaning))
 
     async def count(self, filters: Filters) -> int:
-        """Return how many texts are searched."""
+        """Return how many texts in scope pass the filters."""
         return await Shown(self.shared.app.database).count(self.corpus, filters, self.tag)
 
 
 async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[str, object]:
-    """Return what `presagio search --json` prints, and what was counted and asked for.
+    """Return what `presagio search --json` prints, with counts and the request.
 
     Raises CorpusNotFound, UsageError, StorageError.
     """
@@ -137,7 +137,7 @@ async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[st
 
 
 async def answer_question(shared: SharedState, asked: AskParameters) -> dict[str, object]:
-    """Return what `presagio ask --json` prints, with what was asked for.
+    """Return what `presagio ask --json` prints, with the request.
 
     Raises CorpusNotFound, UsageError, StorageError.
     """

@@ -1,4 +1,4 @@
-"""Runs the server of the port: listens, answers what is under way, stops."""
+"""Runs the HTTP server: listens, finishes requests under way, stops."""
 
 import asyncio
 import socket
@@ -30,29 +30,29 @@ from bot.web.operating import open_doors
 from bot.web.shared_state import SharedState
 from engine.messages import Message
 
-_CLOSE_SECONDS = 0.5  # for what is cut off
-_IDLE_SECONDS = 20  # after which a silent connection is closed
+_CLOSE_SECONDS = 0.5  # for connections that are cut off
+_IDLE_SECONDS = 20  # after which an idle connection is closed
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the process it runs in."""
+    """A server that leaves signal handling to its process."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Do nothing: bot.signals ends the process in order."""
+        """Do nothing: bot.signals shuts the process down."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen; the system keeps more connections than are taken at once."""
+        """Listen; the system queues more connections than are accepted at once."""
         await super().startup(sockets)
         for each in sockets or ():
             each.listen(WAITING)
 
 
 class WebService:
-    """The one address that is listened on: for visitors, programs, and platforms that push."""
+    """The one listening address: for visitors, programs, and platforms that push."""
 
-    webhook = None  # it is what others are pushed to through
+    webhook = None  # it serves the webhooks of the other faces
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class WebService:
         webhooks: Sequence[Webhook] = (),
         visitors: bool = True,
     ) -> None:
-        """Without `visitors` it serves the webhooks and the probes alone."""
+        """Without `visitors` it serves only the webhooks and the probes."""
         self._said = said
         self._settings = shared.settings
         self._visitors = visitors
@@ -73,15 +73,15 @@ class WebService:
         self._server = _Server(
             uvicorn.Config(
                 application,
-                http=partial(  # type: ignore[arg-type]  # whatever makes a protocol will do
+                http=partial(  # type: ignore[arg-type]  # any protocol factory works
                     PatientProtocol,
                     open_connections=Connections(most_of_port()),
-                    # Platforms come from few addresses, or through a proxy from one.
+                    # Platforms connect from few addresses, or from one through a proxy.
                     proxies=_hosts(proxies if visitors else ["*"]),
                 ),
                 ws="none",
                 backlog=ACCEPTED_AT_ONCE,
-                access_log=False,  # addresses hold what people ask
+                access_log=False,  # URLs contain what people ask
                 log_config=None,
                 lifespan="off",
                 proxy_headers=bool(web.trusted_proxies),
@@ -91,30 +91,30 @@ class WebService:
             )
         )
         self._serving: asyncio.Task[None] | None = None
-        self._tried = asyncio.Event()  # whether it can listen is known
+        self._tried = asyncio.Event()  # set once it is known whether it can listen
         self._failure: FaceFailed | None = None
 
     @property
     def address(self) -> str:
-        """Where it listens, as a browser is told."""
+        """Return the URL that it listens on, as given to a browser."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}/"
 
     def status(self) -> FaceStatus:
-        """Tell whether requests are taken just now."""
+        """Tell whether requests are accepted now."""
         listening = self._server.started and not self._server.should_exit
         return FaceStatus(listening=listening, way=f"HTTP at {self.address}")
 
     async def opened(self) -> None:
-        """Wait until it listens. Raises FaceFailed when the address cannot be had."""
+        """Wait until it listens. Raises FaceFailed when the address cannot be bound."""
         await self._tried.wait()
         if self._failure:
             raise self._failure
 
     async def run(self) -> None:
-        """Answer until cancelled; what is under way then goes on until `stop`.
+        """Answer until cancelled; requests under way then continue until `stop`.
 
-        Raises FaceFailed when the address cannot be had.
+        Raises FaceFailed when the address cannot be bound.
         """
         try:
             opened = self._open()
@@ -132,7 +132,7 @@ class WebService:
             self._server.should_exit = True
 
     async def stop(self, seconds: float) -> None:
-        """Take nothing new; what is not answered after `seconds` is cut off."""
+        """Accept nothing new; requests not answered after `seconds` are cut off."""
         self._server.should_exit = True
         if self._serving is None or self._serving.done():
             return
@@ -152,7 +152,7 @@ class WebService:
 
     def _open(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        # Told that it is TCP, or its connections would wait for one another's packets (Nagle).
+        # Declared as TCP; otherwise asyncio leaves Nagle's algorithm on, which delays packets.
         opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -175,21 +175,21 @@ class WebService:
 
 
 def _hosts(proxies: list[str]) -> Container[str]:
-    """Return the addresses of the proxies as the server itself reads them: networks too."""
+    """Return the addresses of the proxies, read as the server does: they may be networks."""
     nobody: Any = None
     return cast(Container[str], ProxyHeadersMiddleware(nobody, proxies).trusted_hosts)
 
 
 @dataclass(frozen=True, slots=True)
 class WebFace:
-    """An app whose searches are counted, whichever face asks, and the face that tells of them."""
+    """An app whose searches are counted for all faces, and the face that serves the metrics."""
 
     app: App
     metrics: Metrics
 
     @classmethod
     def of(cls, app: App) -> Self:
-        """Wrap what is to be counted."""
+        """Wrap the parts of `app` that are counted."""
         metrics = Metrics()
         index = MeasuredIndex(app.index, metrics)
         judge = app.judge and MeasuredJudge(app.judge, metrics)
@@ -208,8 +208,8 @@ class WebFace:
         webhooks: Sequence[Webhook] = (),
         visitors: bool = True,
     ) -> WebService:
-        """Return the service; `said` is told where it listens, `faces` tells how all of them
-        are. Without `visitors` it serves the webhooks and the probes alone."""
+        """Return the service; `said` receives its address, `faces` returns the status of all
+        faces. Without `visitors` it serves only the webhooks and the probes."""
         settings = self.app.settings
         return WebService(
             SharedState(

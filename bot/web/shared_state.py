@@ -1,4 +1,4 @@
-"""What all routes of the web face share, and the keys by which it is used."""
+"""The state that all routes of the web face share, and the API keys."""
 
 import hashlib
 import hmac
@@ -27,7 +27,7 @@ from engine.types import Corpus, Kind, Prophecy, SearchRequest
 
 
 class Right(IntEnum):
-    """What a key opens; a higher one opens what a lower one does."""
+    """What a key permits; each right includes the lower ones."""
 
     NONE = 0
     ASK = 1
@@ -44,15 +44,15 @@ class Keys:
         ]
 
     def asks_for_keys(self) -> bool:
-        """Tell whether the API needs a key at all."""
+        """Tell whether the API requires a key at all."""
         return any(right is Right.ASK for _, right in self._known)
 
     def right_of(self, key: str | None) -> Right:
-        """Return what a key opens; without one, what stands open to everybody."""
+        """Return the right of a key, or without one, the right that everybody has."""
         if key is None:
             return Right.NONE if self.asks_for_keys() else Right.ASK
         given, found = _digest(key), Right.NONE
-        for known, right in self._known:  # all of them, whichever fits
+        for known, right in self._known:  # all are compared, whichever matches
             if hmac.compare_digest(known, given):
                 found = max(found, right)
         return found
@@ -68,14 +68,14 @@ def _digest(key: str) -> bytes:
 
 
 class ShownCorpora(Corpora):
-    """Those that are named; without names, all but what people wrote in private."""
+    """The corpora that are named, or without names all but those of private texts."""
 
     def __init__(self, database: Database, names: Collection[str]) -> None:
         super().__init__(database)
         self._names = names
 
     async def list(self) -> list[Corpus]:
-        """Return them by name."""
+        """Return the shown corpora, ordered by name."""
         return [one for one in await super().list() if self._may_be_seen(one)]
 
     async def get(self, name: str) -> Corpus:
@@ -88,7 +88,7 @@ class ShownCorpora(Corpora):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimits:
-    """How often one address may ask at all, and for what is dear."""
+    """How often one address may ask at all, and for expensive answers."""
 
     requests: RateLimit
     answers: RateLimit
@@ -96,7 +96,7 @@ class RateLimits:
 
 @dataclass(slots=True, kw_only=True)
 class SharedState:
-    """Settings change when they are reloaded; all else stays. `app` sees what may be shown."""
+    """Only the settings change, on a reload. `app` sees only the corpora that may be shown."""
 
     app: App
     now: Callable[[], datetime]
@@ -115,11 +115,11 @@ class SharedState:
 
     @property
     def settings(self) -> Settings:
-        """What is followed just now."""
+        """Return the current settings."""
         return self.app.settings
 
     def use(self, settings: Settings) -> None:
-        """Answer by these settings from now on; counts of requests begin anew."""
+        """Apply these settings from now on; request counts restart."""
         web = settings.web
         shown = ShownCorpora(self.app.database, web.corpora)
         self.app = replace(self.app, settings=settings, corpora=shown)
@@ -128,7 +128,7 @@ class SharedState:
         )
 
     async def corpus(self, name: str = "", kind: Kind | None = None) -> Corpus:
-        """Return the corpus called `name`, else the usual one, of a kind where one is asked for.
+        """Return the corpus called `name`, or the default one, of a given kind if one is asked for.
 
         Raises CorpusNotFound, UsageError when several fit or it is of another kind, StorageError.
         """
@@ -138,7 +138,7 @@ class SharedState:
             raise UsageError(error.message, fix=Message("Name one with corpus=NAME.")) from None
 
     async def prophesy(self, corpus: Corpus, request: SearchRequest) -> Prophecy:
-        """Answer a headline, and log that as a chat's: by its hash. Raises StorageError."""
+        """Answer a headline, logging only its hash, as for chats. Raises StorageError."""
         return await logged(
             SearchJob.SEARCH,
             request.headline.text,

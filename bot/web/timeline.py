@@ -1,4 +1,4 @@
-"""What meets a query in a corpus, in the order of time: all of it counted, the best of it shown."""
+"""The matches of a query in a corpus by time: all of them counted, the best of them shown."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from db.search.shown import Shown
 from engine.query.types import FindHit, Found
 
 MOST = 300  # texts on one page
-_YEARS = 3  # a shorter time is counted by months
+_YEARS = 3  # shorter periods are counted by month
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +31,12 @@ class TimelineEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A year ("2015") or a month ("2015-03") with what was written in it."""
+    """A year ("2015") or a month ("2015-03") with its texts."""
 
     name: str
-    texts: int  # in all
-    entries: Sequence[TimelineEntry]  # those that are shown
-    percent: int  # of the fullest one
+    texts: int  # in total
+    entries: Sequence[TimelineEntry]  # the texts that are shown
+    percent: int  # of the span with the most texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,23 +49,23 @@ class Timeline:
 
     @property
     def texts(self) -> int:
-        """How many texts there are in all."""
+        """Return the total number of texts."""
         return sum(span.texts for span in self.spans)
 
     @property
     def shown(self) -> int:
-        """How many texts there are on the page."""
+        """Return the number of texts on the page."""
         return sum(len(span.entries) for span in self.spans)
 
 
 async def timeline(shared: SharedState, query: str, corpus: str, words: Words) -> Timeline:
-    """Return the counts and the best hits of a query of the dialect, oldest first.
+    """Return the counts and the best hits of a dialect query, oldest first.
 
     Raises CorpusNotFound, UsageError, StorageError.
     """
     known = await shared.corpus(corpus)
     found = await find(shared.app, query, corpus=known.name, limit=MOST)
-    if found.hits and found.corpus != known.name:  # the query names another
+    if found.hits and found.corpus != known.name:  # the query names another corpus
         known = await shared.corpus(found.corpus)
     lexemes = {one for hit in found.hits for match in hit.matched for one in match.lexemes}
     ids = [hit.document.candidate.id for hit in found.hits]
@@ -77,7 +77,7 @@ async def timeline(shared: SharedState, query: str, corpus: str, words: Words) -
     for hit in sorted(found.hits, key=lambda hit: (hit.created_at, hit.document.candidate.id)):
         candidate = hit.document.candidate
         text = marked.get(candidate.id, candidate.text)
-        # A text that came between the two questions has no span perhaps.
+        # A text added between the two queries may have no span.
         entries.setdefault(_name(hit, by_year=by_year), []).append(_entry(hit, text, words))
     most = max(texts.values(), default=0)
     spans = [

@@ -1,4 +1,4 @@
-"""What the templates show: texts in pieces, dates in words, scores as bars."""
+"""Values for the templates: texts in pieces, dates in words, scores as bars."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _BARS = ("judgment", "semantic", "lexical", "age")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a text; `marked` where it says a word that was looked for."""
+    """A part of a text; `marked` if it is a word that was searched for."""
 
     text: str
     marked: bool
@@ -83,7 +83,7 @@ def card_view(
 
 
 def pieces_of(text: str) -> list[Piece]:
-    """Take a text with marks apart. Marks that do not pair up mark nothing."""
+    """Split a text at its marks. Unpaired marks are ignored."""
     first, *rest = text.split(MARK_BEGINS)
     pieces = [Piece(_plain(first), marked=False)]
     for part in rest:
@@ -93,12 +93,12 @@ def pieces_of(text: str) -> list[Piece]:
 
 
 def web_address(url: str | None) -> str | None:
-    """Return an address that a page may link to: one of the web, whatever a text came with."""
+    """Return `url` if a page may link to it, that is, if it is a web address, else None."""
     return url if url and url.startswith(("https://", "http://")) else None
 
 
 def day_of(moment: datetime) -> str:
-    """Return the day (UTC) as ISO writes it."""
+    """Return the day (UTC) in ISO format."""
     return moment.astimezone(UTC).date().isoformat()
 
 

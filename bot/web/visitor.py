@@ -1,4 +1,4 @@
-"""Who looks at the page, what its forms send, and where a headline of theirs is looked for."""
+"""The visitor of a page, what its forms send, and in which corpus a headline is searched."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from engine.types import Corpus, CorpusRole, Prophecy, SearchRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """`chosen` is the language that the address names, if it does."""
+    """`chosen` is the language that the URL names, if any."""
 
     words: Words
     chosen: str | None
@@ -45,7 +45,7 @@ class Visitor:
 
 
 def visitor_of(request: Request) -> Visitor:
-    """Read the language from the address, else from what the browser says."""
+    """Read the language from the URL, or else from the browser's Accept-Language header."""
     asked = request.query_params.get("lang", "")
     chosen = asked if asked in LANGUAGES else None
     language = chosen or preferred(request.headers.get("accept-language", ""))
@@ -58,7 +58,7 @@ def visitor_of(request: Request) -> Visitor:
 
 
 def preferred(header: str) -> str:
-    """Return the language of LANGUAGES that an Accept-Language header likes best."""
+    """Return the language of LANGUAGES that an Accept-Language header prefers."""
     liked: list[tuple[float, str]] = []
     for part in header[:1000].split(","):
         tag, _, weight = part.strip().partition(";q=")
@@ -81,7 +81,7 @@ _LONGEST_FORM = 20_000  # bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What the form of a prophecy says; its address is the link to the answer."""
+    """The values of the prophecy form; its URL is the link to the answer."""
 
     headline: str
     date: datetime | None
@@ -89,7 +89,7 @@ class Asked:
 
     @property
     def day(self) -> str:
-        """The date as the form writes it; "" without one."""
+        """Return the date as the form writes it, or "" without one."""
         return day_of(self.date) if self.date else ""
 
 
@@ -109,7 +109,7 @@ def read_asked(values: Mapping[str, str]) -> Asked:
 
 
 def require_same_site(request: Request) -> None:
-    """Refuse a vote that another site's page sends in a visitor's name."""
+    """Refuse a vote that a page of another site sends in a visitor's name (CSRF)."""
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     foreign = (site not in (None, "same-origin", "none")) or (
@@ -134,7 +134,7 @@ async def read_form(request: Request) -> dict[str, str]:
 
 
 async def corpora_to_choose(shared: SharedState, asked: str) -> tuple[list[Corpus], str]:
-    """Return what may be chosen, and what is: of several that are meant alike, the largest.
+    """Return the corpora to choose from, and the chosen name: by default the largest fit.
 
     Raises CorpusNotFound.
     """
@@ -150,7 +150,7 @@ async def corpora_to_choose(shared: SharedState, asked: str) -> tuple[list[Corpu
 
 
 async def lasting_link(shared: SharedState, visitor: Visitor, asked: Asked, corpus: str) -> str:
-    """Return the address under which the same answer stands tomorrow."""
+    """Return the URL that will still give the same answer tomorrow."""
     now = shared.now()
     headline, date = asked.headline, asked.date or now
     if "://" in headline:
@@ -162,7 +162,7 @@ async def lasting_link(shared: SharedState, visitor: Visitor, asked: Asked, corp
 
 
 async def answered(shared: SharedState, asked: Asked) -> Prophecy:
-    """Answer a headline; asked again, the judge's word comes from the cache."""
+    """Answer a headline; for a repeated one, the judgment comes from the cache."""
     request = SearchRequest(
         headline=read_headline(asked.headline, date=asked.date),
         limit=shared.settings.search.limit,

@@ -1,4 +1,4 @@
-"""Votes of the page's visitors, and the wall of what was voted for."""
+"""Votes of the page's visitors, and the wall of the best-voted hits."""
 
 import hashlib
 import hmac
@@ -16,14 +16,14 @@ from engine.errors import UsageError
 from engine.messages import Message
 from engine.types import Prophecy
 
-# The page is a chat like any other: one that everybody is in.
+# The page is a chat like any other, with everybody in it.
 _PLATFORM, _PAGE = "web", "page"
 SHOWN_ON_WALL = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Ballots:
-    """Where votes of the page are kept."""
+    """The store of the page's votes."""
 
     shared: SharedState
 
@@ -44,9 +44,9 @@ class Ballots:
     async def vote(
         self, prophecy: Prophecy, text_id: str, voter: str, value: int, *, now: datetime
     ) -> None:
-        """Count a vote (1 or -1), in place of an earlier one of the same voter.
+        """Count a vote (1 or -1), replacing any earlier one of the same voter.
 
-        Raises UsageError when the prophecy has no such text.
+        Raises UsageError if the prophecy has no such text.
         """
         chat = await self._chat()
         answer = await self._answers.last(chat, question_key(prophecy))
@@ -61,7 +61,7 @@ class Ballots:
             await self._answers.vote(answer, rank, f"{_PLATFORM}:{voter}", value, now=now)
 
     async def wall(self) -> list[Favourite]:
-        """Return the best-voted hits: of the page, and of chats that the settings name."""
+        """Return the best-voted hits of the page and of the chats that the settings name."""
         chats = Chats(self.shared.app.database)
         places = [(_PLATFORM, _PAGE)]
         places += [(p, i) for p, _, i in (n.partition(":") for n in self.shared.settings.web.wall)]
@@ -79,16 +79,16 @@ class Ballots:
 
 
 async def voter_of(shared: SharedState, address: str) -> str:
-    """Return who votes: one address (a /64 of IPv6) is one voter a day, whatever it sends.
+    """Return the voter's id: one address (a /64 of IPv6) is one voter per day.
 
-    From the name nobody learns the address: its key is gone when the day is over.
+    The id does not reveal the address: its hash key is deleted at the end of the day.
     """
     key = await VotingKeys(shared.app.database).today(now=shared.now())
     return hmac.new(key, network_of(address).encode(), hashlib.sha256).hexdigest()[:32]
 
 
 def question_key(prophecy: Prophecy) -> str:
-    """Return what tells a question from all others: its words, date and corpus."""
+    """Return a key that identifies a question by its words, date and corpus."""
     headline = prophecy.headline
     date = headline.date.isoformat() if headline.date else None
     written = json.dumps([headline.text, date, prophecy.corpus]).encode()
