@@ -23,7 +23,7 @@ SELECT external_id::bigint AS number, created_at, flags,
 
 @dataclass(frozen=True, slots=True)
 class Lexemes:
-    """Documents as numbers: document i has tokens[starts[i]:starts[i + 1]], repetitions included."""
+    """Documents as numbers: document i has tokens[starts[i]:starts[i + 1]], with repetitions."""
 
     names: dict[str, int]
     tokens: npt.NDArray[np.int32]
