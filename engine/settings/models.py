@@ -80,8 +80,8 @@ REMOTE_BATCH = 128  # texts per request to an endpoint, unless set otherwise
 
 
 class EmbeddingSettings(Section):
-    """Where vectors come from, by which texts of like meaning are found. presagio embed makes
-    them; those of several models may be kept side by side."""
+    """Where vectors come from, which find texts of similar meaning. presagio embed makes them;
+    those of several models may be kept side by side."""
 
     backend: Literal["auto", "null", "tfidf", "local", "remote"] = Field(
         "auto",
