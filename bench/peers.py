@@ -4,6 +4,7 @@ Every lexeme is passed as a word made of its number ("t17"), so that all tokenis
 """
 
 import sqlite3
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -86,6 +87,7 @@ class Fts5:
 
     def __init__(self, lexemes: Lexemes, file: Path) -> None:
         self._connection = sqlite3.connect(file)
+        weakref.finalize(self, self._connection.close)
         self._connection.execute("PRAGMA cache_size = -500000")
         self._connection.execute("CREATE VIRTUAL TABLE document USING fts5 (text, content='')")
         texts = ((n, " ".join(map(word, lexemes.of(n)))) for n in range(lexemes.documents))
