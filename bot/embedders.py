@@ -41,7 +41,7 @@ def open_embedders(
     """
     chosen = settings.embeddings
     if chosen.backend == "tfidf":
-        from engine.embed.tfidf import TfidfEmbedder  # noqa: PLC0415
+        from engine.embed.tfidf import TfidfEmbedder  # noqa: PLC0415 - only for its backend
 
         vocabulary = CorpusVocabulary(database)
         return lambda corpus: TfidfEmbedder(vocabulary, corpus)
@@ -92,7 +92,7 @@ def no_embedder(_: Corpus) -> Embedder:
 def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
     """Return the client of the endpoint, to be closed. Raises SettingsError."""
     # Imported here because it loads the HTTP client.
-    from engine.embed.remote import RemoteEmbedder  # noqa: PLC0415
+    from engine.embed.remote import RemoteEmbedder  # noqa: PLC0415 - only for its backend
 
     return RemoteEmbedder(
         settings.embeddings,

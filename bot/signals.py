@@ -28,7 +28,7 @@ def run_until_signal(work: Coroutine[object, object, _Result]) -> _Result:
     A second signal ends the process at once. Call it in the main thread.
     """
     # Imported here because it is slow, and signals must be handled before.
-    import asyncio  # noqa: PLC0415
+    import asyncio  # noqa: PLC0415 - slow, as above
 
     received: list[int] = []
 

@@ -38,8 +38,8 @@ def draw_card(card: Card, fonts: "FontLibrary | None" = None) -> bytes:
     """
     require_pictures()
     # Pillow and HarfBuzz load with the first picture: most commands never draw one.
-    from bot.card.canvas import paint  # noqa: PLC0415
-    from bot.card.fonts import default_library  # noqa: PLC0415
-    from bot.card.layout import arrange  # noqa: PLC0415
+    from bot.card.canvas import paint  # noqa: PLC0415 - as above
+    from bot.card.fonts import default_library  # noqa: PLC0415 - as above
+    from bot.card.layout import arrange  # noqa: PLC0415 - as above
 
     return paint(arrange(card, fonts or default_library()))

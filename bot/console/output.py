@@ -79,7 +79,7 @@ def progress_bar(
         yield _ignore
         return
     from rich.console import Console  # noqa: PLC0415 - 50 ms that a pipe does not need
-    from rich.progress import (  # noqa: PLC0415
+    from rich.progress import (  # noqa: PLC0415 - the same
         BarColumn,
         Progress,
         TaskProgressColumn,

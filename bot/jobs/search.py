@@ -129,11 +129,12 @@ class _Judging:
         self._work = work
         self._now = now
         self._failures = 0
+        self._withdrawn: Permission | None = None  # once not granted, not asked for again
         self.done = 0
 
     async def judge(self, waiting: Promising, corpus: Corpus) -> None:
         """Judge one story, or record that it stays unjudged."""
-        permission = await self._work.may_ask(self._now)
+        permission = await self._permission()
         late = self._now - waiting.story.first_seen_at > self._work.judge_within
         final = late or permission.refusal is not None
         if permission.granted and self._failures < _FAILURES:
@@ -141,6 +142,15 @@ class _Judging:
         elif final:
             why = permission.refusal or (_OUTBID if permission.waits else _FAILING)
             await self._leave_unjudged(waiting, corpus, why)
+
+    async def _permission(self) -> Permission:
+        """Return whether the model may be asked. In one run it is never granted again."""
+        if self._withdrawn:
+            return self._withdrawn
+        permission = await self._work.may_ask(self._now)
+        if not permission.granted:
+            self._withdrawn = permission
+        return permission
 
     async def _ask(self, waiting: Promising, corpus: Corpus, *, final: bool) -> None:
         prophecy = await _prophesy(self._work, corpus, waiting.story, self._now, judged=True)
