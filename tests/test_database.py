@@ -43,15 +43,16 @@ async def test_a_database_is_handed_on_as_good_as_new(server_url: str, _clones: 
                     "SELECT * FROM migration ORDER BY version",
                     "SELECT * FROM glossary_version",
                     "SELECT * FROM search_log_key",
-                    "SELECT external_id FROM document UNION SELECT name FROM corpus",
-                    "SELECT relname::text FROM pg_class WHERE relname LIKE 'document%'",
+                    "SELECT external_id FROM document UNION SELECT name FROM corpus ORDER BY 1",
+                    "SELECT relname::text FROM pg_class WHERE relname LIKE 'document%' ORDER BY 1",
                     "SELECT pid FROM pg_stat_activity"
                     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
                     f" AND application_name <> '{KEEPER}'",
-                    "SELECT sequencename::text FROM pg_sequences WHERE last_value IS NOT NULL",
+                    "SELECT sequencename::text FROM pg_sequences"
+                    " WHERE last_value IS NOT NULL ORDER BY 1",
                     "SELECT relname, reltuples FROM pg_class"
-                    " WHERE relname IN ('migration', 'migration_pkey', 'document')",
-                    "SELECT attname FROM pg_stats WHERE schemaname = 'public'",
+                    " WHERE relname IN ('migration', 'migration_pkey', 'document') ORDER BY 1",
+                    "SELECT attname FROM pg_stats WHERE schemaname = 'public' ORDER BY 1",
                 )
             ]
         finally:
