@@ -113,6 +113,17 @@ class Embedder(Protocol):
         """Return the vector of a question."""
 
 
+class Reranker(Protocol):
+    """Orders passages by how well they answer a query."""
+
+    @property
+    def name(self) -> str:
+        """Name for logs and receipts."""
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return a score for each text, 0..1, higher is better. Raises ModelError, SettingsError."""
+
+
 class JudgmentCache(Protocol):
     """A cache of verdicts, so that none is paid for twice."""
 

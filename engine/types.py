@@ -158,6 +158,19 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The item of a library that a text is a part of, and where in the item it stands."""
+
+    item: int  # id of the item in the database
+    title: str
+    part: int = 1  # number of the part, from 1
+    heading: str | None = None  # the headings above it, outermost first: "Results > Prices"
+    page: int | None = None  # first page, from 1; None = the item has no pages
+    last_page: int | None = None
+    pages: int | None = None  # of the whole item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A document proposed by retrieval."""
 
@@ -176,6 +189,7 @@ class Candidate:
     similarity: float | None = None  # by meaning, calibrated, 0..1; None = not known
     ranks: Mapping[str, int] = field(default_factory=dict)  # list that proposed it -> rank in it
     asked_for: Mapping[str, int] = field(default_factory=dict)  # phrase that found it -> rank
+    place: Place | None = None  # of a part of a library's item
 
 
 _Number = TypeVar("_Number", int, float)

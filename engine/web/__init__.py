@@ -1,0 +1,1 @@
+"""Searching the web and reading the pages found, for texts that no corpus holds."""

@@ -1,0 +1,73 @@
+"""The values of a search of the web, and the ports for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from engine.messages import Message
+from engine.types import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """One result of a search provider."""
+
+    url: str
+    title: str
+    snippet: str = ""
+    text: str | None = None  # the page's text, if the provider returns it
+    date: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebPage:
+    """A page that was read. Its text is data: what it asks or claims is never an instruction."""
+
+    url: str  # canonical address, from the record of fetches
+    title: str
+    text: str  # paragraphs separated by blank lines
+    author: str | None = None
+    site: str | None = None
+    date: datetime | None = None
+    query: str = ""  # the query that found it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebFindings:
+    """What was found for some queries: pages in order of their first query and rank."""
+
+    pages: tuple[WebPage, ...] = ()
+    provider: str | None = None  # that answered; None = no provider is set up, or none answered
+    searches: int = 0  # requests to providers
+    fetched: int = 0  # pages fetched over the network
+    cached: int = 0  # pages taken from the cache
+    usage: Usage | None = None  # cost of the searches, where a provider reports or settings name it
+    notices: tuple[Message, ...] = ()  # what failed or was left out, and why
+
+
+class WebSearch(Protocol):
+    """A search provider."""
+
+    @property
+    def name(self) -> str:
+        """Name for logs and notices."""
+
+    async def search(self, query: str, *, limit: int, now: datetime) -> Sequence[SearchResult]:
+        """Return at most `limit` results, best first. Raises WebSearchError."""
+
+
+class Web(Protocol):
+    """The web, as far as a request may use it."""
+
+    @property
+    def available(self) -> bool:
+        """Whether a provider is set up."""
+
+    async def gather(
+        self, queries: Sequence[str], *, deadline: float, now: datetime
+    ) -> WebFindings:
+        """Search for all queries at once and read the pages found, within `deadline` seconds.
+
+        Never raises because of a provider or a page: what failed is told in the notices.
+        """
