@@ -25,7 +25,7 @@ from db.chat.questions import Questions
 from db.chat.quotas import Quotas
 from db.chat.voters import VotingKeys
 from db.embedded.watch import keep_running
-from db.posting.leader import Leader
+from db.lease import Lease
 from engine.errors import PresagioError, SettingsError
 from engine.fetch.client import Fetcher
 
@@ -95,7 +95,7 @@ async def serve(
                 "No face is set up.",
                 fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN, or pass --web.",
             )
-        leader = await stack.enter_async_context(Leader(app.database))
+        leader = await stack.enter_async_context(Lease(app.database, "leader"))
         posters = posters_of(app.settings, faces.chats)
         # A separate fetcher, so that slow feeds do not delay links that people send.
         feeds = await stack.enter_async_context(

@@ -18,8 +18,8 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from bot.incident import reason
 from bot.jobs.job import Job
 from bot.jobs.watchdog import Watchdog
+from db.lease import Lease
 from db.posting.job_outcomes import JobOutcomes, RunOutcome
-from db.posting.leader import Leader
 from engine.errors import PresagioError
 
 logger = logging.getLogger("presagio.jobs")
@@ -37,7 +37,7 @@ class Scheduler:
         self,
         jobs: Sequence[Job],
         *,
-        leader: Leader,
+        leader: Lease,
         outcomes: JobOutcomes,
         now: Callable[[], datetime],
         watchdog: Watchdog | None = None,
@@ -116,7 +116,7 @@ class Scheduler:
                 self._begin_ticks()
 
     async def _tick(self, job: Job) -> None:
-        if job.leader and not self._leader.leads:
+        if job.leader and not self._leader.held:
             self._watchdog.excuse(job)
             return
         self._watchdog.expect(job)

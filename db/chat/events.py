@@ -4,24 +4,20 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from db.connection import Connection
+from db.lease import Lease, Term
 from db.pool import Database
 from db.statements import statements
 from engine.errors import StorageError
 
 logger = logging.getLogger("presagio.event_claims")
 
-# Any constant will do, as long as every process uses the same one.
-_LOCK_CLASS = 7426
 _KEPT = timedelta(days=7)  # longer than any platform redelivers
-_PROOF_SECONDS = 5.0
-_RETRY_SECONDS = 1.0
 _RELEASE_SECONDS = 2.0
 
 
@@ -43,25 +39,21 @@ class EventClaim:
 
 
 class EventClaims:
-    """Claims events for this process. Holds a connection, which proves the process alive."""
+    """Claims events for this process, which a lease proves alive."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, term: Term | None = None) -> None:
         self._database = database
         self._sql = statements("conversation")
+        self._term = term
         self._process: int | None = None
-        self._presence: asyncio.Task[None] | None = None
+        self._presence: Lease | None = None
 
     async def __aenter__(self) -> Self:
         """Announce this process. Raises StorageError."""
-        announced: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._presence = asyncio.create_task(self._be_present(announced))
-        try:
-            await asyncio.wait({announced, self._presence}, return_when=asyncio.FIRST_COMPLETED)
-        except asyncio.CancelledError:
-            self._presence.cancel()
-            raise
-        if self._presence.done():
-            self._presence.result()
+        async with self._database.connection() as connection:
+            self._process = await connection.fetchval(self._sql["process_number"])
+        self._presence = Lease(self._database, f"process {self._process}", term=self._term)
+        await self._presence.__aenter__()
         return self
 
     async def __aexit__(
@@ -71,8 +63,7 @@ class EventClaims:
         trace: TracebackType | None,
     ) -> None:
         if self._presence:
-            self._presence.cancel()
-            await asyncio.gather(self._presence, return_exceptions=True)
+            await self._presence.__aexit__(kind, error, trace)
 
     @asynccontextmanager
     async def claim(
@@ -84,7 +75,7 @@ class EventClaims:
         releases it, so that a repeated delivery can be claimed again. After an error it stays with
         this process. Raises StorageError if it cannot be claimed.
         """
-        if not await self._changed("take", platform, event_id, now, _LOCK_CLASS):
+        if not await self._changed("take", platform, event_id, now):
             yield None
             return
         claim = EventClaim(partial(self._changed, "answering", platform, event_id))
@@ -122,34 +113,7 @@ class EventClaims:
         """Remove events that are too old to be redelivered."""
         async with self._database.connection() as connection:
             await connection.execute(self._sql["forget_turns"], now - _KEPT)
-
-    async def _be_present(self, announced: asyncio.Future[None]) -> None:
-        """Hold the lock until cancelled; take it again after a lost connection."""
-        while True:
-            try:
-                async with self._database.own_connection() as connection:
-                    await self._hold(connection, announced)
-            except StorageError as error:
-                if not announced.done():
-                    raise
-                logger.warning("lost the connection that proves presence: %s", error)
-                await asyncio.sleep(_RETRY_SECONDS)
-
-    async def _hold(self, connection: Connection, announced: asyncio.Future[None]) -> None:
-        """Hold the lock until the connection is lost. Raises StorageError then."""
-        lost = asyncio.Event()
-        connection.add_termination_listener(lambda _: lost.set())
-        if self._process is None:
-            self._process = await connection.fetchval(self._sql["process_number"])
-        # After a lost connection the server may still hold its lock; this waits until it is
-        # released.
-        await connection.execute(self._sql["be_present"], _LOCK_CLASS, self._process)
-        if not announced.done():
-            announced.set_result(None)
-        while True:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(lost.wait(), _PROOF_SECONDS)
-            await connection.execute("SELECT 1")
+            await connection.execute(statements("lease")["forget"])
 
 
 class Inbox:

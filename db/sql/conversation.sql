@@ -39,10 +39,7 @@ UPDATE chat SET active = $3 WHERE platform = $1 AND external_id = $2
 -- name: process_number
 SELECT nextval('process_number')::integer
 
--- name: be_present(lock_class, process)
-SELECT pg_advisory_lock($1, $2)
-
--- name: take(platform, event_id, process, taken_at, lock_class)
+-- name: take(platform, event_id, process, taken_at)
 -- Before an answer, only `answering` waits for the disk, which also flushes everything written
 -- earlier: see docs/decisions/0009-once.md.
 INSERT INTO turn (platform, event_id, process, taken_at)
@@ -50,11 +47,9 @@ SELECT $1, $2, $3::integer, $4::timestamptz FROM set_config('synchronous_commit'
 ON CONFLICT (platform, event_id) DO UPDATE
    SET process = excluded.process, taken_at = excluded.taken_at
  WHERE turn.state = 'taken' AND turn.process <> excluded.process
-   AND NOT EXISTS (SELECT FROM pg_catalog.pg_locks l
-                    WHERE l.locktype = 'advisory' AND l.granted AND l.classid = $5::integer::oid
-                      AND l.objid = turn.process::oid AND l.objsubid = 2
-                      AND l.database = (SELECT oid FROM pg_catalog.pg_database
-                                         WHERE datname = current_database()))
+   AND NOT EXISTS (SELECT FROM lease
+                    WHERE name = 'process ' || turn.process
+                      AND lease_holds(expires_at, seconds))
 RETURNING true
 
 -- name: answering(platform, event_id, process)

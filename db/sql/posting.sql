@@ -167,12 +167,3 @@ SELECT job, outcome, sum(times)::integer AS times, max(last_at) AS last_at,
 
 -- name: forget_outcomes(before)
 DELETE FROM job_outcome WHERE day < $1
-
--- name: silence(milliseconds)
-SELECT set_config('idle_session_timeout', $1, false)
-
--- name: lead(lock_class)
-SELECT pg_try_advisory_lock($1, 0)
-
--- name: lead_on(anything)
-SELECT $1::integer IS NOT NULL

@@ -6,12 +6,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
+from db.posting.leader import Leader
 
 from bot.jobs.job import Job
 from bot.jobs.scheduler import Scheduler
 from db.pool import Database
 from db.posting.job_outcomes import JobOutcomes, RunOutcome
-from db.posting.leader import Leader
 from engine.errors import StorageInterrupted
 from tests.bot.conversing import until
 from tests.patience import PATIENCE

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from db.posting.leader import Leader
 
 from db.embedded.server import EmbeddedServer
 from db.pool import Database, PoolSettings
 from db.posting import leader as leader_module
-from db.posting.leader import Leader
 from tests.database import CARELESS
 
 ROOT = Path(__file__).resolve().parents[3]
