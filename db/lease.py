@@ -38,7 +38,7 @@ def elapsed() -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class LeaseTimes:
     """The times of a lease, in seconds."""
 
     holds: float = 15.0  # without being renewed
@@ -69,11 +69,11 @@ class Lease:
         database: Database,
         name: str,
         *,
-        term: Term | None = None,
+        times: LeaseTimes | None = None,
         clock: Callable[[], float] = elapsed,
     ) -> None:
         self._database, self.name, self._clock = database, name, clock
-        self._term = term or Term()
+        self._times = times or LeaseTimes()
         self._sql = statements("lease")
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4()}"
         self._seen: _Seen | None = None
@@ -106,7 +106,7 @@ class Lease:
     @property
     def held(self) -> bool:
         """True while this process holds the lease, as far as it can know."""
-        return self._renewed_at is not None and self._clock() < self._renewed_at + self._term.sure
+        return self._renewed_at is not None and self._clock() < self._renewed_at + self._times.sure
 
     @property
     def fence(self) -> int | None:
@@ -128,7 +128,7 @@ class Lease:
             finally:
                 if not self.held:
                     self._note(None)
-            await asyncio.sleep(self._term.retry)
+            await asyncio.sleep(self._times.retry)
 
     async def _stand_on(self, connection: Connection) -> None:
         """Take the lease, and renew it again and again, until the connection is lost."""
@@ -139,14 +139,15 @@ class Lease:
                 asked_at = self._clock()
                 self._note(asked_at if await self._attempt(connection) else None)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(lost.wait(), self._term.renewal)
+                    await asyncio.wait_for(lost.wait(), self._times.renewal)
         except asyncio.CancelledError:
             await self._release(connection)
             raise
 
     async def _attempt(self, connection: Connection) -> bool:
         """Renew the lease or try to take it; return whether this process holds it."""
-        if self._renewed_at is not None and await self._ask(connection, "renew", self._fence):
+        nobody_took_it = self._fence is not None and self._seen is None
+        if nobody_took_it and await self._ask(connection, "renew"):
             return True
         seen = await self._look(connection)
         if seen is None:
@@ -155,10 +156,10 @@ class Lease:
             self._sql["take"],
             self.name,
             self._holder,
-            self._term.holds,
+            self._times.holds,
             seen.fence,
             seen.renewals,
-            timeout=self._term.answer,
+            timeout=self._times.answer,
         )
         if fence is not None:
             self._fence, self._seen = fence, None
@@ -166,20 +167,19 @@ class Lease:
 
     async def _look(self, connection: Connection) -> _Seen | None:
         """Return the lease if it may be taken, or None."""
-        row = await connection.fetchrow(self._sql["look"], self.name, timeout=self._term.answer)
+        row = await connection.fetchrow(self._sql["look"], self.name, timeout=self._times.answer)
         now = self._clock()
         if row is None:
             return _Seen(0, 0, now)
         seen = self._seen
         if seen is None or (seen.fence, seen.renewals) != (row["fence"], row["renewals"]):
             seen = self._seen = _Seen(row["fence"], row["renewals"], now)
-        return seen if row["released"] or now - seen.since > self._term.holds else None
+        return seen if row["released"] or now - seen.since > self._times.holds else None
 
-    async def _ask(self, connection: Connection, statement: str, fence: int | None) -> bool:
+    async def _ask(self, connection: Connection, statement: str) -> bool:
+        values = (self.name, self._fence, self._holder)
         return bool(
-            await connection.fetchval(
-                self._sql[statement], self.name, fence, self._holder, timeout=self._term.answer
-            )
+            await connection.fetchval(self._sql[statement], *values, timeout=self._times.answer)
         )
 
     async def _release(self, connection: Connection) -> None:
@@ -187,11 +187,12 @@ class Lease:
         held, self._renewed_at = self.held, None
         if held and not connection.is_closed():
             with suppress(Exception):  # others wait for the lease to end
-                await asyncio.shield(self._ask(connection, "release", self._fence))
+                await asyncio.shield(self._ask(connection, "release"))
 
     def _note(self, renewed_at: float | None) -> None:
-        was_held, self._renewed_at = self._renewed_at is not None, renewed_at
+        was_held, lapsed = self._renewed_at is not None, not self.held
+        self._renewed_at = renewed_at
         self._tried.set()
-        if was_held != (renewed_at is not None):
+        if was_held != (renewed_at is not None) or (was_held and lapsed):
             self._change.set()
             self._change = asyncio.Event()

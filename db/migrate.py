@@ -73,22 +73,29 @@ def pending(known: list[Migration], applied: dict[int, str]) -> list[Migration]:
 
 
 async def migrate(connection: Connection) -> list[str]:
-    """Bring the database up to date and return the names of the migrations that ran.
+    """Bring the database up to date and return the names of the migrations that ran here.
 
-    Each migration is one transaction; a lock makes concurrent callers wait and then find nothing
-    left to do. Raises StorageOutdated, StorageRights and the other storage errors.
+    Each migration is one transaction, which holds a lock: concurrent callers wait, and then run
+    what is left. Raises StorageOutdated, StorageRights and the other storage errors.
     """
+    ran: list[str] = []
     with mapped_storage_errors():
-        await connection.execute("SELECT pg_advisory_lock($1)", LOCK, timeout=_PATIENCE)
-        try:
-            await connection.execute(_TABLE)
-            todo = pending(available(), await _applied(connection))
-            for migration in todo:
-                await _apply(connection, migration)
-        finally:
-            if not connection.is_closed():
-                await connection.execute("SELECT pg_advisory_unlock($1)", LOCK)
-    return [f"{migration.version:04} {migration.name}" for migration in todo]
+        while migration := await _next(connection):
+            ran.append(f"{migration.version:04} {migration.name}")
+    return ran
+
+
+async def _next(connection: Connection) -> Migration | None:
+    """Run the next migration and return it, or None if none is left."""
+    async with connection.transaction():
+        await connection.execute("SET LOCAL statement_timeout = 0")  # an index build takes long
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK, timeout=_PATIENCE)
+        await connection.execute(_TABLE)
+        todo = pending(available(), await _applied(connection))
+        if not todo:
+            return None
+        await _apply(connection, todo[0])
+        return todo[0]
 
 
 async def check(connection: Connection) -> list[Migration]:
@@ -105,11 +112,10 @@ async def _applied(connection: Connection) -> dict[int, str]:
 
 
 async def _apply(connection: Connection, migration: Migration) -> None:
-    async with connection.transaction():
-        await connection.execute(migration.sql, timeout=_PATIENCE)
-        await connection.execute(
-            "INSERT INTO migration (version, name, checksum) VALUES ($1, $2, $3)",
-            migration.version,
-            migration.name,
-            migration.checksum,
-        )
+    await connection.execute(migration.sql, timeout=_PATIENCE)
+    await connection.execute(
+        "INSERT INTO migration (version, name, checksum) VALUES ($1, $2, $3)",
+        migration.version,
+        migration.name,
+        migration.checksum,
+    )

@@ -98,10 +98,7 @@ class Database:
 
     async def migrate(self) -> list[str]:
         """Bring the tables up to date and return the names of the migrations that ran."""
-        # Its settings and its lock end with its session, even if interrupted.
-        async with self.own_connection() as connection:
-            # An index build may take longer than any query may.
-            await connection.execute("SET statement_timeout = 0")
+        async with self.own_connection() as connection:  # interrupted, it ends with its session
             return await migrate.migrate(connection)
 
     async def require_current(self) -> None:

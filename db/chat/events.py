@@ -10,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from db.lease import Lease, Term
+from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.statements import statements
 from engine.errors import StorageError
@@ -41,18 +41,18 @@ class EventClaim:
 class EventClaims:
     """Claims events for this process, which a lease proves alive."""
 
-    def __init__(self, database: Database, *, term: Term | None = None) -> None:
+    def __init__(self, database: Database, *, times: LeaseTimes | None = None) -> None:
         self._database = database
         self._sql = statements("conversation")
-        self._term = term
-        self._process: int | None = None
+        self._times = times
+        self.process: int | None = None
         self._presence: Lease | None = None
 
     async def __aenter__(self) -> Self:
         """Announce this process. Raises StorageError."""
         async with self._database.connection() as connection:
-            self._process = await connection.fetchval(self._sql["process_number"])
-        self._presence = Lease(self._database, f"process {self._process}", term=self._term)
+            self.process = await connection.fetchval(self._sql["process_number"])
+        self._presence = Lease(self._database, f"process {self.process}", times=self._times)
         await self._presence.__aenter__()
         return self
 
@@ -91,7 +91,7 @@ class EventClaims:
         async with self._database.connection() as connection:
             return bool(
                 await connection.fetchval(
-                    self._sql[statement], platform, event_id, self._process, *more
+                    self._sql[statement], platform, event_id, self.process, *more
                 )
             )
 

@@ -78,7 +78,9 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
-async def test_of_four_processes_one_migrates_and_all_find_the_tables(empty_url: str) -> None:
+async def test_four_processes_run_each_migration_once_and_all_find_the_tables(
+    empty_url: str,
+) -> None:
     starters = [
         await asyncio.create_subprocess_exec(
             sys.executable, "-c", _STARTER, empty_url,
@@ -92,7 +94,7 @@ async def test_of_four_processes_one_migrates_and_all_find_the_tables(empty_url:
             assert await starter.stdout.readline() == b"ready\n"
         said = await asyncio.gather(*(starter.communicate(b"go\n") for starter in starters))
     assert [starter.returncode for starter in starters] == [0] * 4
-    assert sorted(int(out) for out, _ in said) == [0, 0, 0, len(ALL)]
+    assert sum(int(out) for out, _ in said) == len(ALL)
 
 
 async def test_it_waits_for_another_longer_than_a_query_may_take(empty_url: str) -> None:

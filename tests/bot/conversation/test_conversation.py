@@ -111,19 +111,14 @@ class TestOnce:
         assert await bot.hear(request)
 
     async def test_what_another_process_took_over_meanwhile_is_answered_there_alone(
-        self, bot: Bot, storage: Database, monkeypatch: pytest.MonkeyPatch
+        self, bot: Bot, storage: Database
     ) -> None:
-        monkeypatch.setattr("db.chat.events._RETRY_SECONDS", 600)
         bot.engine.gate = asyncio.Event()
         request = event("Coffee prices soar")
         slow = asyncio.create_task(bot.hear(request))
         await until(lambda: bot.engine.calls)
-        async with storage.connection() as connection:  # as a network that breaks would do
-            await connection.execute(
-                "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks"
-                " WHERE locktype = 'advisory' AND objsubid = 2 AND database ="
-                " (SELECT oid FROM pg_database WHERE datname = current_database())"
-            )
+        async with storage.connection() as connection:  # as if it had been frozen for long
+            await connection.execute("UPDATE lease SET expires_at = now(), fence = fence + 1")
         async with bot_on(storage) as other:
             assert await other.hear(request)
             bot.engine.gate.set()

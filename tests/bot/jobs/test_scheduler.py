@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
-from db.posting.leader import Leader
 
 from bot.jobs.job import Job
 from bot.jobs.scheduler import Scheduler
+from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from engine.errors import StorageInterrupted
@@ -32,7 +32,7 @@ async def running(
 ) -> AsyncIterator[Scheduler]:
     """A process that runs these jobs."""
     now = now or (lambda: NOW)
-    async with Leader(database) as leader:
+    async with Lease(database, "leader", times=LeaseTimes(renewal=0.05)) as leader:
         scheduler = Scheduler(jobs, leader=leader, outcomes=JobOutcomes(database), now=now)
         task = asyncio.create_task(scheduler.run())
         try:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from db.chat import events as events_module
 from db.chat.events import EventClaim, EventClaims
 from db.embedded.server import EmbeddedServer
+from db.lease import LeaseTimes
 from db.pool import Database, PoolSettings
 from db.statements import statements
 from engine.errors import StorageError, StorageUnreachable
@@ -23,12 +23,7 @@ from tests.database import CARELESS, Clones
 ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 EVENT = ("test", "1")
-# Other tests of the run hold locks on the same server.
-HERE = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-LOCKS = (
-    "SELECT count(*) FROM pg_locks"
-    f" WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND {HERE}"
-)
+PRESENT = "SELECT count(*) FROM lease WHERE lease_holds(expires_at, seconds)"
 SECONDS = 20.0
 
 # Takes three events, brings two of them further, and waits to be killed.
@@ -38,10 +33,13 @@ OTHER_PROCESS = textwrap.dedent(
     from datetime import UTC, datetime
     from db.pool import Database
     from db.chat.events import EventClaims
+    from db.lease import LeaseTimes
 
     async def main():
         now = datetime(2024, 6, 1, tzinfo=UTC)
-        async with EventClaims(await Database.open(sys.argv[1])) as claims:
+        database = await Database.open(sys.argv[1])
+        times = LeaseTimes(holds=4.0, sure=3.0, renewal=0.1)
+        async with EventClaims(database, times=times) as claims:
             async with claims.claim("test", "done", now=now) as claim:
                 assert await claim.answering()
             async with (
@@ -93,15 +91,15 @@ async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
 
 async def processes_present(database: Database) -> int:
     async with database.connection() as connection:
-        return int(await connection.fetchval(LOCKS))
+        return int(await connection.fetchval(PRESENT))
 
 
-async def cut_presence(database: Database) -> None:
-    """End every session that holds a presence lock."""
+async def cut_presence(database: Database, claims: EventClaims) -> None:
+    """Let a process be taken for dead, as one that was frozen or cut off for long is."""
     async with database.connection() as connection:
         await connection.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks"
-            f" WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND {HERE}"
+            "UPDATE lease SET expires_at = now(), fence = fence + 1 WHERE name = $1",
+            f"process {claims.process}",
         )
 
 
@@ -241,8 +239,9 @@ async def _nobody_present(database: Database) -> bool:
     return await processes_present(database) == 0
 
 
-async def test_a_killed_process_loses_what_it_had_not_answered(
-    database: Database, database_url: str, claims: EventClaims
+@pytest.mark.parametrize("trouble", [signal.SIGKILL, signal.SIGSTOP])
+async def test_a_killed_or_frozen_process_loses_what_it_had_not_answered(
+    database: Database, database_url: str, claims: EventClaims, trouble: signal.Signals
 ) -> None:
     process = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and is read in a thread
         [sys.executable, "-c", OTHER_PROCESS, database_url],
@@ -254,10 +253,7 @@ async def test_a_killed_process_loses_what_it_had_not_answered(
         assert await asyncio.to_thread(process.stdout.readline) == b"ready\n"
         assert not await taken(claims, "test", "taken")
 
-        process.send_signal(signal.SIGSTOP)  # hangs, and may go on
-        assert not await taken(claims, "test", "taken")
-
-        process.kill()
+        process.send_signal(trouble)
         await eventually(lambda: taken(claims, "test", "taken"))
         assert not await taken(claims, "test", "answering")
         assert not await taken(claims, "test", "done")
@@ -267,32 +263,28 @@ async def test_a_killed_process_loses_what_it_had_not_answered(
         process.stdout.close()
 
 
-async def test_a_process_that_lost_its_connection_proves_itself_again(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 0.01)
-    monkeypatch.setattr(events_module, "_PROOF_SECONDS", 600)  # it is told, and need not ask
-
-    async def both_present() -> bool:
-        return await processes_present(database) == 2
-
-    async with EventClaims(database) as claims, EventClaims(database) as other:
+async def test_a_process_that_lost_its_connection_keeps_what_it_took(database: Database) -> None:
+    times = LeaseTimes(renewal=0.05, retry=0.05)
+    async with EventClaims(database, times=times) as claims, EventClaims(database) as other:
         claim = await held(claims)
         assert claim
-        await cut_presence(database)
-        await eventually(both_present)
+        async with database.connection() as connection:
+            await connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND query ~ ' lease'"
+                " AND pid <> pg_backend_pid()"
+            )
         assert not await taken(other)
         assert await claim.answering()
 
 
 async def test_what_was_taken_over_meanwhile_is_answered_by_the_other_alone(
-    database: Database, claims: EventClaims, other: EventClaims, monkeypatch: pytest.MonkeyPatch
+    database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
-    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 600)
     mine = None
     async with claims.claim(*EVENT, now=NOW) as claim:
         assert claim
-        await cut_presence(database)  # and it is not noticed again in this test
+        await cut_presence(database, claims)  # and it is not noticed again in this test
 
         async def taken_over() -> bool:
             nonlocal mine
@@ -307,9 +299,8 @@ async def test_what_was_taken_over_meanwhile_is_answered_by_the_other_alone(
 
 
 async def test_what_was_taken_over_is_not_given_back_by_who_lost_it(
-    database: Database, claims: EventClaims, other: EventClaims, monkeypatch: pytest.MonkeyPatch
+    database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
-    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 600)
     there = asyncio.Event()
 
     async def work() -> None:
@@ -320,7 +311,7 @@ async def test_what_was_taken_over_is_not_given_back_by_who_lost_it(
     task = asyncio.create_task(work())
     async with asyncio.timeout(SECONDS):
         await there.wait()
-    await cut_presence(database)
+    await cut_presence(database, claims)
     await eventually(lambda: taken(other))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -329,9 +320,8 @@ async def test_what_was_taken_over_is_not_given_back_by_who_lost_it(
 
 
 async def test_it_survives_a_restart_of_the_server(
-    server_folder: Path, monkeypatch: pytest.MonkeyPatch
+    server_folder: Path,
 ) -> None:
-    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 0.05)
     server = EmbeddedServer(server_folder, extra=CARELESS)
     await asyncio.to_thread(server.acquire)
     try:
@@ -397,7 +387,7 @@ async def test_only_what_allows_to_send_waits_for_the_disk(
     database: Database, name: str, setting: str
 ) -> None:
     """`answering` must outlive a crash of the server, and takes all before it along."""
-    values = {"take": (NOW, 0)}.get(name, ())
+    values = {"take": (NOW,)}.get(name, ())
     async with database.transaction() as connection:
         await connection.execute(
             "INSERT INTO turn (platform, event_id, process, taken_at)"
@@ -410,13 +400,12 @@ async def test_only_what_allows_to_send_waits_for_the_disk(
 
 
 async def test_an_event_that_comes_again_while_presence_is_lost_is_not_taken_again(
-    database: Database, claims: EventClaims, monkeypatch: pytest.MonkeyPatch
+    database: Database, claims: EventClaims
 ) -> None:
     """Nobody else proves that this process lives, but it knows that it is at work on it."""
-    monkeypatch.setattr(events_module, "_RETRY_SECONDS", 600)
     claim = await held(claims)
     assert claim
-    await cut_presence(database)
+    await cut_presence(database, claims)
     await eventually(lambda: _nobody_present(database))
     assert not await taken(claims)
     assert await claim.answering()
@@ -435,23 +424,6 @@ async def test_a_process_of_another_database_proves_nothing(
             async with EventClaims(database) as other:
                 assert await taken(other)
         await elsewhere.close()
-
-
-async def test_a_lock_of_another_kind_proves_nothing(
-    database: Database, other: EventClaims
-) -> None:
-    async with EventClaims(database) as leaving:
-        assert await taken(leaving)
-    async with database.connection() as connection:
-        number = await connection.fetchval("SELECT process FROM turn")
-    await eventually(lambda: _nobody_but_one_present(database))
-    async with database.transaction() as connection:
-        await connection.execute("SELECT pg_advisory_xact_lock(1, $1)", number)
-        assert await taken(other)
-
-
-async def _nobody_but_one_present(database: Database) -> bool:
-    return await processes_present(database) == 1
 
 
 async def test_what_was_taken_over_is_as_young_as_its_taking_over(

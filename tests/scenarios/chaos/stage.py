@@ -45,8 +45,8 @@ SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'presa
  GROUP BY 1 HAVING count(*) >= 3
 """
 _LEADER = """
-SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a USING (pid)
- WHERE l.locktype = 'advisory' AND l.classid = 7427 AND l.granted
+SELECT split_part(holder, ':', 2)::integer FROM lease
+ WHERE name = 'leader' AND lease_holds(expires_at, seconds)
 """
 _DELIVERIES = """
 SELECT c.external_id, d.content::text, d.state FROM delivery d JOIN chat c ON c.id = d.chat_id
@@ -214,8 +214,8 @@ class Chaos:
 
     async def leader(self) -> "asyncio.subprocess.Process | None":
         """Return the process that leads; None when nobody does just now."""
-        for (name,) in await self.rows(_LEADER):
-            return self.processes.numbered(int(name.split()[1]))
+        for (number,) in await self.rows(_LEADER):
+            return self.processes.numbered(number)
         return None
 
     async def moved(self, what: Callable[["asyncio.subprocess.Process"], Awaitable[None]]) -> float:

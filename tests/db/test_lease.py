@@ -1,0 +1,290 @@
+"""One process holds a lease; another does when it is released, killed, frozen or cut off."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from db.embedded.server import EmbeddedServer
+from db.lease import Lease, LeaseTimes
+from db.pool import Database, PoolSettings
+from tests.database import CARELESS
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 30.0  # in which another must hold it
+NAME = "leader"
+# A holder that is late by less than `holds` keeps the lease: tests wait for events, not for these.
+HASTY = LeaseTimes(renewal=0.05, retry=0.05)
+SHORT = LeaseTimes(holds=2.0, sure=1.5, renewal=0.1, retry=0.1)
+
+# Says whether it holds the lease each time that changes.
+OTHER_PROCESS = textwrap.dedent(
+    """
+    import asyncio, sys
+    from db.lease import Lease, LeaseTimes
+    from db.pool import Database
+
+    async def main():
+        times = LeaseTimes(holds=2.0, sure=1.5, renewal=0.1, retry=0.1)
+        async with Lease(await Database.open(sys.argv[1]), "leader", times=times) as lease:
+            while True:
+                print("holds" if lease.held else "waits", flush=True)
+                await lease.changed()
+
+    asyncio.run(main())
+    """
+)
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+async def holders(database: Database) -> list[str]:
+    async with database.connection() as connection:
+        rows = await connection.fetch("SELECT holder FROM lease WHERE expires_at > '-infinity'")
+    return [row["holder"] for row in rows]
+
+
+async def until(lease: Lease, *, held: bool) -> None:
+    async with asyncio.timeout(SECONDS):
+        while lease.held is not held:
+            await lease.changed()
+
+
+async def end_sessions(database: Database) -> None:
+    """End the sessions of all leases."""
+    async with database.connection() as connection:
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND query ~ 'UPDATE lease|FROM lease|INTO lease'"
+            " AND pid <> pg_backend_pid()"
+        )
+
+
+@contextmanager
+def other_process(url: str) -> Iterator["subprocess.Popen[bytes]"]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", OTHER_PROCESS, url],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+async def said(process: "subprocess.Popen[bytes]") -> bytes:
+    assert process.stdout is not None
+    return await asyncio.to_thread(process.stdout.readline)
+
+
+@pytest.fixture
+async def lease(database: Database) -> AsyncIterator[Lease]:
+    async with Lease(database, NAME, times=HASTY) as entered:
+        yield entered
+
+
+async def test_one_of_many_holds_it_and_each_that_leaves_is_followed_by_one(
+    database: Database,
+) -> None:
+    leases = [Lease(database, NAME, times=HASTY) for _ in range(6)]
+    await asyncio.gather(*(lease.__aenter__() for lease in leases))
+    assert sorted(lease.held for lease in leases) == [False] * 5 + [True]
+    for _ in range(5):
+        (holding,) = [lease for lease in leases if lease.held]
+        leases.remove(holding)
+        waits = {asyncio.create_task(lease.changed()) for lease in leases}
+        await asyncio.sleep(0)  # all of them wait before there is anything to see
+        await holding.__aexit__(None, None, None)
+        assert not holding.held
+        done, pending = await asyncio.wait(
+            waits, timeout=SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+        assert [task.result() for task in done] == [True]
+        for task in pending:
+            task.cancel()
+        assert [lease.held for lease in leases].count(True) == 1
+    await leases[0].__aexit__(None, None, None)
+    assert await holders(database) == []
+
+
+async def test_each_taking_has_a_higher_number(database: Database) -> None:
+    numbers = []
+    for _ in range(3):
+        async with Lease(database, NAME, times=HASTY) as lease:
+            numbers.append(lease.fence)
+    assert numbers == [1, 2, 3]
+
+
+async def test_leases_of_other_names_are_apart(database: Database, lease: Lease) -> None:
+    async with Lease(database, "other", times=HASTY) as other:
+        assert lease.held
+        assert other.held
+
+
+async def test_who_loses_the_connection_keeps_the_lease(database: Database, lease: Lease) -> None:
+    """A new connection renews it: neither a pooler nor a failover takes it away."""
+    async with Lease(database, NAME, times=HASTY) as other:
+        fence = lease.fence
+        await end_sessions(database)
+        async with database.connection() as connection:
+            async with asyncio.timeout(SECONDS):
+                before = await connection.fetchval("SELECT renewals FROM lease")
+                while await connection.fetchval("SELECT renewals FROM lease") <= before + 2:  # noqa: ASYNC110 - the database counts
+                    await asyncio.sleep(0.02)
+        assert lease.held
+        assert lease.fence == fence
+        assert not other.held
+
+
+async def test_a_killed_holder_is_replaced(database: Database, database_url: str) -> None:
+    with other_process(database_url) as process:
+        assert await said(process) == b"holds\n"
+        async with Lease(database, NAME, times=SHORT) as lease:
+            assert not lease.held
+            process.send_signal(signal.SIGKILL)
+            await until(lease, held=True)
+            assert lease.fence == 2
+
+
+async def test_a_frozen_holder_is_replaced_and_finds_out_when_it_goes_on(
+    database: Database, database_url: str
+) -> None:
+    with other_process(database_url) as process:
+        assert await said(process) == b"holds\n"
+        async with Lease(database, NAME, times=SHORT) as lease:
+            process.send_signal(signal.SIGSTOP)
+            await until(lease, held=True)
+            process.send_signal(signal.SIGCONT)
+            assert await said(process) == b"waits\n"
+            assert lease.held
+
+
+@pytest.mark.parametrize("step", ["-10 years", "-1 hour", "1 hour", "10 years"])
+async def test_no_step_of_the_databases_clock_makes_two_holders(
+    database: Database, lease: Lease, step: str
+) -> None:
+    """A later clock sees the lease as over, an earlier one as never over; renewals decide."""
+    clock = Clock()
+    async with Lease(database, NAME, times=HASTY, clock=clock) as other:
+        looks = 0
+        async with asyncio.timeout(SECONDS), database.connection() as connection:
+            while looks < 10:  # it renews, and each time the step is made anew
+                await connection.execute(
+                    "UPDATE lease SET expires_at = expires_at - $1::text::interval", step
+                )
+                clock.seconds += 5.0  # less than it holds
+                looks += 1
+                await asyncio.sleep(0.1)
+                assert not other.held
+        assert lease.held
+        assert lease.fence == 1
+
+
+async def test_a_lease_is_taken_after_it_stayed_the_same_for_its_time(database: Database) -> None:
+    clock = Clock()
+    async with database.connection() as connection:
+        await connection.execute(
+            "INSERT INTO lease VALUES ($1, 'dead', 7, 3, 15, now() + interval '1 year')", NAME
+        )
+    async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
+        assert not lease.held
+        clock.seconds += 14.9
+        await asyncio.sleep(0.2)
+        assert not lease.held
+        clock.seconds += 0.2
+        await until(lease, held=True)
+        assert lease.fence == 8
+
+
+async def test_a_holder_relies_on_a_renewal_for_less_long_than_others_wait(
+    database: Database,
+) -> None:
+    clock = Clock()
+    times = LeaseTimes(renewal=9.0)
+    async with Lease(database, NAME, times=times, clock=clock) as lease:
+        assert lease.held
+        clock.seconds += times.sure
+        assert not lease.held
+
+
+@pytest.mark.parametrize(
+    "times",
+    [{"holds": 5.0, "sure": 5.0}, {"sure": 3.0, "renewal": 3.0}, {"holds": 1.0}],
+    ids=str,
+)
+def test_a_term_that_could_make_two_holders_is_refused(times: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="before others take it"):
+        LeaseTimes(**times)
+
+
+async def test_two_that_saw_the_same_end_do_not_both_take_it(database: Database) -> None:
+    clock = Clock()
+    async with database.connection() as connection:
+        await connection.execute("INSERT INTO lease VALUES ($1, 'dead', 1, 0, 15, now())", NAME)
+    leases = [Lease(database, NAME, times=HASTY, clock=clock) for _ in range(8)]
+    await asyncio.gather(*(lease.__aenter__() for lease in leases))
+    clock.seconds += 16.0
+    async with asyncio.timeout(SECONDS):
+        while not any(lease.held for lease in leases):  # noqa: ASYNC110 - any may be the one
+            await asyncio.sleep(0.01)
+    clock.seconds += 1.0
+    assert [lease.held for lease in leases].count(True) == 1
+    await asyncio.gather(*(lease.__aexit__(None, None, None) for lease in leases))
+
+
+async def test_it_survives_a_restart_of_the_server(server_folder: Path) -> None:
+    server = EmbeddedServer(server_folder, extra=CARELESS)
+    await asyncio.to_thread(server.acquire)
+    try:
+        database = await Database.open(server.url("postgres"))
+        await database.migrate()
+        clock = Clock()
+        async with Lease(database, NAME, times=HASTY, clock=clock) as lease:
+            assert lease.held
+            await asyncio.to_thread(server.release)  # stops it
+            clock.seconds += 11.0
+            await until(lease, held=False)
+            await asyncio.to_thread(server.acquire)
+            clock.seconds += 16.0
+            await until(lease, held=True)
+        await database.close()
+    finally:
+        await asyncio.to_thread(server.release)
+
+
+async def test_without_a_database_nobody_holds_it(server_folder: Path) -> None:
+    server = EmbeddedServer(server_folder, extra=CARELESS)
+    await asyncio.to_thread(server.acquire)
+    database = await Database.open(server.url("postgres"))
+    await asyncio.to_thread(server.release)
+    before = asyncio.all_tasks()
+    async with asyncio.timeout(SECONDS), Lease(database, NAME, times=HASTY) as lease:
+        assert not lease.held
+    assert asyncio.all_tasks() == before
+    await database.close()
+
+
+async def test_it_takes_no_connection_from_the_pool(database_url: str) -> None:
+    database = await Database.open(database_url, PoolSettings(size=1))
+    async with asyncio.timeout(SECONDS), database.connection(), Lease(database, NAME) as lease:
+        assert lease.held
+    await database.close()
