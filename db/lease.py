@@ -29,12 +29,12 @@ from engine.errors import StorageError
 logger = logging.getLogger("presagio.lease")
 
 # Counts the time that the machine sleeps, if there is such a clock.
-_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", None) or getattr(time, "CLOCK_MONOTONIC", 0)
+_CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
 
 
 def elapsed() -> float:
     """Return the seconds of a clock that nobody sets."""
-    return time.clock_gettime(_CLOCK) if hasattr(time, "clock_gettime") else time.monotonic()
+    return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
