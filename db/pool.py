@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import asyncpg
 
 from db import migrate
 from db.connection import Connection
 from db.errors import mapped_storage_errors, storage_error, storage_unreachable
+from db.pooler import give_role, is_pooled, lacking, refuse
 from engine.errors import StorageOutdated
 from engine.messages import Message
 
@@ -36,33 +37,23 @@ class Database:
         self,
         pool: "asyncpg.Pool[asyncpg.Record]",
         connect: Callable[[], Awaitable["asyncpg.Connection[asyncpg.Record]"]],
+        settings: PoolSettings,
+        *,
+        pooled: bool,
     ) -> None:
         self._pool = pool
         self._connect = connect
+        self._settings = settings
+        self.pooled = pooled  # by a pooler in between: see db.pooler
 
     @classmethod
     async def open(cls, url: str, settings: PoolSettings | None = None) -> Self:
-        """Connect. Raises StorageUnreachable, StorageRights."""
+        """Connect, directly or through a pooler. Raises StorageUnreachable, StorageRights."""
         settings = settings or PoolSettings()
-        connect = partial(
-            asyncpg.connect,
-            url,
-            timeout=settings.connect_timeout,
-            command_timeout=settings.command_timeout,
-            server_settings=_server_settings(settings),
-        )
         try:
-            pool = await asyncpg.create_pool(
-                url,
-                min_size=1,
-                max_size=settings.size,
-                timeout=settings.connect_timeout,
-                command_timeout=settings.command_timeout,
-                init=_prepare,
-                server_settings=_server_settings(settings),
-                max_cacheable_statement_size=0,  # no limit: ranking statements are long
-                reset=_left_as_found,
-            )
+            return await cls._open(url, settings, pooled=False)
+        except _Pooled:
+            return await cls._open(url, settings, pooled=True)
         except (
             asyncpg.PostgresError,
             asyncpg.InterfaceError,
@@ -71,7 +62,39 @@ class Database:
             OSError,
         ) as exc:
             raise _unreachable(exc) from exc
-        return cls(pool, connect)
+
+    @classmethod
+    async def _open(cls, url: str, settings: PoolSettings, *, pooled: bool) -> Self:
+        connecting: dict[str, Any] = {
+            "timeout": settings.connect_timeout,
+            "command_timeout": settings.command_timeout,
+            "server_settings": server_settings(settings),
+        }
+        if pooled:
+            connecting["server_settings"] = {"application_name": _application_name()}
+            connecting["statement_cache_size"] = 0
+        try:
+            pool = await asyncpg.create_pool(
+                url,
+                min_size=1,
+                max_size=settings.size,
+                init=_prepare,
+                max_cacheable_statement_size=0,  # no limit: ranking statements are long
+                reset=_left_as_found,
+                **connecting,
+            )
+        except asyncpg.ProtocolViolationError as exc:
+            if pooled or "startup parameter" not in str(exc):
+                raise
+            raise _Pooled from exc
+        if not pooled:
+            async with pool.acquire() as connection:
+                pooled_unasked = await is_pooled(connection)
+            if pooled_unasked:
+                pool.terminate()
+                raise _Pooled
+        connect = partial(asyncpg.connect, url, **connecting)
+        return cls(pool, connect, settings, pooled=pooled)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -99,12 +122,16 @@ class Database:
     async def migrate(self) -> list[str]:
         """Bring the tables up to date and return the names of the migrations that ran."""
         async with self.own_connection() as connection:  # interrupted, it ends with its session
+            if self.pooled:
+                await give_role(connection, server_settings(self._settings))
             return await migrate.migrate(connection)
 
     async def require_current(self) -> None:
-        """Raise StorageOutdated if migrations are missing."""
+        """Raise StorageOutdated if migrations are missing, or settings behind a pooler."""
         async with self.connection() as connection:
             missing = await migrate.check(connection)
+            if self.pooled and not missing:
+                refuse(await lacking(connection, server_settings(self._settings)))
         if missing:
             raise StorageOutdated(
                 Message("The database is not set up."), fix=Message("Run: presagio init")
@@ -118,9 +145,18 @@ class Database:
             self._pool.terminate()
 
 
-def _server_settings(settings: PoolSettings) -> dict[str, str]:
+class _Pooled(Exception):
+    """There is a pooler between here and the server."""
+
+
+def _application_name() -> str:
+    return f"presagio {os.getpid()}"
+
+
+def server_settings(settings: PoolSettings) -> dict[str, str]:
+    """Return the settings that every session must have."""
     return {
-        "application_name": f"presagio {os.getpid()}",
+        "application_name": _application_name(),
         "statement_timeout": str(int(settings.statement_timeout * 1000)),
         # One plan per connection: see docs/decisions/0004-retrieval.md.
         "plan_cache_mode": "force_generic_plan",

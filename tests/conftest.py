@@ -17,16 +17,20 @@ import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
 import hypothesis
 import pytest
 
 from db.embedded.server import EmbeddedServer
-from tests.database import CARELESS, Clones, clones
+from db.pool import PoolSettings, server_settings
+from tests.database import CARELESS, Clones, clones, execute, wait_for, with_database
+from tests.fakes.pooler import pooler
 from tests.network import only_loopback
 
 # Read before the environment is emptied for the tests.
 _EXTERNAL = os.environ.get("PRESAGIO_TEST_DATABASE_URL")
+_POOLED = bool(os.environ.get("PRESAGIO_TEST_POOLER"))
 _OURS = re.compile(r"PRESAGIO_.*|DATABASE_URL|OPENROUTER_API_KEY|.*_TOKEN|.*_SECRET|XDG_.*|PG.*")
 _SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -119,11 +123,31 @@ def _clones(server_url: str, run_folder: Path, worker_id: str) -> Iterator[Clone
         yield ready
 
 
+@pytest.fixture(scope="session")
+def _pooler_url(server_url: str, run_folder: Path) -> Iterator[str | None]:
+    """URL of the pooler in front of the run's server, if PRESAGIO_TEST_POOLER asks for one."""
+    if not _POOLED:
+        yield None
+        return
+    wait_for(
+        execute(
+            server_url,
+            *(
+                f"ALTER ROLE CURRENT_USER SET {name} = '{value}'"
+                for name, value in server_settings(PoolSettings()).items()
+                if name != "application_name"
+            ),
+        )
+    )
+    with pooler(server_url, run_folder, "default_pool_size = 20") as url:
+        yield url
+
+
 @pytest.fixture
-def database_url(_clones: Clones) -> Iterator[str]:
+def database_url(_clones: Clones, _pooler_url: str | None) -> Iterator[str]:
     """URL of a database with all tables and nothing in them, for one test."""
     with _clones.lend() as url:
-        yield url
+        yield with_database(_pooler_url, urlsplit(url).path[1:]) if _pooler_url else url
 
 
 @pytest.fixture(scope="session")

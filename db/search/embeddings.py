@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from db.connection import Connection
+from db.lease import Lease
 from db.pool import Database
 from db.search.nearest import as_text, embedding_table, index_name
 from db.search.unembedded import ToEmbed
@@ -20,7 +21,6 @@ from engine.vectors import Embedded, Scale
 EXACT_UP_TO = 100_000
 _TIMEOUT = 3600  # seconds for an index build
 _LONGEST_VECTOR = 4000  # dimensions that pgvector indexes as halfvec
-_RUNNING = 7_426_190_514  # any constant will do; the second half of the lock is the model's id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +97,11 @@ class Embeddings(ToEmbed):
     @asynccontextmanager
     async def alone(self, corpus: Corpus, model_id: int) -> AsyncIterator[None]:
         """Keep other processes from embedding the same. Raises EmbeddedElsewhere if one does."""
-        async with self._database.own_connection() as connection:
-            key = (_RUNNING + model_id) * 100_003 + corpus.id
-            if not await connection.fetchval("SELECT pg_try_advisory_lock($1)", key):
+        async with Lease(self._database, f"embed {corpus.id} {model_id}") as lease:
+            if not lease.held:
                 raise EmbeddedElsewhere(
                     Message("Another process embeds {name} already.", name=corpus.name),
-                    fix=Message("Wait for its end."),
+                    fix=Message("Wait for its end, or 20 seconds if it was killed."),
                 )
             yield
 
@@ -122,9 +121,9 @@ class Embeddings(ToEmbed):
         """Delete vectors of removed documents, and build an index if it is due."""
         table, index = embedding_table(model_id), index_name(corpus, model_id)
         documents = await self.count(corpus, model_id)
-        async with self._database.own_connection() as connection:
+        async with self._database.transaction() as connection:
             await connection.execute(
-                "SET statement_timeout = 0; SET maintenance_work_mem = '512MB'"
+                "SET LOCAL statement_timeout = 0; SET LOCAL maintenance_work_mem = '512MB'"
             )
             await connection.execute(
                 self._formatted("prune", corpus, model_id), corpus.id, timeout=_TIMEOUT

@@ -1,0 +1,111 @@
+"""Everything works through PgBouncer in transaction mode, or says what is missing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from db.corpus.corpora import Corpora
+from db.lease import Lease, LeaseTimes
+from db.pool import Database
+from db.search.lexical import LexicalIndex
+from engine.errors import StorageOutdated
+from engine.types import Filters
+from tests.db.loading import load_texts
+from tests.fakes.pooler import pooler
+
+TEXTS = ["a storm is coming", "no storm, only rain", "the wall of rain", "storm after storm"]
+
+
+@pytest.fixture
+def pooled_url(database_url: str, server_folder: Path) -> Iterator[str]:
+    """URL through a pooler whose sessions have the settings of `presagio init`."""
+    with pooler(database_url, server_folder) as url:
+        asyncio.run(_init(url))
+    with pooler(database_url, server_folder) as url:
+        yield url
+
+
+async def _init(url: str) -> None:
+    database = await Database.open(url)
+    await database.migrate()
+    await database.close()
+
+
+@pytest.fixture
+async def pooled(pooled_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(pooled_url)
+    yield database
+    await database.close()
+
+
+async def test_a_pooler_is_recognised(database: Database, pooled: Database) -> None:
+    assert pooled.pooled
+    assert not database.pooled
+
+
+async def test_a_pooler_that_drops_settings_silently_is_recognised(
+    database_url: str, server_folder: Path
+) -> None:
+    ignored = (
+        "ignore_startup_parameters = statement_timeout,plan_cache_mode,jit,"
+        "max_parallel_workers_per_gather,pg_trgm.similarity_threshold"
+    )
+    with pooler(database_url, server_folder, ignored) as url:
+        database = await Database.open(url)
+        assert database.pooled
+        await database.close()
+
+
+async def test_without_the_settings_nothing_is_searched(
+    database_url: str, server_folder: Path
+) -> None:
+    """The threshold of similar words decides what is found."""
+    with pooler(database_url, server_folder) as url:
+        database = await Database.open(url)
+        with pytest.raises(StorageOutdated, match=r"similarity_threshold.*presagio init"):
+            await database.require_current()
+        await database.close()
+
+
+async def test_with_the_settings_of_init_the_same_is_found(
+    database: Database, pooled: Database
+) -> None:
+    await pooled.require_current()
+    await load_texts(pooled, "c", TEXTS)
+    found = []
+    for each in (database, pooled):
+        corpus, index = await Corpora(each).get("c"), LexicalIndex(each)
+        terms = await index.terms(corpus, "storms")
+        found.append((terms, await index.top(corpus, terms, Filters(), 10)))
+    assert found[0] == found[1]
+    assert len(found[0][1]) == 3  # by the word next to "storms"
+
+
+async def test_many_tasks_share_few_sessions(pooled: Database) -> None:
+    await load_texts(pooled, "c", TEXTS)
+    corpus, index = await Corpora(pooled).get("c"), LexicalIndex(pooled)
+    terms = await index.terms(corpus, "storm")
+    answers = await asyncio.gather(*(index.top(corpus, terms, Filters(), 2) for _ in range(40)))
+    assert all(answer == answers[0] for answer in answers)
+
+
+async def test_two_processes_behind_a_pooler_have_one_leader(pooled_url: str) -> None:
+    databases = [await Database.open(pooled_url) for _ in range(3)]
+    leases = [Lease(one, "leader", times=LeaseTimes(renewal=0.05)) for one in databases]
+    await asyncio.gather(*(lease.__aenter__() for lease in leases))
+    for left in (2, 1, 0):
+        (leading,) = [lease for lease in leases if lease.held]
+        leases.remove(leading)
+        waits = [asyncio.create_task(lease.changed()) for lease in leases]
+        await asyncio.sleep(0)
+        await leading.__aexit__(None, None, None)
+        if left:
+            async with asyncio.timeout(30):
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            assert [lease.held for lease in leases].count(True) == 1
+        for wait in waits:
+            wait.cancel()
+    for database in databases:
+        await database.close()

@@ -1,0 +1,73 @@
+"""PgBouncer in transaction mode in front of a database, where it is installed."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+_SECONDS = 20.0
+_SETTINGS = """\
+[databases]
+* = {server} user={user}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 4
+max_client_conn = 200
+{more}
+"""
+
+
+@contextmanager
+def pooler(url: str, folder: Path, more: str = "") -> Iterator[str]:
+    """Run PgBouncer in front of the database of a URL; yield the URL through it."""
+    program = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+    if program is None:
+        pytest.skip("pgbouncer is not installed")
+    parts, port = urlsplit(url), _free_port()
+    asked = parse_qs(parts.query)
+    host = asked["host"][0] if "host" in asked else str(parts.hostname)
+    number = int(asked["port"][0] if "port" in asked else parts.port or 5432)
+    server = f"host={host} port={number}"
+    settings = folder / f"pgbouncer-{port}.ini"
+    settings.write_text(_SETTINGS.format(server=server, user=parts.username, port=port, more=more))
+    settings.chmod(0o644)
+    # It refuses to run as root, and has to reach the server's socket.
+    owner = Path(host).stat().st_uid if host.startswith("/") and not os.geteuid() else None
+    running = subprocess.Popen([program, "-q", settings], user=owner, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(running, port)
+        yield f"postgresql://{parts.username}@127.0.0.1:{port}{parts.path}"
+    finally:
+        running.terminate()
+        running.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def _wait_for(running: "subprocess.Popen[bytes]", port: int) -> None:
+    """Return when the port is open. Raises AssertionError if the program ended."""
+    end = time.monotonic() + _SECONDS
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert running.poll() is None, "pgbouncer did not start"
+            assert time.monotonic() < end, "pgbouncer does not listen"
+            time.sleep(0.02)
+        else:
+            return
