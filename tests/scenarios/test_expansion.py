@@ -103,8 +103,10 @@ async def test_a_model_that_names_nothing_costs_the_phrases_alone(
         nothing = (await talk.says(FAR)).text
     assert found.count("years before") == 3
     assert "judged by stand-in/model" in receipt
-    for said in (found, receipt, nothing):
+    assert "Also searched for" not in receipt
+    for said in (found, nothing):
         assert "phrase" not in said
+    for said in (found, receipt, nothing):
         assert "Not judged" not in said
         assert "0.2 s" not in said
     assert NEAR not in nothing
