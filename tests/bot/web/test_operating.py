@@ -31,7 +31,7 @@ class TestHealth:
 class TestMetrics:
     async def test_count_what_was_asked_and_judged(self, coffee_url: str) -> None:
         steps = [scoring(judged_by_words), answer("no JSON at all"), failure(500)]
-        async with ModelServer(steps, phrases=naming("zebra")) as model:
+        async with ModelServer(steps, phrases=naming("quagga")) as model:
             environ = {
                 "DATABASE_URL": coffee_url,
                 "PRESAGIO_LLM__BASE_URL": model.base_url,

@@ -47,12 +47,20 @@ class Memory:
     """An ExpansionCache."""
 
     stored: dict[str, Expansion] = field(default_factory=dict)
+    _arrival: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def get(self, key: str) -> Expansion | None:
         return self.stored.get(key)
 
     async def put(self, key: str, expansion: Expansion, *, now: datetime) -> None:
         self.stored[key] = replace(expansion, usage=None)
+        async with self._arrival:
+            self._arrival.notify_all()
+
+    async def until_kept(self, number: int) -> None:
+        """Return when that many expansions are stored."""
+        async with asyncio.timeout(PATIENCE), self._arrival:
+            await self._arrival.wait_for(lambda: len(self.stored) >= number)
 
 
 PAUSE = 60.0
@@ -94,12 +102,6 @@ class Bench:
 
     def clock(self) -> float:
         return time.monotonic() + self.ahead
-
-    async def until_kept(self, number: int) -> None:
-        """Return when the phrases of that many calls are in memory."""
-        async with asyncio.timeout(PATIENCE):
-            while len(self.cache.stored) < number:
-                await asyncio.sleep(0.001)
 
     async def expand(self, phrases: Step | None = None) -> Expansion:
         self.server.phrases = phrases or self.server.phrases
@@ -229,7 +231,7 @@ async def test_what_comes_late_is_paid_for_and_kept_for_the_next_search(bench: B
     assert (await bench.expand()).late  # the same call
     assert bench.ledger.calls == []
     gate.set()
-    await bench.until_kept(1)
+    await bench.cache.until_kept(1)
     assert [call[2] for call in bench.ledger.calls] == ["expansion"]
     again = await bench.expand()
     assert (again.phrases, again.cached) == (("pump prices",), True)
@@ -237,23 +239,23 @@ async def test_what_comes_late_is_paid_for_and_kept_for_the_next_search(bench: B
 
 
 async def test_a_caller_that_gives_up_leaves_the_call_to_end(bench: Bench) -> None:
-    bench.server.phrases = slow(0.2, naming("pump prices", usage=USAGE))
-    search = asyncio.create_task(bench.expand())
-    async with asyncio.timeout(PATIENCE):
-        while not bench.server.expansions:
-            await asyncio.sleep(0.001)
+    asked_for, named = asyncio.Event(), slow(0.05, naming("pump prices", usage=USAGE))
+
+    async def noticed(asked: Asked, request: web.Request) -> web.StreamResponse:
+        asked_for.set()
+        return await named(asked, request)
+
+    search = asyncio.create_task(bench.expand(noticed))
+    await asked_for.wait()
     search.cancel()
-    await bench.until_kept(1)
+    await bench.cache.until_kept(1)
     assert search.cancelled()
     assert len(bench.ledger.calls) == 1
 
 
-async def test_a_call_has_an_end_even_if_no_search_waits_for_it(bench: Bench) -> None:
-    bench.seat(seconds=0.01, at_most=0.05, breaker_failures=1)
-    assert (await bench.expand(slow(PATIENCE, naming("late")))).late
-    async with asyncio.timeout(PATIENCE):
-        while (await bench.expand()).late:  # until the failure has been counted
-            await asyncio.sleep(0.01)
+async def test_a_call_has_an_end_of_its_own(bench: Bench) -> None:
+    bench.seat(at_most=0.05)
+    assert await bench.expand(slow(PATIENCE, naming("late"))) == Expansion()
     assert bench.cache.stored == {}
 
 
@@ -287,12 +289,12 @@ async def test_a_model_that_is_always_slow_is_left_alone_and_judges_on(bench: Be
 
     bench.ahead += PAUSE
     assert await about("three") == Expansion(late=True)  # a try, which is not waited for
-    await bench.until_kept(3)
+    await bench.cache.until_kept(3)
     assert await about("four") == Expansion()
     bench.server.phrases = named
     bench.ahead += PAUSE
     assert (await about("four")).late
-    await bench.until_kept(4)
+    await bench.cache.until_kept(4)
     assert (await about("five")).phrases == ("pump prices",)
 
 
