@@ -27,7 +27,7 @@ from engine.chat import Chat
 from engine.corpora import resolve_corpus
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
-from engine.prophecy.expand import LONGEST_ANSWER, Expander, Phrases
+from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import Meaning
 from engine.search_log import SearchJob, search_logged
@@ -141,6 +141,7 @@ async def open_app(
         phrases = None
         if client:
             expander = _expander(settings, client, database)
+            stack.push_async_callback(expander.aclose)
             phrases = Phrases(expander=expander, index=search, descriptions=described)
         yield App(
             settings=settings,
@@ -179,9 +180,10 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
 
 
 def _expander(settings: Settings, client: "ChatClient", database: Database) -> Expander:
-    seconds = settings.search.expansion_timeout
-    hurried = client.hurried(seconds, longest_answer=LONGEST_ANSWER)
-    return Expander(hurried, Expansions(database))
+    seconds, clock = settings.search.expansion_timeout, time.monotonic
+    hurried = client.hurried(max(seconds, LONGEST_CALL), longest_answer=LONGEST_ANSWER)
+    punctuality = Punctuality(seconds=seconds, pause=settings.llm.breaker_pause, clock=clock)
+    return Expander(hurried, Expansions(database), punctuality, clock=clock)
 
 
 def glossary_service(app: App) -> "GlossaryService":

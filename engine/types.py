@@ -230,6 +230,8 @@ class Expansion:
     prompt_version: str | None = None
     usage: Usage | None = None  # None: nothing was spent
     cached: bool = False
+    late: bool = False  # the model may still name some, for the next search
+    seconds: float | None = field(default=None, compare=False)  # of the call, if there was one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

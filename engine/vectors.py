@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Vector = Sequence[float]
@@ -55,6 +55,14 @@ class VectorSpace:
     indexed: bool  # neighbours are found with an index, not by a full scan
     scale: Scale | None  # None until measured
     share: float = 1.0  # of the corpus' documents that are embedded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusWords:
+    """The words of a corpus, as far as vectors made of words depend on them."""
+
+    shares: Mapping[str, float]  # of documents that contain each of the most frequent lexemes
+    index_version: int  # of the rules by which texts become lexemes
 
 
 def percent(share: float) -> str:

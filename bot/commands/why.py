@@ -127,6 +127,10 @@ def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:
 
 def _expanded(expansion: Expansion, words: Words) -> Iterator[str]:
     """Yield sentences on the phrases that a model suggested before the search."""
+    if expansion.late:
+        yield words.say(
+            "The model had not named any phrases in time; what it names is kept for next time."
+        )
     if not expansion.phrases:
         return
     yield words.count(
@@ -135,6 +139,8 @@ def _expanded(expansion: Expansion, words: Words) -> Iterator[str]:
         len(expansion.phrases),
         model=expansion.model or "-",
     )
+    if expansion.seconds is not None:
+        yield words.say("It named them in {seconds} s.", seconds=f"{expansion.seconds:.1f}")
     if expansion.usage:
         yield _usage(expansion.usage, words)
 

@@ -14,7 +14,7 @@ _DIGITS = 4
 
 def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> dict[str, object]:
     """Return the JSON object; ages are relative to the headline's date, else to `now`."""
-    headline, verdict = prophecy.headline, prophecy.verdict
+    headline, verdict, expansion = prophecy.headline, prophecy.verdict, prophecy.expansion
     until = headline.date or now
     return {
         "query": headline.original,
@@ -31,7 +31,9 @@ def prophecy_json(prophecy: Prophecy, *, now: datetime, elapsed_ms: float) -> di
         "candidates": len(prophecy.candidates),
         "coverage": round(prophecy.coverage, _DIGITS),
         "elapsed_ms": round(elapsed_ms),
-        "phrases": list(prophecy.expansion.phrases),
+        "phrases": list(expansion.phrases),
+        "phrases_ms": None if expansion.seconds is None else round(expansion.seconds * 1000),
+        "phrases_late": expansion.late,
         "usage": _usage(prophecy.usage) if prophecy.usage else None,
         "notice": notice_of(prophecy, words_for(DEFAULT)),
         "hits": [_hit(hit, until) | {"sureness": sureness(hit).value} for hit in prophecy.hits],

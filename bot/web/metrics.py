@@ -14,13 +14,14 @@ from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from engine.llm.wire import add_usage
 from engine.ports import SearchIndex
-from engine.prophecy.expand import Phrases
+from engine.prophecy.expand import Expands, Phrases
 from engine.prophecy.prophecy import Judges, Prophet
 from engine.prophecy.question import Meaning
 from engine.settings.searching import ProphecySettings
 from engine.types import (
     Candidate,
     Corpus,
+    Expansion,
     Filters,
     Headline,
     Prophecy,
@@ -50,9 +51,15 @@ class Metrics:
         )
         self.stages = Histogram(
             "presagio_stage_seconds",
-            "Time of a stage: terms, retrieve, judge, whole.",
+            "Time of a stage: expand, terms, retrieve, judge, whole.",
             ["stage"],
             buckets=_BUCKETS,
+            registry=own,
+        )
+        self.expansions = Counter(
+            "presagio_expansions",
+            "Requests for phrases: named, cached, late, or none.",
+            ["outcome"],
             registry=own,
         )
         self.judgments = Counter(
@@ -103,6 +110,22 @@ class MeasuredIndex:
         """Return the best documents."""
         async with self._metrics.timed("retrieve"):
             return await self._index.top(corpus, terms, filters, limit)
+
+
+class MeasuredExpander:
+    """An expander whose outcomes are counted; timed is how long searches wait for it."""
+
+    def __init__(self, expander: Expands, metrics: Metrics) -> None:
+        self._expander = expander
+        self._metrics = metrics
+
+    async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
+        """Return the phrases for a headline."""
+        async with self._metrics.timed("expand"):
+            named = await self._expander.expand(corpus, headline, now=now)
+        outcome = "named" if named.phrases else "late" if named.late else "none"
+        self._metrics.expansions.labels("cached" if named.cached else outcome).inc()
+        return named
 
 
 class MeasuredJudge:

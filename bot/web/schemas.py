@@ -80,6 +80,12 @@ class ProphecyAnswer(_Answer):
     phrases: list[str] = Field(
         description="What a model said that the account may have written about it."
     )
+    phrases_ms: int | None = Field(
+        description="How long the model took for them; null if it was not asked."
+    )
+    phrases_late: bool = Field(
+        description="Whether the model had named none in time; they are kept for the next search."
+    )
     usage: UsageFigures | None
     notice: str | None = Field(description="What a person should know about how this was found.")
     hits: list[ProphecyHit]

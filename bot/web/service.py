@@ -25,7 +25,7 @@ from bot.listening.connections import (
 from bot.listening.webhook import Webhook
 from bot.settings import load_settings
 from bot.web.application import create_application
-from bot.web.metrics import MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics
+from bot.web.metrics import MeasuredExpander, MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics
 from bot.web.operating import open_doors
 from bot.web.shared_state import SharedState
 from engine.messages import Message
@@ -193,10 +193,13 @@ class WebFace:
         metrics = Metrics()
         index = MeasuredIndex(app.index, metrics)
         judge = app.judge and MeasuredJudge(app.judge, metrics)
+        phrases = app.phrases
+        if phrases:
+            phrases = replace(phrases, expander=MeasuredExpander(phrases.expander, metrics))
         prophet = MeasuredProphet(
-            metrics, index, judge, app.settings.prophecy, meaning=app.meaning, phrases=app.phrases
+            metrics, index, judge, app.settings.prophecy, meaning=app.meaning, phrases=phrases
         )
-        return cls(replace(app, prophet=prophet, index=index), metrics)
+        return cls(replace(app, prophet=prophet, index=index, phrases=phrases), metrics)
 
     def service(
         self,

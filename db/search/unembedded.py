@@ -1,6 +1,6 @@
 """Finds documents without vectors, and reports how much of a corpus a model has embedded."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import asyncpg
 import orjson
@@ -8,7 +8,7 @@ import orjson
 from db.corpus.partitions import partition
 from db.search.nearest import Nearest, embedding_table
 from engine.types import Corpus
-from engine.vectors import Unembedded, embeddable, source_of
+from engine.vectors import CorpusWords, Unembedded, embeddable, source_of
 
 _PAGE = 500  # documents to read at once; other tasks run in between
 
@@ -51,21 +51,25 @@ class ToEmbed(Nearest):
         rows = await self._rows("sample", corpus, model_id, limit)
         return [_unembedded(row, 0) for row in rows]
 
-    async def shares(self, corpus: Corpus, model_id: int) -> dict[str, float]:
-        """Return the shares of documents, by lexeme, that were stored with this generation."""
+    async def words(self, corpus: Corpus, model_id: int) -> CorpusWords:
+        """Return what was stored about the corpus' words with this generation."""
         state = await self._state(corpus, model_id)
-        return dict(orjson.loads(state["shares"])) if state else {}
+        if state is None:
+            return CorpusWords(shares={}, index_version=corpus.index_version)
+        return CorpusWords(
+            shares=orjson.loads(state["shares"]), index_version=state["index_version"]
+        )
 
-    async def renew(
-        self, corpus: Corpus, model_id: int, shares: Mapping[str, float], *, anew: bool
-    ) -> None:
-        """Store the shares; with `anew`, begin a generation, so that all vectors count as missing.
+    async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> None:
+        """Store them; with `anew`, begin a generation, so that all vectors count as missing.
 
         Existing vectors are still compared until others replace them.
         """
-        kept = orjson.dumps(dict(shares)).decode()
+        shares = orjson.dumps(dict(words.shares)).decode()
         async with self._database.connection() as connection:
-            await connection.execute(self._sql["renew"], corpus.id, model_id, kept, int(anew))
+            await connection.execute(
+                self._sql["renew"], corpus.id, model_id, shares, words.index_version, int(anew)
+            )
 
     async def coverage(self) -> dict[str, dict[str, float]]:
         """Return, by corpus and model, the share of documents that have been embedded, if any."""

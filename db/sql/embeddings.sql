@@ -70,7 +70,7 @@ SELECT $2, $1, count(*) FROM {embedding} WHERE corpus_id = $1
 ON CONFLICT (model_id, corpus_id) DO UPDATE SET embedded = excluded.embedded
 
 -- name: state(corpus_id, model_id)
-SELECT embedded, generation, shares FROM embedding_state WHERE model_id = $2 AND corpus_id = $1
+SELECT embedded, generation, shares, index_version FROM embedding_state WHERE model_id = $2 AND corpus_id = $1
 
 -- name: coverage
 SELECT c.name AS corpus, m.name AS model,
@@ -81,10 +81,12 @@ SELECT c.name AS corpus, m.name AS model,
  WHERE state.embedded > 0
  ORDER BY c.name, m.name
 
--- name: renew(corpus_id, model_id, shares, generations)
-INSERT INTO embedding_state AS state (model_id, corpus_id, shares) VALUES ($2, $1, $3::jsonb)
+-- name: renew(corpus_id, model_id, shares, index_version, generations)
+INSERT INTO embedding_state AS state (model_id, corpus_id, shares, index_version)
+VALUES ($2, $1, $3::jsonb, $4)
 ON CONFLICT (model_id, corpus_id) DO UPDATE
-   SET shares = excluded.shares, generation = state.generation + $4::integer
+   SET shares = excluded.shares, index_version = excluded.index_version,
+       generation = state.generation + $5::integer
 
 -- name: shares(corpus_id, limit)
 SELECT k.lexeme, k.document_frequency::float8 / greatest(c.documents, 1) AS share

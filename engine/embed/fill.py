@@ -10,7 +10,7 @@ from engine.errors import ModelAnswerInvalid
 from engine.messages import Message
 from engine.ports import Embedder, VectorIndex
 from engine.types import Corpus
-from engine.vectors import Embedded, Scale, Unembedded, Vector
+from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector
 
 # Vectors per transaction, which is what a kill may lose, unless a model has a larger batch size.
 BATCH = 64
@@ -74,13 +74,11 @@ class VectorStore(VectorIndex, Protocol):
     ) -> None:
         """Store the measured scale, and the number of documents at that time."""
 
-    async def shares(self, corpus: Corpus, model_id: int) -> Mapping[str, float]:
-        """Return the shares of documents, by lexeme, that its vectors were made with."""
+    async def words(self, corpus: Corpus, model_id: int) -> CorpusWords:
+        """Return the state of the corpus' words that its vectors were made with."""
 
-    async def renew(
-        self, corpus: Corpus, model_id: int, shares: Mapping[str, float], *, anew: bool
-    ) -> None:
-        """Store the shares; with `anew`, every vector counts as missing from now on."""
+    async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> None:
+        """Store that state; with `anew`, every vector counts as missing from now on."""
 
 
 @runtime_checkable
@@ -100,7 +98,7 @@ class Filled:
     dimensions: int
     embedded: int  # in this run
     documents: int  # that have a vector now
-    anew: bool = False  # all are made again, because the corpus' frequencies have changed
+    anew: bool = False  # all are made again, because the corpus' words have changed
 
 
 async def fill(
@@ -153,12 +151,18 @@ async def prepared(store: VectorStore, embedder: Embedder) -> tuple[int, int]:
 async def renew_moved(
     store: VectorStore, embedder: Embedder, corpus: Corpus, model_id: int
 ) -> bool:
-    """Mark all vectors as missing if the frequencies they depend on have changed; return if so."""
+    """Mark all vectors as missing if the words they depend on have changed; return if so.
+
+    They have if the corpus was reindexed by other rules, or if its frequencies have moved.
+    """
     if not isinstance(embedder, DependsOnCorpus):
         return False
-    now, then = await embedder.shares(), await store.shares(corpus, model_id)
-    anew = bool(then) and share_moved(then, now) >= _MOVED
-    if anew or not then:
+    then = await store.words(corpus, model_id)
+    now = CorpusWords(shares=await embedder.shares(), index_version=corpus.index_version)
+    other_rules = then.index_version != now.index_version
+    changed = other_rules or share_moved(then.shares, now.shares) >= _MOVED
+    anew = bool(then.shares) and changed
+    if anew or not then.shares:
         await store.renew(corpus, model_id, now, anew=anew)
     return anew
 

@@ -45,7 +45,7 @@ class KeepUp:
         self._store = store
         self._clock = clock
         self._batch = batch
-        self._places: dict[tuple[int, str], _Place] = {}
+        self._places: dict[tuple[int, str, int], _Place] = {}
 
     async def turn(self, embedder: Embedder, corpus: Corpus, *, until: float) -> Slice:
         """Embed what is missing until the clock shows `until`, new texts first.
@@ -56,7 +56,8 @@ class KeepUp:
         """
         if embedder.dimensions == 0 or not corpus.documents:
             return Slice()
-        key = corpus.id, embedder.name
+        # A reindexed corpus is checked at once, for its texts or its words may be other ones.
+        key = corpus.id, embedder.name, corpus.index_version
         model_id, _ = await prepared(self._store, embedder)
         async with self._store.alone(corpus, model_id):
             place = self._places.get(key, _Place())

@@ -1,9 +1,12 @@
 """Sharing one piece of work among concurrent equal requests."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+logger = logging.getLogger("presagio.llm")
 
 T = TypeVar("T")
 
@@ -43,3 +46,48 @@ class SingleFlight(Generic[T]):
         if not flight.task.done():
             flight.task.cancel()
             await asyncio.wait([flight.task])
+
+
+class LastingFlight(Generic[T]):
+    """Runs the work for a key once, and to its end even if its callers wait no longer.
+
+    It suits work that is paid for once it has begun. `aclose` cancels what is still under way.
+    """
+
+    def __init__(self) -> None:
+        self._flights: dict[str, _Flight[T]] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._flights
+
+    async def run(
+        self, key: str, work: Callable[[], Coroutine[Any, Any, T]], *, seconds: float
+    ) -> T | None:
+        """Return what `work` returns, or None if it does not end within `seconds`.
+
+        Raises what `work` raises in that time; later errors are logged.
+        """
+        flight = self._flights.get(key)
+        if flight is None:
+            flight = self._flights[key] = _Flight(asyncio.create_task(work()))
+            flight.task.add_done_callback(lambda _: self._ended(key))
+        flight.waiters += 1
+        try:
+            await asyncio.wait([flight.task], timeout=seconds)
+        finally:
+            flight.waiters -= 1
+        ended = flight.task.done() and not flight.task.cancelled()
+        return flight.task.result() if ended else None
+
+    async def aclose(self) -> None:
+        """Cancel the work that is still under way, and wait until it has ended."""
+        tasks = [flight.task for flight in self._flights.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, key: str) -> None:
+        flight = self._flights.pop(key)
+        error = None if flight.task.cancelled() else flight.task.exception()
+        if error and not flight.waiters:
+            logger.warning("work that nobody waited for any more failed: %s", type(error).__name__)

@@ -7,7 +7,7 @@ can name the words they use.
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from engine.errors import BudgetExhausted, CorpusWithheld, ModelError, ModelPaused
 from engine.judge.request import HEADLINE_LENGTH, one_line
-from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair, objects
+from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair
 from engine.llm.prompts import EXPANSION_SCHEMA, EXPANSION_SYSTEM, EXPANSION_VERSION
-from engine.llm.single_flight import SingleFlight
+from engine.llm.single_flight import LastingFlight
 from engine.llm.wire import ChatAnswer
 from engine.ports import Descriptions, ExpansionCache, PhraseIndex
-from engine.text.clean import searchable
+from engine.prophecy.phrases import LONGEST_PHRASE, read_phrases
 from engine.types import Corpus, Expansion, Headline
 
 if TYPE_CHECKING:  # searches without a model need not pay for importing an HTTP client
@@ -30,14 +30,11 @@ logger = logging.getLogger("presagio.expand")
 
 PURPOSE = "expansion"
 LONGEST_ANSWER = 400  # tokens; a usual one has 100
-MOST_PHRASES = 8
-LONGEST_PHRASE = 80  # characters
+LONGEST_CALL = 10.0  # seconds; a search waits for less, but what was asked is paid
 _LONGEST_DESCRIPTION = 500
+# Late answers in a row after which no search waits for the model. One may be chance.
+_LATE = 2
 
-# Eight phrases are a tenth of this; the rest bounds the work.
-_MOST_READ = 16_000
-# Phrases are shown in receipts, where nothing in them may become a link, a mention or markup.
-_NOT_SAID = re.compile(r"[^\w\s'’$€£%#&.,+-]|_|(?<=\w)\.(?=[^\W\d]{2})")
 _WORD = re.compile(r"[^\W_]")
 
 
@@ -85,16 +82,76 @@ class _Request:
         return sha256(parts.encode()).hexdigest()
 
 
-class Expander:
-    """Requests phrases in one short, cached call, and never fails because of the model."""
+class Punctuality:
+    """Whether the model names phrases soon enough for a search to wait for them.
 
-    def __init__(self, client: "ChatClient", cache: ExpansionCache) -> None:
+    After some answers in a row that took longer than `seconds`, the model counts as slow. Then one
+    call every `pause` seconds tries it, for which no search waits, until an answer is in time.
+    `clock` returns monotonic seconds.
+    """
+
+    def __init__(self, *, seconds: float, pause: float, clock: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._pause = pause
+        self._clock = clock
+        self._late = 0
+        self._try_at = 0.0
+
+    @property
+    def patience(self) -> float:
+        """How many seconds a search waits."""
+        return 0.0 if self._slow else self._seconds
+
+    def may_ask(self) -> bool:
+        """Return whether to make a call now; if the model is slow, this call is its next try."""
+        if not self._slow:
+            return True
+        if self._clock() < self._try_at:
+            return False
+        self._try_at = self._clock() + self._pause
+        return True
+
+    def took(self, seconds: float, *, answered: bool) -> None:
+        """Count a call that has ended."""
+        if seconds > self._seconds:
+            self._late += 1
+            self._try_at = self._clock() + self._pause
+        elif answered:
+            self._late = 0
+
+    @property
+    def _slow(self) -> bool:
+        return self._late >= _LATE
+
+
+class Expander:
+    """Requests phrases in one short, cached call, and never fails because of the model.
+
+    A call that no search waits for any more is left to end: it is paid for, so it is recorded, and
+    its phrases are kept for the next search. `aclose` ends what is still under way. `clock` returns
+    monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        client: "ChatClient",
+        cache: ExpansionCache,
+        punctuality: Punctuality,
+        *,
+        clock: Callable[[], float],
+    ) -> None:
         self._client = client
         self._cache = cache
-        self._flights: SingleFlight[Expansion] = SingleFlight()
+        self._punctuality = punctuality
+        self._clock = clock
+        self._calls: LastingFlight[Expansion] = LastingFlight()
+
+    async def aclose(self) -> None:
+        """Cancel calls that are still under way."""
+        await self._calls.aclose()
 
     async def expand(self, corpus: Corpus, headline: Headline, *, now: datetime) -> Expansion:
-        """Return the phrases for a headline; none if the model fails.
+        """Return the phrases for a headline; none if the model fails or is late.
 
         The reason is only logged, because the search works by words alone too. Concurrent equal
         requests share one call. Raises only what cache and ledger raise.
@@ -103,13 +160,22 @@ class Expander:
         if not _WORD.search(text):
             return Expansion()
         request = _Request(corpus=corpus, headline=text, model=self._client.model)
-        return await self._flights.run(request.key, lambda: self._expansion(request, now))
-
-    async def _expansion(self, request: _Request, now: datetime) -> Expansion:
-        stored = await self._cache.get(request.key)
-        if stored is not None:
+        if stored := await self._cache.get(request.key):
             return replace(stored, cached=True)
-        hearing = _Hearing(request)
+        if request.key not in self._calls and not self._punctuality.may_ask():
+            logger.info("not expanded: %s was late before and is left alone", request.model)
+            return Expansion()
+        patience = self._punctuality.patience
+        named = await self._calls.run(
+            request.key, lambda: self._named(request, now), seconds=patience
+        )
+        if named is None:
+            level = logging.WARNING if patience else logging.INFO
+            logger.log(level, "not expanded: %s took longer than %g s", request.model, patience)
+        return named or Expansion(late=True)
+
+    async def _named(self, request: _Request, now: datetime) -> Expansion:
+        hearing, started = _Hearing(request), self._clock()
         question = ModelQuestion(
             system=EXPANSION_SYSTEM,
             repair=None,  # a second call would come too late
@@ -119,11 +185,13 @@ class Expander:
             schema=EXPANSION_SCHEMA,
         )
         error = await ask_and_repair(self._client, question, hearing.hear, now=now)
+        seconds = self._clock() - started
+        self._punctuality.took(seconds, answered=error is None)
         if error is not None:
             _log(error)
         elif hearing.usable:
             await self._cache.put(request.key, hearing.expansion, now=now)
-        return hearing.expansion
+        return replace(hearing.expansion, seconds=seconds)
 
 
 @dataclass(slots=True)
@@ -147,39 +215,6 @@ class _Hearing:
             usage=answer.usage,
         )
         return self.usable
-
-
-def read_phrases(content: str, *, headline: str = "") -> tuple[str, ...] | None:
-    """Return the phrases in an answer, or None if it holds no list of them.
-
-    Phrases are reduced to words, shortened and deduplicated; the headline's own words are left
-    out. If there are several lists, the last one is used.
-    """
-    text = content[:_MOST_READ].rpartition("</think>")[2]
-    lists = [one["phrases"] for one in objects(text) if isinstance(one.get("phrases"), list)]
-    if not lists:
-        return None
-    read = lists[-1]
-    assert isinstance(read, list)  # noqa: S101 - only lists were taken
-    return tuple(_distinct(_cleaned(read), headline))
-
-
-def _cleaned(read: Iterable[object]) -> Iterator[str]:
-    for one in read:
-        if isinstance(one, str):
-            words = [word for word in one.split() if "//" not in word and "www." not in word]
-            yield one_line(_NOT_SAID.sub(" ", " ".join(words)), LONGEST_PHRASE).strip(" .,-+")
-
-
-def _distinct(phrases: Iterable[str], headline: str) -> list[str]:
-    seen = {"", searchable(headline).casefold()}
-    kept: list[str] = []
-    for phrase in phrases:
-        key = searchable(phrase).casefold()
-        if key not in seen and _WORD.search(key):
-            seen.add(key)
-            kept.append(phrase)
-    return kept[:MOST_PHRASES]
 
 
 def _log(error: ModelError) -> None:

@@ -47,7 +47,9 @@ class SearchSettings(Section):
         " for what a headline tells, and looks for these too; off looks for the headline alone.",
     )
     expansion_timeout: float = Field(
-        2, gt=0, description="Seconds to wait for the phrases; later ones are not looked for."
+        2,
+        gt=0,
+        description="Seconds to wait for the phrases; later ones are kept for the next time.",
     )
     candidates_with_phrases: int = Field(
         100, ge=1, le=2000, description="Tweets that go to the judge where there are phrases."

@@ -1,6 +1,7 @@
 """Phrases that a model names, as people meet them: finds that share no word with the headline, and
 no word about it when the model does not play along."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from tests.fakes.model import Asked, Step, answer, dropped, failure, naming, scoring, slow
+from tests.fakes.model import USAGE, Asked, Step, answer, dropped, failure, naming, scoring, slow
 from tests.patience import PATIENCE
 from tests.scenarios.faces import ConsoleTalk, Talk, TelegramTalk
 from tests.scenarios.stage import HEADLINE, TWEETS, Surroundings, load_tweets, staged, surroundings
@@ -80,6 +81,30 @@ async def test_what_shares_no_word_with_the_headline_is_found_and_says_why(talk:
     assert await talk.stage.rows("SELECT DISTINCT phrases FROM expansion") == [([PHRASE],)]
 
 
+async def test_phrases_that_come_too_late_are_paid_for_and_serve_the_next_search(
+    talk: Talk,
+) -> None:
+    gate, named = asyncio.Event(), naming(PHRASE, usage=USAGE)
+
+    async def held(asked: Asked, request: web.Request) -> web.StreamResponse:
+        await gate.wait()
+        return await named(asked, request)
+
+    talk.stage.model.phrases = held
+    talk.stage.environment["PRESAGIO_SEARCH__EXPANSION_TIMEOUT"] = "0.05"
+    paid = "SELECT prompt_tokens FROM model_call WHERE purpose = 'expansion'"
+    async with talk.serving():
+        assert NEAR not in (await talk.says(FAR)).text
+        assert await talk.stage.rows(paid) == []
+        gate.set()
+        async with asyncio.timeout(PATIENCE):
+            while not await talk.stage.rows("SELECT FROM expansion"):  # noqa: ASYNC110 - a table tells nobody
+                await asyncio.sleep(0.05)
+        assert NEAR in (await talk.says(FAR)).text
+    assert await talk.stage.rows(paid) == [(7000,)]
+    assert len(talk.stage.model.expansions) == 1
+
+
 @pytest.mark.parametrize(
     "trouble",
     [
@@ -103,8 +128,10 @@ async def test_a_model_that_names_nothing_costs_the_phrases_alone(
         nothing = (await talk.says(FAR)).text
     assert found.count("years before") == 3
     assert "judged by stand-in/model" in receipt
-    for said in (found, receipt, nothing):
+    assert "Also searched for" not in receipt
+    for said in (found, nothing):
         assert "phrase" not in said
+    for said in (found, receipt, nothing):
         assert "Not judged" not in said
         assert "0.2 s" not in said
     assert NEAR not in nothing

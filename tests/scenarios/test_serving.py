@@ -7,7 +7,7 @@ import pytest
 from engine.errors import SettingsError
 from tests.fakes.slack import SlackServer
 from tests.patience import PATIENCE
-from tests.scenarios.stage import HEADLINE, Stage
+from tests.scenarios.stage import HEADLINE, TWEETS, Stage
 
 
 async def test_a_refused_face_says_so_and_the_other_one_answers(stage: Stage) -> None:
@@ -24,6 +24,15 @@ async def test_a_refused_face_says_so_and_the_other_one_answers(stage: Stage) ->
             alice = stage.telegram.user("Alice")
             asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
             await asked.answer()
+
+
+async def test_what_lacks_vectors_gets_them_while_serving(stage: Stage) -> None:
+    stage.environment["PRESAGIO_EMBEDDINGS__BACKEND"] = "tfidf"
+    embedded = "SELECT embedded FROM embedding_state WHERE embedded > 0"
+    async with stage.serving(), asyncio.timeout(PATIENCE):
+        while not (done := await stage.rows(embedded)):  # noqa: ASYNC110 - a table tells nobody
+            await asyncio.sleep(0.05)
+    assert done == [(len(TWEETS),)]
 
 
 async def test_without_any_token_there_is_nothing_to_serve(stage: Stage) -> None:

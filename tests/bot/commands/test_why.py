@@ -52,15 +52,23 @@ def test_what_a_phrase_found_names_the_phrase_best_first() -> None:
     asked = {"gas is too dear": 9, "gas pump prices way up": 1}
     hit = replace(hit, candidate=replace(hit.candidate, ranks={}, asked_for=asked))
     usage = Usage(prompt_tokens=300, completion_tokens=60, cost_usd=0.0001)
-    named = Expansion(phrases=tuple(asked), model="m", usage=usage)
+    named = Expansion(phrases=tuple(asked), model="m", usage=usage, seconds=0.84)
     prophecy = replace(make_prophecy(hit), mode=Mode.HYBRID, expansion=named)
     said = receipt(prophecy, [hit], ENGLISH).splitlines()
     assert "Also searched for 2 phrases that m says the account may have written." in said
+    assert "It named them in 0.8 s." in said
     assert "Tokens: 300 in, 60 out; cost: $0.0001." in said
     assert "   asked for: 'gas pump prices way up', 'gas is too dear'" in said
     assert not [line for line in said if "place in each list" in line]
     spanish = receipt(prophecy, [hit], words_for("es"))
     assert "   se pidió: 'gas pump prices way up'" in spanish
+
+
+def test_phrases_that_came_too_late_are_told_of() -> None:
+    prophecy = replace(make_prophecy(), expansion=Expansion(late=True))
+    said = receipt(prophecy, [], ENGLISH)
+    assert "The model had not named any phrases in time" in said
+    assert "Also searched for" not in said
 
 
 def test_an_answer_without_a_model() -> None:

@@ -45,6 +45,8 @@ def test_a_judged_prophecy() -> None:
         "coverage": 0.61,
         "elapsed_ms": 13,
         "phrases": [],
+        "phrases_ms": None,
+        "phrases_late": False,
         "usage": {"prompt_tokens": 4321, "completion_tokens": 56, "cost_usd": 0.00123},
         "notice": None,
         "hits": [
@@ -83,9 +85,11 @@ def test_a_prophecy_by_meaning_says_whose_and_which_list_proposed_a_hit() -> Non
 def test_what_was_asked_for_is_told_and_what_both_calls_cost() -> None:
     hit = make_hit()
     hit = replace(hit, candidate=replace(hit.candidate, asked_for={"pump prices": 3}))
-    named = Expansion(phrases=("pump prices", "OPEC"), usage=Usage(prompt_tokens=300))
+    spent = Usage(prompt_tokens=300)
+    named = Expansion(phrases=("pump prices", "OPEC"), usage=spent, seconds=0.84)
     result = printed(replace(make_prophecy(hit), expansion=named))
     assert result["phrases"] == ["pump prices", "OPEC"]
+    assert result["phrases_ms"] == 840
     assert result["hits"][0]["asked_for"] == {"pump prices": 3}
     assert result["usage"] == {
         "prompt_tokens": 4621,

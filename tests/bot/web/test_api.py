@@ -1,11 +1,15 @@
 """What the API answers."""
 
+import io
+from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import httpx
 import pytest
 
+from bot.cli.embed import embed_corpus
 from bot.cli.find import found_json
+from bot.console.output import Output
 from bot.queries.find import find
 from bot.replies.answer import answer_json
 from bot.replies.prophecy_json import prophecy_json
@@ -24,8 +28,52 @@ from tests.bot.prophecies import NOW as ASKED_AT
 from tests.bot.prophecies import make_hit, make_prophecy
 from tests.bot.web.stage import NOW, WebStage, speaking, web_stage
 from tests.db.loading import document, load, load_texts
+from tests.db.vectors import can_keep_vectors
 from tests.fakes.model import ModelServer, failure, scoring
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
+
+
+@pytest.fixture
+async def vectors_web(coffee_url: str) -> AsyncIterator[WebStage]:
+    """Eight tweets about coffee, and a model for their vectors, of which there are none yet."""
+    environ = {"DATABASE_URL": coffee_url, "PRESAGIO_EMBEDDINGS__BACKEND": "tfidf"}
+    async with web_stage(environ) as stage:
+        if not await can_keep_vectors(stage.app.database):
+            pytest.skip("this server has no pgvector 0.7 or newer")
+        yield stage
+
+
+class TestByMeaning:
+    async def test_the_nearest_are_shown_whatever_their_similarity(
+        self, vectors_web: WebStage
+    ) -> None:
+        await embed_corpus(vectors_web.app, await vectors_web.app.corpus("demo"), output=_mute())
+        asked = {"q": HEADLINE, "mode": "semantic", "limit": 8}
+        found = await vectors_web.json("/api/search", **asked)
+        assert (found["mode"], found["embedding_model"]) == ("semantic", "tfidf-384")
+        assert len(found["hits"]) == len(TWEETS)
+        assert found["hits"][0]["text"] == TWEETS[0]
+        near = [hit["similarity"] for hit in found["hits"]]
+        assert near == sorted(near, reverse=True)
+        # By words, fewer are close enough to be shown.
+        by_words = await vectors_web.json("/api/search", **asked | {"mode": "lexical"})
+        assert len(by_words["hits"]) < len(TWEETS)
+        assert {hit["similarity"] for hit in by_words["hits"]} == {None}
+
+    async def test_nothing_is_searched_by_meaning_without_vectors(
+        self, vectors_web: WebStage
+    ) -> None:
+        asked = {"q": HEADLINE, "mode": "semantic"}
+        assert await vectors_web.problem("/api/search", 400, **asked) == (
+            "demo has no vectors yet. Run: presagio embed --corpus demo"
+        )
+        found = await vectors_web.json("/api/search", q=HEADLINE)
+        assert found["mode"] == "lexical"
+        assert found["hits"]
+
+
+def _mute() -> Output:
+    return Output(io.StringIO(), io.StringIO())
 
 
 class TestNames:

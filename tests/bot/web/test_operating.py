@@ -8,7 +8,7 @@ from bot.settings import Settings, load_settings
 from bot.web.operating import open_doors
 from engine.errors import SettingsError
 from tests.bot.web.stage import WebStage, speaking, web_stage
-from tests.fakes.model import ModelServer, answer, failure, scoring
+from tests.fakes.model import ModelServer, answer, failure, naming, scoring
 from tests.scenarios.stage import HEADLINE, judged_by_words
 
 
@@ -31,7 +31,7 @@ class TestHealth:
 class TestMetrics:
     async def test_count_what_was_asked_and_judged(self, coffee_url: str) -> None:
         steps = [scoring(judged_by_words), answer("no JSON at all"), failure(500)]
-        async with ModelServer(steps) as model:
+        async with ModelServer(steps, phrases=naming("quagga")) as model:
             environ = {
                 "DATABASE_URL": coffee_url,
                 "PRESAGIO_LLM__BASE_URL": model.base_url,
@@ -48,7 +48,10 @@ class TestMetrics:
         assert figures["presagio_judgments_total", "outcome=judged"] == 1
         assert figures["presagio_judgments_total", "outcome=cached"] == 1
         assert figures["presagio_judgments_total", "outcome=unjudged"] == 2
-        for stage_name, times in {"terms": 5, "retrieve": 5, "judge": 4, "whole": 5}.items():
+        assert figures["presagio_expansions_total", "outcome=named"] == 4
+        assert figures["presagio_expansions_total", "outcome=cached"] == 1
+        stages = {"expand": 5, "terms": 5, "retrieve": 5, "judge": 4, "whole": 5}
+        for stage_name, times in stages.items():
             assert figures["presagio_stage_seconds_count", f"stage={stage_name}"] == times
         assert figures["presagio_model_tokens_today", "kind=prompt"] >= 7000
         assert figures["presagio_model_cost_usd_today", ""] > 0

@@ -10,7 +10,7 @@ from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.vocabulary import CorpusVocabulary
 from engine.embed.fill import fill, share_moved
-from engine.embed.keep_up import KeepUp
+from engine.embed.keep_up import KeepUp, Slice
 from engine.embed.tfidf import TfidfEmbedder
 from engine.errors import EmbeddedElsewhere
 from engine.types import Corpus
@@ -159,6 +159,31 @@ async def test_vectors_made_of_frequencies_are_made_anew_when_these_have_moved(
     corpus = await load(database, "c", others)
     assert await filled() == (corpus.documents, True)
     assert await filled() == (0, False)
+
+
+async def test_vectors_made_of_words_are_made_anew_when_these_are_read_by_other_rules(
+    database: Database, embeddings: Embeddings
+) -> None:
+    await load_texts(database, "c", ["rain and snow", "taxes rise"])
+    keep_up = KeepUp(embeddings, clock=Clock())
+
+    async def turn(index_version: int) -> Slice:
+        async with database.connection() as connection:
+            await connection.execute("UPDATE corpus SET index_version = $1", index_version)
+        corpus = await Corpora(database).get("c")
+        embedder = TfidfEmbedder(CorpusVocabulary(database), corpus)
+        return await keep_up.turn(embedder, corpus, until=1000)
+
+    assert await turn(1) == Slice(embedded=2)
+    assert await turn(1) == Slice(embedded=0)
+    assert await turn(2) == Slice(embedded=2, anew=True)
+    assert await turn(2) == Slice(embedded=0)
+    async with database.connection() as connection:  # as the migration leaves older vectors
+        await connection.execute("UPDATE embedding_state SET index_version = 0")
+    corpus = await Corpora(database).get("c")
+    embedder = TfidfEmbedder(CorpusVocabulary(database), corpus)
+    filled = await fill(embeddings, embedder, corpus, progress=lambda *_: None)
+    assert (filled.embedded, filled.anew) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from engine.llm.single_flight import SingleFlight
+from engine.llm.single_flight import LastingFlight, SingleFlight
+from tests.patience import PATIENCE
 
 
 class Work:
@@ -75,3 +76,41 @@ async def test_a_failure_reaches_every_caller_and_is_not_kept() -> None:
     with pytest.raises(ValueError, match="no"):
         await flights.run("a", work)
     assert work.runs == 2
+
+
+async def test_lasting_work_is_waited_for_in_vain_but_ends() -> None:
+    flights, work = LastingFlight[int](), Work()
+    assert await flights.run("a", work, seconds=0.01) is None
+    assert "a" in flights
+    waiting = asyncio.create_task(flights.run("a", work, seconds=PATIENCE))
+    await asyncio.sleep(0.01)
+    work.gate.set()
+    assert await waiting == 1
+    assert "a" not in flights
+    assert (work.runs, work.cancelled) == (1, 0)
+
+
+async def test_an_error_of_lasting_work_reaches_who_waits_and_else_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    flights, work = LastingFlight[int](), Work()
+    work.fault = ValueError("secret")
+    assert await flights.run("a", work, seconds=0.01) is None
+    work.gate.set()
+    await asyncio.sleep(0.01)
+    assert "a" not in flights
+    assert [record.getMessage() for record in caplog.records] == [
+        "work that nobody waited for any more failed: ValueError"
+    ]
+    with pytest.raises(ValueError, match="secret"):
+        await flights.run("a", work, seconds=PATIENCE)
+    assert len(caplog.records) == 1
+
+
+async def test_closing_cancels_lasting_work_and_its_callers_get_nothing() -> None:
+    flights, work = LastingFlight[int](), Work()
+    waiting = asyncio.create_task(flights.run("a", work, seconds=PATIENCE))
+    await asyncio.sleep(0.01)
+    await flights.aclose()
+    assert await waiting is None
+    assert work.cancelled == 1

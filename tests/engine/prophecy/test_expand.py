@@ -10,23 +10,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from aiohttp import web
 
 from engine.budget import Budget
 from engine.llm.client import ChatClient, PromptMessage
 from engine.llm.prompts import EXPANSION_VERSION
-from engine.prophecy.expand import (
-    LONGEST_ANSWER,
-    LONGEST_PHRASE,
-    MOST_PHRASES,
-    Expander,
-    read_phrases,
-)
+from engine.prophecy.expand import LONGEST_ANSWER, Expander, Punctuality
 from engine.settings.models import LlmSettings
 from engine.types import Expansion, Headline, Kind, Usage
 from tests.engine.passages import ME
 from tests.fakes.model import (
+    Asked,
     ModelServer,
     Step,
     answer,
@@ -53,25 +47,43 @@ class Memory:
     """An ExpansionCache."""
 
     stored: dict[str, Expansion] = field(default_factory=dict)
+    _arrival: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def get(self, key: str) -> Expansion | None:
         return self.stored.get(key)
 
     async def put(self, key: str, expansion: Expansion, *, now: datetime) -> None:
         self.stored[key] = replace(expansion, usage=None)
+        async with self._arrival:
+            self._arrival.notify_all()
+
+    async def until_kept(self, number: int) -> None:
+        """Return when that many expansions are stored."""
+        async with asyncio.timeout(PATIENCE), self._arrival:
+            await self._arrival.wait_for(lambda: len(self.stored) >= number)
+
+
+PAUSE = 60.0
 
 
 class Bench:
-    """An expander, its stand-in model and its memory."""
+    """An expander, its stand-in model and its memory; `ahead` moves its clock on."""
 
     def __init__(self, server: ModelServer) -> None:
         self.server = server
+        self.ahead = 0.0
         self.cache, self.ledger = Memory(), MemoryLedger()
         self.clients: list[ChatClient] = []
+        self.expanders: list[Expander] = []
         self.expander = self.seat()
 
     def seat(
-        self, *, seconds: float = PATIENCE, budget: Budget | None = None, **changes: Any
+        self,
+        *,
+        seconds: float = PATIENCE,
+        at_most: float = PATIENCE,
+        budget: Budget | None = None,
+        **changes: Any,
     ) -> Expander:
         """Put another expander in front of the same server and memory."""
         client = ChatClient(
@@ -82,9 +94,14 @@ class Bench:
             budget=budget or Budget(),
         )
         self.clients.append(client)
-        hurried = client.hurried(seconds, longest_answer=LONGEST_ANSWER)
-        self.expander = Expander(hurried, self.cache)
+        hurried = client.hurried(at_most, longest_answer=LONGEST_ANSWER)
+        punctuality = Punctuality(seconds=seconds, pause=PAUSE, clock=self.clock)
+        self.expander = Expander(hurried, self.cache, punctuality, clock=self.clock)
+        self.expanders.append(self.expander)
         return self.expander
+
+    def clock(self) -> float:
+        return time.monotonic() + self.ahead
 
     async def expand(self, phrases: Step | None = None) -> Expansion:
         self.server.phrases = phrases or self.server.phrases
@@ -96,6 +113,8 @@ async def bench() -> AsyncIterator[Bench]:
     async with ModelServer() as server:
         built = Bench(server)
         yield built
+        for expander in built.expanders:
+            await expander.aclose()
         for client in built.clients:
             await client.aclose()
 
@@ -200,18 +219,98 @@ async def test_a_slow_model_is_waited_for_no_longer_than_set(bench: Bench, step:
     assert time.monotonic() - started < PATIENCE
 
 
-async def test_a_model_that_is_always_slow_is_left_alone_and_judges_on(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, "presagio.expand")
-    bench.seat(seconds=0.05, breaker_failures=2)
-    bench.server.phrases = slow(PATIENCE, naming("late"))
-    for _ in range(4):
-        assert (await bench.expand()).phrases == ()
-    told = [record.levelno for record in caplog.records if record.name == "presagio.expand"]
-    assert told == [logging.WARNING] * 2 + [logging.INFO] * 2
+async def test_what_comes_late_is_paid_for_and_kept_for_the_next_search(bench: Bench) -> None:
+    bench.seat(seconds=0.05)
+    named, gate = naming("pump prices", usage=USAGE), asyncio.Event()
+
+    async def held(asked: Asked, request: web.Request) -> web.StreamResponse:
+        await gate.wait()
+        return await named(asked, request)
+
+    assert (await bench.expand(held)).late
+    assert (await bench.expand()).late  # the same call
+    assert bench.ledger.calls == []
+    gate.set()
+    await bench.cache.until_kept(1)
+    assert [call[2] for call in bench.ledger.calls] == ["expansion"]
+    again = await bench.expand()
+    assert (again.phrases, again.cached) == (("pump prices",), True)
+    assert len(bench.server.expansions) == 1
+
+
+async def test_a_caller_that_gives_up_leaves_the_call_to_end(bench: Bench) -> None:
+    asked_for, named = asyncio.Event(), slow(0.05, naming("pump prices", usage=USAGE))
+
+    async def noticed(asked: Asked, request: web.Request) -> web.StreamResponse:
+        asked_for.set()
+        return await named(asked, request)
+
+    search = asyncio.create_task(bench.expand(noticed))
+    await asked_for.wait()
+    search.cancel()
+    await bench.cache.until_kept(1)
+    assert search.cancelled()
+    assert len(bench.ledger.calls) == 1
+
+
+async def test_a_call_has_an_end_of_its_own(bench: Bench) -> None:
+    bench.seat(at_most=0.05)
+    assert await bench.expand(slow(PATIENCE, naming("late"))) == Expansion()
+    assert bench.cache.stored == {}
+
+
+async def test_closing_ends_what_is_under_way(bench: Bench) -> None:
+    bench.seat(seconds=0.01)
+    assert (await bench.expand(slow(PATIENCE, naming("late")))).late
+    started = time.monotonic()
+    await bench.expander.aclose()
+    assert time.monotonic() - started < PATIENCE
+    assert (bench.ledger.calls, bench.cache.stored) == ([], {})
+
+
+async def test_a_model_that_is_always_slow_is_left_alone_and_judges_on(bench: Bench) -> None:
+    bench.seat(seconds=2)
+    named = naming("pump prices")
+
+    async def late(asked: Asked, request: web.Request) -> web.StreamResponse:
+        bench.ahead += 3
+        return await named(asked, request)
+
+    async def about(text: str) -> Expansion:
+        return await bench.expander.expand(CORPUS, Headline(text=text, original=text), now=NOW)
+
+    bench.server.phrases = late
+    for text in ("one", "two", "three", "four"):
+        await about(text)
+    assert len(bench.server.expansions) == 2
     bench.server.script = [answer("{}")]
     assert (await bench.clients[-1].complete(HELLO, purpose="judge", now=NOW)).content == "{}"
+    assert (await about("one")).phrases == ("pump prices",)  # what is kept is still used
+
+    bench.ahead += PAUSE
+    assert await about("three") == Expansion(late=True)  # a try, which is not waited for
+    await bench.cache.until_kept(3)
+    assert await about("four") == Expansion()
+    bench.server.phrases = named
+    bench.ahead += PAUSE
+    assert (await about("four")).late
+    await bench.cache.until_kept(4)
+    assert (await about("five")).phrases == ("pump prices",)
+
+
+def test_one_late_answer_is_not_yet_slow_and_one_in_time_is_fast_again() -> None:
+    now = 0.0
+    punctuality = Punctuality(seconds=2, pause=60, clock=lambda: now)
+    punctuality.took(9, answered=True)
+    assert (punctuality.patience, punctuality.may_ask()) == (2, True)
+    punctuality.took(10, answered=False)
+    assert (punctuality.patience, punctuality.may_ask()) == (0, False)
+    now = 60.0
+    assert [punctuality.may_ask() for _ in range(2)] == [True, False]
+    punctuality.took(0.1, answered=False)  # refused, which says nothing about its pace
+    assert punctuality.patience == 0
+    punctuality.took(1, answered=True)
+    assert (punctuality.patience, punctuality.may_ask()) == (2, True)
 
 
 async def test_a_refused_schema_is_left_out(bench: Bench) -> None:
@@ -243,48 +342,3 @@ async def test_a_headline_without_a_word_is_not_asked_about(bench: Bench, text: 
     headline = Headline(text=text, original=text)
     assert await bench.expander.expand(CORPUS, headline, now=NOW) == Expansion()
     assert bench.server.expansions == []
-
-
-@pytest.mark.parametrize(
-    ("content", "phrases"),
-    [
-        ('{"phrases": ["pump prices", "OPEC"]}', ["pump prices", "OPEC"]),
-        ('Sure!\n```json\n{"phrases": ["a b"]}\n```', ["a b"]),
-        ('<think>{"phrases": ["no"]}</think>{"phrases": ["yes"]}', ["yes"]),
-        ('{"phrases": ["first"]} {"phrases": ["last"]}', ["last"]),
-        ('{"phrases": []}', []),
-        ('{"phrases": ["x y", "X  Y!", 7, null, ["z"], {"a": 1}, "", "...", "🔥"]}', ["x y"]),
-        ('{"phrases": ["see http://evil.example/x now", "www.evil.example"]}', ["see now"]),
-        ('{"phrases": ["visit evil.example today"]}', ["visit evil example today"]),
-        ('{"phrases": ["<b>bold</b> @all <!channel> [x](y)"]}', ["b bold b all channel x y"]),
-        ('{"phrases": ["line\\nline\\u2028line\\u0000 \\u202eline"]}', ["line line line line"]),
-        ('{"phrases": ["U.S. gas at $4.43, S&P #MAGA"]}', ["U.S. gas at $4.43, S&P #MAGA"]),
-        ('{"phrases": ["FUEL hits a RECORD!", "precio récord"]}', ["precio récord"]),
-        ("no json", None),
-        ('{"scores": []}', None),
-        ('["pump prices"]', None),
-    ],
-)
-def test_phrases_are_read_and_cleaned(content: str, phrases: list[str] | None) -> None:
-    found = read_phrases(content, headline=HEADLINE.text)
-    assert found == (None if phrases is None else tuple(phrases))
-
-
-def test_phrases_are_few_and_short() -> None:
-    long = [f"{number} " + "word " * 60 for number in range(20)]
-    found = read_phrases(json.dumps({"phrases": long}))
-    assert found is not None
-    assert len(found) == MOST_PHRASES
-    assert all(len(one) <= LONGEST_PHRASE for one in found)
-
-
-@given(st.lists(st.text()))
-def test_whatever_is_named_only_words_are_left(said: list[str]) -> None:
-    for one in read_phrases(json.dumps({"phrases": said})) or ():
-        assert 0 < len(one) <= LONGEST_PHRASE
-        assert not set(one) & set('<>@[]()"/\\*`|{}\n')
-
-
-@given(st.text())
-def test_any_answer_can_be_read(content: str) -> None:
-    read_phrases(content)

@@ -28,7 +28,7 @@ from engine.types import (
     Term,
     Verdict,
 )
-from engine.vectors import Embedded, Scale, Unembedded, Vector, VectorSpace
+from engine.vectors import CorpusWords, Embedded, Scale, Unembedded, Vector, VectorSpace
 from tests.engine.candidates import candidate
 
 CORPUS = Corpus(
@@ -133,12 +133,10 @@ class Vectors:
     ) -> None:
         raise NotImplementedError
 
-    async def shares(self, corpus: Corpus, model_id: int) -> Mapping[str, float]:
+    async def words(self, corpus: Corpus, model_id: int) -> CorpusWords:
         raise NotImplementedError
 
-    async def renew(
-        self, corpus: Corpus, model_id: int, shares: Mapping[str, float], *, anew: bool
-    ) -> None:
+    async def renew(self, corpus: Corpus, model_id: int, words: CorpusWords, *, anew: bool) -> None:
         raise NotImplementedError
 
 

@@ -1,0 +1,56 @@
+"""Only words are taken from what a model says."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.prophecy.phrases import LONGEST_PHRASE, MOST_PHRASES, read_phrases
+
+HEADLINE = "Fuel hits a record"
+
+
+@pytest.mark.parametrize(
+    ("content", "phrases"),
+    [
+        ('{"phrases": ["pump prices", "OPEC"]}', ["pump prices", "OPEC"]),
+        ('Sure!\n```json\n{"phrases": ["a b"]}\n```', ["a b"]),
+        ('<think>{"phrases": ["no"]}</think>{"phrases": ["yes"]}', ["yes"]),
+        ('{"phrases": ["first"]} {"phrases": ["last"]}', ["last"]),
+        ('{"phrases": []}', []),
+        ('{"phrases": ["x y", "X  Y!", 7, null, ["z"], {"a": 1}, "", "...", "🔥"]}', ["x y"]),
+        ('{"phrases": ["see http://evil.example/x now", "www.evil.example"]}', ["see now"]),
+        ('{"phrases": ["visit evil.example today"]}', ["visit evil example today"]),
+        ('{"phrases": ["<b>bold</b> @all <!channel> [x](y)"]}', ["b bold b all channel x y"]),
+        ('{"phrases": ["line\\nline\\u2028line\\u0000 \\u202eline"]}', ["line line line line"]),
+        ('{"phrases": ["U.S. gas at $4.43, S&P #MAGA"]}', ["U.S. gas at $4.43, S&P #MAGA"]),
+        ('{"phrases": ["FUEL hits a RECORD!", "precio récord"]}', ["precio récord"]),
+        ("no json", None),
+        ('{"scores": []}', None),
+        ('["pump prices"]', None),
+    ],
+)
+def test_phrases_are_read_and_cleaned(content: str, phrases: list[str] | None) -> None:
+    found = read_phrases(content, headline=HEADLINE)
+    assert found == (None if phrases is None else tuple(phrases))
+
+
+def test_phrases_are_few_and_short() -> None:
+    long = [f"{number} " + "word " * 60 for number in range(20)]
+    found = read_phrases(json.dumps({"phrases": long}))
+    assert found is not None
+    assert len(found) == MOST_PHRASES
+    assert all(len(one) <= LONGEST_PHRASE for one in found)
+
+
+@given(st.lists(st.text()))
+def test_whatever_is_named_only_words_are_left(said: list[str]) -> None:
+    for one in read_phrases(json.dumps({"phrases": said})) or ():
+        assert 0 < len(one) <= LONGEST_PHRASE
+        assert not set(one) & set('<>@[]()"/\\*`|{}\n')
+
+
+@given(st.text())
+def test_any_answer_can_be_read(content: str) -> None:
+    read_phrases(content)
