@@ -121,7 +121,10 @@ class Reranker(Protocol):
         """Name for logs and receipts."""
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return a score for each text, 0..1, higher is better. Raises ModelError, SettingsError."""
+        """Return a score for each text, 0..1, higher is better.
+
+        Raises ModelError, SettingsError.
+        """
 
 
 class JudgmentCache(Protocol):

@@ -1,7 +1,7 @@
 """Extracts the article of a web page: its text without menus, teasers and comments.
 
 Blocking, and slow on hostile pages: 5 MB of <p> take 25 seconds. Call it in a process that can be
-killed, such as `engine.page.parsing` starts.
+killed, such as those of `engine.page.reader`.
 """
 
 import logging
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from engine.errors import ExtraMissing
@@ -82,7 +83,8 @@ def article(
     )
 
 
-def _extracted(html: str, url: str | None, latest: datetime) -> Any:
+def load_libraries() -> Any:
+    """Import what extracts articles, which takes a second. Raises ExtraMissing."""
     try:
         library = import_module("trafilatura.core")
     except ImportError as exc:
@@ -92,7 +94,16 @@ def _extracted(html: str, url: str | None, latest: datetime) -> Any:
         ) from exc
     for name in ("trafilatura", "htmldate"):  # they log the addresses of pages
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    return library.bare_extraction(
+    return library
+
+
+def is_installed() -> bool:
+    """Return whether articles can be extracted, without importing anything."""
+    return find_spec("trafilatura") is not None
+
+
+def _extracted(html: str, url: str | None, latest: datetime) -> Any:
+    return load_libraries().bare_extraction(
         html,
         url=url,
         with_metadata=True,
