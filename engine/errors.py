@@ -26,7 +26,8 @@
     │   ├── FetchWrongType
     │   ├── FetchTooLarge
     │   ├── FetchUntitled        the page has no title
-    │   ├── PageUnreadable       reading the page takes too long, or kills the process that does
+    │   ├── FetchDisallowed      robots.txt does not let programs read the page
+    │   ├── PageUnreadable       no text, or reading it takes too long or kills its process
     │   └── FeedUnreadable       the answer is not a readable feed
     ├── WebSearchError           a search provider gave no usable answer
     │   ├── WebSearchUnreachable network, timeouts, 5xx
@@ -187,8 +188,12 @@ class FetchUntitled(FetchError):
     """The page was read but has no title."""
 
 
+class FetchDisallowed(FetchError):
+    """The site's robots.txt does not let this program read the page."""
+
+
 class PageUnreadable(FetchError):
-    """Reading the page took too long or too much memory, or killed the process that read it."""
+    """The page has no text, or reading it took too long, too much memory, or killed its process."""
 
 
 class FeedUnreadable(FetchError):

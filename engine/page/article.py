@@ -88,18 +88,22 @@ def load_libraries() -> Any:
     try:
         library = import_module("trafilatura.core")
     except ImportError as exc:
-        raise ExtraMissing(
-            Message("Articles of web pages need libraries that are not installed."),
-            extra="documents",
-        ) from exc
+        raise _extra_missing() from exc
     for name in ("trafilatura", "htmldate"):  # they log the addresses of pages
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return library
 
 
-def is_installed() -> bool:
-    """Return whether articles can be extracted, without importing anything."""
-    return find_spec("trafilatura") is not None
+def require_libraries() -> None:
+    """Raise ExtraMissing unless articles can be extracted. Imports nothing."""
+    if find_spec("trafilatura") is None:
+        raise _extra_missing()
+
+
+def _extra_missing() -> ExtraMissing:
+    return ExtraMissing(
+        Message("Articles of web pages need libraries that are not installed."), extra="documents"
+    )
 
 
 def _extracted(html: str, url: str | None, latest: datetime) -> Any:
