@@ -48,6 +48,7 @@ _TRACKING = re.compile(
     r"|ref_(?:src|url)|cmpid|ns_\w+|at_(?:medium|campaign)\w*)(?:=.*)?",
     re.IGNORECASE | re.DOTALL,
 )
+_HOST_NAME = re.compile(r"[\w.-]+|\[[\da-f:.]+\]", re.ASCII)
 _KEPT = "%/:@!$&'()*+,;=~"
 
 
@@ -63,7 +64,9 @@ def canonical_address(url: str) -> str | None:
     except ValueError:  # includes UnicodeError
         return None
     scheme = parts.scheme.lower()
-    if scheme not in _DEFAULT_PORTS or not host or "@" in parts.netloc or not url.isprintable():
+    if scheme not in _DEFAULT_PORTS or "@" in parts.netloc or not url.isprintable():
+        return None
+    if not _HOST_NAME.fullmatch(host):
         return None
     place = host if port in (None, _DEFAULT_PORTS[scheme]) else f"{host}:{port}"
     query = "&".join(one for one in parts.query.split("&") if one and not _TRACKING.fullmatch(one))

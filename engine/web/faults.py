@@ -24,6 +24,8 @@ _SPENT_WORDS = re.compile(
     r"|quota[_ ](?:limited|exceeded)|exceed\w* (?:your|the) (?:plan|quota|monthly)",
     re.IGNORECASE,
 )
+# Brave answers 422.
+_KEY_WORDS = re.compile(r"(?:api key|token) (?:is|was) (?:not valid|invalid)", re.IGNORECASE)
 
 
 def status_error(
@@ -60,7 +62,7 @@ def status_error(
     if status == 408 or status >= 500:
         rest = _rest(wait, _UNREACHABLE)
         return WebSearchUnreachable(message, fix=Message("Try again later."), rest=rest)
-    if status in (401, 403):
+    if status in (401, 403) or _KEY_WORDS.search(said):
         return WebSearchRefused(message, fix=_fix(key_variable), rest=_REFUSED)
     # It may be this query alone that the provider does not like.
     return WebSearchRefused(message)
