@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from engine.types import Candidate, Corpus
 
@@ -42,12 +42,23 @@ def public_address(url: str) -> str:
 
 _LONGEST_ADDRESS = 2000  # characters, as ASCII
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-# Parameters that tell a site where a visitor comes from, and change nothing on the page.
+# Parameters that surely tell a site where a visitor comes from, and change nothing on the page.
 _TRACKING = re.compile(
     r"(?:utm_\w+|[gdy]clid|g[ab]raid|wbraid|fbclid|msclkid|twclid|ttclid|igshid|mc_[ce]id|_hs\w+"
     r"|ref_(?:src|url)|cmpid|ns_\w+|at_(?:medium|campaign)\w*)(?:=.*)?",
     re.IGNORECASE | re.DOTALL,
 )
+# Those that do on most sites. They distinguish readers but may matter to a server.
+_OF_READERS = re.compile(
+    r"utm_\w+|mtm_\w+|pk_\w+|at_(?:medium|campaign|custom\d|link\w*|ptr_name|bbc_team)|"
+    r"(?:fb|g|y|ms|dc|tw)clid|gclsrc|igshid|mc_[ce]id|mkt_tok|ref|ref_?src|ref_?url|referrer|"
+    r"cmp|cmpid|cid|ito|ncid|ocid|smid|smtyp|src|source|partner|feature|rss|output|spm|si|"
+    r"xtor|wt_mc|_hsenc|_hsmi|s?cid|sr_share|guccounter|guce_\w+|partnerid|"
+    r"(?:php)?sess(?:ion)?_?id|jsessionid|sid|traffic_source|taid|__twitter_impression|amp",
+    re.IGNORECASE,
+)
+_SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
+_MOST_PARAMETERS = 50
 _HOST_NAME = re.compile(r"[\w.-]+|\[[\da-f:.]+\]", re.ASCII)
 _KEPT = "%/:@!$&'()*+,;=~"
 
@@ -75,12 +86,25 @@ def canonical_address(url: str) -> str | None:
     return address if len(address) <= _LONGEST_ADDRESS else None
 
 
-def page_key(address: str) -> str:
-    """Return what the canonical addresses of one page have in common.
+def link_key(url: str) -> str | None:
+    """Return the address without what only distinguishes readers; None for a bare home page.
 
-    http and https, with and without "www." or a slash at the end, are the same page.
+    Removes the scheme, "www.", parameters of trackers and sessions, the fragment and a trailing
+    slash. Also returns None for a link with more parameters than real pages have, because sorting
+    them would take long.
     """
-    return address.partition("://")[2].removeprefix("www.").rstrip("/")
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").removeprefix("www.")
+        port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+        asked = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+    except ValueError:
+        return None
+    query = urlencode(sorted(one for one in asked if not _OF_READERS.fullmatch(one[0])))
+    path = _SESSION.sub("", parts.path).rstrip("/")
+    if not host or not (path or query):
+        return None
+    return f"{host}{port}{path}{'?' if query else ''}{query}"
 
 
 def _host(parts: SplitResult) -> str:

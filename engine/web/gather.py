@@ -13,7 +13,7 @@ from engine.llm.spending import within_budget
 from engine.messages import Message
 from engine.ports import UsageLedger
 from engine.settings.reading import WebSearchSettings
-from engine.text.address import page_key
+from engine.text.address import link_key
 from engine.types import Usage
 from engine.web.pages import Pages
 from engine.web.providers import Providers, Searched
@@ -197,7 +197,7 @@ def chosen(
     found: dict[str, _Target] = {}
     for number, ranked in zip(numbers, results, strict=True):
         for rank, result in enumerate(ranked):
-            found.setdefault(page_key(result.url), _Target(number, rank, result))
+            found.setdefault(link_key(result.url) or result.url, _Target(number, rank, result))
     by_query = [[one for one in found.values() if one.query == number] for number in numbers]
     turns = [one for turn in zip_longest(*by_query) for one in turn if one is not None]
     return turns[:most]
@@ -228,7 +228,7 @@ def _findings(progress: _Progress) -> WebFindings:
     pages: dict[str, WebPage] = {}
     for place in sorted(progress.pages):
         page = progress.pages[place]
-        pages.setdefault(page_key(page.url), page)  # two links may have led to one page
+        pages.setdefault(link_key(page.url) or page.url, page)  # two links may have led to one page
     searched = [progress.searched[number] for number in sorted(progress.searched)]
     answered = dict.fromkeys(one.provider for one in searched if one.provider)
     costs = [one.cost_usd for one in searched if one.cost_usd is not None]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.text.address import canonical_address, page_key
+from engine.text.address import canonical_address
 
 
 @pytest.mark.parametrize(
@@ -49,17 +49,3 @@ def test_a_canonical_address_is_ascii_and_its_own_canonical_address(url: str) ->
         assert address.isprintable()
         assert " " not in address
         assert canonical_address(address) == address
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("https://e.org/a", "http://www.e.org/a/", True),
-        ("https://e.org/", "http://e.org", True),
-        ("https://e.org/a?b=1", "https://e.org/a?b=2", False),
-        ("https://a.e.org/", "https://e.org/", False),
-    ],
-)
-def test_addresses_of_one_page_have_one_key(one: str, other: str, *, same: bool) -> None:
-    keys = {page_key(canonical_address(url) or "") for url in (one, other)}
-    assert (len(keys) == 1) is same
