@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from engine.errors import SettingsError
+from engine.messages import Message
+from engine.settings.reading import WebSearchSettings
 from engine.text.address import canonical_address
 from engine.web.types import SearchResult
 
@@ -181,3 +184,33 @@ FORMS: Mapping[str, Form] = {
         ),
     )
 }
+
+
+def usable_key(form: Form, key: str | None) -> str:
+    """Return the key to send, "" if the provider needs none.
+
+    Raises SettingsError if it is missing or cannot be sent.
+    """
+    if not form.key_variable:
+        return ""
+    if not key:
+        raise SettingsError(
+            Message("[web_search] providers names {name}, which needs a key.", name=form.name),
+            fix=Message("Set {variable}.", variable=form.key_variable),
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SettingsError(
+            Message("The API key holds spaces, line breaks or non-ASCII characters."),
+            fix=Message("Set {variable} to the key alone.", variable=form.key_variable),
+        )
+    return key
+
+
+def searxng_address(settings: WebSearchSettings) -> str:
+    """Return the address to search at. Raises SettingsError if there is none."""
+    if not settings.searxng_url:
+        raise SettingsError(
+            Message("[web_search] providers names searxng, but searxng_url is empty."),
+            fix=Message("Set it to the address of your instance."),
+        )
+    return f"{settings.searxng_url.rstrip('/')}/search"

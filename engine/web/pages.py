@@ -17,13 +17,12 @@ from engine.settings.reading import WebSearchSettings
 from engine.text.address import canonical_address
 from engine.web.forms import LONGEST_TEXT
 from engine.web.robots import Robots
-from engine.web.types import FetchedPage, WebCache
+from engine.web.types import CACHED_FOR, FetchedPage, WebCache
 
 AT_ONCE = 10  # fetches
 _MOST_BYTES = 3_000_000  # of which the first megabyte is read
 _LONGEST_VALIDATOR = 300  # characters
 _AHEAD = timedelta(days=1)  # a local time read without its zone can be 14 hours ahead
-_KEPT = timedelta(days=30)  # for conditional requests
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class Pages:
     async def tidy(self, *, now: datetime) -> int:
         """Remove from the cache what is old or too much; return how many pages."""
         return await self._cache.forget(
-            before=now - _KEPT, most_bytes=self._settings.cache_mb * 1_000_000
+            before=now - CACHED_FOR, most_bytes=self._settings.cache_mb * 1_000_000
         )
 
     async def _current(self, address: str, known: FetchedPage | None, now: datetime) -> FetchedPage:

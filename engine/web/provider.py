@@ -8,12 +8,11 @@ from typing import Any
 
 import httpx
 
-from engine.errors import SettingsError
 from engine.llm.wire import decode, said_by
 from engine.messages import Message
 from engine.settings.reading import WebSearchSettings
 from engine.web.faults import engines_suspended, status_error, unreachable, unreadable
-from engine.web.forms import FORMS, Form, shortened
+from engine.web.forms import FORMS, searxng_address, shortened, usable_key
 from engine.web.types import SearchAnswer
 
 _MOST_BYTES = 4_000_000  # Exa sends the pages too
@@ -103,36 +102,6 @@ class HttpSearch:
                 if len(content) > _MOST_BYTES:
                     raise unreadable(self.name)
             return response.status_code, response.headers, bytes(content)
-
-
-def usable_key(form: Form, key: str | None) -> str:
-    """Return the key to send, "" if the provider needs none.
-
-    Raises SettingsError if it is missing or cannot be sent.
-    """
-    if not form.key_variable:
-        return ""
-    if not key:
-        raise SettingsError(
-            Message("[web_search] providers names {name}, which needs a key.", name=form.name),
-            fix=Message("Set {variable}.", variable=form.key_variable),
-        )
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise SettingsError(
-            Message("The API key holds spaces, line breaks or non-ASCII characters."),
-            fix=Message("Set {variable} to the key alone.", variable=form.key_variable),
-        )
-    return key
-
-
-def searxng_address(settings: WebSearchSettings) -> str:
-    """Return the address to search at. Raises SettingsError if there is none."""
-    if not settings.searxng_url:
-        raise SettingsError(
-            Message("[web_search] providers names searxng, but searxng_url is empty."),
-            fix=Message("Set it to the address of your instance."),
-        )
-    return f"{settings.searxng_url.rstrip('/')}/search"
 
 
 def _engines(silent: object) -> str:

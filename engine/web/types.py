@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from engine.messages import Message
 from engine.types import Usage
+
+CACHED_FOR = timedelta(days=30)  # pages are kept for conditional requests after they are stale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,7 +92,7 @@ class RerankServer:
 
     def _documents(self, body: Mapping[str, Any]) -> dict[str, Any]:
         texts = body["documents"]
-        results = [
+        results: list[dict[str, Any]] = [
             {"index": place, "relevance_score": score_of(body["query"], text)}
             | ({} if self.form == "cohere" else {"document": {"text": text}})
             for place, text in enumerate(texts)
