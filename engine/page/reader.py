@@ -9,7 +9,7 @@ from engine.isolation.pool import WorkerPool
 from engine.isolation.process import Ending, WorkerEnded
 from engine.messages import Message
 from engine.page.article import LONGEST_PAGE, Article
-from engine.page.worker import Order, pack_order, unpack_answer
+from engine.page.worker import PageOrder, pack_page, unpack_article
 
 _MODULE = "engine.page.worker"
 
@@ -52,11 +52,11 @@ class ArticleReader:
         Raises PageUnreadable, and PresagioError if no process can be started or the libraries for
         articles are not installed.
         """
-        order = Order(
+        order = PageOrder(
             html=html[:LONGEST_PAGE], charset=charset, url=url, now=now, seconds=self._seconds
         )
         try:
-            return unpack_answer(await self._pool.ask(pack_order(order)))
+            return unpack_article(await self._pool.ask(pack_page(order)))
         except WorkerEnded as exc:
             raise _unreadable(exc.ending) from exc
 

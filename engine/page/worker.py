@@ -15,7 +15,7 @@ _LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class PageOrder:
     """A page to read, and the processor time for it in seconds."""
 
     html: bytes = field(repr=False)
@@ -25,13 +25,13 @@ class Order:
     seconds: float
 
 
-def pack_order(order: Order) -> bytes:
+def pack_page(order: PageOrder) -> bytes:
     """Return the bytes of an order: length and head in JSON, then the page."""
     head = orjson.dumps([order.charset, order.url, order.now, order.seconds])
     return _LENGTH.pack(len(head)) + head + order.html
 
 
-def answer(order: bytes) -> bytes:
+def extract_page(order: bytes) -> bytes:
     """Extract the article of an order. Raises ExtraMissing."""
     (length,) = _LENGTH.unpack_from(order)
     start = _LENGTH.size + length
@@ -44,7 +44,7 @@ def answer(order: bytes) -> bytes:
         allow(0)
 
 
-def unpack_answer(found: bytes) -> Article | None:
+def unpack_article(found: bytes) -> Article | None:
     """Unpack the worker's answer."""
     said = orjson.loads(found)
     if said is None:
@@ -59,7 +59,7 @@ def unpack_answer(found: bytes) -> Article | None:
 def _employ(_: Owner) -> Answer:
     with suppress(ExtraMissing):  # the first order will say so
         load_libraries()
-    return answer
+    return extract_page
 
 
 def main() -> None:

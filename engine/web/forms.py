@@ -10,7 +10,7 @@ from engine.errors import SettingsError
 from engine.messages import Message
 from engine.settings.reading import WebSearchSettings
 from engine.text.address import canonical_address
-from engine.web.types import SearchResult
+from engine.web.types import WebResult
 
 _LONGEST_QUERY = 400  # characters that Brave and Tavily accept
 _MOST_WORDS = 50  # that Brave accepts
@@ -20,7 +20,7 @@ _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ProviderRequest:
     """An HTTP request, without what authenticates it: GET with `query`, else POST with `body`."""
 
     query: Mapping[str, str | int] = field(default_factory=dict)
@@ -35,8 +35,8 @@ class Form:
     url: str  # "" = the settings name it
     key_variable: str  # "" = no key
     headers: Callable[[str], Mapping[str, str]]  # for a key
-    request: Callable[[str, int], Request]  # for a query and a limit
-    results: Callable[[Mapping[str, Any]], Iterable[SearchResult]]
+    request: Callable[[str, int], ProviderRequest]  # for a query and a limit
+    results: Callable[[Mapping[str, Any]], Iterable[WebResult]]
     signs: frozenset[str] = frozenset({"results"})  # an answer has one of these keys
     cost: Callable[[Mapping[str, Any]], float | None] = lambda _: None
 
@@ -47,7 +47,7 @@ def shortened(query: str) -> str:
     return line if len(line) <= _LONGEST_QUERY else line[:_LONGEST_QUERY].rpartition(" ")[0]
 
 
-def _exa(payload: Mapping[str, Any]) -> Iterable[SearchResult]:
+def _exa(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     for one in _objects(payload.get("results")):
         yield from _result(one, text=one.get("text"), date=one.get("publishedDate"))
 
@@ -59,23 +59,23 @@ def _exa_cost(payload: Mapping[str, Any]) -> float | None:
     return float(total) if known and total is not None else None
 
 
-def _serper(payload: Mapping[str, Any]) -> Iterable[SearchResult]:
+def _serper(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     for one in _objects(payload.get("organic")):
         yield from _result(one, url=one.get("link"), snippet=one.get("snippet"))
 
 
-def _brave(payload: Mapping[str, Any]) -> Iterable[SearchResult]:
+def _brave(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     web = payload.get("web")
     for one in _objects(web.get("results") if isinstance(web, Mapping) else None):
         yield from _result(one, snippet=one.get("description"), date=one.get("page_age"))
 
 
-def _tavily(payload: Mapping[str, Any]) -> Iterable[SearchResult]:
+def _tavily(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     for one in _objects(payload.get("results")):
         yield from _result(one, snippet=one.get("content"), date=one.get("published_date"))
 
 
-def _searxng(payload: Mapping[str, Any]) -> Iterable[SearchResult]:
+def _searxng(payload: Mapping[str, Any]) -> Iterable[WebResult]:
     for one in _objects(payload.get("results")):
         yield from _result(one, snippet=one.get("content"), date=one.get("publishedDate"))
 
@@ -92,12 +92,12 @@ def _result(
     snippet: object = None,
     text: object = None,
     date: object = None,
-) -> Iterable[SearchResult]:
+) -> Iterable[WebResult]:
     """Yield the result, unless its address is unusable."""
     address = url or one.get("url")
     if not isinstance(address, str) or not (address := canonical_address(address) or ""):
         return
-    yield SearchResult(
+    yield WebResult(
         url=address,
         title=_line(one.get("title"), _LONGEST_TITLE),
         snippet=_line(snippet, _LONGEST_SNIPPET),
@@ -133,7 +133,7 @@ FORMS: Mapping[str, Form] = {
             url="https://api.exa.ai/search",
             key_variable="EXA_API_KEY",
             headers=lambda key: {"x-api-key": key},
-            request=lambda query, limit: Request(
+            request=lambda query, limit: ProviderRequest(
                 body={
                     "query": query,
                     "numResults": limit,
@@ -148,7 +148,7 @@ FORMS: Mapping[str, Form] = {
             url="https://google.serper.dev/search",
             key_variable="SERPER_API_KEY",
             headers=lambda key: {"X-API-KEY": key},
-            request=lambda query, limit: Request(body={"q": query, "num": limit}),
+            request=lambda query, limit: ProviderRequest(body={"q": query, "num": limit}),
             results=_serper,
             signs=frozenset({"organic", "searchParameters"}),
         ),
@@ -157,7 +157,7 @@ FORMS: Mapping[str, Form] = {
             url="https://api.search.brave.com/res/v1/web/search",
             key_variable="BRAVE_API_KEY",
             headers=lambda key: {"X-Subscription-Token": key},
-            request=lambda query, limit: Request(
+            request=lambda query, limit: ProviderRequest(
                 query={"q": query, "count": limit, "text_decorations": "false"}
             ),
             results=_brave,
@@ -169,7 +169,7 @@ FORMS: Mapping[str, Form] = {
             key_variable="TAVILY_API_KEY",
             headers=lambda key: {"Authorization": f"Bearer {key}"},
             # An advanced search would cost two credits.
-            request=lambda query, limit: Request(
+            request=lambda query, limit: ProviderRequest(
                 body={"query": query, "max_results": limit, "search_depth": "basic"}
             ),
             results=_tavily,
@@ -179,7 +179,7 @@ FORMS: Mapping[str, Form] = {
             url="",
             key_variable="",
             headers=lambda _: {},
-            request=lambda query, _: Request(query={"q": query, "format": "json"}),
+            request=lambda query, _: ProviderRequest(query={"q": query, "format": "json"}),
             results=_searxng,
         ),
     )

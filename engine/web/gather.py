@@ -17,7 +17,7 @@ from engine.text.address import link_key
 from engine.types import Usage
 from engine.web.pages import Pages
 from engine.web.providers import Providers, Searched
-from engine.web.types import SearchResult, WebFindings, WebPage
+from engine.web.types import WebFindings, WebPage, WebResult
 
 PURPOSE = "web search"
 _MOST_QUERIES = 8
@@ -32,7 +32,7 @@ class _Target:
 
     query: int
     rank: int
-    result: SearchResult
+    result: WebResult
 
 
 @dataclass(slots=True)
@@ -188,7 +188,7 @@ class WebGatherer:
 
 
 def chosen(
-    results: Sequence[Sequence[SearchResult]], numbers: Sequence[int], *, most: int
+    results: Sequence[Sequence[WebResult]], numbers: Sequence[int], *, most: int
 ) -> list[_Target]:
     """Return the pages to read, the best of each query first, none twice.
 

@@ -13,7 +13,7 @@ from engine.messages import Message
 from engine.settings.reading import WebSearchSettings
 from engine.web.faults import engines_suspended, status_error, unreachable, unreadable
 from engine.web.forms import FORMS, searxng_address, shortened, usable_key
-from engine.web.types import SearchAnswer
+from engine.web.types import WebAnswer
 
 _MOST_BYTES = 4_000_000  # Exa sends the pages too
 
@@ -50,7 +50,7 @@ class HttpSearch:
         """Close the connections."""
         await self._http.aclose()
 
-    async def search(self, query: str, *, limit: int, now: datetime) -> SearchAnswer:
+    async def search(self, query: str, *, limit: int, now: datetime) -> WebAnswer:
         """Return at most `limit` results, with their cost. Raises WebSearchError."""
         payload = await self._asked(query, limit, now)
         if not self._form.signs & payload.keys():
@@ -60,7 +60,7 @@ class HttpSearch:
         if not results and silent and self.name == "searxng":
             raise engines_suspended(_engines(silent))
         cost = self._form.cost(payload)
-        return SearchAnswer(
+        return WebAnswer(
             results=results, cost_usd=self._settings.usd.get(self.name) if cost is None else cost
         )
 

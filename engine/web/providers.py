@@ -6,14 +6,14 @@ from datetime import datetime
 
 from engine.errors import WebSearchError
 from engine.messages import Message
-from engine.web.types import SearchResult, WebSearch
+from engine.web.types import WebResult, WebSearch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
     """What became of one query."""
 
-    results: tuple[SearchResult, ...] = ()
+    results: tuple[WebResult, ...] = ()
     provider: str | None = None  # that answered
     cost_usd: float | None = None
     requests: int = 0  # to providers, failed ones included

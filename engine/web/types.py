@@ -12,7 +12,7 @@ CACHED_FOR = timedelta(days=30)  # pages are kept for conditional requests after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
+class WebResult:
     """One result of a search provider."""
 
     url: str
@@ -23,10 +23,10 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchAnswer:
+class WebAnswer:
     """The answer of a search provider to one query."""
 
-    results: tuple[SearchResult, ...]  # best first
+    results: tuple[WebResult, ...]  # best first
     cost_usd: float | None = None  # None = neither the provider nor the settings say
 
 
@@ -78,7 +78,7 @@ class WebSearch(Protocol):
     def name(self) -> str:
         """Name for logs and notices."""
 
-    async def search(self, query: str, *, limit: int, now: datetime) -> SearchAnswer:
+    async def search(self, query: str, *, limit: int, now: datetime) -> WebAnswer:
         """Return at most `limit` results. Raises WebSearchError."""
 
 

@@ -17,7 +17,7 @@ from engine.errors import (
 from engine.settings.reading import WebSearchSettings
 from engine.web.forms import FORMS, shortened
 from engine.web.provider import HttpSearch
-from engine.web.types import SearchAnswer, SearchResult
+from engine.web.types import WebAnswer, WebResult
 from tests.fakes.search import (
     KEY,
     LIMITED,
@@ -63,7 +63,7 @@ async def asked(
     limit: int = 3,
     key: str | None = KEY,
     **settings: Any,
-) -> SearchAnswer:
+) -> WebAnswer:
     chosen = WebSearchSettings(**settings)
     search = HttpSearch(provider, chosen, key=key, url=server.url(provider))
     try:
@@ -87,21 +87,19 @@ async def test_results_come_in_order_with_usable_addresses_alone(
 
 async def test_what_providers_say_of_a_page(server: SearchServer) -> None:
     date = datetime(2025, 2, 3, 8, tzinfo=UTC)
-    page = SearchResult(url=ADDRESS, title="Harbour traffic")
+    page = WebResult(url=ADDRESS, title="Harbour traffic")
     by_provider = {name: (await asked(server, name)).results[0] for name in PROVIDERS}
     assert by_provider == {
-        "exa": SearchResult(
+        "exa": WebResult(
             url=page.url,
             title=page.title,
             text="First paragraph.\n\nSecond paragraph.",
             date=date,
         ),
-        "serper": SearchResult(url=page.url, title=page.title, snippet="4,310 ships came."),
-        "brave": SearchResult(
-            url=page.url, title=page.title, snippet="4,310 ships came.", date=date
-        ),
-        "tavily": SearchResult(url=page.url, title=page.title, snippet="4,310 ships came."),
-        "searxng": SearchResult(
+        "serper": WebResult(url=page.url, title=page.title, snippet="4,310 ships came."),
+        "brave": WebResult(url=page.url, title=page.title, snippet="4,310 ships came.", date=date),
+        "tavily": WebResult(url=page.url, title=page.title, snippet="4,310 ships came."),
+        "searxng": WebResult(
             url=page.url, title=page.title, snippet="4,310 ships came.", date=date
         ),
     }
