@@ -99,7 +99,9 @@ class WebSearchSettings(Section):
         description="What a search costs in US dollars where the provider does not say; it counts"
         " towards llm.daily_usd. Compare with your plan.",
     )
-    timeout: float = Field(6, gt=0, le=60, description="Seconds to wait for a provider.")
+    timeout: float = Field(
+        3, gt=0, le=60, description="Seconds to wait for a provider before the next one is asked."
+    )
     results: int = Field(5, ge=1, le=20, description="Results that each query asks for.")
     pages: int = Field(10, ge=1, le=50, description="Pages that are read for one request at most.")
     page_timeout: float = Field(6, gt=0, le=60, description="Seconds to wait for a page.")

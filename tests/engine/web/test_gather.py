@@ -245,6 +245,17 @@ async def test_the_next_provider_answers_and_a_spent_one_rests(build: Build) -> 
     assert (await world.gather("harbour")).provider == "exa"
 
 
+async def test_a_slow_provider_leaves_the_next_one_time_to_answer(build: Build) -> None:
+    world = await build("exa", "brave", timeout=0.5)
+    world.publish("/a")
+    world.search.script["exa"] = [slow()]
+    findings = await world.gather()
+    assert (findings.provider, world.paths(findings)) == ("brave", ["/a"])
+    again = await world.gather("harbour again")
+    assert again.provider == "brave"
+    assert len(world.search.queries("exa")) == 1
+
+
 async def test_no_provider_answers(build: Build) -> None:
     world = await build("exa", "brave", "serper", timeout=0.3)
     world.search.script = {
