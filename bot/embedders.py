@@ -20,7 +20,7 @@ from engine.errors import CorpusWithheld
 from engine.llm.consent import Consent
 from engine.llm.endpoint import embeddings_endpoint
 from engine.ports import Embedder
-from engine.prophecy.rerank import Reranker
+from engine.prophecy.rerank import HeadlineReranker
 from engine.settings.models import REMOTE_BATCH
 from engine.types import Corpus
 
@@ -60,14 +60,14 @@ def open_embedders(
 
 def open_reranker(
     settings: Settings, embedders: Embedders | None, embeddings: Embeddings
-) -> Reranker | None:
+) -> HeadlineReranker | None:
     """Return the reranker of the best candidates, or None unless a local model can do it."""
     chosen = settings.search
     if embedders is None or settings.embeddings.backend not in {"auto", "local"}:
         return None
     if not chosen.rerank_best:
         return None
-    return Reranker(embedders, embeddings, chosen)
+    return HeadlineReranker(embedders, embeddings, chosen)
 
 
 def behind_others(embedder: Embedder) -> Embedder:

@@ -26,7 +26,14 @@
     │   ├── FetchWrongType
     │   ├── FetchTooLarge
     │   ├── FetchUntitled        the page has no title
+    │   ├── FetchDisallowed      robots.txt does not let programs read the page
+    │   ├── PageUnreadable       no text, or reading it takes too long or kills its process
     │   └── FeedUnreadable       the answer is not a readable feed
+    ├── WebSearchError           a search provider gave no usable answer
+    │   ├── WebSearchUnreachable network, timeouts, 5xx
+    │   ├── WebSearchLimited     429
+    │   ├── WebSearchSpent       credits or quota are spent
+    │   └── WebSearchRefused     bad key, bad request
     └── ModelError               the language model
         ├── ModelUnreachable     network, timeouts, 5xx
         ├── ModelRateLimited     429
@@ -181,8 +188,40 @@ class FetchUntitled(FetchError):
     """The page was read but has no title."""
 
 
+class FetchDisallowed(FetchError):
+    """The site's robots.txt does not let this program read the page."""
+
+
+class PageUnreadable(FetchError):
+    """The page has no text, or reading it took too long, too much memory, or killed its process."""
+
+
 class FeedUnreadable(FetchError):
     """The answer is not a feed, has forbidden content, or took too long to parse."""
+
+
+class WebSearchError(PresagioError):
+    """A search provider gave no usable answer. `rest`: seconds to leave it alone, 0 = none."""
+
+    def __init__(self, message: str, *, fix: str | None = None, rest: float = 0.0) -> None:
+        super().__init__(message, fix=fix)
+        self.rest = rest
+
+
+class WebSearchUnreachable(WebSearchError):
+    """Network failure, timeout, or a server error."""
+
+
+class WebSearchLimited(WebSearchError):
+    """The provider rejects the search because of a rate limit."""
+
+
+class WebSearchSpent(WebSearchError):
+    """The credits or the quota of the account are spent."""
+
+
+class WebSearchRefused(WebSearchError):
+    """The provider will not answer this search: key, rights or parameters."""
 
 
 class ModelError(PresagioError):

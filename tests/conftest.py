@@ -31,7 +31,7 @@ from tests.network import only_loopback
 # Read before the environment is emptied for the tests.
 _EXTERNAL = os.environ.get("PRESAGIO_TEST_DATABASE_URL")
 _POOLED = bool(os.environ.get("PRESAGIO_TEST_POOLER"))
-_OURS = re.compile(r"PRESAGIO_.*|DATABASE_URL|OPENROUTER_API_KEY|.*_TOKEN|.*_SECRET|XDG_.*|PG.*")
+_OURS = re.compile(r"PRESAGIO_.*|DATABASE_URL|[A-Z]+_API_KEY|.*_TOKEN|.*_SECRET|XDG_.*|PG.*")
 _SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

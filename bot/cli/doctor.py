@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import asdict
 from datetime import datetime
 
@@ -39,6 +40,7 @@ async def examine(settings: Settings, *, json: bool, output: Output, now: dateti
     report(Check(check="settings", ok=True, detail=source))
     await _check_database(settings, report, output, now)
     report(await _model_check(settings))
+    report(await _web_search_check(settings, now))
     report(_picture_check())
     for check in await _face_checks(settings):
         report(check)
@@ -158,6 +160,26 @@ async def _model_check(settings: Settings) -> Check:
         return Check(check="model", ok=True, detail=await check_endpoint(chosen))
     except PresagioError as error:
         return Check(check="model", ok=False, detail=error.message, fix=error.fix)
+
+
+async def _web_search_check(settings: Settings, now: datetime) -> Check:
+    """Search once with each provider: keys and credits show in no other way."""
+    name = "web search"
+    if not settings.web_search.providers:
+        return Check(check=name, ok=None, detail="none: only what the corpora hold is found")
+    from bot.evidence import search_clients
+    from engine.page.article import require_libraries
+
+    try:
+        async with AsyncExitStack() as stack:
+            for client in (clients := search_clients(settings)):
+                stack.push_async_callback(client.aclose)
+            for client in clients:
+                await client.search("presagio", limit=1, now=now)
+        require_libraries()
+    except PresagioError as error:
+        return Check(check=name, ok=False, detail=error.message, fix=error.fix)
+    return Check(check=name, ok=True, detail=", ".join(client.name for client in clients))
 
 
 def _picture_check() -> Check:

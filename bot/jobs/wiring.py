@@ -24,6 +24,7 @@ from db.chat.chats import Chats
 from db.corpus.documents import Retention
 from db.corpus.reindexing import Reindexing
 from db.model.judgments import Ledger
+from db.model.web_cache import WebPages
 from db.posting.deciding import Digests
 from db.posting.feeds import Feeds
 from db.posting.finds import Finds, Stories
@@ -40,6 +41,7 @@ from engine.messages import Message
 from engine.prophecy.prophecy import NO_MODEL
 from engine.search_log import Asker, Origin
 from engine.types import Corpus
+from engine.web.types import CACHED_FOR
 
 logger = logging.getLogger("presagio.jobs")
 
@@ -63,6 +65,8 @@ class Jobs:
     outcomes: JobOutcomes
     stories: Stories
     reindexing: Reindexing
+    web_pages: WebPages
+    web_pages_bytes: int
     configured: Sequence[ConfiguredFeed]
     news_kept: timedelta
     now: Callable[[], datetime]
@@ -100,6 +104,7 @@ class Jobs:
         await self.polling.feeds.forget(before=now - _HEADLINES_KEPT)
         await self.delivering.outbox.forget(now=now)
         await self.outcomes.forget(now=now)
+        await self.web_pages.forget(before=now - CACHED_FOR, most_bytes=self.web_pages_bytes)
         return 1
 
     async def reindex(self) -> int:
@@ -181,6 +186,8 @@ async def open_jobs(
             outcomes=JobOutcomes(database),
             stories=stories,
             reindexing=Reindexing(database),
+            web_pages=WebPages(database),
+            web_pages_bytes=settings.web_search.cache_mb * 1_000_000,
             configured=configured_feeds(settings),
             news_kept=timedelta(days=settings.polling.keep_days),
             now=now,

@@ -34,6 +34,13 @@ def embedding_budget(settings: Settings) -> Budget:
     )
 
 
+def search_budget(settings: Settings) -> Budget:
+    """Return the budget of [llm] for searches of the web, which use no tokens. Like a model, the
+    web is not asked for visitors of the page unless [web] allows it.
+    """
+    return replace(budget_of(settings), tokens=None)
+
+
 def part_of_day(budget: Budget, share: float) -> Budget:
     """Return the budget with its money multiplied by `share` (0..1)."""
     return replace(budget, cost_usd=None if budget.cost_usd is None else share * budget.cost_usd)

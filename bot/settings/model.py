@@ -16,8 +16,13 @@ from engine.settings.finding import (
     PublishedSettings,
     SocialSettings,
 )
-from engine.settings.models import EmbeddingSettings, GlossarySettings, LlmSettings
-from engine.settings.reading import FetchSettings, IngestSettings
+from engine.settings.models import (
+    EmbeddingSettings,
+    GlossarySettings,
+    LlmSettings,
+    RerankSettings,
+)
+from engine.settings.reading import FetchSettings, IngestSettings, WebSearchSettings
 from engine.settings.searching import (
     AnswerSettings,
     ProphecySettings,
@@ -65,6 +70,8 @@ class Sections(Section):
     log: LogSettings = LogSettings()
     ingest: IngestSettings = IngestSettings()
     fetch: FetchSettings = FetchSettings()
+    web_search: WebSearchSettings = WebSearchSettings()
+    rerank: RerankSettings = RerankSettings()
     feeds: tuple[FeedSettings, ...] = ()
     polling: PollingSettings = PollingSettings()
     posting: PostingSettings = PostingSettings()
@@ -80,6 +87,11 @@ class Secrets(Section):
 
     openrouter_api_key: SecretStr | None = None
     embeddings_api_key: SecretStr | None = None
+    rerank_api_key: SecretStr | None = None
+    exa_api_key: SecretStr | None = None
+    serper_api_key: SecretStr | None = None
+    brave_api_key: SecretStr | None = None
+    tavily_api_key: SecretStr | None = None
     telegram_bot_token: SecretStr | None = None
     telegram_webhook_secret: SecretStr | None = None
     slack_bot_token: SecretStr | None = None

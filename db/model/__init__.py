@@ -1,1 +1,1 @@
-"""Stores what language models were paid for, and the log of searches."""
+"""Stores what language models were paid for, pages of the web, and the log of searches."""

@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from engine.feeds.plain import plain_words
-from engine.feeds.stories import link_key, words_of
+from engine.feeds.stories import words_of
 from engine.feeds.types import FeedEntry, NewHeadline, ParsedFeed
 from engine.prophecy.headline import read_headline
+from engine.text.address import link_key
 
 _LONGEST_FROM_SUMMARY = 200  # for an entry without a title, as short posts are
 _EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # programs write earlier dates for "no date"

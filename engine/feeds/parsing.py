@@ -4,14 +4,14 @@ A hostile feed takes seconds of processor time and hundreds of megabytes, and a 
 parser kills its process: neither may happen in the process that answers chats.
 """
 
-import asyncio
 from types import TracebackType
 from typing import Self
 
 from engine.errors import FeedUnreadable
 from engine.feeds.types import ParsedFeed
 from engine.feeds.worker import Order, pack_order, unpack_answer
-from engine.isolation.process import Ending, Worker, WorkerEnded
+from engine.isolation.pool import WorkerPool
+from engine.isolation.process import Ending, WorkerEnded
 from engine.messages import Message
 
 _MODULE = "engine.feeds.worker"
@@ -34,12 +34,10 @@ class FeedParser:
         memory: int = 512_000_000,
     ) -> None:
         self._seconds = seconds
-        self._workers = [Worker(_MODULE, patience=patience, memory=memory) for _ in range(workers)]
-        self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
+        self._pool = WorkerPool(_MODULE, workers=workers, patience=patience, memory=memory)
 
     async def __aenter__(self) -> Self:
-        for worker in self._workers:
-            self._idle.put_nowait(worker)
+        await self._pool.__aenter__()
         return self
 
     async def __aexit__(
@@ -48,7 +46,7 @@ class FeedParser:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await asyncio.gather(*(worker.close() for worker in self._workers))
+        await self._pool.__aexit__(kind, error, trace)
 
     async def parse(self, body: bytes, content_type: str | None, url: str) -> ParsedFeed:
         """Read the feed that came from `url`, as engine.feeds.read does.
@@ -58,24 +56,10 @@ class FeedParser:
         """
         seconds = self._seconds + len(body) / 1e6 * _PER_MEGABYTE
         order = Order(body=body, content_type=content_type, url=url, seconds=seconds)
-        worker = await self._idle.get()
         try:
-            return unpack_answer(await _answered(worker, pack_order(order)))
+            return unpack_answer(await self._pool.ask(pack_order(order)))
         except WorkerEnded as exc:
             raise _unreadable(exc.ending) from exc
-        finally:
-            self._idle.put_nowait(worker)
-
-
-async def _answered(worker: Worker, order: bytes) -> bytes:
-    if worker.running:
-        try:
-            return await worker.ask(order)
-        except WorkerEnded as exc:
-            if exc.ending not in (Ending.KILLED, Ending.BROKEN):
-                raise
-        # An earlier feed or the system may have killed the worker: try once more with a new one.
-    return await worker.ask(order)
 
 
 def _unreadable(ending: Ending) -> FeedUnreadable:

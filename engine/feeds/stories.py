@@ -1,75 +1,24 @@
 """Decides when two headlines tell one story, and joins headlines to stories."""
 
 import math
-import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from engine.feeds.types import NewHeadline
+from engine.text.words import FUNCTION_WORDS, folded_words
 
 _ALIKE = 0.75  # Jaccard share of words, if one headline's words include the other's
 _ALIKE_OTHERWISE = 0.8  # the same without numbers, if each has a word that the other lacks
 _FEWEST = 4  # words; shorter headlines match only if their words are the same
-_MOST_PARAMETERS = 50
 _SHORTEST = 12  # letters of those words: "Editorial" stands over something new every day
-
-_WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
-_ACCENTS = re.compile("[\u0300-\u036f]")
-_TRACKING = re.compile(
-    r"utm_\w+|mtm_\w+|pk_\w+|at_(?:medium|campaign|custom\d|link\w*|ptr_name|bbc_team)|"
-    r"(?:fb|g|y|ms|dc|tw)clid|gclsrc|igshid|mc_[ce]id|mkt_tok|ref|ref_?src|ref_?url|referrer|"
-    r"cmp|cmpid|cid|ito|ncid|ocid|smid|smtyp|src|source|partner|feature|rss|output|spm|si|"
-    r"xtor|wt_mc|_hsenc|_hsmi|s?cid|sr_share|guccounter|guce_\w+|partnerid|"
-    r"(?:php)?sess(?:ion)?_?id|jsessionid|sid|traffic_source|taid|__twitter_impression|amp",
-    re.IGNORECASE,
-)
-_SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
-_FUNCTION_WORDS = frozenset(
-    _WORD.findall(
-        """
-        a about after all also am an and any are as at be because been before but by can could
-        did do does for from had has have he her him his how i if in into is it its just may
-        more most my of off on or our out over she so some than that the their them then there
-        these they this those to up was we were what when where which who why will with would
-        you your al ante asi cada como con contra cual cuando de del desde donde dos el ella
-        ellos en entre era es esa ese eso esta estan este esto fue ha hace han hasta hay la las
-        le les lo los mas me mi muy ni nos o para pero por porque que quien se segun ser si sin
-        sobre son su sus tambien tras tu un una uno y ya s t
-        """
-    )
-)
-
-
-def link_key(url: str) -> str | None:
-    """Return the address without what only distinguishes readers; None for a bare home page.
-
-    Removes the scheme, "www.", parameters of trackers and sessions, the fragment and a trailing
-    slash. Also returns None for a link with more parameters than real pages have, because sorting
-    them would take long.
-    """
-    try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").removeprefix("www.")
-        port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
-        asked = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
-    except ValueError:
-        return None
-    query = urlencode(sorted(one for one in asked if not _TRACKING.fullmatch(one[0])))
-    path = _SESSION.sub("", parts.path).rstrip("/")
-    if not host or not (path or query):
-        return None
-    return f"{host}{port}{path}{'?' if query else ''}{query}"
 
 
 def words_of(text: str) -> tuple[str, ...]:
     """Return the distinct content words of a headline, sorted, without case and accents."""
-    folded = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
-    words = set(_WORD.findall(folded))
-    return tuple(sorted(words - _FUNCTION_WORDS or words))
+    words = set(folded_words(text))
+    return tuple(sorted(words - FUNCTION_WORDS or words))
 
 
 def telling_words(words: Sequence[str]) -> tuple[str, ...]:

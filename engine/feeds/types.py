@@ -82,7 +82,7 @@ class NewHeadline:
     author: str | None = None
     tags: tuple[str, ...] = ()
     language: str | None = None  # ISO 639-1
-    link_key: str | None = None  # engine.feeds.stories.link_key; None where entries share a link
+    link_key: str | None = None  # engine.text.address.link_key; None where entries share a link
     seen_before: bool = False  # there at the first poll, or old: kept as a document, but not news
 
     def __post_init__(self) -> None:

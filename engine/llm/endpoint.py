@@ -6,9 +6,18 @@ from urllib.parse import urlsplit
 
 from engine.errors import ModelRefused, SettingsError
 from engine.messages import Message
-from engine.settings.models import EmbeddingSettings, LlmSettings
+from engine.settings.models import EmbeddingSettings, LlmSettings, RerankSettings
 
-_KEYS = {"llm": "OPENROUTER_API_KEY", "embeddings": "EMBEDDINGS_API_KEY"}
+_KEYS = {
+    "llm": "OPENROUTER_API_KEY",
+    "embeddings": "EMBEDDINGS_API_KEY",
+    "rerank": "RERANK_API_KEY",
+}
+_DEFAULTS = {
+    "llm": LlmSettings().base_url,
+    "embeddings": EmbeddingSettings().base_url,
+    "rerank": RerankSettings().base_url,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +27,7 @@ class Endpoint:
     Raises SettingsError for an unusable address or key.
     """
 
-    section: Literal["llm", "embeddings"]
+    section: Literal["llm", "embeddings", "rerank"]
     base_url: str
     model: str
     api_key: str | None = field(default=None, repr=False)
@@ -28,7 +37,7 @@ class Endpoint:
         if not _is_web_address(self.base_url):
             raise SettingsError(
                 Message("{section}.base_url is not an http(s) address.", section=self.section),
-                fix=Message("Example: {url}", url=_default_address(self.section)),
+                fix=Message("Example: {url}", url=_DEFAULTS[self.section]),
             )
         if self.api_key is not None and not _fits_a_header(self.api_key):
             raise SettingsError(
@@ -92,8 +101,11 @@ def embeddings_endpoint(settings: EmbeddingSettings, api_key: str | None) -> End
     )
 
 
-def _default_address(section: str) -> str:
-    return LlmSettings().base_url if section == "llm" else EmbeddingSettings().base_url
+def rerank_endpoint(settings: RerankSettings, api_key: str | None) -> Endpoint:
+    """Return the endpoint for re-ranking, which may have only one model. Raises SettingsError."""
+    return Endpoint(
+        section="rerank", base_url=settings.base_url, model=settings.model, api_key=api_key
+    )
 
 
 def _fits_a_header(key: str) -> bool:

@@ -128,6 +128,14 @@ def no_vectors(endpoint: Endpoint) -> ModelAnswerInvalid:
     )
 
 
+def no_scores(endpoint: Endpoint) -> ModelAnswerInvalid:
+    """Return the error for an answer that does not hold a score for each text."""
+    return ModelAnswerInvalid(
+        Message("The answer of {host} holds no usable scores.", host=endpoint.host),
+        fix=_check_both(endpoint),
+    )
+
+
 def quote(said: str, api_key: str | None) -> str:
     """Return the server's text as one masked line of at most QUOTE_LENGTH characters."""
     line = " ".join(said.split())

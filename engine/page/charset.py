@@ -18,6 +18,12 @@ _WRITTEN_IN = re.compile(r"utf-(8|16.*)|iso8859-\d+|cp125\d|koi8-[ru]|gb\w+|big5
 _LATIN = frozenset({"ascii", "iso8859-1"})
 
 
+def declared_charset(content_type: str | None) -> str | None:
+    """Return the encoding that a Content-Type header names, as written there."""
+    found = _HEADER.search(content_type or "")
+    return found[1] if found else None
+
+
 def decode_page(body: bytes, content_type: str | None) -> str:
     """Decode the bytes of a page. Never raises.
 

@@ -8,7 +8,7 @@ from engine.embed.scales import SCALES
 from engine.errors import ModelUnreachable, UsageError
 from engine.messages import Message
 from engine.ports import Descriptions, Embedder, VectorIndex
-from engine.prophecy.rerank import Reranker
+from engine.prophecy.rerank import HeadlineReranker
 from engine.types import Candidate, Corpus, Filters
 from engine.vectors import Vector, VectorSpace, percent
 
@@ -30,7 +30,7 @@ class Meaning:
     embedder: Callable[[Corpus], Embedder]
     vectors: VectorIndex
     descriptions: Descriptions
-    reranker: Reranker | None = None
+    reranker: HeadlineReranker | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ class Compared:
         return [replace(one, similarity=self.similarity.get(one.id)) for one in candidates]
 
 
-class Reranker:
+class HeadlineReranker:
     """Compares the best few texts with a headline.
 
     Only one call embeds at a time; the time that others wait counts against their limit.

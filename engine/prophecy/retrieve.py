@@ -21,7 +21,7 @@ from engine.prophecy.question import (
     question_of,
     vector_of,
 )
-from engine.prophecy.rerank import Reranker
+from engine.prophecy.rerank import HeadlineReranker
 from engine.ranking.fuse import fused
 from engine.text.clean import searchable
 from engine.types import Candidate, Corpus, Expansion, Filters, Mode, Term
@@ -42,7 +42,7 @@ class Retrieved:
     mode: Mode = Mode.LEXICAL
     model: str | None = None  # whose vectors were compared
     notice: Message | None = None  # why the search differs from the requested one
-    rerank: Reranker | None = None  # may still compare the best few by meaning
+    rerank: HeadlineReranker | None = None  # may still compare the best few by meaning
     expansion: Expansion = Expansion()  # noqa: RUF009 - frozen
 
 
@@ -51,7 +51,7 @@ class _Words:
     """The decision to search by words alone: why, and what may compare the best few later."""
 
     notice: Message | None = None
-    rerank: Reranker | None = None
+    rerank: HeadlineReranker | None = None
 
 
 class Retriever:

@@ -5,6 +5,7 @@ idf(t) = ln(1 + (N - df + 1/2) / (df + 1/2))
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,9 @@ class Bm25:
     def part(self, tf: int, length: float, average: float) -> float:
         """Return one term's part of a document's score, to be multiplied by the term's idf."""
         return tf * (self.k1 + 1) / (tf + self.norm(length, average))
+
+
+DEFAULT = Bm25()
 
 
 def idf(documents: int, document_frequency: int) -> float:
@@ -59,3 +63,34 @@ def expected_threshold(
         if reached >= wanted:
             return index * _BIN
     return 0.0
+
+
+def scores_of(
+    wanted: Sequence[str], texts: Sequence[Sequence[str]], bm25: Bm25 = DEFAULT
+) -> list[float]:
+    """Return the score of each text for the `wanted` terms, among these texts alone.
+
+    Texts are lists of terms. A score is 0..1: its part of what a text could reach that consisted
+    of the wanted terms. Terms that no text has count for nothing.
+    """
+    counts = [Counter(text) for text in texts]
+    average = sum(map(len, texts)) / len(texts) if texts else 0.0
+    if not average:
+        return [0.0] * len(texts)
+    weights = {
+        term: idf(len(texts), frequency)
+        for term in dict.fromkeys(wanted)
+        if (frequency := sum(term in count for count in counts))
+    }
+    most = sum(weights.values()) * (bm25.k1 + 1)
+    return [
+        sum(
+            weight * bm25.part(count[term], len(text), average)
+            for term, weight in weights.items()
+            if term in count
+        )
+        / most
+        if most
+        else 0.0
+        for text, count in zip(texts, counts, strict=True)
+    ]

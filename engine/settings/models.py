@@ -141,6 +141,41 @@ class EmbeddingSettings(Section):
         return Prefixes(query=self.query_prefix, document=self.document_prefix)
 
 
+class RerankSettings(Section):
+    """How the passages for a text are put in order. The key of an endpoint is RERANK_API_KEY."""
+
+    backend: Literal["bm25+e5", "bm25", "remote", "cross-encoder"] = Field(
+        "bm25+e5",
+        description="bm25 compares words; bm25+e5 meaning too, where embeddings are local and"
+        " presagio[local] is installed; remote asks an endpoint; cross-encoder runs a model of"
+        " sentence-transformers on this machine.",
+    )
+    base_url: HttpUrl = Field(
+        "https://api.cohere.com/v2",
+        description="remote: address of the endpoint, without /rerank. Cohere, Jina, vLLM and Text"
+        " Embeddings Inference are understood.",
+    )
+    model: str = Field(
+        "", description="remote: the endpoint's name for the model. cross-encoder: its name."
+    )
+    timeout: float = Field(5, gt=0, description="remote: seconds for one request.")
+    seconds: float = Field(
+        0.5,
+        ge=0,
+        le=30,
+        description="bm25+e5: seconds for comparing meaning, best by words first; the rest are"
+        " compared by words.",
+    )
+    usd_per_search: float = Field(
+        0, ge=0, description="remote: what a request costs, in US dollars."
+    )
+    private_corpora: tuple[str, ...] = Field(
+        (),
+        description="remote: corpora of the kind personal whose texts may be sent to an endpoint"
+        " on another machine. Others are ordered on this one.",
+    )
+
+
 class GlossarySettings(Section):
     """Groups of words that mean the same; presagio glossary manages them."""
 

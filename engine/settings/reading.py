@@ -1,11 +1,13 @@
-"""Settings for reading pages, feeds and files."""
+"""Settings for reading pages, feeds and files, and for searching the web."""
 
+import re
+from collections.abc import Mapping
 from ipaddress import ip_network
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from engine.settings.section import Section
+from engine.settings.section import HttpUrl, Section
 
 
 def _network(text: str) -> str:
@@ -22,6 +24,22 @@ def _header_text(text: str) -> str:
     return text
 
 
+def _price(entry: str) -> str:
+    name, amount = named_price(entry)
+    if name not in _PROVIDERS or not re.fullmatch(r"\d+|\d*\.\d+", amount):
+        raise ValueError('must be a provider and US dollars, such as "brave = 0.005"')
+    return entry
+
+
+def named_price(entry: str) -> tuple[str, str]:
+    """Return the name and the amount in "brave = 0.005"."""
+    name, _, amount = (part.strip() for part in entry.partition("="))
+    return name, amount
+
+
+Provider = Literal["exa", "serper", "brave", "tavily", "searxng"]
+_PROVIDERS = frozenset({"exa", "serper", "brave", "tavily", "searxng"})
+Price = Annotated[str, AfterValidator(_price)]
 Network = Annotated[str, AfterValidator(_network)]
 HeaderText = Annotated[str, AfterValidator(_header_text)]
 
@@ -60,3 +78,41 @@ class IngestSettings(Section):
         le=1_000_000,
         description="Megabytes of memory of the process that reads files. Counted on Linux alone.",
     )
+
+
+class WebSearchSettings(Section):
+    """Searching the web for what no corpus holds. Keys are EXA_API_KEY, SERPER_API_KEY,
+    BRAVE_API_KEY and TAVILY_API_KEY."""
+
+    providers: tuple[Provider, ...] = Field(
+        (),
+        description="Who is asked, in this order, until one answers: exa, serper, brave, tavily,"
+        " searxng. Empty searches no web.",
+    )
+    searxng_url: Literal[""] | HttpUrl = Field(
+        "",
+        description="searxng: address of your own instance, whose settings must allow the format"
+        " json.",
+    )
+    prices: tuple[Price, ...] = Field(
+        ("brave = 0.005", "exa = 0.007", "serper = 0.001", "tavily = 0.008", "searxng = 0"),
+        description="What a search costs in US dollars where the provider does not say; it counts"
+        " towards llm.daily_usd. Compare with your plan.",
+    )
+    timeout: float = Field(
+        3, gt=0, le=60, description="Seconds to wait for a provider before the next one is asked."
+    )
+    results: int = Field(5, ge=1, le=20, description="Results that each query asks for.")
+    pages: int = Field(10, ge=1, le=50, description="Pages that are read for one request at most.")
+    page_timeout: float = Field(6, gt=0, le=60, description="Seconds to wait for a page.")
+    cache_hours: float = Field(
+        24, ge=0, le=720, description="Hours for which a page is not fetched again."
+    )
+    cache_mb: int = Field(
+        100, ge=1, le=10_000, description="Megabytes of page text that are kept at most."
+    )
+
+    @property
+    def usd(self) -> Mapping[str, float]:
+        """The price of a search by provider."""
+        return {name: float(amount) for name, amount in map(named_price, self.prices)}

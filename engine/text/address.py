@@ -1,8 +1,8 @@
-"""Web addresses of documents, and addresses without secrets."""
+"""Web addresses of documents, addresses without secrets, and one address for each page."""
 
 import re
 from dataclasses import replace
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from engine.types import Candidate, Corpus
 
@@ -38,3 +38,77 @@ def public_address(url: str) -> str:
     if host == parts.netloc and not parts.query and not parts.fragment:
         return url
     return urlunsplit((parts.scheme, host, parts.path, query, ""))
+
+
+_LONGEST_ADDRESS = 2000  # characters, as ASCII
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+# Parameters that surely tell a site where a visitor comes from, and change nothing on the page.
+_TRACKING = re.compile(
+    r"(?:utm_\w+|[gdy]clid|g[ab]raid|wbraid|fbclid|msclkid|twclid|ttclid|igshid|mc_[ce]id|_hs\w+"
+    r"|ref_(?:src|url)|cmpid|ns_\w+|at_(?:medium|campaign)\w*)(?:=.*)?",
+    re.IGNORECASE | re.DOTALL,
+)
+# Those that do on most sites. They distinguish readers but may matter to a server.
+_OF_READERS = re.compile(
+    r"utm_\w+|mtm_\w+|pk_\w+|at_(?:medium|campaign|custom\d|link\w*|ptr_name|bbc_team)|"
+    r"(?:fb|g|y|ms|dc|tw)clid|gclsrc|igshid|mc_[ce]id|mkt_tok|ref|ref_?src|ref_?url|referrer|"
+    r"cmp|cmpid|cid|ito|ncid|ocid|smid|smtyp|src|source|partner|feature|rss|output|spm|si|"
+    r"xtor|wt_mc|_hsenc|_hsmi|s?cid|sr_share|guccounter|guce_\w+|partnerid|"
+    r"(?:php)?sess(?:ion)?_?id|jsessionid|sid|traffic_source|taid|__twitter_impression|amp",
+    re.IGNORECASE,
+)
+_SESSION = re.compile(r";jsessionid=[^/?]*", re.IGNORECASE)
+_MOST_PARAMETERS = 50
+_HOST_NAME = re.compile(r"[\w.-]+|\[[\da-f:.]+\]", re.ASCII)
+_KEPT = "%/:@!$&'()*+,;=~"
+
+
+def canonical_address(url: str) -> str | None:
+    """Return the address that stands for all spellings of a page's address, and leads there too.
+
+    Without fragment, default port and parameters for tracking; the host in ASCII and lower case.
+    Returns None if it is not a web address, holds a user name, or is longer than 2,000 characters.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        host, port = _host(parts), parts.port
+    except ValueError:  # includes UnicodeError
+        return None
+    scheme = parts.scheme.lower()
+    if scheme not in _DEFAULT_PORTS or "@" in parts.netloc or not url.isprintable():
+        return None
+    if not _HOST_NAME.fullmatch(host):
+        return None
+    place = host if port in (None, _DEFAULT_PORTS[scheme]) else f"{host}:{port}"
+    query = "&".join(one for one in parts.query.split("&") if one and not _TRACKING.fullmatch(one))
+    path = quote(parts.path or "/", safe=_KEPT)
+    address = urlunsplit((scheme, place, path, quote(query, safe=_KEPT + "?"), ""))
+    return address if len(address) <= _LONGEST_ADDRESS else None
+
+
+def link_key(url: str) -> str | None:
+    """Return the address without what only distinguishes readers; None for a bare home page.
+
+    Removes the scheme, "www.", parameters of trackers and sessions, the fragment and a trailing
+    slash. Also returns None for a link with more parameters than real pages have, because sorting
+    them would take long.
+    """
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").removeprefix("www.")
+        port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
+        asked = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+    except ValueError:
+        return None
+    query = urlencode(sorted(one for one in asked if not _OF_READERS.fullmatch(one[0])))
+    path = _SESSION.sub("", parts.path).rstrip("/")
+    if not host or not (path or query):
+        return None
+    return f"{host}{port}{path}{'?' if query else ''}{query}"
+
+
+def _host(parts: SplitResult) -> str:
+    host = (parts.hostname or "").rstrip(".")
+    if ":" in host:
+        return f"[{host}]"
+    return host.lower() if host.isascii() else host.encode("idna").decode()

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from engine.messages import Message
 from engine.types import Usage
 
+CACHED_FOR = timedelta(days=30)  # pages are kept for conditional requests after they are stale
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
+class WebResult:
     """One result of a search provider."""
 
     url: str
@@ -18,6 +20,29 @@ class SearchResult:
     snippet: str = ""
     text: str | None = None  # the page's text, if the provider returns it
     date: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebAnswer:
+    """The answer of a search provider to one query."""
+
+    results: tuple[WebResult, ...]  # best first
+    cost_usd: float | None = None  # None = neither the provider nor the settings say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedPage:
+    """A page as it was fetched and as the cache keeps it."""
+
+    url: str  # canonical address of where the fetch ended, after redirects
+    title: str | None
+    text: str
+    author: str | None = None
+    site: str | None = None
+    date: datetime | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    fetched_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +78,24 @@ class WebSearch(Protocol):
     def name(self) -> str:
         """Name for logs and notices."""
 
-    async def search(self, query: str, *, limit: int, now: datetime) -> Sequence[SearchResult]:
-        """Return at most `limit` results, best first. Raises WebSearchError."""
+    async def search(self, query: str, *, limit: int, now: datetime) -> WebAnswer:
+        """Return at most `limit` results. Raises WebSearchError."""
+
+
+class WebCache(Protocol):
+    """The pages that were fetched lately. Its methods raise what storage ports raise."""
+
+    async def get(self, address: str) -> FetchedPage | None:
+        """Return the page that was fetched from this canonical address, or None."""
+
+    async def put(self, address: str, page: FetchedPage) -> None:
+        """Store a page under the canonical address that it was asked for by."""
+
+    async def forget(self, *, before: datetime, most_bytes: int) -> int:
+        """Remove pages fetched before `before`, and the oldest ones beyond `most_bytes` of text.
+
+        Returns how many were removed.
+        """
 
 
 class Web(Protocol):

@@ -7,7 +7,7 @@ import re
 import socket
 import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -34,6 +34,7 @@ from bot.cli.embed import embed_corpora
 from bot.cli.glossary_actions import suggest
 from bot.console.output import Output
 from bot.conversation.wiring import read_pasted
+from bot.evidence import open_rerankers, open_web
 from bot.queries.ask import ask
 from bot.settings import load_settings
 from db.pool import Database
@@ -44,9 +45,13 @@ from engine.types import Kind, Mode, Prophecy, SearchRequest
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import web_stage
 from tests.db.vectors import can_keep_vectors
+from tests.fakes.articles import REPORT
 from tests.fakes.embeddings import EmbeddingServer
 from tests.fakes.model import ModelServer, answer, scoring
+from tests.fakes.rerank import RerankServer
+from tests.fakes.search import Hit, SearchServer
 from tests.fakes.web import WebServer, page
+from tests.patience import PATIENCE
 from tests.scenarios.stage import Stage, staged
 
 Test = Callable[..., Awaitable[None]]
@@ -312,6 +317,54 @@ async def test_a_page_is_told_its_own_address_and_links_in_texts_are_not_opened(
     assert asked.path == "/news"
     assert set(asked.headers) <= {"host", "user-agent", "accept", "accept-encoding", "connection"}
     assert "me@here.example" in asked.headers["user-agent"]
+
+
+@row("web searches")
+async def test_a_provider_is_told_the_queries_and_pages_their_own_addresses(
+    machines: Machines,
+) -> None:
+    async with SearchServer() as provider, WebServer() as site:
+        site.pages["/report"] = page(REPORT)
+        provider.found["harbour"] = [Hit(site.url("/report"), "Harbour traffic")]
+        async with (
+            machines.app(
+                fetch__allow_networks='["127.0.0.0/8"]',
+                web_search__providers='["searxng"]',
+                web_search__searxng_url=elsewhere(provider.url("searxng").removesuffix("/search")),
+            ) as app,
+            AsyncExitStack() as stack,
+        ):
+            searched = open_web(app.settings, app.database, stack)
+            assert searched
+            found = await searched.gather(["harbour tax"], deadline=PATIENCE, now=NOW)
+    assert len(found.pages) == 1
+    assert provider.asked == [("searxng", "harbour tax")]
+    assert [asked.path for asked in site.requests] == ["/robots.txt", "/report"]
+    for asked in site.requests:
+        assert not {"cookie", "referer", "authorization"} & asked.headers.keys()
+        assert "tax" not in str(asked.headers)
+
+
+@row("ordering")
+async def test_private_passages_are_ordered_here_unless_their_corpus_is_named(
+    machines: Machines,
+) -> None:
+    async with RerankServer(form="vllm") as server:
+        far = elsewhere(server.base_url)
+        for allowed, requests in (("[]", 1), (ALLOWED, 3)):
+            async with (
+                machines.app(
+                    rerank__backend="remote", rerank__base_url=far, rerank__private_corpora=allowed
+                ) as app,
+                AsyncExitStack() as stack,
+            ):
+                rerankers = open_rerankers(app.settings, app.database, None, stack)
+                diary, tweets = await app.corpus("diary"), await app.corpus("tweets")
+                assert await rerankers([tweets, diary]).rerank("secret", [SECRET, PUBLIC])
+                assert await rerankers([tweets]).rerank("harbour", [PUBLIC])
+            assert len(server.bodies) == requests
+        assert SECRET not in str(server.bodies[0])
+        assert SECRET in str(server.bodies[1])
 
 
 @row("chats")

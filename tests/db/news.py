@@ -10,9 +10,9 @@ from db.posting.feeds import Feeds
 from db.posting.finds import Finds
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
-from engine.feeds.stories import link_key
 from engine.feeds.types import ConfiguredFeed, Decision, Feed, NewHeadline, Story
 from engine.posting.types import Chosen, FindState, PostingMode, StoryFind, Subscription
+from engine.text.address import link_key
 from engine.types import Hit
 from tests.bot.prophecies import make_hit, make_prophecy
 

@@ -12,6 +12,7 @@ from tests.bot.command_line import ask
 from tests.bot.conftest import Invoke
 from tests.bot.forking import forked
 from tests.database import execute, wait_for
+from tests.fakes.search import Hit, SearchServer
 
 PASSWORD, KEY = "hunter2-secret", "sk-or-v1-0123456789-secret"
 
@@ -30,9 +31,11 @@ class TestHealthy:
         found = checks(invoke, 0)
         assert [*found] == [
             "settings", "database", "extensions", "migrations", "corpus demo", "vectors",
-            "feeds", "jobs", "outbox", "model", "pictures",
+            "feeds", "jobs", "outbox", "model", "web search", "pictures",
         ]  # fmt: skip
-        assert [row["ok"] for row in found.values()] == [True] * 5 + [None] * 3 + [True, None, True]
+        assert [row["ok"] for row in found.values()] == [True] * 5 + [None] * 3 + [
+            True, None, None, True,
+        ]  # fmt: skip
         assert found["corpus demo"]["detail"] == "416 documents, statistics exact"
         assert found["model"]["fix"].startswith("Set OPENROUTER_API_KEY")
 
@@ -56,7 +59,7 @@ class TestFaulty:
     @pytest.mark.usefixtures("unreachable")
     def test_database(self, invoke: Invoke) -> None:
         found = checks(invoke, 1)
-        assert [*found] == ["settings", "database", "model", "pictures"]
+        assert [*found] == ["settings", "database", "model", "web search", "pictures"]
         assert found["database"]["ok"] is False
         assert "Check DATABASE_URL" in found["database"]["fix"]
         done = invoke("doctor")
@@ -171,6 +174,24 @@ class TestSecrets:
         assert found.code == 0
         for done in (examined, found):
             assert KEY not in done.out + done.err
+
+
+async def test_search_providers_are_asked_once_each(
+    demo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with SearchServer() as search:
+        monkeypatch.setenv("PRESAGIO_WEB_SEARCH__PROVIDERS", '["searxng"]')
+        address = search.url("searxng").removesuffix("/search")
+        monkeypatch.setenv("PRESAGIO_WEB_SEARCH__SEARXNG_URL", address)
+        search.found["presagio"] = [Hit("https://e.org/", "A page")]
+        assert "ok   web search: searxng" in (await asyncio.to_thread(forked, "doctor")).out
+        search.json_allowed = False
+        refused = await asyncio.to_thread(forked, "doctor")
+        assert refused.code == 1
+        assert "FAIL web search: searxng forbids the request (403)" in refused.out
+        assert "Allow the format json" in refused.out
+    monkeypatch.setenv("PRESAGIO_WEB_SEARCH__PROVIDERS", '["exa"]')
+    assert "Set EXA_API_KEY." in (await asyncio.to_thread(forked, "doctor")).out
 
 
 def test_the_recount_itself_changes_nothing(invoke: Invoke, demo: str) -> None:

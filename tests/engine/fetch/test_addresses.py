@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from engine.errors import FetchError, FetchFailed, FetchRefused, FetchTimeout, SettingsError
 from engine.feeds.lookup import address_of
-from engine.feeds.stories import link_key
 from engine.fetch.addresses import Resolver, address_policy
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
 from engine.settings.reading import FetchSettings
+from engine.text.address import link_key
 from tests.fakes.web import WebServer, loopback_resolver, page, redirect
 
 LIMITS = FetchLimits(seconds=5.0, bytes=100_000)

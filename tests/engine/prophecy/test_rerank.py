@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.errors import ModelUnreachable, StorageRights, VectorsUnsupported
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import HONEST, Meaning
-from engine.prophecy.rerank import Reranker
+from engine.prophecy.rerank import HeadlineReranker
 from engine.prophecy.score import Scorer
 from engine.settings.searching import ProphecySettings, ScoreSettings, SearchSettings
 from engine.types import (
@@ -140,11 +140,11 @@ class Vectors:
         raise NotImplementedError
 
 
-def reranker(model: Model, vectors: Vectors, **limits: float) -> Reranker:
+def reranker(model: Model, vectors: Vectors, **limits: float) -> HeadlineReranker:
     settings = SearchSettings(
         rerank_best=int(limits.get("best", 24)), rerank_seconds=limits.get("seconds", 10.0)
     )
-    return Reranker(lambda _: model, vectors, settings)
+    return HeadlineReranker(lambda _: model, vectors, settings)
 
 
 async def similarity(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.ranking.bm25 import Bm25, expected_threshold, idf
+from engine.ranking.bm25 import Bm25, expected_threshold, idf, scores_of
 
 _parameters = {"k1": st.floats(0.01, 3), "b": st.floats(0, 1)}
 
@@ -98,3 +98,12 @@ def test_the_guess_is_reachable_and_falls_as_more_is_wanted(
     guess = expected_threshold(weights, documents, wanted)
     assert 0 <= guess <= sum(weight for weight, _ in weights) + 1e-9
     assert expected_threshold(weights, documents, wanted + 50) <= guess
+
+
+def test_a_few_texts_are_scored_among_themselves() -> None:
+    texts = [["a", "b"], ["a", "a"], ["c", "d"], []]
+    scores = scores_of(["a", "b", "unknown"], texts)
+    assert scores[0] > scores[1] > scores[2] == scores[3] == 0
+    assert scores_of(["a"], []) == []
+    assert scores_of(["a"], [[], []]) == [0, 0]
+    assert scores_of([], [["a"]]) == [0]

@@ -1,0 +1,171 @@
+"""Opens what finds and orders evidence: the search of the web, and the rankers of passages."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from bot.query_log import source
+from bot.settings import Settings
+from bot.settings.budgets import embedding_budget, search_budget
+from bot.settings.model import Secrets, revealed
+from db.model.judgments import Ledger
+from db.model.web_cache import WebPages
+from db.pool import Database
+from engine.errors import CorpusWithheld
+from engine.llm.consent import Consent
+from engine.llm.endpoint import rerank_endpoint
+from engine.ports import Embedder, Reranker
+from engine.rerank.local import Bm25Reranker, MeaningReranker
+from engine.types import Corpus
+from engine.web.forms import FORMS, searxng_address, usable_key
+from engine.web.types import Web, WebFindings
+
+if TYPE_CHECKING:
+    from engine.web.gather import WebGatherer
+    from engine.web.provider import HttpSearch
+
+Rerankers = Callable[[Sequence[Corpus]], Reranker]
+
+
+def open_web(settings: Settings, database: Database, stack: AsyncExitStack) -> Web | None:
+    """Return the web, or None if no search provider is set up.
+
+    What it needs is opened by its first use and closed by `stack`. Raises SettingsError.
+    """
+    chosen = settings.web_search
+    for name in chosen.providers:  # now rather than at the first search
+        usable_key(FORMS[name], provider_key(settings.secrets, name))
+        if name == "searxng":
+            searxng_address(chosen)
+    return _LateWeb(settings, database, stack) if chosen.providers else None
+
+
+def provider_key(secrets: Secrets, provider: str) -> str | None:
+    """Return the key of a search provider, or None if it has none."""
+    return revealed(getattr(secrets, f"{provider}_api_key", None))
+
+
+def search_clients(settings: Settings) -> list["HttpSearch"]:
+    """Return the clients of the search providers, in order, to be closed. Raises SettingsError."""
+    # Imported here because it loads the HTTP client.
+    from engine.web.provider import HttpSearch  # noqa: PLC0415 - only where the web is searched
+
+    return [
+        HttpSearch(name, settings.web_search, key=provider_key(settings.secrets, name))
+        for name in dict.fromkeys(settings.web_search.providers)
+    ]
+
+
+class _LateWeb:
+    """The web, opened when it is first asked: most commands never do."""
+
+    available = True
+
+    def __init__(self, settings: Settings, database: Database, stack: AsyncExitStack) -> None:
+        self._settings, self._database, self._stack = settings, database, stack
+        self._opening = asyncio.Lock()
+        self._opened: WebGatherer | None = None
+
+    async def gather(
+        self, queries: Sequence[str], *, deadline: float, now: datetime
+    ) -> WebFindings:
+        """Search for all queries at once and read the pages found, within `deadline` seconds."""
+        async with self._opening:
+            if self._opened is None:
+                self._opened = await self._open()
+        return await self._opened.gather(queries, deadline=deadline, now=now)
+
+    async def _open(self) -> "WebGatherer":
+        # Imported here because it loads the HTTP client.
+        from engine.fetch.client import Fetcher  # noqa: PLC0415 - only where the web is searched
+        from engine.page.reader import ArticleReader  # noqa: PLC0415
+        from engine.web.gather import WebGatherer  # noqa: PLC0415
+        from engine.web.pages import Pages  # noqa: PLC0415
+        from engine.web.providers import Providers  # noqa: PLC0415
+        from engine.web.robots import Robots  # noqa: PLC0415
+
+        settings, clock = self._settings, time.monotonic
+        clients = search_clients(settings)
+        for client in clients:
+            self._stack.push_async_callback(client.aclose)
+        fetcher = await self._stack.enter_async_context(Fetcher(settings.fetch))
+        reader = await self._stack.enter_async_context(ArticleReader())
+        robots = Robots(fetcher, clock=clock)
+        cache = WebPages(self._database)
+        return WebGatherer(
+            Providers(clients, clock=clock),
+            Pages(fetcher, reader, robots, cache, settings.web_search),
+            settings.web_search,
+            ledger=Ledger(self._database),
+            budget=search_budget(settings),
+            source=source,
+        )
+
+
+def open_rerankers(
+    settings: Settings,
+    database: Database,
+    embedders: Callable[[Corpus], Embedder] | None,
+    stack: AsyncExitStack,
+) -> Rerankers:
+    """Return a function from the corpora that passages are from to their reranker.
+
+    Passages of a private corpus that the endpoint may not read are ordered on this machine.
+    Anything opened is closed by `stack`. Raises SettingsError.
+    """
+    chosen = settings.rerank
+    meaning = chosen.backend != "bm25" and settings.embeddings.backend in {"auto", "local"}
+
+    def local(corpora: Sequence[Corpus]) -> Reranker:
+        if not meaning or embedders is None or not corpora or not chosen.seconds:
+            return Bm25Reranker()
+        return MeaningReranker(embedders(corpora[0]), seconds=chosen.seconds)
+
+    if chosen.backend == "cross-encoder":
+        from engine.rerank.cross_encoder import CrossEncoderReranker  # noqa: PLC0415 - its backend
+
+        encoder = CrossEncoderReranker(chosen.model)
+        return lambda _: encoder
+    if chosen.backend == "remote":
+        return _Remote(settings, database, local, stack)
+    return local
+
+
+class _Remote:
+    """Opens the client of the endpoint on first use."""
+
+    def __init__(
+        self, settings: Settings, database: Database, local: Rerankers, stack: AsyncExitStack
+    ) -> None:
+        self._key = revealed(settings.secrets.rerank_api_key)
+        rerank_endpoint(settings.rerank, self._key)  # raises SettingsError now
+        self._settings, self._database = settings, database
+        self._local, self._stack = local, stack
+        self._consent = Consent(
+            base_url=settings.rerank.base_url,
+            setting="[rerank] private_corpora",
+            private_corpora=settings.rerank.private_corpora,
+        )
+        self._opened: Reranker | None = None
+
+    def __call__(self, corpora: Sequence[Corpus]) -> Reranker:
+        try:
+            self._consent.require(corpora)
+        except CorpusWithheld:  # nothing is missing: it is ordered here
+            return self._local(corpora)
+        if self._opened is None:
+            from engine.rerank.remote import RemoteReranker  # noqa: PLC0415 - only for its backend
+
+            self._opened = opened = RemoteReranker(
+                self._settings.rerank,
+                api_key=self._key,
+                ledger=Ledger(self._database),
+                clock=lambda: datetime.now(UTC),
+                budget=embedding_budget(self._settings),
+                source=source,
+            )
+            self._stack.push_async_callback(opened.aclose)
+        return self._opened

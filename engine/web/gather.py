@@ -1,0 +1,244 @@
+"""Searches the web for several queries at once, and reads the pages found."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import zip_longest
+
+from engine.budget import Budget, BudgetSource, Planned
+from engine.errors import BudgetExhausted, PresagioError, StorageError
+from engine.fetch.faults import shown_host
+from engine.llm.spending import within_budget
+from engine.messages import Message
+from engine.ports import UsageLedger
+from engine.settings.reading import WebSearchSettings
+from engine.text.address import link_key
+from engine.types import Usage
+from engine.web.pages import Pages
+from engine.web.providers import Providers, Searched
+from engine.web.types import WebFindings, WebPage, WebResult
+
+PURPOSE = "web search"
+_MOST_QUERIES = 8
+_SEARCHING = 0.6  # the most of the time that searches may take
+_ENOUGH_TEXT = 200  # characters from a provider that make fetching the page unnecessary
+_MARGIN = 60.0  # seconds that a process may need to record what it spent
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A page to read: the query that found it first, its rank there, and the result."""
+
+    query: int
+    rank: int
+    result: WebResult
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What has been found so far; complete or not, it is told when the time is over."""
+
+    searched: dict[int, Searched] = field(default_factory=dict)  # by the number of the query
+    pages: dict[tuple[int, int], WebPage] = field(default_factory=dict)  # by query and rank
+    fetched: int = 0
+    cached: int = 0
+    notices: list[Message] = field(default_factory=list)
+
+
+class WebGatherer:
+    """Implements engine.web.types.Web.
+
+    Searches are recorded in `ledger` and reserved from `budget`; `source` returns the budget
+    source of the current call.
+    """
+
+    def __init__(
+        self,
+        providers: Providers,
+        pages: Pages,
+        settings: WebSearchSettings,
+        *,
+        ledger: UsageLedger,
+        budget: Budget = Budget(),  # noqa: B008 - frozen
+        source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
+    ) -> None:
+        self._providers, self._pages = providers, pages
+        self._settings = settings
+        self._ledger, self._budget, self._source = ledger, budget, source
+
+    @property
+    def available(self) -> bool:
+        """Whether a provider is set up."""
+        return self._providers.available
+
+    async def gather(
+        self, queries: Sequence[str], *, deadline: float, now: datetime
+    ) -> WebFindings:
+        """Search for all queries at once and read the pages found, within `deadline` seconds.
+
+        What a provider or a page does wrong is told in the notices, and so is a spent budget.
+        Raises storage errors.
+        """
+        asked = list(dict.fromkeys(" ".join(query.split()) for query in queries))
+        asked = [query for query in asked if query][:_MOST_QUERIES]
+        if not asked or not self.available:
+            return WebFindings()
+        planned = self._planned(len(asked), deadline, now)
+        progress = _Progress()
+        try:
+            async with within_budget(self._budget, planned, self._ledger, now=now):
+                await self._run(asked, progress, deadline, planned.source, now)
+        except BudgetExhausted as error:
+            return WebFindings(notices=(error.said,))
+        return _findings(progress)
+
+    async def _run(
+        self,
+        queries: Sequence[str],
+        progress: _Progress,
+        deadline: float,
+        source: BudgetSource,
+        now: datetime,
+    ) -> None:
+        clock = asyncio.get_running_loop().time
+        until = clock() + deadline
+        await _within(
+            clock() + deadline * _SEARCHING,
+            [
+                self._search(number, query, progress, source, now)
+                for number, query in enumerate(queries)
+            ],
+        )
+        if late := len(queries) - len(progress.searched):
+            progress.notices.append(
+                Message("{late} of {all} searches took too long.", late=late, all=len(queries))
+            )
+        targets = chosen(
+            [progress.searched[one].results for one in sorted(progress.searched)],
+            sorted(progress.searched),
+            most=self._settings.pages,
+        )
+        ended = await _within(
+            until, [self._read(target, queries, progress, now) for target in targets]
+        )
+        if late := len(targets) - ended:
+            progress.notices.append(
+                Message("{late} of {all} pages took too long.", late=late, all=len(targets))
+            )
+        if progress.fetched:
+            await self._pages.tidy(now=now)
+
+    async def _search(
+        self, number: int, query: str, progress: _Progress, source: BudgetSource, now: datetime
+    ) -> None:
+        found = await self._providers.search(query, limit=self._settings.results, now=now)
+        progress.searched[number] = found
+        if found.provider:
+            await self._ledger.record(
+                Usage(cost_usd=found.cost_usd),
+                model=found.provider,
+                purpose=PURPOSE,
+                source=source,
+                now=now,
+            )
+
+    async def _read(
+        self, target: _Target, queries: Sequence[str], progress: _Progress, now: datetime
+    ) -> None:
+        result, query, place = target.result, queries[target.query], (target.query, target.rank)
+        if result.text and len(result.text) >= _ENOUGH_TEXT:
+            progress.pages[place] = WebPage(
+                url=result.url,
+                title=result.title or shown_host(result.url),
+                text=result.text,
+                date=result.date,
+                query=query,
+            )
+            return
+        try:
+            read = await self._pages.read(result.url, now=now)
+        except StorageError:
+            raise
+        except PresagioError as error:
+            # What to do about it is meant for people who pasted a link.
+            progress.notices.append(error.message)
+            return
+        page = read.page
+        progress.cached += read.cached
+        progress.fetched += not read.cached
+        progress.pages[place] = WebPage(
+            url=page.url,
+            title=page.title or result.title or shown_host(page.url),
+            text=page.text,
+            author=page.author,
+            site=page.site,
+            date=page.date or result.date,
+            query=query,
+        )
+
+    def _planned(self, searches: int, deadline: float, now: datetime) -> Planned:
+        prices = self._settings.usd
+        dearest = max((prices.get(name, 0.0) for name in self._providers.names), default=0.0)
+        return Planned(
+            source=self._source(),
+            cost_usd=searches * dearest,
+            until=now + timedelta(seconds=deadline + _MARGIN),
+        )
+
+
+def chosen(
+    results: Sequence[Sequence[WebResult]], numbers: Sequence[int], *, most: int
+) -> list[_Target]:
+    """Return the pages to read, the best of each query first, none twice.
+
+    `numbers` are those of the queries. A page that several queries found belongs to the first.
+    """
+    found: dict[str, _Target] = {}
+    for number, ranked in zip(numbers, results, strict=True):
+        for rank, result in enumerate(ranked):
+            found.setdefault(link_key(result.url) or result.url, _Target(number, rank, result))
+    by_query = [[one for one in found.values() if one.query == number] for number in numbers]
+    turns = [one for turn in zip_longest(*by_query) for one in turn if one is not None]
+    return turns[:most]
+
+
+async def _within(until: float, work: Iterable[Awaitable[None]]) -> int:
+    """Run all of `work` at once until a time of the event loop; return how much of it ended.
+
+    What has not ended then is cancelled and waited for, as it is when this call is cancelled or
+    any of the work raises.
+    """
+    tasks = [asyncio.ensure_future(one) for one in work]
+    if not tasks:
+        return 0
+    try:
+        seconds = max(0.0, until - asyncio.get_running_loop().time())
+        done, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+    return len(done)
+
+
+def _findings(progress: _Progress) -> WebFindings:
+    pages: dict[str, WebPage] = {}
+    for place in sorted(progress.pages):
+        page = progress.pages[place]
+        pages.setdefault(link_key(page.url) or page.url, page)  # two links may have led to one page
+    searched = [progress.searched[number] for number in sorted(progress.searched)]
+    answered = dict.fromkeys(one.provider for one in searched if one.provider)
+    costs = [one.cost_usd for one in searched if one.cost_usd is not None]
+    notices = (*(notice for one in searched for notice in one.notices), *progress.notices)
+    return WebFindings(
+        pages=tuple(pages.values()),
+        provider=", ".join(answered) or None,
+        searches=sum(one.requests for one in searched),
+        fetched=progress.fetched,
+        cached=progress.cached,
+        usage=Usage(cost_usd=sum(costs)) if costs else None,
+        notices=tuple(dict.fromkeys(notices)),
+    )

@@ -1,0 +1,51 @@
+"""All spellings of a page's address become one, which still leads there."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.text.address import canonical_address
+
+
+@pytest.mark.parametrize(
+    ("url", "canonical"),
+    [
+        ("https://e.org", "https://e.org/"),
+        ("HTTPS://WWW.E.org:443/A?b=C#d", "https://www.e.org/A?b=C"),
+        ("http://e.org:80/", "http://e.org/"),
+        ("http://e.org:8080/", "http://e.org:8080/"),
+        ("https://e.org./a/", "https://e.org/a/"),
+        ("https://e.org/?utm_source=x&id=7&fbclid=a%3D&UTM_Term", "https://e.org/?id=7"),
+        ("https://e.org/?gclid=1", "https://e.org/"),
+        ("https://e.org/?utmost=1&q=utm_source", "https://e.org/?utmost=1&q=utm_source"),
+        ("https://e.org/?b=2&&a=1", "https://e.org/?b=2&a=1"),
+        ("https://nación.example/ñ?q=año", "https://xn--nacin-3ta.example/%C3%B1?q=a%C3%B1o"),
+        ("https://e.org/a%20b?c=%2F", "https://e.org/a%20b?c=%2F"),
+        ("https://[2001:DB8::1]:8080/x", "https://[2001:db8::1]:8080/x"),
+        ("  https://e.org/x ", "https://e.org/x"),
+        ("https://me:pw@e.org/", None),
+        ("https://me@e.org/", None),
+        ("ftp://e.org/", None),
+        ("javascript:alert(1)", None),
+        ("/relative", None),
+        ("https://", None),
+        ("https://e.org:99999/", None),
+        ("https://e.org/a\nb", None),
+        (f"https://e.org/{'x' * 2000}", None),
+        (f"https://{'x' * 300}é.org/", None),
+        ("https://[::1", None),
+        ('https://e.org"><script>/x', None),
+    ],
+)
+def test_canonical_addresses(url: str, canonical: str | None) -> None:
+    assert canonical_address(url) == canonical
+
+
+@given(st.text() | st.builds("https://e.org/{}?{}".format, st.text(), st.text()))
+def test_a_canonical_address_is_ascii_and_its_own_canonical_address(url: str) -> None:
+    address = canonical_address(url)
+    if address is not None:
+        assert address.isascii()
+        assert address.isprintable()
+        assert " " not in address
+        assert canonical_address(address) == address
