@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from bot.card import draw_card
+from bot.commands.archives import archive_inline
 from bot.commands.headline_detection import worth_saying
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
@@ -13,7 +14,7 @@ from bot.i18n.words import marked
 from bot.replies.picture import card_of
 from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
 from engine.chat import Answer
-from engine.errors import CorpusNotFound
+from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
 from engine.types import Headline, Prophecy, SearchRequest
 
@@ -39,12 +40,17 @@ async def _prophesy(request: Request, services: Services) -> Reply:
 
 
 async def _look(request: Request, services: Services) -> Prophecy:
+    corpus = request.known_chat.corpus or services.corpus
+    if not request.place.kept:
+        corpus, request = await archive_inline(request, services)
     headline = _dated(await services.read_headline(request.text, now=request.now), request)
     try:
         return await services.prophesy(
             SearchRequest(headline=headline, limit=services.limit * _PAGES, now=request.now),
-            corpus=request.known_chat.corpus or services.corpus,
+            corpus=corpus,
         )
+    except SeveralCorpora:
+        raise
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
 

@@ -27,6 +27,7 @@ class SlackProfile:
 
     language: str
     time_zone: str | None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,4 +177,6 @@ async def _person(user_id: str, myself: SlackIdentity, *, bot: bool = False) -> 
     if bot or own:
         return Person(id=user_id, bot=True, myself=own)
     profile = await myself.profile(user_id)
-    return Person(id=user_id, language=profile.language, time_zone=profile.time_zone)
+    return Person(
+        id=user_id, name=profile.name, language=profile.language, time_zone=profile.time_zone
+    )

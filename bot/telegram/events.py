@@ -167,7 +167,13 @@ def _person(
         return Person(id=str(speaks_as.id), language=language, as_chat=True)
     if user is None:
         return Person(id="nobody", language=language)
-    return Person(id=str(user.id), language=language, bot=user.is_bot, myself=user.id == myself.id)
+    return Person(
+        id=str(user.id),
+        name=user.name,
+        language=language,
+        bot=user.is_bot,
+        myself=user.id == myself.id,
+    )
 
 
 def _admin(

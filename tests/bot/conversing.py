@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NoReturn
 
 from bot.commands import Registry, Services, standard_commands
+from bot.commands.ownership import Ownership
 from bot.commands.registry import NewsServices
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates
@@ -16,11 +17,13 @@ from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
+from db.chat.access import Access
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
+from db.chat.waiting import Waiting
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.pool import Database
@@ -240,6 +243,8 @@ async def bot_on(
         "questions": Questions(database),
         "news": news_services(database),
         "glossary": glossary_service(database),
+        "ownership": Ownership(access=Access(database), chats=chats),
+        "waiting": Waiting(database),
         "corpus": "demo",
         "limit": 3,
     }

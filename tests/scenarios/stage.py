@@ -60,6 +60,7 @@ class Surroundings:
             "DATABASE_URL": self.database_url,
             "PRESAGIO_LLM__BASE_URL": self.model.base_url,
             "PRESAGIO_LLM__RETRIES": "0",
+            "PRESAGIO_CHAT__ACCESS": "open",
             "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]',
             **self.platform_environ,
             **self.environment,
