@@ -17,7 +17,7 @@ from engine.messages import Message
 from engine.posting.types import PostingMode
 from engine.types import Corpus, CorpusRole
 
-CHOOSE = "archive"
+_ANSWER, _CHOOSE = "archive", "corpus"
 _MOST_BUTTONS = 12
 _LONGEST_LABEL = _LONGEST_ECHO = 40
 _NAMED = re.compile(r"([\w-]{1,63}):\s+(\S.*)", re.DOTALL)
@@ -41,38 +41,46 @@ async def ask_which(request: Request, services: Services) -> Reply:
     return Reply(
         words=words,
         text=words.say("Whose texts shall I search?"),
-        buttons=archive_buttons(fitting, words, CHOOSE, waiting=number),
+        buttons=archive_buttons(fitting, words, _ANSWER if number else _CHOOSE, waiting=number),
     )
 
 
-async def choose(request: Request, action: Action, services: Services) -> Reply | Request:
+async def _answer_waiting(request: Request, action: Action, services: Services) -> Reply | Request:
     """Return what waited for this choice, to be answered from the chosen archive.
 
-    The choice is the chat's from now on if the person may steer it. Without anything that waits,
-    returns a reply that says what is searched. Raises UsageError.
+    The choice is the chat's from now on if the person may steer it.
     """
+    name = await _chosen(action.value, services)
+    waiting = await services.waiting.get(request.known_chat, action.answer_id or 0)
+    if name is None or waiting is None:
+        return too_old(request)
+    chat = replace(request.known_chat, corpus=name)
+    if not await refusal("corpus", Effect.STEERS_CHAT, request, services.admins):
+        chat = await with_archive(request, services, name)
+        await services.chats.change(chat)
+    return replace(
+        request,
+        chat=chat,
+        text=waiting.message,
+        written_at=waiting.written_at,
+        trigger=Trigger.ADDRESSED,
+    )
+
+
+async def _choose(request: Request, action: Action, services: Services) -> Reply:
+    """Make an archive the chat's choice."""
     name = await _chosen(action.value, services)
     if name is None:
         return too_old(request)
-    denied = await refusal("corpus", Effect.STEERS_CHAT, request, services.admins)
-    chat = replace(request.known_chat, corpus=None if name == USUAL else name)
-    if not denied:
-        chat = await with_archive(request, services, name)
-        await services.chats.change(chat)
-    waiting = await services.waiting.get(chat, action.answer_id) if action.answer_id else None
-    if waiting:
-        return replace(
-            request,
-            chat=chat,
-            text=waiting.message,
-            written_at=waiting.written_at,
-            trigger=Trigger.ADDRESSED,
-        )
-    words = request.words
-    if denied:
-        return aside(request, denied)
-    said = _now_searched(chat, await services.corpora(), words)
-    return Reply(words=words, text=said, replaces=True, toast=words.say("Noted."))
+    said = await _changed(request, services, name)
+    return Reply(words=request.words, text=said, replaces=True, toast=request.words.say("Noted."))
+
+
+async def _changed(request: Request, services: Services, name: str) -> str:
+    """Choose an archive by its name, and return a line that says so. Raises UsageError."""
+    chat = await with_archive(request, services, name)
+    await services.chats.change(chat)
+    return _now_searched(chat, await services.corpora(), request.words)
 
 
 async def _chosen(value: str, services: Services) -> str | None:
@@ -149,9 +157,7 @@ async def _corpus(request: Request, services: Services) -> Reply:
     """List the corpora, or choose one."""
     words = request.words
     if request.text:
-        chat = await with_archive(request, services, request.text)
-        await services.chats.change(chat)
-        return aside(request, _now_searched(chat, await services.corpora(), words))
+        return aside(request, await _changed(request, services, request.text))
     # News without a text are nothing that a chat could search.
     corpora = [
         one for one in await services.corpora() if one.documents or one.role is not CorpusRole.NEWS
@@ -167,7 +173,7 @@ async def _corpus(request: Request, services: Services) -> Reply:
         words=words,
         text="\n".join(lines),
         buttons=(
-            *archive_buttons(corpora, words, CHOOSE),
+            *archive_buttons(corpora, words, _CHOOSE),
             *((_usual_button(words),) if request.known_chat.corpus else ()),
         ),
         ephemeral=True,
@@ -214,7 +220,9 @@ async def _require_unsubscribed(request: Request, services: Services) -> None:
 
 
 def _usual_button(words: Words) -> tuple[Button, ...]:
-    return (Button(label=words.say("The configured one"), action=Action(name=CHOOSE, value=USUAL)),)
+    return (
+        Button(label=words.say("The configured one"), action=Action(name=_CHOOSE, value=USUAL)),
+    )
 
 
 def _now_searched(chat: Chat, corpora: Sequence[Corpus], words: Words) -> str:
@@ -233,7 +241,6 @@ CORPUS = Command(
     handler=_corpus,
     act=Act(Effect.STEERS_CHAT),
     acts={"": LOOKS},
-    actions={CHOOSE: choose},
-    # It answers what waits, and is the chat's choice if the person may steer the chat.
-    pressed={CHOOSE: SEARCHES},
+    actions={_CHOOSE: _choose, _ANSWER: _answer_waiting},
+    pressed={_ANSWER: SEARCHES},
 )

@@ -32,9 +32,12 @@ class Ownership:
     chats: Chats
     posters: Mapping[str, Poster] = field(default_factory=dict)
 
-    async def code(self, platform: str, *, now: datetime) -> str | None:
-        """Return the code that makes somebody the owner, or None if the platform has one."""
-        if await self.access.owner(platform):
+    async def code(self, platform: str, *, now: datetime, again: bool = False) -> str | None:
+        """Return the code that makes somebody the owner, or None if the platform has an owner.
+
+        With `again`, the code replaces the owner.
+        """
+        if not again and await self.access.owner(platform):
             return None
         fresh = "".join(secrets.choice(_ALPHABET) for _ in range(_CODE_LENGTH))
         return await self.access.code(platform, fresh, now=now)

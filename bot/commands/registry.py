@@ -164,7 +164,9 @@ class Registry:
     """All commands; `plain` handles text that is not a command, `several` what does not say which
     of several corpora it is about."""
 
-    def __init__(self, commands: Sequence[Command], *, plain: Handler, several: Handler) -> None:
+    def __init__(
+        self, commands: Sequence[Command], *, plain: Handler, several: Handler | None = None
+    ) -> None:
         self.commands = tuple(commands)
         self._plain = plain
         self._several = several
@@ -182,7 +184,8 @@ class Registry:
         try:
             return await self._answered(request, services)
         except SeveralCorpora:
-            if request.trigger is Trigger.OVERHEARD or not request.place.kept:
+            asked = request.trigger is not Trigger.OVERHEARD and request.place.kept
+            if self._several is None or not asked:
                 raise
             return await self._several(request, services)
 

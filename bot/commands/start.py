@@ -35,7 +35,7 @@ async def _start(request: Request, services: Services) -> Reply:
     if archives:
         said.append(
             words.say(
-                "I search what {voices} wrote for what foretold today's news.",
+                "I look in the old tweets of {voices} for one that foretold today's news.",
                 voices=_voices(archives, words),
             )
         )

@@ -27,14 +27,14 @@ def hit_card(
 ) -> Card:
     """Return the card for a hit; its age is relative to `date`, else to `now`.
 
-    If the author is unknown, the card names the corpus.
+    The card names the voice, and the corpus if neither voice nor author is known.
     """
     view = hit_view(hit, date or now, words)
     return Card(
         headline=headline,
         headline_date=words.date(date) if date else "",
         text=view.text,
-        author="" if view.author else corpus,
+        author=view.voice or ("" if view.author else corpus),
         handle=f"@{view.author}" if view.author else "",
         date_text=view.date_text,
         lead_time_text=view.age,

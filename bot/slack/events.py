@@ -84,6 +84,25 @@ async def read_message(
     )
 
 
+async def read_joined(
+    event: Payload, body: Payload, myself: SlackIdentity, *, now: datetime
+) -> Request | None:
+    """Return a /start of the person who invited the bot to a channel; None if others join."""
+    if event.get("user") != myself.user_id:
+        return None
+    inviter = str(event.get("inviter") or "")
+    return Request(
+        event_id=f"joined:{event['channel']}:{event['event_ts']}",
+        place=Place(platform=PLATFORM, chat_id=event["channel"], private=False),
+        person=await _person(inviter, myself) if inviter else Person(id="nobody"),
+        trigger=Trigger.COMMAND,
+        text="/start",
+        now=now,
+        is_admin=lambda: myself.is_admin(inviter),
+        origin=body,
+    )
+
+
 async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request:
     """Return the request in a slash command. "/presagio why" is "/why"."""
     name, text = body["command"].lstrip("/"), body.get("text", "").strip()

@@ -122,6 +122,12 @@ class Corpora:
             row = await connection.fetchrow(about_corpus("corpora", "span", corpus.id))
         return (row["oldest"], row["newest"]) if row else (None, None)
 
+    async def names_authors(self, corpus: Corpus) -> bool:
+        """Return whether any document names its author."""
+        async with self._database.connection() as connection:
+            statement = about_corpus("corpora", "names_authors", corpus.id)
+            return bool(await connection.fetchval(statement))
+
 
 async def _create_partition(connection: Connection, corpus_id: int) -> None:
     # Created separately and then attached: unlike PARTITION OF, this never waits for searches.

@@ -41,3 +41,6 @@ SELECT substr(cfgname, 10) FROM pg_catalog.pg_ts_config
 
 -- name: span
 SELECT min(created_at) AS oldest, max(created_at) AS newest FROM {document}
+
+-- name: names_authors
+SELECT EXISTS (SELECT FROM {document} WHERE author IS NOT NULL)
