@@ -23,8 +23,7 @@ from bot.settings.writing import (
 )
 from db.chat.access import Access
 from db.chat.chats import Chats
-from engine.errors import ModelError, PresagioError, UsageError
-from engine.llm.wire import PromptMessage
+from engine.errors import PresagioError, UsageError
 from engine.types import CorpusRole
 
 if TYPE_CHECKING:
@@ -93,7 +92,6 @@ async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None
     _write(path, wishes, output)
     settings = load_settings(path)
     async with open_app(settings, progress=output.remark, set_up=True) as app:
-        await _call_model(app, output)
         await _load(app, wishes, output)
         await _tell_the_rest(app, wishes, checks.names, output)
 
@@ -130,10 +128,10 @@ class _Checks:
                     self._output.remark(f"archive: {one.name} is {one.format}")
 
     async def model(self, wishes: Wishes) -> None:
-        """Ask the endpoint whether it takes the key. Raises ModelError."""
+        """Ask the model for a word. Raises ModelError."""
         if not (wishes.model_key or wishes.model_url):
             return
-        from engine.llm.check import check_endpoint
+        from engine.llm.check import check_model
         from engine.llm.endpoint import chat_endpoint
 
         changed = {"base_url": wishes.model_url, "model": wishes.model}
@@ -141,7 +139,7 @@ class _Checks:
             update={key: value for key, value in changed.items() if value}
         )
         endpoint = chat_endpoint(llm, wishes.model_key or None)
-        self._output.remark(f"model: {await check_endpoint(endpoint)}")
+        self._output.remark(f"model: {await check_model(endpoint)}")
 
     async def telegram(self, wishes: Wishes) -> None:
         """Ask Telegram who the bot is. Raises FaceFailed."""
@@ -268,23 +266,6 @@ def _write(path: Path, wishes: Wishes, output: Output) -> None:
         if new != old or not place.exists():
             write_whole(place, new, mode=mode)
             output.line(f"Wrote {place}")
-
-
-async def _call_model(app: "App", output: Output) -> None:
-    """Make one call of the model, if there is one. A failure is said; words still rank."""
-    from bot.app import chat_client
-
-    client = chat_client(app.settings, app.database)
-    if client is None:
-        output.remark("model: none; answers are ranked by words")
-        return
-    question = [PromptMessage("user", "Answer with the word yes.")]
-    try:
-        async with client:
-            answer = await client.complete(question, purpose="setup", now=now())
-        output.remark(f"model: {answer.model} answered")
-    except ModelError as error:
-        output.remark(f"model: {error}")
 
 
 async def _load(app: "App", wishes: Wishes, output: Output) -> None:

@@ -129,20 +129,21 @@ async def _picture(request: Request, services: Services) -> Reply:
     answer = await services.answers.last(request.known_chat, request.place.thread)
     if answer is None or not answer.page:
         return nothing_yet(request)
-    return await _drawn(request, answer)
+    return await _drawn(request, answer, services)
 
 
 async def _picture_pressed(request: Request, action: Action, services: Services) -> Reply:
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
     if answer is None or not (page := answer.page_named(action.value)):
         return too_old(request)
-    return await _drawn(request, page)
+    return await _drawn(request, page, services)
 
 
-async def _drawn(request: Request, answer: Answer) -> Reply:
+async def _drawn(request: Request, answer: Answer, services: Services) -> Reply:
     if answer.is_near:
         return aside(request, request.words.say("Nothing foretold this."))
-    card = card_of(answer, request.words)
+    avatar = await services.avatar(answer.prophecy.corpus)
+    card = card_of(answer, request.words, avatar=avatar)
     picture = await asyncio.to_thread(draw_card, card)
     return Reply(words=request.words, text=answer.page[0].candidate.url, picture=picture)
 

@@ -95,6 +95,7 @@ class Services:
     ask: Ask
     read_headline: ReadHeadline
     corpora: Callable[[], Awaitable[Sequence[Corpus]]]
+    avatar: Callable[[str], Awaitable[bytes | None]]  # of a corpus's voice
     chats: Chats
     answers: Answers
     questions: Questions

@@ -116,6 +116,7 @@ def chat_services(
         ask=partial(ask_one, app),
         read_headline=partial(read_pasted, fetcher),
         corpora=app.corpora.list,
+        avatar=app.corpora.avatar,
         chats=Chats(app.database),
         answers=Answers(app.database),
         questions=Questions(app.database),

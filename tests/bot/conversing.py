@@ -250,6 +250,7 @@ async def bot_on(
         "ask": answer_nothing,
         "read_headline": read_headline,
         "corpora": listed,
+        "avatar": Corpora(database).avatar,
         "chats": chats,
         "answers": Answers(database),
         "questions": Questions(database),
