@@ -168,15 +168,15 @@ async def staged(database_url: str, **telegram: Any) -> AsyncIterator[Stage]:
 
 
 async def load_tweets(
-    database_url: str, tweets: tuple[str, ...], language: str = "english"
+    database_url: str, tweets: tuple[str, ...], language: str = "english", name: str = "demo"
 ) -> None:
-    """Fill the corpus "demo", one tweet a year."""
+    """Fill a corpus, one tweet a year."""
     database = await Database.open(database_url)
     documents = [
-        document(str(number), text, day=300 * number, author="ana")
+        document(str(number), text, day=300 * number, author="ana" if name == "demo" else None)
         for number, text in enumerate(tweets, start=1)
     ]
-    await load(database, "demo", documents, language)
+    await load(database, name, documents, language)
     await database.close()
 
 
