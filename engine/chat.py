@@ -37,7 +37,7 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
+class BotOwner:
     """Who owns the bot on one platform, and the private chat in which to reach that person."""
 
     platform: str

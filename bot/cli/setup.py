@@ -59,9 +59,10 @@ def command(
 
     Without a terminal, the options say everything. May be run again at any time.
 
-    Example: presagio setup --archive twitter-2024.zip --author myhandle
+    Example: presagio setup --archive twitter-2024.zip --corpus me
     """
-    from bot.cli.setup_steps import Wishes, set_up
+    from bot.cli.setup_checks import Wishes
+    from bot.cli.setup_steps import set_up
     from bot.console.output import Output
 
     wishes = Wishes(

@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.cli.ingest_actions import IngestOptions, ingest_files, open_sources
+from bot.cli.setup_checks import ACCESS, Checks, Wishes
 from bot.cli.shared import confirm, now
 from bot.commands.ownership import Ownership
 from bot.console.output import Output
@@ -30,47 +31,6 @@ if TYPE_CHECKING:
     from bot.app import App
 
 _ATTEMPTS = 3
-_ACCESS = ("owner", "open")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What to set up; "" leaves it as it is."""
-
-    archive: tuple[str, ...] = ()
-    corpus: str = ""
-    author: str = ""
-    name: str = ""
-    model_key: str = ""
-    model_url: str = ""
-    model: str = ""
-    telegram_token: str = ""
-    slack_bot_token: str = ""
-    slack_app_token: str = ""
-    access: str = ""
-    new_owner: bool = False
-    yes: bool = False
-
-    @property
-    def settings(self) -> Mapping[tuple[str, str], str]:
-        """The settings to write, by section and key."""
-        wanted = {
-            ("llm", "base_url"): self.model_url,
-            ("llm", "model"): self.model,
-            ("chat", "access"): self.access,
-        }
-        return {place: value for place, value in wanted.items() if value}
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The secrets to write, by their variables."""
-        wanted = {
-            "OPENROUTER_API_KEY": self.model_key,
-            "TELEGRAM_BOT_TOKEN": self.telegram_token,
-            "SLACK_BOT_TOKEN": self.slack_bot_token,
-            "SLACK_APP_TOKEN": self.slack_app_token,
-        }
-        return {name: value for name, value in wanted.items() if value}
 
 
 async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None:
@@ -82,9 +42,9 @@ async def set_up(wishes: Wishes, config: Path | None, *, output: Output) -> None
 
     known = load_settings(config) if _exists(config) else load_settings()
     path = (config or known.config_file or _usual_place()).absolute()
-    if wishes.access and wishes.access not in _ACCESS:
+    if wishes.access and wishes.access not in ACCESS:
         raise UsageError("--access is owner or open.")
-    checks = _Checks(known, output)
+    checks = Checks(known, output)
     if sys.stdin.isatty():
         wishes = await _asked(wishes, known, checks)
     else:
@@ -106,63 +66,7 @@ def _exists(config: Path | None) -> bool:
     return config is not None and config.exists()
 
 
-class _Checks:
-    """Checks answers against the services themselves. `names` is what the bots are called."""
-
-    def __init__(self, settings: Settings, output: Output) -> None:
-        self._settings = settings
-        self._output = output
-        self.names: dict[str, str] = {}
-
-    async def all(self, wishes: Wishes) -> None:
-        """Check everything that is to be set. Raises PresagioError."""
-        for check in (self.archive, self.model, self.telegram, self.slack):
-            await check(wishes)
-
-    async def archive(self, wishes: Wishes) -> None:
-        """Recognise the files. Raises InputError, UsageError."""
-        if wishes.archive:
-            options = IngestOptions(author=wishes.author or None)
-            async with open_sources(wishes.archive, options, self._settings.ingest) as sources:
-                for one in sources:
-                    self._output.remark(f"archive: {one.name} is {one.format}")
-
-    async def model(self, wishes: Wishes) -> None:
-        """Ask the model for a word. Raises ModelError."""
-        if not (wishes.model_key or wishes.model_url):
-            return
-        from engine.llm.check import check_model
-        from engine.llm.endpoint import chat_endpoint
-
-        changed = {"base_url": wishes.model_url, "model": wishes.model}
-        llm = self._settings.llm.model_copy(
-            update={key: value for key, value in changed.items() if value}
-        )
-        endpoint = chat_endpoint(llm, wishes.model_key or None)
-        self._output.remark(f"model: {await check_model(endpoint)}")
-
-    async def telegram(self, wishes: Wishes) -> None:
-        """Ask Telegram who the bot is. Raises FaceFailed."""
-        if wishes.telegram_token:
-            from bot.telegram.client import check_telegram
-
-            chosen = self._settings.telegram
-            said = await check_telegram(wishes.telegram_token, chosen.api_base, chosen.webhook_url)
-            self.names["telegram"] = said.partition(",")[0]
-            self._output.remark(f"telegram: {said}")
-
-    async def slack(self, wishes: Wishes) -> None:
-        """Ask Slack who the bot is. Raises FaceFailed."""
-        if wishes.slack_bot_token:
-            from bot.slack.client import check_slack
-
-            base = self._settings.slack.api_base
-            said = await check_slack(wishes.slack_bot_token, wishes.slack_app_token, "", base)
-            self.names["slack"] = said.partition(",")[0]
-            self._output.remark(f"slack: {said}")
-
-
-async def _asked(wishes: Wishes, known: Settings, checks: _Checks) -> Wishes:
+async def _asked(wishes: Wishes, known: Settings, checks: Checks) -> Wishes:
     """Return the wishes with answers to what they and the settings leave open."""
     await checks.all(wishes)
     if not wishes.archive:
@@ -189,7 +93,7 @@ async def _asked(wishes: Wishes, known: Settings, checks: _Checks) -> Wishes:
         answer = _line(
             "Who may use it: you and whom you let in (owner), or everybody (open) [owner]"
         )
-        wishes = replace(wishes, access=answer if answer in _ACCESS else "owner")
+        wishes = replace(wishes, access=answer if answer in ACCESS else "owner")
     return wishes
 
 

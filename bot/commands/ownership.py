@@ -13,7 +13,7 @@ from bot.i18n.words import words_for
 from bot.replies.limits import cut
 from db.chat.access import Access
 from db.chat.chats import Chats
-from engine.chat import Admission, AdmissionState, Owner
+from engine.chat import Admission, AdmissionState, BotOwner
 from engine.errors import PresagioError
 
 logger = logging.getLogger("presagio.conversation")
@@ -45,7 +45,7 @@ class Ownership:
     async def claim(self, request: Request, code: str) -> bool:
         """Make the writer of a private message the owner if the code is right."""
         place, person = request.place, request.person
-        owner = Owner(
+        owner = BotOwner(
             platform=place.platform, person=person.id, chat=place.chat_id, language=person.language
         )
         return await self.access.claim(owner, code.strip().upper(), now=request.now)
@@ -59,7 +59,7 @@ class Ownership:
         owner = await self.access.owner(place.platform)
         if owner is None:
             return False
-        title = title_of(request)
+        title = asker_title(request)
         if not await self.access.ask(
             place.platform,
             place.chat_id,
@@ -93,7 +93,7 @@ class Ownership:
         return True
 
 
-def title_of(request: Request) -> str:
+def asker_title(request: Request) -> str:
     """Return what the owner is shown of a chat: its title, else the person's name, else the id."""
     place, person = request.place, request.person
     shown = (place.title if not place.private else None) or person.name or place.chat_id
@@ -108,7 +108,7 @@ def decision_button(label: str, state: AdmissionState, name: str) -> tuple[Butto
     return (Button(label=label, action=Action(name="access", value=value)),)
 
 
-def _question(owner: Owner, request: Request, title: str) -> Reply:
+def _question(owner: BotOwner, request: Request, title: str) -> Reply:
     words, place = words_for(owner.language), request.place
     name = f"{place.platform}:{place.chat_id}"
     who = request.person.name or request.who

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from bot.commands.ownership import Ownership, title_of
+from bot.commands.ownership import Ownership, asker_title
 from bot.face.reply import Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import words_for
@@ -85,7 +85,7 @@ class Doorkeeper:
         await self._ownership.access.allow(
             request.place.platform,
             request.place.chat_id,
-            title=title_of(request),
+            title=asker_title(request),
             language=request.person.language,
             now=request.now,
         )

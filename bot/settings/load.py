@@ -50,9 +50,10 @@ def load_settings(
     """
     environ = os.environ if environ is None else environ
     path = locate_file(config, environ)
+    written = read_file(path) if path else {}
     environ = {**read_variables(path), **environ}
     overrides = read_environment(environ)
-    tables = _merged(read_file(path) if path else {}, overrides)
+    tables = _merged(written, overrides)
     try:
         sections = Sections.model_validate(tables, strict=True)
     except ValidationError as exc:

@@ -83,7 +83,7 @@ def read_variables(config: Path | None) -> dict[str, str]:
 
     Raises SettingsError if others than its owner may read it, or it cannot be read.
     """
-    path = config.with_name(ENVIRONMENT_FILE) if config else None
+    path = config.parent / ENVIRONMENT_FILE if config else None
     try:
         if path is None or not path.is_file():
             return {}

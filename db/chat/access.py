@@ -8,7 +8,7 @@ import asyncpg
 
 from db.pool import Database
 from db.statements import statements
-from engine.chat import Admission, AdmissionState, Owner, Standing
+from engine.chat import Admission, AdmissionState, BotOwner, Standing
 
 _MOST_WAITING = 20  # chats, so that strangers cannot flood the owner with questions
 _MOST_USERS = 20
@@ -33,11 +33,11 @@ class Access:
         self._database = database
         self._sql = statements("access")
 
-    async def owner(self, platform: str) -> Owner | None:
+    async def owner(self, platform: str) -> BotOwner | None:
         """Return the owner on the platform, if there is one."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["owner"], platform)
-        return None if row is None else Owner(platform=platform, **dict(row))
+        return None if row is None else BotOwner(platform=platform, **dict(row))
 
     async def standing(self, platform: str, *, person: str, chat: str) -> Standing:
         """Return what is known of a person who writes in a chat."""
@@ -53,7 +53,7 @@ class Access:
         async with self._database.connection() as connection:
             return str(await connection.fetchval(self._sql["code"], platform, fresh, now))
 
-    async def claim(self, owner: Owner, code: str, *, now: datetime) -> bool:
+    async def claim(self, owner: BotOwner, code: str, *, now: datetime) -> bool:
         """Make somebody the owner if the code is the right one, and use it up."""
         async with self._database.transaction() as connection:
             if not await connection.fetchval(self._sql["use_code"], owner.platform, code):
