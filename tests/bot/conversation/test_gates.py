@@ -6,7 +6,8 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from bot.commands import standard_commands
-from bot.conversation.gates import AccessLimits, Gates, Stop, not_meant
+from bot.conversation.admission import Stop
+from bot.conversation.gates import AccessLimits, Gates, not_meant
 from bot.face.request import Person, Place, Request, Trigger
 from db.chat.chats import Chats
 from db.chat.quotas import Quotas
