@@ -16,6 +16,14 @@ class Listening(StrEnum):
     COMMANDS = "commands"
 
 
+class PostPicture(StrEnum):
+    """Which pictures come with unasked posts."""
+
+    OFF = "off"
+    ON = "on"  # that of the best tweet, after the post
+    POST = "post"  # one for each tweet, with the post as its caption
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
     """One chat with its settings. With `language` None, the sender's language is used."""
@@ -32,7 +40,7 @@ class Chat:
     threshold: int = 4  # least judgment (0..6) at which the bot speaks unasked
     quiet_from: time | None = None  # local time; the bot does not speak unasked until quiet_to
     quiet_to: time | None = None
-    picture: bool = False  # attach one to unasked posts
+    picture: PostPicture = PostPicture.OFF
     active: bool = True  # False: the bot was blocked or removed
 
 

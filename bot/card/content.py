@@ -4,6 +4,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from engine.text.clean import shown
+
 # Marks on one letter: languages need up to four, "zalgo" text has dozens.
 MARKS_IN_A_ROW = 4
 
@@ -11,6 +13,10 @@ _LINE_ENDS = re.compile("\r\n|[\r\v\f\x85\u2028\u2029]")
 # Format characters that change how their neighbours look and cannot reorder them: the two joiners,
 # the tags that spell regional flags, the signs of Arabic numbers.
 _KEPT_FORMATS = {0x200C, 0x200D, 0x06DD, *range(0x0600, 0x0606), *range(0xE0020, 0xE0080)}
+# Twitter's short links lead nowhere on a picture, and most of old tweets' lead nowhere at all.
+_SHORT_LINK = re.compile(
+    r"(?:https?://)?(?<![\w.])(?:t\.co|pic\.twitter\.com)/\w*…?|https?\S*…\s*$", re.IGNORECASE
+)
 _DROPPED = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
 
@@ -23,6 +29,7 @@ class Card:
     """
 
     headline: str
+    headline_source: str = ""  # "BBC News", "bbc.co.uk"
     headline_date: str = ""
     text: str  # the tweet, as written
     author: str = ""
@@ -31,7 +38,17 @@ class Card:
     lead_time_text: str = ""  # "9 years before"
     marks: tuple[str, ...] = ()  # "repost", "not judged"
     footer: str = ""
-    avatar: bytes = b""  # PNG or JPEG; without one, the first letter of the name
+    avatar: bytes = b""  # PNG or JPEG; without one, the initials of the name
+
+
+def readable_tweet(text: str) -> str:
+    """Return a tweet as people read it: no entities, no quoting of files, no short links.
+
+    A tweet of nothing but short links keeps them.
+    """
+    text = shown(text).replace('"""', '"')
+    rest = _SHORT_LINK.sub("", text)
+    return rest if any(map(str.isalnum, rest)) else text
 
 
 def clean_line(text: str, limit: int) -> str:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from bot.card import theme
 from bot.card.bidi import base_level
-from bot.card.content import Card, clean_line, clean_text
+from bot.card.content import Card, clean_line, clean_text, readable_tweet
 from bot.card.fonts import FontLibrary
 from bot.card.theme import Colour
 from bot.card.wrapping import Setting, Style, fit
@@ -110,7 +110,7 @@ class _Sketch:
 def arrange(card: Card, fonts: FontLibrary) -> Picture:
     """Return the picture of `card`: headline above, tweet below, date and lead time at its foot."""
     sketch = _Sketch(fonts)
-    tweet = clean_text(card.text, _LONGEST_TEXT)
+    tweet = clean_text(readable_tweet(card.text[: 4 * _LONGEST_TEXT]), _LONGEST_TEXT)
     top = _headline(sketch, card, _LOW_HEADLINE if len(tweet) > _LONG_TWEET else _HIGH_HEADLINE)
     bottom = _CARD_BOTTOM if _footer(sketch, card) else _CARD_BOTTOM_ALONE
     box = Box(theme.MARGIN, round(top), theme.WIDTH - theme.MARGIN, bottom)
@@ -137,15 +137,16 @@ def _side(right_to_left: bool) -> str:
 
 
 def _headline(sketch: _Sketch, card: Card, height: float) -> float:
-    """Place the headline under its date; return where the tweet's card begins."""
+    """Place the headline under its source and date; return where the tweet's card begins."""
     left, right = theme.MARGIN, theme.WIDTH - theme.MARGIN
     text = clean_line(card.headline, _LONGEST_HEADLINE)
     setting = fit(text, theme.HEADLINE, right - left, height, sketch.fonts)
     turned = setting.right_to_left
     bar = Box(left, 51, left + 40, 56).facing(turned)
     sketch.plates.append(Plate(bar, theme.ACCENT, 2.5))
-    date = sketch.fit_line(card.headline_date, theme.HEADLINE_DATE, 700)
-    sketch.place(date, Box(left + 54, 40, right, 68).facing(turned), theme.QUIET, _side(turned))
+    about = " · ".join(part for part in (card.headline_source, card.headline_date) if part.strip())
+    facts = sketch.fit_line(about, theme.HEADLINE_DATE, 700)
+    sketch.place(facts, Box(left + 54, 40, right, 68).facing(turned), theme.QUIET, _side(turned))
     sketch.place(setting, Box(left, 76, right, 76 + setting.height), theme.INK, _side(turned))
     return 76 + setting.height + 22
 
@@ -159,7 +160,7 @@ def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
     circle = Box(left, top, left + _AVATAR, top + _AVATAR).facing(turned)
     if card.avatar:
         sketch.portrait = Portrait(card.avatar, circle)
-    if _initial(sketch, name, circle) or card.avatar:
+    if _initials(sketch, name, circle) or card.avatar:
         left += _AVATAR + 18
     right = _marks(sketch, card, inner, turned) - 16
     second = sketch.fit_line(handle, theme.HANDLE, right - left)
@@ -176,19 +177,31 @@ def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
     return top + _AVATAR + 14
 
 
-def _initial(sketch: _Sketch, name: str, circle: Box) -> bool:
-    """Place the first letter of a name, or its first digit or sign, in a circle as an avatar.
+def _initials(sketch: _Sketch, name: str, circle: Box) -> bool:
+    """Place the initials of a name in a circle as an avatar.
 
     Return False, with nothing placed, if none can be drawn.
     """
-    signs = clean_line(name, _LONGEST_LINE).removeprefix("@").strip()
-    first = next(filter(str.isalpha, signs), None) or next(filter(str.isdigit, signs), signs[:1])
-    letter = sketch.fit_line(first.upper(), theme.INITIAL, _AVATAR)
-    if not letter.width:
+    letters = sketch.fit_line(initials(name), theme.INITIALS, _AVATAR - 12)
+    if not letters.width:
         return False
     sketch.plates.append(Plate(circle, theme.AVATAR, _AVATAR / 2))
-    sketch.place(letter, circle, theme.ACCENT, "centre")
+    sketch.place(letters, circle, theme.ACCENT, "centre")
     return True
+
+
+def initials(name: str) -> str:
+    """Return the initials of the first and the last word of a name, else its first letter.
+
+    Only scripts with capitals have two: letters of others may join. A name without letters gives
+    its first digit or sign, an empty one "".
+    """
+    signs = clean_line(name, _LONGEST_LINE).removeprefix("@").strip()
+    firsts = [word[0] for word in signs.split() if word[0].isalpha()]
+    if len(firsts) > 1 and all(first.islower() or first.isupper() for first in firsts):
+        return (firsts[0] + firsts[-1]).upper()
+    first = next(filter(str.isalpha, signs), None) or next(filter(str.isdigit, signs), signs[:1])
+    return first.upper()
 
 
 def _marks(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:

@@ -81,6 +81,7 @@ def local(moment: datetime, time_zone: str) -> str:
 _SAID: Mapping[Reason, str] = {
     Unwanted.OLD: marked("from before this chat subscribed"),
     Unwanted.CATEGORY: marked("of another category"),
+    Unwanted.FEED: marked("of another feed"),
     Unwanted.LANGUAGE: marked("in another language"),
     Unwanted.WORD_MISSING: marked("none of the words that must occur"),
     Unwanted.WORD_PRESENT: marked("a word that must not occur"),

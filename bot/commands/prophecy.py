@@ -1,9 +1,7 @@
 """/prophecy, /more and /picture: the tweets that foretold a headline."""
 
-import asyncio
 from dataclasses import replace
 
-from bot.card import draw_card
 from bot.commands.archives import archive_inline
 from bot.commands.headline_detection import worth_saying
 from bot.commands.registry import Command, Services, nothing_yet, too_old
@@ -11,7 +9,7 @@ from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
 from bot.face.reply import Action, Button, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import marked
-from bot.replies.picture import card_of
+from bot.replies.picture import pictured
 from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
 from engine.chat import Answer
 from engine.errors import CorpusNotFound, SeveralCorpora
@@ -142,10 +140,7 @@ async def _picture_pressed(request: Request, action: Action, services: Services)
 async def _drawn(request: Request, answer: Answer, services: Services) -> Reply:
     if answer.is_near:
         return aside(request, request.words.say("Nothing foretold this."))
-    avatar = await services.avatar(answer.prophecy.corpus)
-    card = card_of(answer, request.words, avatar=avatar)
-    picture = await asyncio.to_thread(draw_card, card)
-    return Reply(words=request.words, text=answer.page[0].candidate.url, picture=picture)
+    return await services.pictures.reply(pictured(answer), request.words)
 
 
 PICTURE = Command(

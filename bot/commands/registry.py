@@ -13,6 +13,7 @@ from bot.face.request import Request, Trigger
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
 from bot.replies.limits import cut
+from bot.replies.picture import Pictures
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.questions import Questions
@@ -95,7 +96,7 @@ class Services:
     ask: Ask
     read_headline: ReadHeadline
     corpora: Callable[[], Awaitable[Sequence[Corpus]]]
-    avatar: Callable[[str], Awaitable[bytes | None]]  # of a corpus's voice
+    pictures: Pictures
     chats: Chats
     answers: Answers
     questions: Questions

@@ -13,7 +13,7 @@ from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
-from engine.chat import Chat, Listening
+from engine.chat import Chat, Listening, PostPicture
 from engine.errors import UsageError
 from engine.text.zones import zone_named
 
@@ -63,8 +63,9 @@ def _quiet(chat: Chat, value: str, words: Words) -> Chat:
 
 
 def _picture(chat: Chat, value: str, words: Words) -> Chat:
-    wanted = _one_of(value, (_ON, _OFF), "picture", words) == _ON
-    if wanted:
+    known = tuple(one.value for one in PostPicture)
+    wanted = PostPicture(_one_of(value, known, "picture", words))
+    if wanted is not PostPicture.OFF:
         require_pictures()
     return replace(chat, picture=wanted)
 
@@ -96,7 +97,7 @@ def shown_value(chat: Chat, name: str) -> str:
         "threshold": str(chat.threshold),
         "timezone": chat.time_zone,
         "quiet": quiet,
-        "picture": _ON if chat.picture else _OFF,
+        "picture": chat.picture.value,
     }[name]
 
 

@@ -20,7 +20,7 @@ from bot.jobs.content import (
     content_to_json,
     post_of,
 )
-from bot.jobs.digest import choice_for, picture_for
+from bot.jobs.digest import choice_for, pictures_for
 from bot.replies.limits import cut
 from bot.replies.post import PostItem, post_reply, spoken
 from bot.replies.prophecy import hit_view
@@ -59,7 +59,7 @@ async def _today(request: Request, services: Services) -> Reply | None:
         f"today:{subscription.chat.id}:{request.event_id}",
         content=content_to_json(post_of(choice.chosen, day)),
         chosen=choice.chosen,
-        picture=picture_for(subscription, choice.chosen),
+        **pictures_for(subscription, choice.chosen),
         now=request.now,
         repeated_after=news.deciding.again_after,
     )

@@ -84,7 +84,7 @@ class ConsoleFace:
     async def deliver(self, request: Request, reply: Reply) -> None:  # noqa: ARG002 - there is one place
         """Write the reply, and remember its buttons."""
         if reply.picture:
-            place = await asyncio.to_thread(_kept, reply.picture)
+            place = await asyncio.to_thread(_kept, reply.picture, reply.picture_name)
             reply = replace(reply, text="\n".join(filter(None, (reply.text, str(place)))))
         if reply.buttons:
             self._buttons = tuple(button.action for row in reply.buttons for button in row)
@@ -100,11 +100,11 @@ class ConsoleFace:
         return str(self._buttons[number - 1]) if 0 < number <= len(self._buttons) else line
 
 
-def _kept(picture: bytes) -> Path:
-    """Write the picture to a temporary file and return its path."""
-    with tempfile.NamedTemporaryFile(prefix="presagio-", suffix=".png", delete=False) as file:
-        file.write(picture)
-    return Path(file.name)
+def _kept(picture: bytes, name: str) -> Path:
+    """Write the picture to a temporary folder of its own and return its path."""
+    path = Path(tempfile.mkdtemp(prefix="presagio-")) / name
+    path.write_bytes(picture)
+    return path
 
 
 _PROMPT = "> "

@@ -13,7 +13,7 @@ from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import AccessLimits, Gates
 from bot.face.reply import MOST_HITS
-from bot.jobs.wiring import deciding_of
+from bot.jobs.wiring import deciding_of, pictures_of
 from bot.queries.ask import ask_one
 from bot.queries.find import find
 from db.chat.answers import Answers
@@ -116,7 +116,7 @@ def chat_services(
         ask=partial(ask_one, app),
         read_headline=partial(read_pasted, fetcher),
         corpora=app.corpora.list,
-        avatar=app.corpora.avatar,
+        pictures=pictures_of(app),
         chats=Chats(app.database),
         answers=Answers(app.database),
         questions=Questions(app.database),

@@ -130,7 +130,9 @@ class Reply:
     items: tuple[ItemView, ...] = ()  # of a post, each with its own headline
     notice: str | None = None  # a remark about how this was found
     buttons: tuple[tuple[Button, ...], ...] = ()  # rows
-    picture: bytes | None = None  # PNG; the rest is its caption
+    picture: bytes | None = None  # PNG; the rest is its caption, which does not repeat its tweet
+    silent: bool = False  # makes no sound, where the platform supports that
+    picture_name: str = "prophecy.png"
     ephemeral: bool = False  # visible to the asker alone, where the platform supports it
     replaces: bool = False  # answers a button by editing the message that carries it
     toast: str | None = None  # answers a button with a transient notice; nothing is sent

@@ -20,6 +20,7 @@ class NamedStory:
 
     title: str
     link: str | None
+    source: str | None = None  # title of its feed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class NothingFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureContent:
-    """The picture of one hit, sent after its post as a separate delivery."""
+    """The picture of one hit: sent after its post as a separate delivery, or as the post itself."""
 
     kind: Literal["picture"] = "picture"
     story: NamedStory
@@ -84,7 +85,7 @@ def post_of(chosen: tuple[Chosen, ...], day: date | None) -> PostContent:
 
 
 def picture_of(chosen: Chosen) -> PictureContent:
-    """Return the picture for a post whose best find is `chosen`."""
+    """Return the picture of a find."""
     return PictureContent(
         story=_named(chosen),
         until=chosen.find.story.published,
@@ -95,4 +96,4 @@ def picture_of(chosen: Chosen) -> PictureContent:
 
 def _named(chosen: Chosen) -> NamedStory:
     story = chosen.find.story
-    return NamedStory(title=story.title, link=story.link)
+    return NamedStory(title=story.title, link=story.link, source=story.source)

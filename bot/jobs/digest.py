@@ -4,6 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from typing import TypedDict
 
 from bot.incident import reason
 from bot.jobs.content import NothingFound, content_to_json, picture_of, post_of
@@ -11,7 +12,7 @@ from db.posting.deciding import Digests
 from db.posting.finds import Finds
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
-from engine.chat import Chat
+from engine.chat import Chat, PostPicture
 from engine.posting.choose import AGAIN_AFTER, Choice, choose
 from engine.posting.times import GRACE, due, instant_allowed
 from engine.posting.types import Chosen, PostingMode, Subscription
@@ -47,7 +48,9 @@ async def digest(work: Deciding, *, now: datetime) -> int:
     posts, failed = 0, None
     for subscription in await work.subscriptions.active():
         try:
-            posts += await _decide(work, subscription, decided.get(subscription.chat.id), now)
+            posts += await _decide(
+                work, subscription, decided.get((subscription.chat.id, subscription.topic)), now
+            )
         except Exception as error:
             logger.warning("chat %d: nothing was decided: %s", subscription.chat.id, reason(error))
             failed = failed or error
@@ -100,7 +103,7 @@ async def _daily(work: Deciding, subscription: Subscription, day: date, now: dat
         day,
         content=content,
         chosen=choice.chosen,
-        picture=picture_for(subscription, choice.chosen),
+        **pictures_for(subscription, choice.chosen),
         now=now,
         repeated_after=work.again_after,
     )
@@ -121,7 +124,7 @@ async def _at_once(work: Deciding, subscription: Subscription, now: datetime) ->
             subscription,
             chosen,
             content=content,
-            picture=picture_for(subscription, (chosen,)),
+            **pictures_for(subscription, (chosen,)),
             now=now,
             repeated_after=work.again_after,
         ):
@@ -129,7 +132,20 @@ async def _at_once(work: Deciding, subscription: Subscription, now: datetime) ->
     return posts
 
 
-def picture_for(subscription: Subscription, chosen: Sequence[Chosen]) -> str | None:
-    """Return the content of the best find's picture, or None if the chat wants none."""
-    wanted = subscription.chat.picture and chosen
-    return content_to_json(picture_of(chosen[0])) if wanted else None
+class PostPictures(TypedDict):
+    """The pictures of a post: one that follows it, or one for each find that replace it."""
+
+    picture: str | None
+    instead: Sequence[str]
+
+
+def pictures_for(subscription: Subscription, chosen: Sequence[Chosen]) -> PostPictures:
+    """Return the contents of the pictures that the chat wants of a post."""
+    drawn = [content_to_json(picture_of(one)) for one in chosen]
+    match subscription.chat.picture:
+        case PostPicture.POST:
+            return PostPictures(picture=None, instead=drawn)
+        case PostPicture.ON:
+            return PostPictures(picture=drawn[0] if drawn else None, instead=())
+        case PostPicture.OFF:
+            return PostPictures(picture=None, instead=())

@@ -1,40 +1,43 @@
 """Puts a delivery into words, in the language that its chat has when it is sent."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
-from bot.card import draw_card
 from bot.face.reply import Reply
 from bot.i18n.words import Words, words_for
 from bot.jobs.content import (
+    Content,
     FeedNotice,
     NothingFound,
     PictureContent,
     PostContent,
     content_from_json,
 )
-from bot.replies.picture import hit_card
-from bot.replies.post import PostItem, post_reply, spoken
+from bot.replies.picture import Pictured, Pictures
+from bot.replies.post import PostItem, post_buttons, post_reply, spoken
 from db.chat.answers import Answers
+from engine.errors import ExtraMissing, SettingsError
 from engine.posting.types import Delivery
 
-Avatar = Callable[[str], Awaitable[bytes | None]]
 
-
-async def reply_of(
-    delivery: Delivery, answers: Answers, avatar: Avatar | None = None
-) -> Reply | None:
+async def reply_of(delivery: Delivery, answers: Answers, pictures: Pictures) -> Reply | None:
     """Return what a delivery says, or None if its subject no longer exists.
 
-    `avatar` returns the picture of a corpus's voice. Raises StorageError, and ValueError for
-    content that this version cannot read.
+    Raises StorageError, ExtraMissing and SettingsError for pictures that cannot be drawn, and
+    ValueError for content that this version cannot read.
     """
     content, words = content_from_json(delivery.content), words_for(delivery.chat.language)
+    reply = await _worded(content, delivery, answers, words, pictures)
+    return reply and replace(reply, silent=delivery.silent)
+
+
+async def _worded(
+    content: Content, delivery: Delivery, answers: Answers, words: Words, pictures: Pictures
+) -> Reply | None:
     match content:
         case PostContent():
             return await _post(content, delivery, answers, words)
         case PictureContent():
-            return await _picture(content, words, avatar)
+            return await _picture(content, delivery, answers, words, pictures)
         case NothingFound():
             date = spoken(content.day, words)
             text = words.say("No old tweet foretold the news of {date}.", date=date)
@@ -59,18 +62,28 @@ async def _post(
     return post_reply(items, words, content.day) if items else None
 
 
-async def _picture(content: PictureContent, words: Words, avatar: Avatar | None) -> Reply:
-    card = hit_card(
-        content.hit,
-        content.story.title,
-        content.until,
-        content.until,
-        words,
+async def _picture(
+    content: PictureContent, delivery: Delivery, answers: Answers, words: Words, pictures: Pictures
+) -> Reply | None:
+    """Return a picture. One that is itself a post has buttons, and words if it cannot be drawn."""
+    story, posted = content.story, delivery.answers[:1]
+    shown = Pictured(
+        hit=content.hit,
         corpus=content.corpus,
-        avatar=await avatar(content.corpus) if avatar else None,
+        headline=story.title,
+        date=content.until,
+        link=story.link,
+        source=story.source,
+        number=1,
     )
-    picture = await asyncio.to_thread(draw_card, card)
-    return Reply(words=words, text=content.hit.candidate.url, picture=picture)
+    found = [await answers.get(delivery.chat, number) for number in posted]
+    buttons = post_buttons([answer for answer in found if answer], {}, words)
+    try:
+        return await pictures.reply(shown, words, buttons=buttons)
+    except (ExtraMissing, SettingsError):
+        if not posted:
+            raise
+        return await _post(PostContent(stories=(story,)), delivery, answers, words)
 
 
 def _about_feed(notice: FeedNotice, words: Words) -> str:

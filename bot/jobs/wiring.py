@@ -17,6 +17,7 @@ from bot.jobs.news import News
 from bot.jobs.poll import Polling, poll
 from bot.jobs.search import Permission, Searching, search_stories
 from bot.query_log import asked_by
+from bot.replies.picture import Pictures
 from bot.settings import Settings
 from bot.settings.budgets import budget_of
 from db.chat.answers import Answers
@@ -181,7 +182,7 @@ async def open_jobs(
                 chats=Chats(database),
                 posters={poster.platform: poster for poster in posters},
                 seconds=DELIVERY_SECONDS / clock_rate,
-                avatar=app.corpora.avatar,
+                pictures=pictures_of(app),
             ),
             embedding=embedding_of(app),
             outcomes=JobOutcomes(database),
@@ -194,6 +195,11 @@ async def open_jobs(
             now=now,
             clock_rate=clock_rate,
         )
+
+
+def pictures_of(app: App) -> Pictures:
+    """Return what draws pictures, signed as the settings say."""
+    return Pictures(avatar=app.corpora.avatar, footer=app.settings.pictures.footer)
 
 
 def deciding_of(app: App) -> Deciding:

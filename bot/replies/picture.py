@@ -1,51 +1,117 @@
-"""The share picture of an answer's hit."""
+"""The share picture of a hit: what is on it, its caption and its file name."""
 
+import asyncio
+import re
+import unicodedata
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
+from urllib.parse import urlsplit
 
-from bot.card import Card
+from bot.card import Card, draw_card
+from bot.face.reply import Button, ItemView, Reply
 from bot.i18n.words import Words
+from bot.replies.limits import cut
 from bot.replies.prophecy import hit_view
 from engine.chat import Answer
+from engine.page.links import first_link
 from engine.types import Hit
 
+_LONGEST_HEADLINE = 200
+_LONGEST_NAME = 60
+_APART = re.compile(r"[^a-z0-9]+")
 
-def card_of(answer: Answer, words: Words, *, avatar: bytes | None = None) -> Card:
-    """Return the card for the first hit of the answer's page; `avatar` is its corpus's picture."""
-    prophecy = answer.prophecy
-    return hit_card(
-        answer.page[0],
-        prophecy.headline.text,
-        prophecy.headline.date,
-        answer.asked_at,
-        words,
-        corpus=prophecy.corpus,
-        avatar=avatar,
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictured:
+    """A hit and the headline that it foretold. The age of the hit is relative to `date`."""
+
+    hit: Hit
+    corpus: str
+    headline: str
+    date: datetime
+    link: str | None = None  # of the headline; http(s)
+    source: str | None = None  # who reported it; else the host of the link is named
+    number: int | None = None  # in the caption; the rank of the hit if None
+
+
+def pictured(answer: Answer) -> Pictured:
+    """Return the first hit of an answer's page with its headline."""
+    headline = answer.prophecy.headline
+    return Pictured(
+        hit=answer.page[0],
+        corpus=answer.prophecy.corpus,
+        headline=headline.text,
+        date=headline.date or answer.asked_at,
+        link=first_link(headline.original),
     )
 
 
-def hit_card(
-    hit: Hit,
-    headline: str,
-    date: datetime | None,
-    now: datetime,
-    words: Words,
-    *,
-    corpus: str,
-    avatar: bytes | None = None,
-) -> Card:
-    """Return the card for a hit; its age is relative to `date`, else to `now`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """Draws pictures. `avatar` returns the picture of a corpus's voice; it raises StorageError."""
 
-    The card names the voice, and the corpus if neither voice nor author is known.
-    """
-    view = hit_view(hit, date or now, words)
+    avatar: Callable[[str], Awaitable[bytes | None]]
+    footer: str = ""
+
+    async def reply(
+        self, shown: Pictured, words: Words, *, buttons: tuple[tuple[Button, ...], ...] = ()
+    ) -> Reply:
+        """Return the picture as a reply, with the headline and the facts as its caption.
+
+        Raises ExtraMissing, StorageError, and SettingsError if there is no font at all.
+        """
+        card = card_of(shown, words, avatar=await self.avatar(shown.corpus), footer=self.footer)
+        hit = hit_view(shown.hit, shown.date, words)
+        item = ItemView(
+            headline=cut(" ".join(shown.headline.split()), _LONGEST_HEADLINE),
+            link=shown.link,
+            hit=replace(hit, rank=shown.number or hit.rank),
+        )
+        return Reply(
+            words=words,
+            items=(item,),
+            picture=await asyncio.to_thread(draw_card, card),
+            picture_name=file_name(shown),
+            buttons=buttons,
+        )
+
+
+def card_of(
+    shown: Pictured, words: Words, *, avatar: bytes | None = None, footer: str = ""
+) -> Card:
+    """Return what is on the picture; the voice always has a name, if only that of its corpus."""
+    view = hit_view(shown.hit, shown.date, words)
     return Card(
-        headline=headline,
-        headline_date=words.date(date) if date else "",
+        headline=shown.headline,
+        headline_source=shown.source or _host(shown.link),
+        headline_date=words.date(shown.date),
         text=view.text,
-        author=view.voice or ("" if view.author else corpus),
-        handle=f"@{view.author}" if view.author else "",
+        author=view.voice or ("" if view.author else shown.corpus),
+        handle=f"@{view.author.removeprefix('@')}" if view.author else "",
         date_text=view.date_text,
         lead_time_text=view.age,
         marks=view.marks(words),
+        footer=footer,
         avatar=(avatar or b"") if view.voice else b"",  # others that the account quotes have none
     )
+
+
+def file_name(shown: Pictured) -> str:
+    """Return a name under which the picture can be kept, such as 2012-03-14-ship-blocks-suez.png.
+
+    It has ASCII letters, digits and hyphens alone; a headline in other letters leaves the date.
+    """
+    plain = unicodedata.normalize("NFKD", shown.headline).encode("ascii", "ignore").decode()
+    words = _APART.sub("-", plain.lower()).strip("-")
+    if len(words) > _LONGEST_NAME:
+        words = words[:_LONGEST_NAME].rpartition("-")[0] or words[:_LONGEST_NAME]
+    day = shown.hit.candidate.created_at.date().isoformat()
+    return "-".join(filter(None, (day, words))) + ".png"
+
+
+def _host(link: str | None) -> str:
+    try:
+        return (urlsplit(link or "").hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""

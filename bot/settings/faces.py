@@ -64,6 +64,20 @@ class ChatSettings(Section):
     )
 
 
+class PictureSettings(Section):
+    """Share pictures: what is written at their foot."""
+
+    name: str = Field("Presagio", description="Name of the bot; empty leaves it out.")
+    link: str = Field(
+        "", description="Where to find the bot, such as t.me/presagio_bot; empty leaves it out."
+    )
+
+    @property
+    def footer(self) -> str:
+        """The line at the foot of a picture."""
+        return " · ".join(part.strip() for part in (self.name, self.link) if part.strip())
+
+
 class TelegramSettings(Section):
     """The Telegram face. Its token is TELEGRAM_BOT_TOKEN."""
 

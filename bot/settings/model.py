@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, SecretStr
 
 from bot.settings.database import DatabaseSettings
-from bot.settings.faces import ChatSettings, SlackSettings, TelegramSettings
+from bot.settings.faces import ChatSettings, PictureSettings, SlackSettings, TelegramSettings
 from bot.settings.news import FeedSettings, PollingSettings, PostingSettings
 from bot.settings.web import WebSettings
 from engine.llm.endpoint import Endpoint, chat_endpoint
@@ -76,6 +76,7 @@ class Sections(Section):
     polling: PollingSettings = PollingSettings()
     posting: PostingSettings = PostingSettings()
     chat: ChatSettings = ChatSettings()
+    pictures: PictureSettings = PictureSettings()
     telegram: TelegramSettings = TelegramSettings()
     slack: SlackSettings = SlackSettings()
     web: WebSettings = WebSettings()

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from slack_sdk.models.blocks import Block
@@ -14,7 +14,8 @@ from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.slack.errors import FAILURES, mapped_slack_errors, slack_reason, why_no_picture
 from bot.slack.events import ACTION_PREFIX, PLATFORM, Payload
-from bot.slack.render import actions, blocks, escaped_mrkdwn, fallback
+from bot.slack.pictures import show_with_picture
+from bot.slack.render import actions, blocks, fallback
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")
@@ -118,13 +119,26 @@ class SlackFace:
             ) from error
 
     async def _upload(self, request: Request, reply: Reply) -> None:
-        await self._client.files_upload_v2(
-            channel=request.place.chat_id,
-            thread_ts=request.place.thread,
-            content=reply.picture,
-            filename="prophecy.png",
-            title="prophecy.png",
-            initial_comment=escaped_mrkdwn(reply.text) if reply.text else None,
+        channel, thread = request.place.chat_id, request.place.thread
+
+        async def send(shown: Sequence[Block]) -> str:
+            sent = await self._client.chat_postMessage(
+                channel=channel,
+                thread_ts=thread,
+                text=fallback(reply),
+                blocks=shown,
+                unfurl_links=False,
+                unfurl_media=False,
+            )
+            return str(sent["ts"])
+
+        await show_with_picture(
+            self._client,
+            reply,
+            send,
+            channel=channel,
+            thread=thread,
+            file_name=reply.picture_name,
         )
 
 

@@ -1,15 +1,16 @@
 """Posting to Slack without a request; implements bot.face.face.Poster.
 
-Every message carries its key as metadata, and every picture as its file name, so a message that
+Every message carries its key as metadata, and a file as its name, so a message that
 may have arrived can be looked up before it is sent again.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from slack_sdk.errors import SlackApiError
+from slack_sdk.models.blocks import Block
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
@@ -17,7 +18,8 @@ from bot.face.face import Unsure
 from bot.face.reply import Reply
 from bot.slack.errors import code_of, mapped_slack_errors, slack_reason
 from bot.slack.events import PLATFORM
-from bot.slack.render import blocks, escaped_mrkdwn, fallback
+from bot.slack.pictures import show_with_picture
+from bot.slack.render import blocks, fallback
 from engine.chat import Chat
 from engine.messages import Message
 
@@ -78,26 +80,28 @@ class SlackPoster:
         """Do nothing: each call opens its own connection."""
 
     async def _show(self, channel: str, thread: str | None, reply: Reply, key: str) -> str:
-        if reply.picture:
-            shown = await self._client.files_upload_v2(
+        async def send(shown: Sequence[Block]) -> str:
+            sent = await self._client.chat_postMessage(
                 channel=channel,
                 thread_ts=thread,
-                content=reply.picture,
-                filename=_file_name(key),
-                title=_file_name(key),
-                initial_comment=escaped_mrkdwn(reply.text) if reply.text else None,
+                text=fallback(reply),
+                blocks=shown,
+                metadata={"event_type": _METADATA, "event_payload": {"key": key}},
+                unfurl_links=False,
+                unfurl_media=False,
             )
-            return str(shown["files"][0]["id"])
-        shown = await self._client.chat_postMessage(
+            return str(sent["ts"])
+
+        if not reply.picture:
+            return await send(blocks(reply))
+        return await show_with_picture(
+            self._client,
+            reply,
+            send,
             channel=channel,
-            thread_ts=thread,
-            text=fallback(reply),
-            blocks=blocks(reply),
-            metadata={"event_type": _METADATA, "event_payload": {"key": key}},
-            unfurl_links=False,
-            unfurl_media=False,
+            thread=thread,
+            file_name=_file_name(key),
         )
-        return str(shown["ts"])
 
     async def _look(self, chat: Chat, key: str, since: datetime, thread: str | None) -> str | None:
         cursor = ""

@@ -13,6 +13,7 @@ from slack_sdk.models.blocks import (
     ButtonElement,
     ContextBlock,
     HeaderBlock,
+    ImageBlock,
     PlainTextObject,
     RichTextBlock,
     RichTextElement,
@@ -20,6 +21,7 @@ from slack_sdk.models.blocks import (
     RichTextQuoteElement,
     RichTextSectionElement,
 )
+from slack_sdk.models.blocks.basic_components import SlackFile
 
 from bot.face.reply import MOST_HITS, Button, HitView, Reply
 from bot.replies.limits import cut
@@ -57,16 +59,24 @@ def fallback(reply: Reply) -> str:
     return escaped_mrkdwn(said) or "…"
 
 
-def blocks(reply: Reply) -> list[Block]:
-    """Return the blocks that show a reply."""
+def blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
+    """Return the blocks that show a reply. `picture` is the id of the file with its picture."""
     found: list[Block] = []
     if headline := _shown(reply.headline or "").strip():
         found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
     if said := [*_said(reply.text or ""), *_hits(reply), *_items(reply), *_left_out(reply)]:
         found.append(RichTextBlock(elements=said))
+    if picture:
+        found.append(ImageBlock(alt_text=_described(reply), slack_file=SlackFile(id=picture)))
     if notice := _shown(reply.notice or "").strip():
         found.append(ContextBlock(elements=[_plain(cut(notice, _NOTICE))]))
     return [*found, *actions(reply.buttons)]
+
+
+def _described(reply: Reply) -> str:
+    """Return what a picture says, for those who cannot see it."""
+    texts = (hit.text for hit in (*reply.hits, *(item.hit for item in reply.items)))
+    return cut(_shown(next(texts, "") or reply.text or ""), _TWEET).strip() or "…"
 
 
 def actions(buttons: Sequence[Sequence[Button]]) -> list[Block]:
@@ -128,7 +138,8 @@ def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
     reason = cut(_shown(hit.reason(reply.words) or ""), _REASON)
     longest = min(_TWEET, _TWEETS // of - len(reason))
     yield RichTextSectionElement(elements=_facts(hit, reply))
-    yield RichTextQuoteElement(elements=[_text(cut(_shown(hit.text), longest) or "…")])
+    if not reply.picture:  # which shows the text
+        yield RichTextQuoteElement(elements=[_text(cut(_shown(hit.text), longest) or "…")])
     if reason:
         yield RichTextSectionElement(elements=[_text(reason)])
 

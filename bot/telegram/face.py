@@ -18,7 +18,7 @@ from telegram.error import BadRequest, TelegramError
 
 from bot.face.reply import Reply
 from bot.face.request import Request
-from bot.replies.limits import cut, utf16_length
+from bot.replies.limits import cut
 from bot.telegram.client import Bot
 from bot.telegram.errors import (
     MessageUnchanged,
@@ -29,9 +29,8 @@ from bot.telegram.errors import (
 )
 from bot.telegram.events import PLATFORM
 from bot.telegram.render import (
-    LONGEST_CAPTION,
     LONGEST_TOAST,
-    escaped_html,
+    caption,
     html_messages,
     keyboard,
 )
@@ -138,11 +137,11 @@ class TelegramFace:
     ) -> None:
         buttons = keyboard(reply.buttons)
         if reply.picture:
-            caption = escaped_html(cut(reply.text or "", LONGEST_CAPTION, utf16_length))
             await self._bot.send_photo(
                 chat_id,
                 reply.picture,
-                caption=caption,
+                caption=caption(reply),
+                filename=reply.picture_name,
                 parse_mode=ParseMode.HTML,
                 reply_markup=buttons,
                 reply_parameters=answered,

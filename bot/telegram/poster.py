@@ -10,11 +10,10 @@ from telegram.constants import ParseMode
 from telegram.error import BadRequest
 
 from bot.face.reply import Reply
-from bot.replies.limits import cut, utf16_length
 from bot.telegram.client import Bot
 from bot.telegram.errors import Moved, mapped_telegram_errors, says
 from bot.telegram.events import PLATFORM
-from bot.telegram.render import LONGEST_CAPTION, escaped_html, html_messages, keyboard
+from bot.telegram.render import caption, html_messages, keyboard
 from db.chat.chats import Chats
 from engine.chat import Chat
 
@@ -67,10 +66,12 @@ class TelegramPoster:
             return await self._bot.send_photo(
                 chat_id,
                 reply.picture,
-                caption=escaped_html(cut(reply.text or "", LONGEST_CAPTION, utf16_length)),
+                caption=caption(reply),
+                filename=reply.picture_name,
                 parse_mode=ParseMode.HTML,
                 reply_markup=buttons,
                 message_thread_id=topic,
+                disable_notification=reply.silent,
             )
         return await self._bot.send_message(
             chat_id,
@@ -79,4 +80,5 @@ class TelegramPoster:
             link_preview_options=LinkPreviewOptions(is_disabled=True),
             reply_markup=buttons,
             message_thread_id=topic,
+            disable_notification=reply.silent,
         )

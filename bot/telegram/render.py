@@ -57,6 +57,11 @@ def html_messages(reply: Reply, limit: int = LONGEST_TEXT) -> list[str]:
     return [escaped_html(piece) for piece in split(unnamed(said), limit, utf16_length)]
 
 
+def caption(reply: Reply) -> str:
+    """Return the HTML of the caption of a reply's picture, or "" if it has none."""
+    return next(iter(html_messages(reply, LONGEST_CAPTION)), "")
+
+
 def keyboard(buttons: Sequence[Sequence[Button]]) -> InlineKeyboardMarkup | None:
     """Return the buttons below a message, or None."""
     rows = [
@@ -128,8 +133,10 @@ def _hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
     marks = ["·", ", ".join(hit.marks(reply.words))] if hit.marks(reply.words) else []
     lines = [
         MarkupLine(" ".join([*facts, *marks]), "<u>", "</u>"),
-        MarkupLine(cut(unnamed(hit.text), share, utf16_length), "<blockquote>", "</blockquote>"),
     ]
+    if not reply.picture:  # which shows the text
+        quote = cut(unnamed(hit.text), share, utf16_length)
+        lines.append(MarkupLine(quote, "<blockquote>", "</blockquote>"))
     if reason := hit.reason(reply.words):
         lines.append(MarkupLine(cut(unnamed(reason), _LONGEST_REASON, utf16_length), "<i>", "</i>"))
     if hit.url and len(hit.url) < _LONGEST_LINK:

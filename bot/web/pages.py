@@ -11,7 +11,7 @@ from fastapi.staticfiles import StaticFiles
 
 from bot.card import can_draw, draw_card, require_pictures
 from bot.i18n.words import Words
-from bot.replies.picture import hit_card
+from bot.replies.picture import card_of, pictured
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.web.api import read_document
 from bot.web.dependencies import SharedOf, client_address, paced, paced_answers
@@ -33,6 +33,7 @@ from bot.web.visitor import (
 )
 from bot.web.voting import Ballots, voter_of
 from db.search.shown import Shown
+from engine.chat import Answer
 from engine.errors import UsageError
 from engine.messages import Message
 from engine.text.address import addressed
@@ -135,13 +136,12 @@ async def _picture(request: Request, shared: SharedOf, visitor: VisitorOf) -> Re
     prophecy = await answered(shared, asked)
     if not prophecy.hits:
         raise Refusal(HTTPStatus.NOT_FOUND, Message("Nothing foretold this."))
-    card = hit_card(
-        prophecy.hits[0],
-        prophecy.headline.text,
-        asked.date,
-        shared.now(),
+    answer = Answer(prophecy=prophecy, asked_at=shared.now(), first=0, last=1)
+    card = card_of(
+        pictured(answer),
         visitor.words,
-        corpus=prophecy.corpus,
+        avatar=await shared.app.corpora.avatar(prophecy.corpus),
+        footer=shared.settings.pictures.footer,
     )
     picture = await asyncio.to_thread(draw_card, card)
     keep = {"Cache-Control": f"public, max-age={_PICTURE_SECONDS}"}

@@ -1,10 +1,11 @@
 """Stores chats and their settings."""
 
-import asyncpg
+from collections.abc import Mapping
+from typing import Any
 
 from db.pool import Database
 from db.statements import statements
-from engine.chat import Chat, Listening
+from engine.chat import Chat, Listening, PostPicture
 
 
 class Chats:
@@ -32,13 +33,13 @@ class Chats:
                     self._sql["meet"], platform, external_id, private, title, time_zone
                 )
         assert row is not None  # noqa: S101 - the statement returns its row either way
-        return _chat(row)
+        return chat_from(dict(row))
 
     async def known(self, platform: str, external_id: str) -> Chat | None:
         """Return the chat if it is known."""
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["chat"], platform, external_id)
-        return None if row is None else _chat(row)
+        return None if row is None else chat_from(dict(row))
 
     async def change(self, chat: Chat) -> None:
         """Store the settings of a chat, and nothing else about it."""
@@ -53,7 +54,7 @@ class Chats:
                 chat.threshold,
                 chat.quiet_from,
                 chat.quiet_to,
-                chat.picture,
+                chat.picture.value,
             )
 
     async def move(self, platform: str, old: str, new: str) -> None:
@@ -76,7 +77,12 @@ class Chats:
             await connection.execute(self._sql["set_active"], platform, external_id, active)
 
 
-def _chat(row: asyncpg.Record) -> Chat:
-    columns = dict(row)
-    columns["listening"] = Listening(columns["listening"])
-    return Chat(**columns)
+def chat_from(columns: Mapping[str, Any]) -> Chat:
+    """Return the chat in columns that are named as its fields."""
+    return Chat(
+        **{
+            **columns,
+            "listening": Listening(columns["listening"]),
+            "picture": PostPicture(columns["picture"]),
+        }
+    )

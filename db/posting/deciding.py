@@ -19,11 +19,11 @@ class Digests:
         self._database = database
         self._sql = statements("digests")
 
-    async def last_decided(self) -> Mapping[int, date]:
-        """Return the last local date that was decided, by chat; chats without one are left out."""
+    async def last_decided(self) -> Mapping[tuple[int, str], date]:
+        """Return the last local date that was decided, by chat and topic ("" is the chat's own)."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["last_decided"])
-        return {row["chat_id"]: row["local_date"] for row in rows}
+        return {(row["chat_id"], row["topic"]): row["local_date"] for row in rows}
 
 
 class Undecided(Exception):
@@ -38,6 +38,7 @@ class OwedPost:
     content: str
     chosen: Sequence[Chosen]
     picture: str | None = None  # content of a second message, which follows this one
+    instead: Sequence[str] = ()  # of one message for each of `chosen`, which replace this one
 
 
 async def lock(
@@ -53,7 +54,8 @@ async def lock(
     it, or if a tweet was since `repeated_since`.
     """
     sql, chat = statements("posting"), subscription.chat
-    if not await connection.fetchval(sql["lock_subscribed"], chat.id, subscription.mode.value):
+    mode, topic = subscription.mode.value, subscription.topic
+    if not await connection.fetchval(sql["lock_subscribed"], chat.id, mode, topic):
         raise Undecided
     await _require_new(connection, chat, chosen, repeated_since)
 
@@ -81,10 +83,25 @@ async def _require_new(
 async def owe(
     connection: Connection, subscription: Subscription, post: OwedPost, *, now: datetime
 ) -> None:
-    """Store a delivery with the answers it shows. Raises Undecided if its key was used before."""
+    """Store a delivery with the answers it shows, or those that replace it.
+
+    Raises Undecided if its key was used before.
+    """
+    for number, content in enumerate(post.instead, start=1):
+        key = post.key if number == 1 else f"{post.key}:{number}"
+        one = OwedPost(key=key, content=content, chosen=post.chosen[number - 1 : number])
+        await _owe_one(connection, subscription, one, now)
+    if not post.instead:
+        await _owe_one(connection, subscription, post, now)
+
+
+async def _owe_one(
+    connection: Connection, subscription: Subscription, post: OwedPost, now: datetime
+) -> None:
     sql, chat = statements("posting"), subscription.chat.id
+    thread, silent = subscription.thread, subscription.silent
     delivery = await connection.fetchval(
-        sql["owe"], post.key, chat, subscription.thread, post.content, now
+        sql["owe"], post.key, chat, thread, post.content, now, silent
     )
     if delivery is None:
         raise Undecided
@@ -102,7 +119,7 @@ async def owe(
     )  # fmt: skip
     if post.picture is not None:
         key = f"picture:{post.key}"
-        await connection.execute(sql["owe"], key, chat, subscription.thread, post.picture, now)
+        await connection.execute(sql["owe"], key, chat, thread, post.picture, now, silent)
 
 
 def _answer(subscription: Subscription, chosen: Chosen, now: datetime) -> tuple[object, ...]:

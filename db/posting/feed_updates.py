@@ -52,7 +52,7 @@ async def owe_notices(
     """Owe each notice, unless its key was used before."""
     await connection.executemany(
         statements("posting")["owe"],
-        [(one.key, one.chat.id, one.thread, one.content, now) for one in notices],
+        [(one.key, one.chat.id, one.thread, one.content, now, False) for one in notices],
     )
 
 

@@ -53,13 +53,15 @@ class Outbox:
         content: str | None,
         chosen: Sequence[Chosen] = (),
         picture: str | None = None,
+        instead: Sequence[str] = (),
         now: datetime,
         repeated_after: timedelta = _REPEATED_AFTER,
     ) -> bool:
         """Decide the daily post of a chat; one transaction stores the date, delivery and answers.
 
         `content` is JSON; None decides that nothing is posted that day. `picture` is the content of
-        a second delivery, which follows; if either is sent again, the other is not. Returns False,
+        a second delivery, which follows; if either is sent again, the other is not. `instead` holds
+        the content of one delivery for each of `chosen`, which replace the first. Returns False,
         and stores nothing, if the date was decided elsewhere, if the chat is gone or its
         subscription has changed, or if a story or tweet in `chosen` was posted in it meanwhile: if
         the post is still due, the next tick chooses again.
@@ -70,11 +72,17 @@ class Outbox:
                 await deciding.lock(
                     connection, subscription, chosen, repeated_since=now - repeated_after
                 )
-                if not await connection.fetchval(self._sql["close_date"], chat, local_date, now):
+                if not await connection.fetchval(
+                    self._sql["close_date"], chat, subscription.topic, local_date, now
+                ):
                     raise Undecided  # noqa: TRY301 - it has to leave the transaction
                 if content is not None:
-                    key = f"daily:{chat}:{local_date}"
-                    post = OwedPost(key=key, content=content, chosen=chosen, picture=picture)
+                    key = ":".join(
+                        filter(None, ("daily", str(chat), str(local_date), subscription.topic))
+                    )
+                    post = OwedPost(
+                        key=key, content=content, chosen=chosen, picture=picture, instead=instead
+                    )
                     await deciding.owe(connection, subscription, post, now=now)
         except Undecided:
             return False
@@ -87,12 +95,13 @@ class Outbox:
         *,
         content: str,
         picture: str | None = None,
+        instead: Sequence[str] = (),
         now: datetime,
         repeated_after: timedelta = _REPEATED_AFTER,
     ) -> bool:
         """Decide the post of one story, in one transaction; False as with `decide_daily`."""
         key = f"story:{subscription.chat.id}:{chosen.find.story.id}"
-        post = OwedPost(key=key, content=content, chosen=[chosen], picture=picture)
+        post = OwedPost(key=key, content=content, chosen=[chosen], picture=picture, instead=instead)
         try:
             async with self._database.transaction() as connection:
                 await deciding.lock(
@@ -111,6 +120,7 @@ class Outbox:
         content: str,
         chosen: Sequence[Chosen],
         picture: str | None = None,
+        instead: Sequence[str] = (),
         now: datetime,
         repeated_after: timedelta = _REPEATED_AFTER,
     ) -> bool:
@@ -124,7 +134,9 @@ class Outbox:
                 await deciding.lock_chat(
                     connection, subscription.chat, chosen, repeated_since=now - repeated_after
                 )
-                post = OwedPost(key=key, content=content, chosen=chosen, picture=picture)
+                post = OwedPost(
+                    key=key, content=content, chosen=chosen, picture=picture, instead=instead
+                )
                 await deciding.owe(connection, subscription, post, now=now)
         except Undecided:
             return False
@@ -207,6 +219,7 @@ def _leased(row: asyncpg.Record) -> Leased:
         attempts=row["attempts"] + 1,
         begun_before=row["begun_at"] is not None,
         created_at=row["created_at"],
+        silent=row["delivery_silent"],
         answers=tuple(row["answers"]),
     )
     return Leased(delivery=delivery, lease=row["lease"], until=row["leased_until"])

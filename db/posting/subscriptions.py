@@ -6,9 +6,10 @@ from typing import Any
 
 import asyncpg
 
+from db.chat.chats import chat_from
 from db.pool import Database
 from db.statements import statements
-from engine.chat import Chat, Listening
+from engine.chat import Chat
 from engine.posting.types import Posted, PostingMode, Subscription
 
 _CHAT = tuple(field.name for field in fields(Chat))
@@ -17,8 +18,7 @@ _WANTED = tuple(field.name for field in fields(Subscription) if field.name != "c
 
 def chat_of(row: asyncpg.Record) -> Chat:
     """Return the chat of a row."""
-    columns = {name: row[f"chat_{name}"] for name in _CHAT}
-    return Chat(**{**columns, "listening": Listening(columns["listening"])})
+    return chat_from({name: row[f"chat_{name}"] for name in _CHAT})
 
 
 def subscription_of(row: asyncpg.Record) -> Subscription:
@@ -42,7 +42,7 @@ class Subscriptions:
         self._sql = statements("posting")
 
     async def set(self, subscription: Subscription, *, now: datetime) -> Subscription:
-        """Store a chat's subscription and return it as stored.
+        """Store the subscription of a chat or of one of its topics, and return it as stored.
 
         `since` becomes `now` if the chat is new or its mode, hour or weekdays change, and is
         unchanged otherwise. Mode off also gives up deliveries that are owed and not being sent.
@@ -54,16 +54,20 @@ class Subscriptions:
             await connection.execute(self._sql["subscribe"], *_values(subscription, now))
             if subscription.mode is PostingMode.OFF:
                 await connection.execute(
-                    self._sql["give_up_owed"], chat.id, now, "the chat unsubscribed"
+                    self._sql["give_up_owed"],
+                    chat.id,
+                    now,
+                    "the chat unsubscribed",
+                    subscription.topic,
                 )
-            row = await connection.fetchrow(self._sql["subscription"], chat.id)
+            row = await connection.fetchrow(self._sql["subscription"], chat.id, subscription.topic)
         assert row is not None  # noqa: S101 - it was stored above
         return subscription_of(row)
 
-    async def get(self, chat: Chat) -> Subscription | None:
-        """Return a chat's subscription, or None if it never set one."""
+    async def get(self, chat: Chat, topic: str = "") -> Subscription | None:
+        """Return the subscription of a chat or one of its topics, or None if it never set one."""
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["subscription"], chat.id)
+            row = await connection.fetchrow(self._sql["subscription"], chat.id, topic)
         return None if row is None else subscription_of(row)
 
     async def active(self) -> list[Subscription]:
@@ -102,4 +106,8 @@ def _values(subscription: Subscription, now: datetime) -> tuple[object, ...]:
         subscription.languages,
         subscription.categories,
         now,
+        subscription.topic,
+        subscription.feeds,
+        subscription.silent,
+        subscription.template,
     )

@@ -195,7 +195,7 @@ SELECT * FROM told_story WHERE id = ANY ($1::bigint[]) ORDER BY id
 -- name: unsearched(corpus, first_seen_from, limit, default_corpus)
 -- Chosen first and told then: the feeds of a story are looked up only for those within the limit.
 WITH reader AS MATERIALIZED (
-    SELECT chat_id FROM subscriber
+    SELECT DISTINCT chat_id FROM subscribed
      WHERE mode <> 'off' AND chat_active AND coalesce(chat_corpus, $4) = $1
 ), chosen AS MATERIALIZED (
     SELECT s.id FROM story s

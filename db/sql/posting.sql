@@ -2,44 +2,50 @@
 SELECT true FROM chat WHERE id = $1 FOR NO KEY UPDATE
 
 -- name: subscribe(chat_id, mode, at, weekdays, best, threshold, unjudged, unjudged_coverage,
---                 say_nothing_found, thread, must, must_not, languages, categories, since)
+--                 say_nothing_found, thread, must, must_not, languages, categories, since, topic,
+--                 feeds, silent, template)
 INSERT INTO subscription (chat_id, mode, at, weekdays, best, threshold, unjudged,
                           unjudged_coverage, say_nothing_found, thread, must, must_not,
-                          languages, categories, since)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-ON CONFLICT (chat_id) DO UPDATE
+                          languages, categories, since, topic, feeds, silent, template)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+ON CONFLICT (chat_id, topic) DO UPDATE
    SET mode = excluded.mode, at = excluded.at, weekdays = excluded.weekdays,
        best = excluded.best, threshold = excluded.threshold, unjudged = excluded.unjudged,
        unjudged_coverage = excluded.unjudged_coverage,
        say_nothing_found = excluded.say_nothing_found, thread = excluded.thread,
        must = excluded.must, must_not = excluded.must_not, languages = excluded.languages,
-       categories = excluded.categories,
+       categories = excluded.categories, feeds = excluded.feeds, silent = excluded.silent,
+       template = excluded.template,
        since = CASE WHEN subscription.mode = excluded.mode AND subscription.at = excluded.at
                      AND subscription.weekdays = excluded.weekdays
                     THEN subscription.since ELSE excluded.since END
 RETURNING since
 
--- name: give_up_owed(chat_id, now, error)
+-- name: give_up_owed(chat_id, now, error, topic)
 UPDATE delivery SET state = 'failed', error = $3, settled_at = $2, lease = NULL
  WHERE chat_id = $1 AND state = 'owed' AND (leased_until IS NULL OR leased_until <= $2)
+   AND CASE WHEN $4 = ''
+            THEN coalesce(thread, '') NOT IN (SELECT topic FROM subscription
+                                               WHERE chat_id = $1 AND topic <> '')
+            ELSE thread = $4 END
 
--- name: subscription(chat_id)
-SELECT * FROM subscriber WHERE chat_id = $1 AND mode IS NOT NULL
+-- name: subscription(chat_id, topic)
+SELECT * FROM subscribed WHERE chat_id = $1 AND topic = $2
 
 -- name: active
-SELECT * FROM subscriber WHERE mode <> 'off' AND chat_active ORDER BY chat_id
+SELECT * FROM subscribed WHERE mode <> 'off' AND chat_active ORDER BY chat_id, topic
 
 -- name: corpora(default_corpus)
-SELECT DISTINCT coalesce(chat_corpus, $1) AS corpus FROM subscriber
+SELECT DISTINCT coalesce(chat_corpus, $1) AS corpus FROM subscribed
  WHERE mode <> 'off' AND chat_active ORDER BY 1
 
 -- name: posted(chat_id, posted_from)
 SELECT story_id, corpus, external_id, text, posted_at FROM posted
  WHERE chat_id = $1 AND posted_at >= $2 ORDER BY posted_at, answer_id
 
--- name: lock_subscribed(chat_id, mode)
+-- name: lock_subscribed(chat_id, mode, topic)
 SELECT true FROM chat c JOIN subscription s ON s.chat_id = c.id
- WHERE c.id = $1 AND c.active AND s.mode = $2
+ WHERE c.id = $1 AND c.active AND s.mode = $2 AND s.topic = $3
    FOR NO KEY UPDATE OF c
 
 -- name: lock_active(chat_id)
@@ -54,13 +60,13 @@ SELECT EXISTS (
                AND (p.corpus, p.external_id) IN
                    (SELECT * FROM unnest($3::text[], $4::text[]))))
 
--- name: close_date(chat_id, local_date, decided_at)
-INSERT INTO digest (chat_id, local_date, decided_at) VALUES ($1, $2, $3)
+-- name: close_date(chat_id, topic, local_date, decided_at)
+INSERT INTO digest (chat_id, topic, local_date, decided_at) VALUES ($1, $2, $3, $4)
 ON CONFLICT DO NOTHING RETURNING true
 
--- name: owe(key, chat_id, thread, content, now)
-INSERT INTO delivery (key, chat_id, thread, content, next_attempt_at, created_at)
-VALUES ($1, $2, $3, $4::text::json, $5, $5)
+-- name: owe(key, chat_id, thread, content, now, silent)
+INSERT INTO delivery (key, chat_id, thread, content, next_attempt_at, created_at, silent)
+VALUES ($1, $2, $3, $4::text::json, $5, $5, $6)
 ON CONFLICT (key) DO NOTHING RETURNING id
 
 -- name: post(chat_id, story_id, delivery_id, answer_id, corpus, external_id, text, posted_at)
@@ -89,7 +95,7 @@ WITH ready AS (
     RETURNING d.*
 )
 SELECT l.id, l.key, l.thread AS delivery_thread, l.content::text AS content, l.attempts,
-       l.begun_at, l.created_at, l.lease, l.leased_until,
+       l.begun_at, l.created_at, l.lease, l.leased_until, l.silent AS delivery_silent,
        ARRAY (SELECT p.answer_id FROM posted p
                WHERE p.delivery_id = l.id AND p.answer_id IS NOT NULL
                ORDER BY p.answer_id) AS answers,

@@ -24,6 +24,7 @@ class Unwanted(StrEnum):
 
     OLD = "old"  # from before the chat subscribed
     CATEGORY = "category"
+    FEED = "feed"
     LANGUAGE = "language"
     WORD_MISSING = "word missing"
     WORD_PRESENT = "word present"
@@ -42,15 +43,30 @@ def wants(subscription: Subscription, story: Story) -> Unwanted | None:
 
     if subscription.since and story.first_seen_at < subscription.since:
         return Unwanted.OLD
-    if subscription.categories and not _common(subscription.categories, story.categories):
-        return Unwanted.CATEGORY
-    if subscription.languages and not _common(subscription.languages, (story.language or "",)):
-        return Unwanted.LANGUAGE
+    if unwanted := _not_from(subscription, story):
+        return unwanted
     if subscription.must and not occur(subscription.must):
         return Unwanted.WORD_MISSING
     if occur(subscription.must_not):
         return Unwanted.WORD_PRESENT
     return None
+
+
+def _not_from(subscription: Subscription, story: Story) -> Unwanted | None:
+    """Return why the subscription does not want news from where the story comes from."""
+    if subscription.categories and not _common(subscription.categories, story.categories):
+        return Unwanted.CATEGORY
+    if subscription.feeds and not _named(subscription.feeds, story.source or ""):
+        return Unwanted.FEED
+    if subscription.languages and not _common(subscription.languages, (story.language or "",)):
+        return Unwanted.LANGUAGE
+    return None
+
+
+def _named(wanted: Iterable[str], feed: str) -> bool:
+    """Tell whether one of the wanted words occurs in the name of a feed."""
+    named = f" {_plain(feed)} "
+    return any(f" {plain} " in named for one in wanted if (plain := _plain(one)))
 
 
 def _plain(text: str) -> str:

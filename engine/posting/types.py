@@ -42,7 +42,11 @@ class Subscription:
     must_not: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # ISO 639-1
     categories: tuple[str, ...] = ()
+    feeds: tuple[str, ...] = ()  # words that occur in the names of the feeds
     since: datetime | None = None  # nothing older is posted, and no post was due before
+    topic: str = ""  # the topic whose own subscription it is; "" is the chat's
+    silent: bool = False  # posts make no sound
+    template: str | None = None  # of the text of a post; None for the usual form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +116,7 @@ class Delivery:
     attempts: int  # attempts begun, this one included
     begun_before: bool  # the outcome of an earlier attempt is unknown: it may have arrived
     created_at: datetime
+    silent: bool = False  # it makes no sound
     answers: tuple[int, ...] = ()  # ids of the stored answers, in the order they were chosen
 
 

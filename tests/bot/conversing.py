@@ -20,6 +20,7 @@ from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
+from bot.replies.picture import Pictures
 from db.chat.access import Access
 from db.chat.answers import Answers
 from db.chat.chats import Chats
@@ -250,7 +251,7 @@ async def bot_on(
         "ask": answer_nothing,
         "read_headline": read_headline,
         "corpora": listed,
-        "avatar": Corpora(database).avatar,
+        "pictures": Pictures(avatar=Corpora(database).avatar),
         "chats": chats,
         "answers": Answers(database),
         "questions": Questions(database),

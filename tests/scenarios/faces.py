@@ -204,7 +204,8 @@ class SlackTalk(Talk):
 
     def _whole(self, message: SlackMessage) -> Shown:
         shown, uploads = _on_slack(message), self._slack.files.uploads
-        files = [uploads[one["id"]].content for one in message.files]
+        named = [block["slack_file"] for block in message.blocks if "slack_file" in block]
+        files = [uploads[one["id"]].content for one in (*message.files, *named)]
         return Shown(shown.text, shown.buttons, files[0] if files else None)
 
 
@@ -295,5 +296,6 @@ def _picture(written: str) -> bytes | None:
         place = Path(found[0])
         content = place.read_bytes()
         place.unlink()
+        place.parent.rmdir()
         return content
     return None

@@ -16,7 +16,7 @@ from db.chat.chats import Chats
 from db.model.judgments import Ledger
 from db.posting.job_outcomes import RunOutcome
 from engine.budget import BudgetSource
-from engine.chat import Chat
+from engine.chat import Chat, PostPicture
 from engine.errors import StorageError
 from engine.messages import message_from_json
 from engine.posting.types import PostingMode
@@ -199,14 +199,42 @@ async def test_the_picture_follows_its_post(database_url: str) -> None:
         chats = Chats(process.app.database)
         for platform in PLATFORMS:
             await room.subscribe(process, platform)
-            await chats.change(replace(await room.chat(process, platform), picture=True))
+            await chats.change(replace(await room.chat(process, platform), picture=PostPicture.ON))
         await room.news(process)
         assert await process.jobs.digest() == 2
         await room.deliver(process)
         post, picture = room.said("telegram")
         assert (post.photo is None, picture.photo is None) == (True, False)
         post, picture = room.said("slack")
-        assert (post.files, len(picture.files)) == ([], 1)
+        kinds = [{block["type"] for block in message.blocks} for message in (post, picture)]
+        assert ["image" in kind for kind in kinds] == [False, True]
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+async def test_the_picture_is_the_post_itself_or_else_its_words_are(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, drawn: bool
+) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        chats = Chats(process.app.database)
+        for platform in PLATFORMS:
+            await room.subscribe(process, platform, silent=True)
+            chat = await room.chat(process, platform)
+            await chats.change(replace(chat, picture=PostPicture.POST))
+        await room.news(process)
+        assert await process.jobs.digest() == 2
+        if not drawn:
+            monkeypatch.setattr("bot.card.find_spec", lambda _: None)
+        await room.deliver(process)
+        (post,) = room.said("telegram")
+        assert (post.photo is not None) is drawn
+        assert HEADLINE in post.text
+        assert post.silent
+        assert post.buttons
+        (post,) = room.said("slack")
+        assert ("image" in {block["type"] for block in post.blocks}) is drawn
+        assert HEADLINE in post.visible
+        assert "actions" in {block["type"] for block in post.blocks}
 
 
 async def test_a_picture_that_cannot_be_drawn_is_given_up_with_the_reason(
@@ -217,7 +245,7 @@ async def test_a_picture_that_cannot_be_drawn_is_given_up_with_the_reason(
         process = await room.process()
         await room.subscribe(process, "telegram")
         chat = await room.chat(process, "telegram")
-        await Chats(process.app.database).change(replace(chat, picture=True))
+        await Chats(process.app.database).change(replace(chat, picture=PostPicture.ON))
         await room.news(process)
         assert await process.jobs.digest() == 1
         await room.deliver(process)

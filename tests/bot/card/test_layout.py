@@ -14,6 +14,7 @@ from tests.bot.card.library import shipped
 
 FULL = Card(
     headline="Ship blocks Suez Canal",
+    headline_source="BBC News",
     headline_date="24 March 2021",
     text="One day a boat will get stuck sideways.",
     author="Marginal Notes",
@@ -29,6 +30,7 @@ field = st.text(max_size=40) | st.sampled_from(
 cards = st.builds(
     Card,
     headline=field,
+    headline_source=field,
     headline_date=field,
     text=field,
     author=field,
@@ -80,7 +82,10 @@ def test_no_circle_is_empty(card: Card) -> None:
 @pytest.mark.parametrize(
     ("author", "handle", "initial"),
     [
-        ("Marginal Notes", "@marginalnotes", "M"),
+        ("Marginal Notes", "@marginalnotes", "MN"),
+        ("John D. van Dam", "", "JD"),
+        ("نور علي", "", "ن"),
+        ("Ana 🔥", "", "A"),
         ("", "@ana", "A"),
         ("", "@1984_year", "Y"),
         ("", "@1984", "1"),
@@ -95,14 +100,14 @@ def test_the_initial_of_a_name(author: str, handle: str, initial: str | None) ->
     picture = arrange(card, shipped())
     circles = [plate.box for plate in picture.plates if plate.colour == theme.AVATAR]
     shown = [text.setting for text in drawn(picture) if text.box in circles]
-    fitting = [fit(initial, theme.INITIAL, 56, 56, shipped())] if initial else []
+    fitting = [fit(initial, theme.INITIALS, 44, 56, shipped())] if initial else []
     assert shown == fitting
     assert len(circles) == len(fitting)
 
 
 def test_a_full_card_shows_all_its_words() -> None:
     texts = drawn(arrange(FULL, shipped()))
-    assert len(texts) == 11  # eight fields, two marks, and the initial
+    assert len(texts) == 11  # nine fields, two of them in one line, two marks, and the initials
     assert not any(text.setting.cut for text in texts)
 
 

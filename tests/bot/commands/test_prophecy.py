@@ -8,9 +8,9 @@ import pytest
 from bot.face.reply import Action, Reply
 from bot.face.request import Person, Request, Trigger
 from bot.i18n.words import words_for
-from bot.replies.picture import card_of
+from bot.replies.picture import card_of, pictured
 from bot.replies.prophecy import EXAMPLE
-from engine.chat import Answer, Listening
+from engine.chat import Answer, Listening, PostPicture
 from engine.errors import CorpusNotFound, FetchRefused
 from engine.types import Flag, Headline
 from tests.bot.conversing import ANA, GROUP, Bot, bot_on, event
@@ -279,7 +279,7 @@ def test_the_card_says_what_the_answer_said() -> None:
     hit = make_hit(text="Coffee will be dear", flags=Flag.REPOST)
     prophecy = make_prophecy(hit, date=datetime(2016, 5, 1, tzinfo=UTC))
     answer = Answer(prophecy=prophecy, asked_at=NOW, first=0, last=3)
-    card = card_of(answer, words_for("es"))
+    card = card_of(pictured(answer), words_for("es"))
     assert (card.headline, card.headline_date) == ("Coffee prices soar", "1 de mayo de 2016")
     assert (card.text, card.author, card.handle) == ("Coffee will be dear", "", "@ana")
     assert (card.date_text, card.lead_time_text) == ("1 de marzo de 2014", "2 años antes")
@@ -289,14 +289,15 @@ def test_the_card_says_what_the_answer_said() -> None:
 @pytest.mark.parametrize("author", [None, ""])
 def test_a_tweet_of_nobody_bears_the_name_of_its_corpus(author: str | None) -> None:
     answer = Answer(prophecy=make_prophecy(make_hit(author=author)), asked_at=NOW, first=0, last=3)
-    card = card_of(answer, words_for("en"))
+    card = card_of(pictured(answer), words_for("en"))
     assert (card.author, card.handle) == ("demo", "")
 
 
 def test_what_is_not_known_is_left_out() -> None:
     answer = Answer(prophecy=make_prophecy(make_hit(author=None)), asked_at=NOW, first=0, last=3)
-    card = card_of(answer, words_for("en"))
-    assert (card.headline_date, card.handle, card.marks) == ("", "", ("foretold",))
+    card = card_of(pictured(answer), words_for("en"))
+    assert (card.headline_source, card.handle, card.marks) == ("", "", ("foretold",))
+    assert card.headline_date == "June 1, 2024"  # the day it was asked, which the age refers to
     assert card.lead_time_text == "10 years before"
 
 
@@ -304,7 +305,9 @@ async def test_a_picture_comes_with_its_link(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar")
     for drawn in (await bot.say("/picture"), await bot.press(reply, "picture")):
         assert (drawn.picture or b"").startswith(PNG)
-        assert drawn.text == "https://x.com/ana/status/9007199254740993"
+        (item,) = drawn.items
+        assert item.hit.url == "https://x.com/ana/status/9007199254740993"
+        assert drawn.picture_name == "2014-03-01-coffee-prices-soar.png"
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -323,7 +326,7 @@ async def test_without_the_libraries_it_says_what_to_install(bot: Bot) -> None:
     assert (await bot.say("/settings picture on", person=spanish)).text == (
         f"Aquí no se pueden dibujar imágenes. Quien me administra puede instalarlas: {fix}"
     )
-    assert not (await bot.chat()).picture
+    assert (await bot.chat()).picture is PostPicture.OFF
 
 
 async def test_the_button_draws_the_page_it_stands_on(bot: Bot) -> None:

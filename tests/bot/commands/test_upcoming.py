@@ -39,8 +39,8 @@ async def leased(news: News) -> list[Leased]:
 
 
 async def owed(news: News) -> list[Reply]:
-    found = await leased(news)
-    replies = [await reply_of(one.delivery, news.bot.services.answers) for one in found]
+    found, services = await leased(news), news.bot.services
+    replies = [await reply_of(one.delivery, services.answers, services.pictures) for one in found]
     return [reply for reply in replies if reply]
 
 

@@ -65,6 +65,7 @@ async def notice(slack: SlackServer, face: SlackFace, alice: User) -> str:
 async def test_outside_of_a_channel_the_asker_is_told_to_invite_the_bot(
     slack: SlackServer, face: SlackFace, alice: User, kind: ChannelKind
 ) -> None:
+    slack.api.app = App(scopes=frozenset({"chat:write", "files:write"}))
     channel = slack.channel("elsewhere", [alice], kind=kind, with_bot=False)
     error = await refused(slack, face, channel, alice)
     assert type(error) is DeliveryError  # not ChatGone, which would pause the chat

@@ -10,6 +10,7 @@ import pytest
 from bot.face.face import ChatGone, DeliveryError, Refused, SlowDown, Unsure
 from bot.face.reply import Action, Button, Reply
 from bot.i18n.words import words_for
+from bot.slack import pictures
 from bot.slack.poster import SlackPoster
 from engine.chat import Chat as KnownChat
 from tests.fakes.slack import App, Channel, Fault, SlackServer
@@ -20,7 +21,13 @@ POST = Reply(
     text="News & more",
     buttons=((Button(label="Why?", action=Action(name="why", answer_id=1, value="0")),),),
 )
-PICTURE = Reply(words=WORDS, text="a < b", picture=b"\x89PNG\r\n\x1a\n" + b"\0" * 64)
+PICTURE = Reply(
+    words=WORDS,
+    text="a < b",
+    picture=b"\x89PNG\r\n\x1a\n" + b"\0" * 64,
+    picture_name="2012-03-14-rain.png",
+    buttons=((Button(label="Why?", action=Action(name="why", answer_id=1, value="0")),),),
+)
 KEY = "daily:7:2026-11-22"
 MANIFEST = Path(__file__).parents[3] / "deploy" / "slack-manifest.json"
 
@@ -87,13 +94,39 @@ async def test_a_lost_answer_in_a_thread_is_looked_up(
     assert await poster.find_posted(known(general), first, KEY, lately()) == message.ts
 
 
-async def test_a_picture_is_looked_up_by_its_name(
+async def test_a_picture_is_one_message_with_its_text_and_its_buttons(
     slack: SlackServer, poster: SlackPoster, general: Channel
 ) -> None:
-    slack.fail("files.completeUploadExternal", Fault(drop_after=True))
+    slack.fail("chat.postMessage", Fault(drop_after=True))
     with pytest.raises(Unsure):
         await poster.post(known(general), None, PICTURE, key=KEY)
     (message,) = slack.bot_messages
+    assert await poster.find_posted(known(general), None, KEY, lately()) == message.ts
+    assert [block["type"] for block in message.blocks] == ["rich_text", "image", "actions"]
+    (upload,) = slack.files.uploads.values()
+    assert (upload.content, upload.filename) == (PICTURE.picture, PICTURE.picture_name)
+
+
+async def test_a_picture_waits_until_slack_has_read_its_file(
+    slack: SlackServer, poster: SlackPoster, general: Channel
+) -> None:
+    slack.files.unread = 2
+    await poster.post(known(general), None, PICTURE, key=KEY)
+    (message,) = slack.bot_messages
+    assert "image" in {block["type"] for block in message.blocks}
+
+
+async def test_a_picture_that_slack_never_shows_is_a_file_and_looked_up_by_its_name(
+    slack: SlackServer,
+    poster: SlackPoster,
+    general: Channel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pictures, "_PAUSES", (0.0,))
+    slack.files.unread = 9
+    await poster.post(known(general), None, PICTURE, key=KEY)
+    (message,) = slack.bot_messages
+    assert len(message.files) == 1
     assert await poster.find_posted(known(general), None, KEY, lately()) == message.ts
 
 

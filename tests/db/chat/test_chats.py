@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.pool import Database
-from engine.chat import Answer, Chat, Listening
+from engine.chat import Answer, Chat, Listening, PostPicture
 from tests.bot.prophecies import make_hit, make_prophecy
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
@@ -71,7 +71,7 @@ async def test_settings_are_stored_and_nothing_else(database: Database) -> None:
         threshold=6,
         quiet_from=time(23, 30),
         quiet_to=time(0),
-        picture=True,
+        picture=PostPicture.ON,
     )
     await chats.set_active("test", "1", active=False)
     await chats.change(replace(changed, title="Other"))

@@ -16,6 +16,6 @@ async def test_the_last_date_of_each_chat_is_known(database: Database) -> None:
         decided = date(2026, 11, day)
         assert await outbox.decide_daily(subscription, decided, content=None, now=NOW)
     assert await digests.last_decided() == {
-        one.chat.id: date(2026, 11, 22),
-        other.chat.id: date(2026, 11, 20),
+        (one.chat.id, ""): date(2026, 11, 22),
+        (other.chat.id, ""): date(2026, 11, 20),
     }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tests.fakes.slack.block_kit import check_blocks
 from tests.fakes.slack.conversation import Channel, Message
@@ -10,6 +11,9 @@ from tests.fakes.slack.mrkdwn import escaped, unescaped
 from tests.fakes.slack.web_api import Method, WebApi, required
 from tests.fakes.slack.wire import DOMAIN, Json, Refusal
 from tests.fakes.slack.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tests.fakes.slack.files import Files
 
 POSTED_TEXT = 40_000  # characters
 UPDATED_TEXT = 4_000  # bytes, after escaping
@@ -21,6 +25,7 @@ class Chat:
 
     workspace: Workspace
     api: WebApi
+    files: "Files"
 
     def methods(self) -> Mapping[str, Method]:
         return {
@@ -36,6 +41,7 @@ class Chat:
     def post_message(self, arguments: Json) -> Json:
         channel = self._writable(arguments)
         check_content(arguments)
+        self.files.require_shown(arguments.get("blocks"))
         message = self.workspace.post(
             channel,
             self.workspace.bot,

@@ -24,6 +24,7 @@ class Upload:
     alt_text: str
     content: bytes | None = None
     title: str = ""
+    unread: int = 0  # how many messages that name it are refused before Slack has read it
 
     @property
     def shown(self) -> Json:
@@ -40,6 +41,7 @@ class Files:
     faults: FaultPlan
     host: Host
     uploads: dict[str, Upload] = field(default_factory=dict)
+    unread: int = 0  # of each upload from now on
 
     def methods(self) -> Mapping[str, Method]:
         return {
@@ -51,7 +53,7 @@ class Files:
         filename, length = required(arguments, "filename", "length")
         file_id = self.workspace.fresh_id("F")
         alt_text = str(arguments.get("alt_txt", ""))
-        self.uploads[file_id] = Upload(file_id, filename, int(length), alt_text)
+        self.uploads[file_id] = Upload(file_id, filename, int(length), alt_text, unread=self.unread)
         return {"upload_url": f"http://{self.host.address}/upload/v1/{file_id}", "file_id": file_id}
 
     async def receive(self, request: web.Request) -> web.StreamResponse:
@@ -83,6 +85,18 @@ class Files:
                 files=[upload.shown for upload in uploads],
             )
         return {"files": [upload.shown for upload in uploads]}
+
+    def require_shown(self, blocks: object) -> None:
+        """Refuse blocks that name a file that is not there, or that Slack has not read yet."""
+        for number, block in enumerate(blocks if isinstance(blocks, list) else ()):
+            if not isinstance(block, dict) or "slack_file" not in block:
+                continue
+            upload = self.uploads.get(block["slack_file"]["id"])
+            if upload is None or upload.content is None or upload.unread > 0:
+                if upload is not None:
+                    upload.unread -= 1
+                fault = f"invalid slack file [json-pointer:/blocks/{number}/slack_file]"
+                raise Refusal("invalid_blocks", errors=[fault])
 
     def _finished(self, file: Json) -> Upload:
         upload = self.uploads.get(file["id"])

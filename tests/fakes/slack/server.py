@@ -77,7 +77,7 @@ class SlackServer:
         self._add_methods()
 
     def _add_methods(self) -> None:
-        chat = Chat(self.workspace, self.api)
+        chat = Chat(self.workspace, self.api, self.files)
         conversations = Conversations(self.workspace, self.api)
         for group in (chat, conversations, self.files, self.views):
             self._methods.update(group.methods())

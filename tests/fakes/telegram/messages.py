@@ -43,6 +43,7 @@ class Message:
     keyboard: Keyboard = ()
     reply_to: "Message | None" = field(default=None, repr=False)
     thread_id: int | None = None
+    silent: bool = False
     via_bot: "User | None" = field(default=None, repr=False)
     inline_message_id: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)

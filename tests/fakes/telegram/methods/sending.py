@@ -48,6 +48,7 @@ def _send(world: World, chat: Chat, p: Parameters, **content: Any) -> object:
         keyboard=keyboard,
         reply_to=reply_to,
         thread_id=thread_id,
+        silent=bool(p.get("disable_notification")),
         **content,
     )
     world.attribute(message)

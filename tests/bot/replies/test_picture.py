@@ -1,0 +1,100 @@
+"""The picture of a hit: what is on it, its caption, and the name of its file."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.card.content import readable_tweet
+from bot.i18n.words import words_for
+from bot.replies.picture import Pictured, Pictures, card_of, file_name, pictured
+from bot.settings.faces import PictureSettings
+from engine.chat import Answer
+from tests.bot.prophecies import NOW, make_hit, make_prophecy
+
+SHOWN = Pictured(
+    hit=make_hit(text="Coffee will be dear &amp; bad https://t.co/abc123"),
+    corpus="demo",
+    headline="Coffee prices soar",
+    date=datetime(2016, 5, 1, tzinfo=UTC),
+    link="https://www.bbc.co.uk/news/1",
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("Tea &amp; coffee &lt;3", "Tea & coffee <3"),
+        ('"""Nobody knows"" @ana""', '"Nobody knows" @ana"'),
+        ('She said """never"""', 'She said "never"'),
+        ("It rains https://t.co/AbC123", "It rains "),
+        ("It rains pic.twitter.com/AbC123 again", "It rains  again"),
+        ("It rains https://t.c…", "It rains "),
+        ("Read https://example.org/rain", "Read https://example.org/rain"),
+        ("https://t.co/AbC123", "https://t.co/AbC123"),
+        ("mint.co/x costs", "mint.co/x costs"),
+    ],
+)
+def test_a_tweet_is_shown_as_people_read_it(written: str, read: str) -> None:
+    assert readable_tweet(written) == read
+
+
+@pytest.mark.parametrize(
+    ("source", "link", "named"),
+    [
+        ("BBC News", "https://www.bbc.co.uk/news/1", "BBC News"),
+        (None, "https://www.bbc.co.uk/news/1", "bbc.co.uk"),
+        (None, None, ""),
+        (None, "https://[broken", ""),
+    ],
+)
+def test_the_source_is_the_feed_else_the_host(
+    source: str | None, link: str | None, named: str
+) -> None:
+    card = card_of(replace(SHOWN, source=source, link=link), words_for("en"), footer="Presagio")
+    assert (card.headline_source, card.headline_date) == (named, "May 1, 2016")
+    assert card.footer == "Presagio"
+
+
+def test_a_pasted_link_is_the_source_of_its_headline() -> None:
+    prophecy = make_prophecy(make_hit())
+    headline = replace(prophecy.headline, original="look: https://www.lanacion.com.ar/x !")
+    answer = Answer(prophecy=replace(prophecy, headline=headline), asked_at=NOW, first=0, last=1)
+    assert card_of(pictured(answer), words_for("es")).headline_source == "lanacion.com.ar"
+
+
+@pytest.mark.parametrize(
+    ("headline", "name"),
+    [
+        ("Coffee prices soar!", "2014-03-01-coffee-prices-soar.png"),
+        ("¿Subirá la inflación?", "2014-03-01-subira-la-inflacion.png"),
+        ("word " * 40, "2014-03-01-" + "-".join(["word"] * 12) + ".png"),
+        ("../../etc/passwd", "2014-03-01-etc-passwd.png"),
+        ("خبر", "2014-03-01.png"),
+    ],
+)
+def test_the_name_of_the_file(headline: str, name: str) -> None:
+    assert file_name(replace(SHOWN, headline=headline)) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "footer"),
+    [
+        ("Presagio", "t.me/presagio_bot", "Presagio · t.me/presagio_bot"),
+        ("Presagio", "", "Presagio"),
+        ("", "", ""),
+    ],
+)
+def test_name_and_link_at_the_foot_are_optional(name: str, link: str, footer: str) -> None:
+    assert PictureSettings(name=name, link=link).footer == footer
+
+
+async def test_the_caption_has_the_headline_and_the_facts() -> None:
+    async def avatar(corpus: str) -> bytes | None:
+        return {"demo": b"not a picture"}.get(corpus)
+
+    reply = await Pictures(avatar=avatar).reply(replace(SHOWN, number=2), words_for("en"))
+    (item,) = reply.items
+    assert (item.headline, item.link, item.hit.rank) == (SHOWN.headline, SHOWN.link, 2)
+    assert (reply.picture or b"").startswith(b"\x89PNG")
+    assert reply.picture_name == "2014-03-01-coffee-prices-soar.png"
