@@ -24,9 +24,9 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
+from engine.judge.prompts import JUDGE_SCHEMA
 from engine.llm.client import ChatAnswer, ChatClient, PromptMessage
 from engine.llm.endpoint import Endpoint, chat_endpoint
-from engine.llm.prompts import JUDGE_SCHEMA
 from engine.llm.transport import MAX_ANSWER_BYTES
 from engine.settings.models import LlmSettings
 from engine.types import Usage

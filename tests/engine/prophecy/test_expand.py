@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from engine.budget import Budget
 from engine.llm.client import ChatClient, PromptMessage
-from engine.llm.prompts import EXPANSION_VERSION
 from engine.prophecy.expand import (
+    EXPANSION_VERSION,
     LONGEST_ANSWER,
     LONGEST_PHRASE,
     MOST_PHRASES,
