@@ -6,6 +6,8 @@ import pytest
 
 from bench import feeds
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_round_reads_every_feed(capsys: pytest.CaptureFixture[str]) -> None:
     feeds.main(["--quick"])
