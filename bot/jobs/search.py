@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from bot.settings import Settings
-from bot.settings.budgets import budget_of
 from db.model.judgments import Ledger
 from db.posting.finds import Finds, Stories
 from db.posting.subscriptions import Subscriptions
@@ -61,7 +60,7 @@ class MayAsk:
     async def __call__(self, now: datetime) -> Permission:
         if not self.settings.has_model():
             return Permission(refusal=NO_MODEL)
-        budget = budget_of(self.settings)
+        budget = self.settings.budget
         spent = await self.ledger.spent(now.astimezone(UTC).date())
         try:
             require_budget(budget, spent, BudgetSource.POSTS, now=now)

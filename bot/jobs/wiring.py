@@ -33,7 +33,7 @@ from engine.budget import BudgetSource
 from engine.chat import Chat
 from engine.errors import CorpusNotFound
 from engine.feeds.parsing import FeedParser
-from engine.feeds.types import ConfiguredFeed, PollSettings
+from engine.feeds.types import ConfiguredFeed
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.search_log import Asker, Origin
 from engine.types import Corpus
@@ -215,9 +215,7 @@ def _polling(app: App, fetcher: Fetcher, parser: FeedParser) -> Polling:
         fetcher=fetcher,
         parser=parser,
         news=News(app.corpora, app.documents, Retention(app.database)),
-        settings=PollSettings(
-            interval=chosen.interval_minutes * 60, tell_after=chosen.tell_failing_hours * 3600
-        ),
+        settings=chosen,
         limits=FetchLimits(seconds=chosen.total_timeout, bytes=chosen.max_megabytes * 1_000_000),
         at_once=chosen.at_once,
         per_host=chosen.per_host,

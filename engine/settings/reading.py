@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from engine.settings.section import Section
+from engine.settings.section import UNLIMITED, Section
 
 
 def _network(text: str) -> str:
@@ -60,3 +60,34 @@ class IngestSettings(Section):
         le=1_000_000,
         description="Megabytes of memory of the process that reads files. Counted on Linux alone.",
     )
+
+
+class PollingSettings(Section):
+    """How feeds are read."""
+
+    interval_minutes: float = Field(
+        30, gt=0, le=1440, description="Minutes between two polls of one feed, at the least."
+    )
+    at_once: int = Field(100, ge=1, le=200, description="Feeds that are fetched at the same time.")
+    per_host: int = Field(2, ge=1, le=10, description="Of these, feeds of the same host.")
+    total_timeout: float = Field(30, gt=0, le=300, description="Seconds for fetching one feed.")
+    max_megabytes: int = Field(10, ge=1, le=100, description="Size of a feed, unpacked.")
+    tell_failing_hours: float = Field(
+        24, gt=0, description="Hours after which the followers of a failing feed are told."
+    )
+    feeds_per_chat: int = Field(
+        50, ge=UNLIMITED, description="Feeds that one chat may add; -1 = no limit."
+    )
+    keep_days: int = Field(
+        30, ge=2, description="Days for which the items of feeds stay in the corpus news."
+    )
+
+    @property
+    def interval(self) -> float:
+        """The seconds between two polls of one feed, at the least."""
+        return self.interval_minutes * 60
+
+    @property
+    def tell_after(self) -> float:
+        """The seconds after which the followers of a failing feed are told."""
+        return self.tell_failing_hours * 3600
