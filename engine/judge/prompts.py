@@ -1,18 +1,8 @@
 """The prompts of the judge. A changed text needs a new version, as that enters keys and logs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """The system prompt, what to add to it on repair, and the schema of the answer."""
-
-    version: str
-    system: str
-    repair: str
-    schema: Mapping[str, object]
-
+from engine.llm.prompts import Prompt
 
 JUDGE_SYSTEM = """\
 You compare one news headline with old tweets of one account. For each tweet: does it describe \
