@@ -1,6 +1,6 @@
 """Ordered checks before any work. The first that fails ends the request."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from time import monotonic
@@ -11,6 +11,7 @@ from bot.face.reply import Reply, aside
 from bot.face.request import Place, Request, Trigger
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
+from bot.settings.faces import ChatSettings
 from db.chat.chats import Chats
 from db.chat.quotas import Quotas
 from engine.chat import Chat
@@ -25,21 +26,6 @@ class Stop:
     reply: Reply | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessLimits:
-    """Who may ask, and how often a day; -1 means unlimited.
-
-    Chats are named "platform:id". An empty `allow` admits everybody. Cheap buttons are limited
-    per minute instead of per day. Overheard messages count towards the chat's quota only.
-    """
-
-    allow: Sequence[str] = ()
-    block: Sequence[str] = ()
-    user_daily: int = 100
-    chat_daily: int = 500
-    buttons_per_minute: int = 60  # per person
-
-
 class Gates:
     """Checks access lists, pace, listening mode, quotas and load in this order, after `not_meant`.
 
@@ -51,7 +37,7 @@ class Gates:
         *,
         chats: Chats,
         quotas: Quotas,
-        limits: AccessLimits,
+        limits: ChatSettings,
         counts: Callable[[Request], bool],
         clock: Callable[[], float] = monotonic,
     ) -> None:

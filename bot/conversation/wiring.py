@@ -9,7 +9,7 @@ from functools import partial
 from bot.app import App, glossary_service
 from bot.commands.registry import NewsServices, Registry, Services
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import AccessLimits, Gates
+from bot.conversation.gates import Gates
 from bot.face.reply import MOST_HITS
 from bot.jobs.wiring import deciding_of
 from bot.queries.ask import ask_one
@@ -59,13 +59,7 @@ def conversation_of(
     gates = Gates(
         chats=chats,
         quotas=Quotas(app.database),
-        limits=AccessLimits(
-            allow=settings.allow,
-            block=settings.block,
-            user_daily=settings.user_daily,
-            chat_daily=settings.chat_daily,
-            buttons_per_minute=settings.buttons_per_minute,
-        ),
+        limits=settings,
         counts=commands.counts,
     )
     limit = min(app.settings.search.limit, MOST_HITS)  # /more shows the others

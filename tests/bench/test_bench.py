@@ -16,6 +16,8 @@ from tests.db.loading import document
 from tests.db.vectors import can_keep_vectors
 from tests.scenarios.stage import load_tweets
 
+pytestmark = pytest.mark.slow
+
 Rows = list[dict[str, object]]
 
 

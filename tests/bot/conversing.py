@@ -11,11 +11,12 @@ from typing import NoReturn
 from bot.commands import Registry, Services, standard_commands
 from bot.commands.registry import NewsServices
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import AccessLimits, Gates
+from bot.conversation.gates import Gates
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
+from bot.settings.faces import ChatSettings
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
@@ -214,7 +215,7 @@ async def answer_nothing(
 async def bot_on(
     database: Database,
     *,
-    limits: AccessLimits | None = None,
+    limits: ChatSettings | None = None,
     most: int = 500,
     most_in_chat: int = 500,
     commands: Registry | None = None,
@@ -249,7 +250,7 @@ async def bot_on(
         gates = Gates(
             chats=chats,
             quotas=Quotas(database),
-            limits=limits or AccessLimits(),
+            limits=limits or ChatSettings(),
             counts=registry.counts,
         )
         conversation = Conversation(

@@ -10,10 +10,10 @@ import pytest
 
 from bot.commands.registry import Command, Registry
 from bot.commands.rights import LOOKS
-from bot.conversation.gates import AccessLimits
 from bot.face.face import ChatGone, DeliveryError
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
+from bot.settings.faces import ChatSettings
 from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, StorageUnreachable
@@ -90,7 +90,7 @@ class TestOnce:
 
     async def test_what_a_gate_stops_is_settled_too(self, storage: Database) -> None:
         """Else the event would stay open, and be taken over when this process has ended."""
-        async with bot_on(storage, limits=AccessLimits(allow=("test:nobody",))) as bot:
+        async with bot_on(storage, limits=ChatSettings(allow=("test:nobody",))) as bot:
             request = event("Coffee prices soar")
             assert await bot.hear(request) is None
         assert await states(storage) == {request.event_id: "done"}
@@ -441,9 +441,9 @@ class TestDeadDatabase:
         assert "was not settled" in log.text
 
     async def test_a_blocked_chat_hears_nothing_of_it(self, storage: Database) -> None:
-        from bot.conversation.gates import AccessLimits
+        from bot.settings.faces import ChatSettings
 
-        async with bot_on(storage, limits=AccessLimits(block=("test:p",))) as bot:
+        async with bot_on(storage, limits=ChatSettings(block=("test:p",))) as bot:
             await self._rename(storage, "turn", "turn_away")
             assert await bot.hear(event("Coffee")) is None
 
