@@ -78,6 +78,7 @@ class Corpus:
     glossary: int = 0  # version of the alias groups; 0 = there never were any
     description: str | None = None  # whose texts these are, for prompts
     index_version: int = INDEX_VERSION  # the oldest version among its documents
+    postings: bool = False  # whether all its documents have postings, which long texts are found by
 
     @property
     def outdated(self) -> bool:
