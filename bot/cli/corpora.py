@@ -220,7 +220,7 @@ def corpora_describe(
 ) -> None:
     """Say whose texts a corpus holds: for people, and so that a model knows who is speaking.
 
-    Example: presagio corpora describe me --name "Ana Ruiz" --description "A mayor"
+    Example: presagio corpora describe me --author ana --name "Ana Ruiz"
     """
     if (description, author, display_name, avatar) == (None,) * 4:
         raise UsageError(
