@@ -23,12 +23,13 @@ from db.search.embeddings import Embeddings
 from db.search.find import DialectIndex
 from engine.answer.answer import Answerer
 from engine.chat import Chat
-from engine.corpora import resolve_corpus
+from engine.corpora import chosen_corpora, resolve_corpus
 from engine.judge.judge import Judge
 from engine.ports import SearchIndex
 from engine.prophecy.expand import LONGEST_ANSWER, LONGEST_CALL, Expander, Phrases, Punctuality
 from engine.prophecy.prophecy import Prophet
 from engine.prophecy.question import Meaning
+from engine.prophecy.together import together
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind, Prophecy, SearchRequest
 
@@ -82,14 +83,25 @@ class App:
             without=without,
         )
 
+    async def chosen(self, name: str) -> list[Corpus]:
+        """Return the visible corpora that `engine.corpora.chosen_corpora` chooses for a name.
+
+        Raises CorpusNotFound, SeveralCorpora, StorageError.
+        """
+        return chosen_corpora(
+            await self.corpora.list(), name, configured=self.settings.search.corpus
+        )
+
     async def prophesy(self, request: SearchRequest, *, corpus: str) -> Prophecy:
-        """Answer a headline from the corpus of that name; "" is the default one.
+        """Answer a headline from the corpus of that name; "" is the default one, "all" every one.
 
         Raises CorpusNotFound and storage errors.
         """
 
         async def answered() -> Prophecy:
-            return await self.prophet.prophesy(await self.corpus(corpus), request)
+            chosen = await self.chosen(corpus)
+            found = [(one, await self.prophet.prophesy(one, request)) for one in chosen]
+            return found[0][1] if len(found) == 1 else together(found, request.limit)
 
         return await logged(
             SearchJob.SEARCH,

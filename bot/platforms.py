@@ -1,11 +1,12 @@
 """The configured chat platforms: the services that listen and the posters that post."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from bot.commands import Registry
+from bot.commands.ownership import Ownership
 from bot.conversation.conversation import Conversation
 from bot.face.face import FaceStatus, Poster
 from bot.settings import Settings
@@ -13,6 +14,7 @@ from bot.settings.model import revealed
 from db.chat.chats import Chats
 from db.chat.events import Inbox
 from db.pool import Database
+from engine.types import Corpus, CorpusRole
 
 if TYPE_CHECKING:
     from bot.listening.webhook import Webhook
@@ -76,6 +78,31 @@ def posters_of(settings: Settings, chats: Chats) -> list[Poster]:
 
         posters.append(SlackPoster(token.get_secret_value(), api_base=settings.slack.api_base))
     return posters
+
+
+async def tell_what_is_missing(
+    corpora: Sequence[Corpus],
+    platforms: Iterable[str],
+    ownership: Ownership,
+    said: Callable[[str], None],
+    *,
+    now: datetime,
+) -> None:
+    """Say that there is no archive, and how somebody becomes the owner on each platform.
+
+    Raises StorageError.
+    """
+    if all(one.role is CorpusRole.NEWS for one in corpora):
+        said("There is no archive to search yet. Load one with: presagio ingest FILE")
+    for platform in platforms:
+        if code := await ownership.code(platform, now=now):
+            said(f"{platform}: nobody owns this bot yet. {how_to_own(platform, code)}")
+
+
+def how_to_own(platform: str, code: str) -> str:
+    """Return what the owner has to write."""
+    start = "/presagio start" if platform == "slack" else "/start"
+    return f"Write to it in private: {start} {code}"
 
 
 def _telegram(settings: Settings, token: str, shared: FaceDependencies) -> Service:

@@ -11,19 +11,29 @@ from typing import TYPE_CHECKING, Any, Never
 
 from bot.app import App
 from bot.commands import standard_commands
+from bot.commands.ownership import Ownership
 from bot.conversation.conversation import Conversation
 from bot.conversation.wiring import conversation_of, open_news_services, read_pasted
 from bot.face.face import FaceFailed, Poster
 from bot.incident import reason
 from bot.jobs.scheduler import Scheduler
 from bot.jobs.wiring import open_jobs
-from bot.platforms import FaceDependencies, Service, platforms_of, posters_of, services_of
+from bot.platforms import (
+    FaceDependencies,
+    Service,
+    platforms_of,
+    posters_of,
+    services_of,
+    tell_what_is_missing,
+)
+from db.chat.access import Access
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
 from db.chat.voters import VotingKeys
+from db.chat.waiting import Waiting
 from db.embedded.watch import keep_running
 from db.lease import Lease
 from engine.errors import PresagioError, SettingsError
@@ -67,12 +77,24 @@ async def serve(
             open_news_services(app, fetcher, delivers=platforms_of(app.settings))
         )
         commands = standard_commands()
+        chats = Chats(app.database)
+        posters = posters_of(app.settings, chats)
+        ownership = Ownership(
+            access=Access(app.database),
+            chats=chats,
+            posters={poster.platform: poster for poster in posters},
+        )
         faces = FaceDependencies(
             conversation=conversation_of(
-                app, claims=claims, commands=commands, fetcher=fetcher, news=news
+                app,
+                claims=claims,
+                commands=commands,
+                fetcher=fetcher,
+                news=news,
+                ownership=ownership,
             ),
             commands=commands,
-            chats=Chats(app.database),
+            chats=chats,
             database=app.database,
             now=now,
         )
@@ -95,8 +117,10 @@ async def serve(
                 "No face is set up.",
                 fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN, or pass --web.",
             )
+        await tell_what_is_missing(
+            await app.corpora.list(), platforms_of(app.settings), ownership, said, now=now()
+        )
         leader = await stack.enter_async_context(Lease(app.database, "leader"))
-        posters = posters_of(app.settings, faces.chats)
         # A separate fetcher, so that slow feeds do not delay links that people send.
         feeds = await stack.enter_async_context(
             Fetcher(app.settings.fetch, at_once=app.settings.polling.at_once)
@@ -209,6 +233,7 @@ async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> N
         Answers(database),
         Questions(database),
         VotingKeys(database),
+        Waiting(database),
     )
     while True:
         try:

@@ -37,6 +37,49 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BotOwner:
+    """Who owns the bot on one platform, and the private chat in which to reach that person."""
+
+    platform: str
+    person: str
+    chat: str
+    language: str = "en"
+
+
+class AdmissionState(StrEnum):
+    """What became of a chat's wish to use the bot."""
+
+    ASKED = "asked"
+    ALLOWED = "allowed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """A chat that asked the owner for leave; a person's private chat stands for the person."""
+
+    platform: str
+    external_id: str
+    title: str | None
+    language: str
+    state: AdmissionState
+
+    @property
+    def name(self) -> str:
+        """The name of the chat, as the settings write it."""
+        return f"{self.platform}:{self.external_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What is known of somebody who writes. `owned`: the bot has an owner on this platform."""
+
+    owned: bool = False
+    owns: bool = False
+    state: AdmissionState | None = None  # the best of those of the person and of the chat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """One answer in a chat, and the page of it that was shown last: `first` up to `last`.
 

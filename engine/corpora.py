@@ -9,6 +9,8 @@ from engine.types import Corpus, CorpusRole, Kind
 # The program creates these itself; a corpus with any other name is a user's archive.
 DEMO_CORPUS = "demo"
 NEWS_CORPUS = "news"
+# Names that chats choose with, which no new corpus may have: every archive, and the usual one.
+ALL, USUAL = "all", "default"
 _ROLES = {DEMO_CORPUS: CorpusRole.DEMONSTRATION, NEWS_CORPUS: CorpusRole.NEWS}
 # A request that names no corpus gets an archive; the demonstration only if there is no archive.
 _PREFERRED_ROLES = (CorpusRole.ARCHIVE, CorpusRole.DEMONSTRATION, CorpusRole.NEWS)
@@ -77,6 +79,23 @@ def meant_corpora(
     usable = [one for one in usable if one.role is role]
     kind = min((one.kind for one in usable), key=(kinds or _PREFERRED_KINDS).index)
     return [one for one in usable if one.kind is kind]
+
+
+def chosen_corpora(
+    corpora: Sequence[Corpus], name: str = "", *, configured: str = ""
+) -> list[Corpus]:
+    """Return the corpora for a request: every archive for "all", else what `resolve_corpus` does.
+
+    Of the demonstration and the news, "all" means neither while there is an archive. Raises
+    CorpusNotFound, SeveralCorpora.
+    """
+    name = name or configured
+    if name != ALL or any(one.name == ALL for one in corpora):
+        return [resolve_corpus(corpora, name)]
+    usable = [one for one in corpora if one.role is not CorpusRole.NEWS]
+    if not usable:
+        raise _none_of(())
+    return [one for one in usable if one.role is CorpusRole.ARCHIVE] or usable
 
 
 def corpora_of_kind(corpora: Sequence[Corpus], kind: Kind) -> list[Corpus]:

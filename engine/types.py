@@ -77,6 +77,8 @@ class Corpus:
     role: CorpusRole = CorpusRole.ARCHIVE
     glossary: int = 0  # version of the alias groups; 0 = there never were any
     description: str | None = None  # whose texts these are, for prompts
+    display_name: str | None = None  # of the voice: "Ana Ruiz"
+    has_avatar: bool = False
     index_version: int = INDEX_VERSION  # the oldest version among its documents
     postings: bool = False  # whether all its documents have postings, which long texts are found by
 
@@ -84,6 +86,11 @@ class Corpus:
     def outdated(self) -> bool:
         """Whether some documents may still be indexed by an older version."""
         return bool(self.documents) and self.index_version < INDEX_VERSION
+
+    @property
+    def voice(self) -> str:
+        """Whose texts these are, as people are told: the display name, the account or its own."""
+        return self.display_name or (f"@{self.author}" if self.author else self.name)
 
     @property
     def private(self) -> bool:
@@ -191,6 +198,7 @@ class Candidate:
     ranks: Mapping[str, int] = field(default_factory=dict)  # list that proposed it -> rank in it
     asked_for: Mapping[str, int] = field(default_factory=dict)  # phrase that found it -> rank
     place: Place | None = None  # of a part of a library's item
+    voice: str | None = None  # display name of the archive's voice, if it wrote this
 
 
 _Number = TypeVar("_Number", int, float)

@@ -6,14 +6,15 @@ from math import ceil, floor
 from pathlib import Path
 
 import uharfbuzz as hb
-from PIL import Image, ImageDraw, ImageFilter
+from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageOps
 
 from bot.card import theme
-from bot.card.layout import Box, Picture, Plate, Text
+from bot.card.layout import Box, Picture, Plate, Portrait, Text
 from bot.card.shaping import EMOJI_SIZE, ShapedLine
 
 _MIDDLE = 0.35  # of the letters, in ems above the baseline: half the height of a capital
 _CARD_RADIUS = 26
+_LARGEST_PORTRAIT = 20_000_000  # pixels
 
 
 def paint(picture: Picture) -> bytes:
@@ -23,6 +24,8 @@ def paint(picture: Picture) -> bytes:
         _fill(image, plate)
     for text in picture.texts:
         _write(image, text)
+    if picture.portrait:
+        _show(image, picture.portrait)
     out = BytesIO()
     image.save(out, "PNG")
     return out.getvalue()
@@ -46,6 +49,22 @@ def _fill(image: Image.Image, plate: Plate) -> None:
     left, top = round(plate.box.left), round(plate.box.top)
     size = round(plate.box.right) - left, round(plate.box.bottom) - top
     image.paste(plate.colour, (left, top), _rounded(size, plate.radius))
+
+
+def _show(image: Image.Image, portrait: Portrait) -> None:
+    """Paint a portrait over the initial, which stays where the picture cannot be read."""
+    box = portrait.box
+    size = round(box.width), round(box.bottom - box.top)
+    try:
+        with Image.open(BytesIO(portrait.content), formats=("PNG", "JPEG")) as found:
+            found.draft("RGB", size)
+            if found.width * found.height > _LARGEST_PORTRAIT:
+                return
+            fitting = ImageOps.fit(found.convert("RGBA"), size)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return
+    mask = ImageChops.multiply(_rounded(size, size[0] / 2), fitting.getchannel("A"))
+    image.paste(fitting.convert("RGB"), (round(box.left), round(box.top)), mask)
 
 
 @lru_cache(maxsize=32)

@@ -18,7 +18,7 @@ _DROPPED = {"Cc", "Cf", "Cs", "Co", "Cn"}
 class Card:
     """One headline and the tweet that foresaw it, as a reader sees them.
 
-    Every field is plain text of any length, already in the reader's language; an empty one is left
+    Every text is plain and of any length, already in the reader's language; an empty one is left
     out of the picture.
     """
 
@@ -31,6 +31,7 @@ class Card:
     lead_time_text: str = ""  # "9 years before"
     marks: tuple[str, ...] = ()  # "repost", "not judged"
     footer: str = ""
+    avatar: bytes = b""  # PNG or JPEG; without one, the first letter of the name
 
 
 def clean_line(text: str, limit: int) -> str:

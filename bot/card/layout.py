@@ -69,12 +69,21 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Portrait:
+    """The picture of an author, cut to the circle in a box. It may turn out to be unreadable."""
+
+    content: bytes
+    box: Box
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
-    """Everything that is drawn: the tweet's card, then plates, then texts."""
+    """Everything that is drawn: the tweet's card, then plates, then texts, then the portrait."""
 
     card: Box
     plates: tuple[Plate, ...]
     texts: tuple[Text, ...]
+    portrait: Portrait | None = None
 
 
 class _Sketch:
@@ -84,6 +93,7 @@ class _Sketch:
         self.fonts = fonts
         self.plates: list[Plate] = []
         self.texts: list[Text] = []
+        self.portrait: Portrait | None = None
 
     def fit_line(self, text: str, style: Style, width: float) -> Setting:
         height = style.sizes[0] * style.leading
@@ -109,7 +119,7 @@ def arrange(card: Card, fonts: FontLibrary) -> Picture:
     body_top = _header(sketch, card, inner, right_to_left)
     body = Box(inner.left, body_top, inner.right, _dates(sketch, card, inner) - 16)
     sketch.place(_fit_tweet(tweet, body, fonts), body, theme.INK, _side(right_to_left))
-    return Picture(box, tuple(sketch.plates), tuple(sketch.texts))
+    return Picture(box, tuple(sketch.plates), tuple(sketch.texts), sketch.portrait)
 
 
 def _fit_tweet(tweet: str, body: Box, fonts: FontLibrary) -> Setting:
@@ -147,7 +157,9 @@ def _header(sketch: _Sketch, card: Card, inner: Box, turned: bool) -> float:
     if not (name.strip() or card.marks):
         return top
     circle = Box(left, top, left + _AVATAR, top + _AVATAR).facing(turned)
-    if _initial(sketch, name, circle):
+    if card.avatar:
+        sketch.portrait = Portrait(card.avatar, circle)
+    if _initial(sketch, name, circle) or card.avatar:
         left += _AVATAR + 18
     right = _marks(sketch, card, inner, turned) - 16
     second = sketch.fit_line(handle, theme.HANDLE, right - left)

@@ -13,6 +13,7 @@ import typer
 from bot.app import App
 from bot.cli.shared import CorpusName, settings_of, with_app
 from bot.commands import standard_commands
+from bot.commands.ownership import Ownership
 from bot.console.face import PLATFORM, Terminal, read_lines
 from bot.console.face import run_terminal as talk
 from bot.console.screen import Screen
@@ -20,6 +21,7 @@ from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
 from bot.conversation.wiring import chat_services, open_news_services
 from bot.settings.faces import ChatSettings
+from db.chat.access import Access
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
 from db.chat.quotas import Quotas
@@ -56,6 +58,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             news,
             limit=app.settings.search.limit,
             admins=[f"{PLATFORM}:{chat_id}"],
+            ownership=Ownership(access=Access(app.database), chats=chats),
         )
         conversation = Conversation(
             gates=gates,

@@ -7,6 +7,7 @@ import typer
 
 from bot.cli.shared import Json, Name, account, confirm, settings_of, text, with_app
 from bot.cli.threads import threads
+from bot.cli.voice import picture_in
 from bot.console.output import Output
 from engine.errors import UsageError
 from engine.types import Corpus
@@ -50,6 +51,8 @@ async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
         "newest": newest.isoformat() if newest else None,
         "url_template": corpus.url_template,
         "description": corpus.description,
+        "display_name": corpus.display_name,
+        "avatar": corpus.has_avatar,
     }
     if json:
         output.json(row)
@@ -65,12 +68,22 @@ async def set_corpus(
     author: str | None = None,
     url_template: str | None = None,
     description: str | None = None,
+    display_name: str | None = None,
+    avatar: str | None = None,
     json: bool,
     output: Output,
 ) -> None:
-    """Change a corpus and show it. Raises CorpusNotFound."""
+    """Change a corpus and show it; an empty `avatar` removes the picture.
+
+    Raises CorpusNotFound, InputError for a file that is no picture.
+    """
     await app.corpora.change(
-        name, author=author, url_template=url_template, description=description
+        name,
+        author=author,
+        url_template=url_template,
+        description=description,
+        display_name=display_name,
+        avatar=None if avatar is None else picture_in(avatar) if avatar else b"",
     )
     await show_corpus(app, name, json=json, output=output)
 
@@ -182,23 +195,51 @@ def corpora_describe(
     context: typer.Context,
     name: Name,
     description: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--description",
             help="Whose texts these are and what about, for the model; empty takes it away.",
             callback=text,
         ),
-    ],
+    ] = None,
+    author: Annotated[
+        str | None,
+        typer.Option("--author", help="Account of texts that name none.", callback=account),
+    ] = None,
+    display_name: Annotated[
+        str | None,
+        typer.Option(
+            "--name",
+            help='How people know the author, for answers and pictures: "Ana Ruiz".',
+            callback=text,
+        ),
+    ] = None,
+    avatar: Annotated[
+        str | None,
+        typer.Option("--avatar", help="Picture of the author, PNG or JPEG; empty takes it away."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Say whose texts a corpus holds, so that a model knows what the account would have written.
+    """Say whose texts a corpus holds: for people, and so that a model knows who is speaking.
 
-    Example: presagio corpora describe me --description "A mayor"
+    Example: presagio corpora describe me --author ana --name "Ana Ruiz"
     """
+    if (description, author, display_name, avatar) == (None,) * 4:
+        raise UsageError(
+            "There is nothing to change.",
+            fix="Give --author, --name, --avatar or --description.",
+        )
     with_app(
         settings_of(context),
         lambda opened: set_corpus(
-            opened, name, description=description, json=json, output=Output.of_process()
+            opened,
+            name,
+            author=author,
+            description=description,
+            display_name=display_name,
+            avatar=avatar,
+            json=json,
+            output=Output.of_process(),
         ),
     )
 

@@ -68,6 +68,7 @@ def command(
     """
     from bot.app import open_app
     from bot.cli.ingest_actions import IngestOptions, ingest_files, open_sources
+    from bot.cli.voice import name_the_author
 
     settings = settings_of(context)
 
@@ -90,6 +91,7 @@ def command(
             open_app(settings, progress=output.remark) as opened,
         ):
             corpus = await ingest_files(opened, sources, chosen, output=output)
+            await name_the_author(opened, corpus, output)
             if settings.embeddings.at_ingest:
                 from bot.cli.embed import embed_corpora
 

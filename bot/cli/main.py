@@ -62,6 +62,11 @@ def load(entry: CommandEntry) -> Any:
 
 # A test compares each summary with the command's own help.
 COMMANDS = (
+    CommandEntry(
+        "setup",
+        "bot.cli.setup",
+        "Ask for what is missing, check it, and write config.toml and presagio.env.",
+    ),
     CommandEntry("demo", "bot.cli.demo", "Answer four headlines from a bundled corpus."),
     CommandEntry("chat", "bot.cli.chat", "Read headlines from the terminal until input ends."),
     CommandEntry(

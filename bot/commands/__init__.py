@@ -1,12 +1,15 @@
 """The chat commands, the same on every platform."""
 
+from bot.commands.archives import CORPUS, ask_which
 from bot.commands.feeds import FEEDS
 from bot.commands.glossary import GLOSSARY
 from bot.commands.help import help_command
+from bot.commands.owner import ACCESS, USAGE
 from bot.commands.prophecy import MORE, PICTURE, PROPHECY, answer_plain_text
 from bot.commands.queries import ASK, FIND
 from bot.commands.registry import Command, Registry, Services
-from bot.commands.settings import CORPUS, SETTINGS
+from bot.commands.settings import SETTINGS
+from bot.commands.start import START
 from bot.commands.subscribe import SUBSCRIBE, UNSUBSCRIBE
 from bot.commands.upcoming import HISTORY, PREVIEW, TODAY
 from bot.commands.votes import TOP
@@ -20,6 +23,6 @@ def standard_commands() -> Registry:
     commands = (
         *(PROPHECY, MORE, FIND, ASK, WHY, TOP, PICTURE),
         *(SUBSCRIBE, UNSUBSCRIBE, TODAY, PREVIEW, HISTORY, FEEDS),
-        *(SETTINGS, CORPUS, GLOSSARY),
+        *(SETTINGS, CORPUS, GLOSSARY, START, ACCESS, USAGE),
     )
-    return Registry((*commands, help_command(commands)), plain=answer_plain_text)
+    return Registry((*commands, help_command(commands)), plain=answer_plain_text, several=ask_which)

@@ -16,6 +16,7 @@ from bot.replies.limits import cut
 from engine.errors import FeedUnreadable, FetchError, UsageError
 from engine.feeds.lookup import FoundFeed, ReadableFeed
 from engine.feeds.types import Feed
+from engine.feeds.well_known import well_known, well_known_in
 from engine.posting.types import PostingMode
 
 _LONGEST_CATEGORY = 60
@@ -24,6 +25,7 @@ _SHOWN_HEADLINES = 3
 _LONGEST_HEADLINE, _LONGEST_ECHO = 150, 40
 _COUNTED = timedelta(days=7)
 _EXAMPLE = "/feeds add https://www.theguardian.com/world/rss news"
+_BY_NAME = "/feeds add bbc"
 
 _Verb = Callable[[Request, str, Services], Awaitable[Reply]]
 
@@ -55,13 +57,17 @@ async def _list(request: Request, services: Services) -> Reply:
     lines = [words.say("Feeds of this chat:") if feeds else words.say("This chat has no feed yet.")]
     lines += [line for feed in feeds for line in feed_lines(feed, chat.time_zone, words)]
     outcomes = await news.outcomes.summary(request.now - _COUNTED)
+    named = ", ".join(one.name for one in well_known_in(words.language))
     lines += ["", words.say("For example: {example}", example=_EXAMPLE)]
+    lines.append(words.say("By name: {names}, such as {example}", names=named, example=_BY_NAME))
     lines += trouble_lines(outcomes, words)
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 
 
 async def _add(request: Request, rest: str, services: Services) -> Reply:
     address, _, category = rest.partition(" ")
+    if known := well_known(address):
+        address = known.url
     category = cut(" ".join(category.split()), _LONGEST_CATEGORY)
     found = await _looked_up(services.news, address)
     if isinstance(found, ReadableFeed):

@@ -22,13 +22,12 @@ def help_command(others: Sequence[Command]) -> Command:
 
     command = Command(
         name="help",
-        aliases=("start",),
         summary=marked("this list, or one command with an example"),
         usage=marked("/help [COMMAND]"),
         example="/help why",
         handler=answer,
         act=LOOKS,
-        # Slack reserves /help and has no start command.
+        # Slack reserves /help.
         elsewhere={"slack": "/presagio help"},
     )
     return command
@@ -75,12 +74,14 @@ def _one(command: Command, request: Request) -> str:
 _MAY = {
     None: "nobody",
     Who.MEMBER: "everybody there",
-    Who.CHAT_ADMIN: "its admins and operators",
-    Who.OPERATOR: "operators",
+    Who.CHAT_ADMIN: "its admins, operators and the owner",
+    Who.OPERATOR: "operators and the owner",
+    Who.OWNER: "the owner",
 }
 _RESERVED = {
     Effect.STEERS_CHAT: " (in groups: admins)",
     Effect.STEERS_ALL: " (those in `chat.admins`)",
+    Effect.OWNS: " (the owner, in private)",
 }
 
 

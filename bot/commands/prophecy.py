@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from bot.card import draw_card
+from bot.commands.archives import archive_inline
 from bot.commands.headline_detection import worth_saying
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
@@ -13,7 +14,7 @@ from bot.i18n.words import marked
 from bot.replies.picture import card_of
 from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
 from engine.chat import Answer
-from engine.errors import CorpusNotFound
+from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
 from engine.types import Headline, Prophecy, SearchRequest
 
@@ -39,12 +40,17 @@ async def _prophesy(request: Request, services: Services) -> Reply:
 
 
 async def _look(request: Request, services: Services) -> Prophecy:
+    corpus = request.known_chat.corpus or services.corpus
+    if not request.place.kept:
+        corpus, request = await archive_inline(request, services)
     headline = _dated(await services.read_headline(request.text, now=request.now), request)
     try:
         return await services.prophesy(
             SearchRequest(headline=headline, limit=services.limit * _PAGES, now=request.now),
-            corpus=request.known_chat.corpus or services.corpus,
+            corpus=corpus,
         )
+    except SeveralCorpora:
+        raise
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
 
@@ -123,20 +129,21 @@ async def _picture(request: Request, services: Services) -> Reply:
     answer = await services.answers.last(request.known_chat, request.place.thread)
     if answer is None or not answer.page:
         return nothing_yet(request)
-    return await _drawn(request, answer)
+    return await _drawn(request, answer, services)
 
 
 async def _picture_pressed(request: Request, action: Action, services: Services) -> Reply:
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
     if answer is None or not (page := answer.page_named(action.value)):
         return too_old(request)
-    return await _drawn(request, page)
+    return await _drawn(request, page, services)
 
 
-async def _drawn(request: Request, answer: Answer) -> Reply:
+async def _drawn(request: Request, answer: Answer, services: Services) -> Reply:
     if answer.is_near:
         return aside(request, request.words.say("Nothing foretold this."))
-    card = card_of(answer, request.words)
+    avatar = await services.avatar(answer.prophecy.corpus)
+    card = card_of(answer, request.words, avatar=avatar)
     picture = await asyncio.to_thread(draw_card, card)
     return Reply(words=request.words, text=answer.page[0].candidate.url, picture=picture)
 

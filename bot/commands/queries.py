@@ -9,7 +9,7 @@ from bot.replies.answer import answer_reply
 from bot.replies.find import find_reply
 from bot.replies.limits import cut
 from engine.contracts.receipts import Receipt
-from engine.errors import CorpusNotFound
+from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
 
 _SHOWN = 5
@@ -25,6 +25,8 @@ async def _find(request: Request, services: Services) -> Reply:
     corpus = request.known_chat.corpus or services.corpus
     try:
         found = await services.find(request.text, corpus=corpus, limit=_SHOWN)
+    except SeveralCorpora:
+        raise
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if request.place.kept:
@@ -64,6 +66,8 @@ async def _ask(request: Request, services: Services) -> Reply:
         earlier = await services.questions.last(chat, thread, corpus=corpus, now=now)
     try:
         answer = await services.ask(question, corpus=corpus, earlier=earlier, now=now)
+    except SeveralCorpora:
+        raise
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if kept:

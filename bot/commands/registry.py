@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol
 
+from bot.commands.ownership import Ownership
 from bot.commands.rights import SEARCHES, Act, refusal
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request, Trigger
@@ -15,12 +16,14 @@ from bot.replies.limits import cut
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.questions import Questions
+from db.chat.waiting import Waiting
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.answer.types import CitedAnswer
+from engine.errors import SeveralCorpora
 from engine.feeds.lookup import FoundFeed, ReadableFeed
 from engine.query.types import Found
 from engine.settings.section import UNLIMITED
@@ -92,11 +95,14 @@ class Services:
     ask: Ask
     read_headline: ReadHeadline
     corpora: Callable[[], Awaitable[Sequence[Corpus]]]
+    avatar: Callable[[str], Awaitable[bytes | None]]  # of a corpus's voice
     chats: Chats
     answers: Answers
     questions: Questions
     news: NewsServices
     glossary: GlossaryService
+    ownership: Ownership
+    waiting: Waiting
     corpus: str  # the configured one; "" means the only one
     limit: int  # hits per answer
     unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
@@ -104,7 +110,8 @@ class Services:
 
 
 Handler = Callable[[Request, Services], Awaitable[Reply | None]]
-ActionHandler = Callable[[Request, Action, Services], Awaitable[Reply | None]]
+# Of a button; a request that it returns is answered in place of the press.
+ActionHandler = Callable[[Request, Action, Services], Awaitable[Reply | Request | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,11 +162,15 @@ class Command:
 
 
 class Registry:
-    """All commands; `plain` handles text that is not a command."""
+    """All commands; `plain` handles text that is not a command, `several` what does not say which
+    of several corpora it is about."""
 
-    def __init__(self, commands: Sequence[Command], *, plain: Handler) -> None:
+    def __init__(
+        self, commands: Sequence[Command], *, plain: Handler, several: Handler | None = None
+    ) -> None:
         self.commands = tuple(commands)
         self._plain = plain
+        self._several = several
         self._by_name = {name: command for command in commands for name in command.names}
         if len(self._by_name) != sum(len(command.names) for command in commands):
             raise ValueError("two commands share a name")
@@ -171,6 +182,15 @@ class Registry:
 
     async def answer(self, request: Request, services: Services) -> Reply | None:
         """Return the reply to an event, or None for no reply. Raises PresagioError."""
+        try:
+            return await self._answered(request, services)
+        except SeveralCorpora:
+            asked = request.trigger is not Trigger.OVERHEARD and request.place.kept
+            if self._several is None or not asked:
+                raise
+            return await self._several(request, services)
+
+    async def _answered(self, request: Request, services: Services) -> Reply | None:
         if request.trigger is Trigger.BUTTON:
             return await self._pressed(request, services)
         called = request.called
@@ -210,7 +230,8 @@ class Registry:
         effect = command.act_of(action.name).effect
         if said := await refusal(command.name, effect, request, services.admins):
             return aside(request, said)
-        return await handler(request, action, services)
+        done = await handler(request, action, services)
+        return await self.answer(done, services) if isinstance(done, Request) else done
 
     def _unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)

@@ -18,6 +18,7 @@ class Who(IntEnum):
     MEMBER = 0
     CHAT_ADMIN = 1  # of this group or channel, according to the platform
     OPERATOR = 2  # named in chat.admins
+    OWNER = 3  # has used the code of this platform
 
 
 class Where(StrEnum):
@@ -42,6 +43,7 @@ class Effect(StrEnum):
     POSTS = "votes or posts"  # in this chat
     STEERS_CHAT = "steers this chat"
     STEERS_ALL = "steers every chat"
+    OWNS = "lets people in, or sees what they cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,10 @@ RIGHTS: Mapping[tuple[Effect, Where], Who | None] = {
     (Effect.STEERS_ALL, Where.SHARED): Who.OPERATOR,
     # Inline queries are sent while the person is still typing.
     (Effect.STEERS_ALL, Where.NO_CHAT): None,
+    (Effect.OWNS, Where.PRIVATE): Who.OWNER,
+    # Names of people and sums of money are for nobody else in a group.
+    (Effect.OWNS, Where.SHARED): None,
+    (Effect.OWNS, Where.NO_CHAT): None,
 }
 
 
@@ -98,8 +104,12 @@ async def refusal(
     if may(await _who(request, effect, where, operators), effect, where):
         return None
     words, least = request.words, RIGHTS[effect, where]
+    if least is None and where is Where.SHARED:
+        return words.say("/{name} works in a private chat with me alone.", name=name)
     if least is None:
         return words.say("/{name} needs a chat. Use it in one with me.", name=name)
+    if least is Who.OWNER:
+        return words.say("Only the owner of this bot may use /{name}.", name=name)
     if least is Who.OPERATOR:
         return words.say(
             "Only those named in chat.admins may use /{name}, which changes what every chat is"
@@ -112,6 +122,8 @@ async def refusal(
 
 
 async def _who(request: Request, effect: Effect, where: Where, operators: Collection[str]) -> Who:
+    if request.owner:
+        return Who.OWNER
     if request.who in operators:
         return Who.OPERATOR
     decides = may(Who.CHAT_ADMIN, effect, where) and not may(Who.MEMBER, effect, where)

@@ -1,21 +1,21 @@
-"""/settings and /corpus: the settings of one chat."""
+"""/settings: the settings of one chat."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import time
 
 from bot.card import require_pictures
+from bot.commands.archives import with_archive
 from bot.commands.registry import Command, Services
-from bot.commands.rights import LOOKS, Act, Effect
-from bot.face.reply import Action, Button, Reply, aside
+from bot.commands.rights import Act, Effect
+from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
 from bot.replies.limits import cut
 from engine.chat import Chat, Listening
 from engine.errors import UsageError
 from engine.text.zones import zone_named
-from engine.types import Corpus
 
 _AUTO, _ON, _OFF = "auto", "on", "off"
 _HIGHEST = 6  # judgment
@@ -120,7 +120,6 @@ def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:
 
 
 _CORPUS = "corpus"
-_MOST_BUTTONS = 12
 
 
 async def _settings(request: Request, services: Services) -> Reply:
@@ -140,7 +139,7 @@ async def _set(request: Request, services: Services, key: str, value: str) -> Re
     """Change one setting and show all of them. Raises UsageError."""
     words = request.words
     if key == _CORPUS:
-        chat = await _with_corpus(request, services, value)
+        chat = await with_archive(request, services, value)
     elif key in SETTINGS_BY_NAME:
         chat = SETTINGS_BY_NAME[key](request.known_chat, value, words)
     else:
@@ -153,50 +152,6 @@ async def _set(request: Request, services: Services, key: str, value: str) -> Re
         )
     await services.chats.change(chat)
     return _shown(replace(request, words=words_for(chat.language or request.person.language)), chat)
-
-
-async def _corpus(request: Request, services: Services) -> Reply:
-    """List the corpora, or choose one."""
-    if request.text:
-        return await _set(request, services, _CORPUS, request.text)
-    words, corpora = request.words, await services.corpora()
-    if not corpora:
-        return aside(request, words.say("There is no corpus yet."))
-    current = request.known_chat.corpus or services.corpus
-    lines = [words.say("Corpora:")]
-    lines += [_line(request, corpus, chosen=corpus.name == current) for corpus in corpora]
-    return Reply(
-        words=words, text="\n".join(lines), buttons=_corpus_buttons(corpora), ephemeral=True
-    )
-
-
-def _line(request: Request, corpus: Corpus, *, chosen: bool) -> str:
-    line = request.words.count(
-        "{name}: {number} document",
-        "{name}: {number} documents",
-        corpus.documents,
-        name=corpus.name,
-    )
-    return f"{line} ✓" if chosen else line
-
-
-def _corpus_buttons(corpora: Sequence[Corpus]) -> tuple[tuple[Button, ...], ...]:
-    # Corpora whose names are too long for a button must be typed.
-    fitting = [c.name for c in corpora if Action.fits(f"set::{_CORPUS}={c.name}")]
-    return tuple((_button(name, _CORPUS, name),) for name in fitting[:_MOST_BUTTONS])
-
-
-async def _with_corpus(request: Request, services: Services, name: str) -> Chat:
-    names = [corpus.name for corpus in await services.corpora()]
-    if name not in names:
-        raise UsageError(
-            request.words.say(
-                "There is no corpus {name}. There are: {names}.",
-                name=cut(name, _LONGEST_ECHO) or "-",
-                names=cut(", ".join(names), 500) or "-",
-            )
-        )
-    return replace(request.known_chat, corpus=name)
 
 
 def _shown(request: Request, chat: Chat) -> Reply:
@@ -228,13 +183,4 @@ SETTINGS = Command(
     handler=_settings,
     act=Act(Effect.STEERS_CHAT),
     actions={"set": _pressed},
-)
-CORPUS = Command(
-    name="corpus",
-    summary=marked("whose tweets are searched in this chat"),
-    usage=marked("/corpus [NAME]"),
-    example="/corpus demo",
-    handler=_corpus,
-    act=Act(Effect.STEERS_CHAT),
-    acts={"": LOOKS},
 )

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from bot.commands.archives import require_archive
 from bot.commands.registry import Command, NewsServices, Services
 from bot.commands.rights import Act, Effect
 from bot.commands.subscription_parser import as_typed, read_subscription
@@ -40,25 +41,31 @@ _BUTTONS = (
 async def _subscribe(request: Request, services: Services) -> Reply:
     news = services.news
     if request.text and request.text.lower() != "help":
-        return await _set(request, request.text, news)
+        return await _set(request, request.text, services)
     subscription = await news.subscriptions.get(request.known_chat)
     return await _shown(request, subscription, news, help_wanted=True)
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
-    reply = await _set(request, action.value, services.news)
+    reply = await _set(request, action.value, services)
     return replace(reply, replaces=True, toast=reply.words.say("Noted."))
 
 
 async def _unsubscribe(request: Request, services: Services) -> Reply:
-    return await _set(request, "off", services.news)
+    return await _set(request, "off", services)
 
 
-async def _set(request: Request, text: str, news: NewsServices) -> Reply:
-    """Change the chat's subscription and show it. Raises UsageError."""
+async def _set(request: Request, text: str, services: Services) -> Reply:
+    """Change the chat's subscription and show it.
+
+    Raises UsageError, and CorpusNotFound if the chat has no archive that posts could come from.
+    """
+    news = services.news
     before = await news.subscriptions.get(request.known_chat)
     start = Subscription(chat=request.known_chat, thread=request.place.thread)
     subscription = read_subscription(text, before, start, request.words)
+    if subscription.mode is not PostingMode.OFF:
+        await require_archive(request, services)
     stored = await news.subscriptions.set(subscription, now=request.now)
     return await _shown(request, stored, news, help_wanted=False)
 

@@ -70,7 +70,7 @@ def _hit(hit: HitView, words: Words) -> Iterator[Line]:
 
 
 def _author(hit: HitView) -> tuple[str, ...]:
-    return (f"@{hit.author.removeprefix('@')}",) if hit.author else ()
+    return (hit.signature,) if hit.signature else ()
 
 
 def _lines(text: str, style: Style = "plain", *, indent: int = 0) -> Iterator[Line]:

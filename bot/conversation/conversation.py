@@ -10,8 +10,9 @@ from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from bot.commands.registry import Registry, Services
+from bot.conversation.admission import Stop
 from bot.conversation.backpressure import Backpressure, Room
-from bot.conversation.gates import Gates, Stop, not_meant
+from bot.conversation.gates import Gates, not_meant
 from bot.face.face import ChatGone, DeliveryError, Face
 from bot.face.reply import Reply, aside
 from bot.face.request import Request, Trigger

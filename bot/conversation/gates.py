@@ -1,11 +1,12 @@
 """Ordered checks before any work. The first that fails ends the request."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from time import monotonic
 
 from bot.commands.headline_detection import listens, looks_like_headline
+from bot.conversation.admission import Doorkeeper, Stop
 from bot.conversation.backpressure import Notices
 from bot.face.reply import Reply, aside
 from bot.face.request import Place, Request, Trigger
@@ -18,18 +19,11 @@ from engine.chat import Chat
 from engine.text.zones import zone_named
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """A request that is not processed, usually without a reply. `why` goes to the log."""
-
-    why: str
-    reply: Reply | None = None
-
-
 class Gates:
     """Checks access lists, pace, listening mode, quotas and load in this order, after `not_meant`.
 
-    `counts` returns whether quotas apply to a request; `clock` returns monotonic seconds.
+    `counts` returns whether quotas apply to a request; `clock` returns monotonic seconds. Without
+    a `doorkeeper`, the lists alone decide who may ask.
     """
 
     def __init__(
@@ -39,12 +33,14 @@ class Gates:
         quotas: Quotas,
         limits: ChatSettings,
         counts: Callable[[Request], bool],
+        doorkeeper: Doorkeeper | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._chats = chats
         self._quotas = quotas
         self._limits = limits
         self._counts = counts
+        self._doorkeeper = doorkeeper
         self._notices = Notices()
         self._clock = clock
         self._presses = RateLimit(limits.buttons_per_minute)
@@ -54,11 +50,9 @@ class Gates:
 
         `crowded` means that too many other events are under way. Raises StorageError.
         """
-        if not self.allows(request):
-            return Stop("chat not allowed")
-        if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
-            return Stop("too many buttons", self._slower(request))
-        admitted = await self._with_chat(request)
+        admitted = await self._let_in(request)
+        if isinstance(admitted, Stop):
+            return admitted
         if not listens(admitted):
             return Stop("not listening")
         if await self._over_quota(admitted):
@@ -67,7 +61,25 @@ class Gates:
             return Stop("busy", self._busy(admitted))
         return admitted
 
+    async def _let_in(self, request: Request) -> Request | Stop:
+        """Return the request with its chat and language, or a Stop if its person is kept out."""
+        if not self._listed(request):
+            return Stop("chat not allowed")
+        if request.trigger is Trigger.BUTTON and self._presses.wait(request.who, self._clock()):
+            return Stop("too many buttons", self._slower(request))
+        met = await self._with_chat(request)
+        admitted = await self._doorkeeper.admit(met) if self._doorkeeper else met
+        if isinstance(admitted, Stop) and admitted.reply and not self._due(met):
+            return Stop(admitted.why)
+        return admitted
+
     def allows(self, request: Request) -> bool:
+        """Return whether the chat is admitted, as far as known without querying the database."""
+        return self._listed(request) and (
+            self._doorkeeper is None or self._doorkeeper.expects(request)
+        )
+
+    def _listed(self, request: Request) -> bool:
         """Return whether the lists admit the chat or, where there is no chat, the person."""
         place = request.place
         name = f"{place.platform}:{place.chat_id}" if place.kept else request.who

@@ -7,7 +7,9 @@ from datetime import datetime
 from functools import partial
 
 from bot.app import App, glossary_service
+from bot.commands.ownership import Ownership
 from bot.commands.registry import NewsServices, Registry, Services
+from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
 from bot.face.reply import MOST_HITS
@@ -19,6 +21,7 @@ from db.chat.chats import Chats
 from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
+from db.chat.waiting import Waiting
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
 from db.posting.job_outcomes import JobOutcomes
@@ -52,20 +55,32 @@ async def read_pasted(fetcher: Fetcher, text: str, *, now: datetime) -> Headline
 
 
 def conversation_of(
-    app: App, *, claims: EventClaims, commands: Registry, fetcher: Fetcher, news: NewsServices
+    app: App,
+    *,
+    claims: EventClaims,
+    commands: Registry,
+    fetcher: Fetcher,
+    news: NewsServices,
+    ownership: Ownership,
 ) -> Conversation:
     """Return the conversation for chat platforms, configured by the settings of `app`."""
     settings, chats = app.settings.chat, Chats(app.database)
+    is_open = settings.access == "open"
     gates = Gates(
         chats=chats,
         quotas=Quotas(app.database),
-        limits=settings,
+        limits=settings if is_open else settings.model_copy(update={"allow": ()}),
         counts=commands.counts,
+        doorkeeper=Doorkeeper(
+            ownership, open=is_open, allow=settings.allow, operators=settings.admins
+        ),
     )
     limit = min(app.settings.search.limit, MOST_HITS)  # /more shows the others
 
     def services(seen: App) -> Services:
-        return chat_services(seen, fetcher, news, limit=limit, admins=settings.admins)
+        return chat_services(
+            seen, fetcher, news, limit=limit, admins=settings.admins, ownership=ownership
+        )
 
     return Conversation(
         gates=gates,
@@ -80,7 +95,13 @@ def conversation_of(
 
 
 def chat_services(
-    app: App, fetcher: Fetcher, news: NewsServices, *, limit: int, admins: Collection[str]
+    app: App,
+    fetcher: Fetcher,
+    news: NewsServices,
+    *,
+    limit: int,
+    admins: Collection[str],
+    ownership: Ownership,
 ) -> Services:
     """Return the services of commands, limited to the corpora visible through `app`."""
     return Services(
@@ -89,11 +110,14 @@ def chat_services(
         ask=partial(ask_one, app),
         read_headline=partial(read_pasted, fetcher),
         corpora=app.corpora.list,
+        avatar=app.corpora.avatar,
         chats=Chats(app.database),
         answers=Answers(app.database),
         questions=Questions(app.database),
         news=news,
         glossary=glossary_service(app),
+        ownership=ownership,
+        waiting=Waiting(app.database),
         corpus=app.settings.search.corpus,
         limit=limit,
         unjudged_coverage=app.settings.chat.unjudged_coverage,

@@ -71,6 +71,11 @@ class Button:
     action: Action
 
 
+def signature(voice: str | None, author: str | None) -> str | None:
+    """Return the display name of an author, else the account with its @, else None."""
+    return voice or (f"@{author.removeprefix('@')}" if author else None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitView:
     """One found text as it is shown to a person."""
@@ -86,6 +91,12 @@ class HitView:
     flags: tuple[str, ...]  # names of engine.types.Flag
     judged: bool  # by the language model
     why: str | None = None  # the model's reason; untrusted text, to be escaped
+    voice: str | None = None  # display name of the archive's voice
+
+    @property
+    def signature(self) -> str | None:
+        """Who wrote it, as people are told: the display name, else the account."""
+        return signature(self.voice, self.author)
 
     def marks(self, words: Words) -> tuple[str, ...]:
         """Return the labels shown beside the text, beginning with how sure the answer is."""

@@ -47,6 +47,7 @@ class Person:
     """Who caused an event. `language` is the ISO 639-1 code that the platform gives."""
 
     id: str
+    name: str = ""  # as people see it; "" if the platform does not say
     language: str = "en"
     time_zone: str | None = None
     bot: bool = False
@@ -73,6 +74,7 @@ class Request:
     is_admin: Callable[[], Awaitable[bool]] = _nobody  # asks the platform
     origin: object = None  # used only by the face that made the request
     chat: Chat | None = None  # set by the gates
+    owner: bool = False  # the person owns the bot; set by the gates
     words: Words = field(default_factory=lambda: words_for("en"))
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from bot.face.face import ChatGone, DeliveryError, Poster, Refused, SlowDown, Unsure
 from bot.face.reply import Reply
 from bot.incident import reason
-from bot.jobs.saying import reply_of
+from bot.jobs.saying import Avatar, reply_of
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
@@ -46,6 +46,7 @@ class Delivering:
     jitter: Callable[[], float] = random.random
     unsure: timedelta = timedelta(seconds=30)  # after this, a message that arrived is surely shown
     seconds: float = DELIVERY_SECONDS  # for one delivery, lookups included
+    avatar: Avatar | None = None  # of a corpus's voice
 
 
 async def deliver(work: Delivering, *, clock: Callable[[], datetime]) -> int:
@@ -137,7 +138,7 @@ async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None
         await work.outbox.fail(leased, Message("It could not be sent for a day."), now=now)
         return None
     try:
-        reply = await reply_of(delivery, work.answers)
+        reply = await reply_of(delivery, work.answers, work.avatar)
     except (ExtraMissing, SettingsError) as error:  # a picture
         logger.warning("%s cannot be drawn: %s", delivery.key, error)
         await work.outbox.fail(leased, error.said, now=now)

@@ -10,6 +10,7 @@ from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents, Retention
 from engine.corpora import NEWS_CORPUS
 from engine.documents import Document
+from engine.errors import CorpusNotFound
 from engine.feeds.types import Feed, NewHeadline
 from engine.text.clean import searchable
 from engine.types import Corpus, Kind
@@ -47,7 +48,11 @@ class News:
 
     async def forget(self, *, before: datetime) -> int:
         """Remove documents published before `before`; return how many were removed."""
-        return await self._retention.forget(await self._known(), before=before)
+        try:
+            corpus = await self._corpora.get(NEWS_CORPUS)
+        except CorpusNotFound:  # no feed has brought anything yet
+            return 0
+        return await self._retention.forget(corpus, before=before)
 
     async def _known(self) -> Corpus:
         if self._corpus is None:

@@ -1,6 +1,7 @@
 """Puts a delivery into words, in the language that its chat has when it is sent."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from bot.card import draw_card
 from bot.face.reply import Reply
@@ -17,18 +18,23 @@ from bot.replies.post import PostItem, post_reply, spoken
 from db.chat.answers import Answers
 from engine.posting.types import Delivery
 
+Avatar = Callable[[str], Awaitable[bytes | None]]
 
-async def reply_of(delivery: Delivery, answers: Answers) -> Reply | None:
+
+async def reply_of(
+    delivery: Delivery, answers: Answers, avatar: Avatar | None = None
+) -> Reply | None:
     """Return what a delivery says, or None if its subject no longer exists.
 
-    Raises StorageError, and ValueError for content that this version cannot read.
+    `avatar` returns the picture of a corpus's voice. Raises StorageError, and ValueError for
+    content that this version cannot read.
     """
     content, words = content_from_json(delivery.content), words_for(delivery.chat.language)
     match content:
         case PostContent():
             return await _post(content, delivery, answers, words)
         case PictureContent():
-            return await _picture(content, words)
+            return await _picture(content, words, avatar)
         case NothingFound():
             date = spoken(content.day, words)
             text = words.say("No old tweet foretold the news of {date}.", date=date)
@@ -53,7 +59,7 @@ async def _post(
     return post_reply(items, words, content.day) if items else None
 
 
-async def _picture(content: PictureContent, words: Words) -> Reply:
+async def _picture(content: PictureContent, words: Words, avatar: Avatar | None) -> Reply:
     card = hit_card(
         content.hit,
         content.story.title,
@@ -61,6 +67,7 @@ async def _picture(content: PictureContent, words: Words) -> Reply:
         content.until,
         words,
         corpus=content.corpus,
+        avatar=await avatar(content.corpus) if avatar else None,
     )
     picture = await asyncio.to_thread(draw_card, card)
     return Reply(words=words, text=content.hit.candidate.url, picture=picture)

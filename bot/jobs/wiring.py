@@ -178,6 +178,7 @@ async def open_jobs(
                 chats=Chats(database),
                 posters={poster.platform: poster for poster in posters},
                 seconds=DELIVERY_SECONDS / clock_rate,
+                avatar=app.corpora.avatar,
             ),
             embedding=embedding_of(app),
             outcomes=JobOutcomes(database),

@@ -50,14 +50,14 @@ async def ask(
 async def ask_one(
     app: App, question: str, *, corpus: str, earlier: Sequence[str], now: datetime
 ) -> CitedAnswer:
-    """Answer a question from a chat with one corpus; "" is the default one.
+    """Answer a question from a chat with one corpus; "" is the default one, "all" every one.
 
     Raises CorpusNotFound, UsageError, storage errors.
     """
     request = SearchRequest(
         headline=read_headline(question), limit=app.settings.answer.limit, now=now
     )
-    return await ask(app, request, [await app.corpus(corpus)], earlier=earlier)
+    return await ask(app, request, await app.chosen(corpus), earlier=earlier)
 
 
 def searcher(app: App) -> Prophet:

@@ -9,6 +9,7 @@ from bot.app import App
 from bot.query_log import log_of, logged
 from db.search.find import DialectIndex
 from db.search.shown import Comments
+from engine.corpora import ALL
 from engine.errors import CorpusNotFound, UsageError
 from engine.glossary.groups import widened
 from engine.messages import Message
@@ -19,6 +20,7 @@ from engine.query.plan import Plan
 from engine.query.present import presented
 from engine.query.query import Query
 from engine.query.read import parse_query
+from engine.query.together import found_together
 from engine.query.types import Counts, Found
 from engine.search_log import SearchJob, find_logged
 from engine.types import Corpus
@@ -33,7 +35,8 @@ async def find(
     voice: bool = False,
     mode: FindMode = FindMode.LEXICAL,
 ) -> Found:
-    """Answer a query. `in:` in it overrides `corpus`; "" is the configured or only one.
+    """Answer a query. `in:` in it overrides `corpus`; "" is the configured or only one, "all"
+    means every archive.
 
     No query is an error, not even one that names an unknown corpus with `in:`. `voice` adds voice
     terms. Raises CorpusNotFound if `corpus` is unknown, and storage errors; in modes that compare
@@ -55,6 +58,12 @@ async def _find(
 ) -> Found:
     names = _corpora(query, negated=False)
     unwanted = frozenset(_corpora(query, negated=True))
+    if corpus == ALL and not names and not unwanted:
+        every = [
+            (one, await answer_query(app, one, query, limit=limit, voice=voice, mode=mode))
+            for one in await app.chosen(ALL)
+        ]
+        return every[0][1] if len(every) == 1 else found_together(every, limit)
     try:
         chosen = await app.corpus(names[0] if names else corpus, without=unwanted)
     except CorpusNotFound as error:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC
 
-from bot.face.reply import Reply
+from bot.face.reply import Reply, signature
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from engine.answer.citations import without_brackets
@@ -43,7 +43,7 @@ def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[
     found = source.passage.hit.candidate
     facts = [
         words.date(found.created_at),
-        *((f"@{found.author.removeprefix('@')}",) if found.author else ()),
+        *filter(None, (signature(found.voice, found.author),)),
         *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
         words.say("relevance {value}", value=f"{source.passage.hit.score:.2f}"),
     ]

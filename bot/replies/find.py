@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from bot.face.reply import Reply
+from bot.face.reply import Reply, signature
 from bot.i18n.words import Words
 from bot.replies.limits import cut
 from engine.contracts.receipts import HitReceipt, MatchedTerm, Receipt, StageCounts
@@ -137,7 +137,7 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
     found = hit.document.candidate
     facts = [
         words.date(found.created_at),
-        *((f"@{found.author.removeprefix('@')}",) if found.author else ()),
+        *filter(None, (signature(found.voice, found.author),)),
         *((hit.document.platform,) if hit.document.platform else ()),
         *found.flags.names,
         *(() if hit.score is None else (f"{hit.score:.2f}",)),

@@ -55,6 +55,7 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
         rank=hit.rank,
         text=found.text,
         author=found.author,
+        voice=found.voice,
         date=found.created_at,
         date_text=words.date(found.created_at),
         age=age_between(found.created_at, until).said(words),

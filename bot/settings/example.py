@@ -17,7 +17,8 @@ _HEADER = """\
 # config.toml in the user's configuration folder. An environment variable goes before the file:
 # PRESAGIO_LLM__MODEL sets model in [llm]; numbers, true and lists are written as in this file.
 #
-# Secrets come from the environment alone:
+# Secrets come from the environment, or from presagio.env beside this file, which presagio setup
+# writes and only its owner may read:
 {secrets}
 # PRESAGIO_DATA_DIR names the folder of the embedded server.
 """

@@ -1,5 +1,7 @@
 """Settings of chats and chat platforms."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from engine.settings.section import UNLIMITED, HttpUrl, Rate, Section
@@ -8,10 +10,15 @@ from engine.settings.section import UNLIMITED, HttpUrl, Rate, Section
 class ChatSettings(Section):
     """Who may ask the bot, and how often. Chats and people are named "platform:id"."""
 
+    access: Literal["owner", "open"] = Field(
+        "owner",
+        description="Who is answered: owner means whoever has used the code that presagio serve"
+        " shows, and whom that person lets in; open means everybody, unless allow names some.",
+    )
     allow: tuple[str, ...] = Field(
         (),
-        description="The only chats that are answered; empty = all. A person's covers what that"
-        " person asks inline.",
+        description="Chats that are answered without asking the owner; where access is open, the"
+        " only ones. A person's covers what that person asks inline.",
     )
     block: tuple[str, ...] = Field(
         (), description="Chats that are never answered, and people who are not inline."

@@ -24,6 +24,7 @@ from bot.settings.sources import (
     read_file,
     read_secrets,
 )
+from bot.settings.writing import read_variables
 from engine.errors import SettingsError
 
 _WANTED = {
@@ -44,13 +45,15 @@ def load_settings(
 ) -> Settings:
     """Return the settings: defaults, overridden by the file, overridden by the environment.
 
-    `config` is the file named on the command line; `environ` defaults to that of the process.
-    Raises SettingsError.
+    `config` is the file named on the command line; `environ` defaults to that of the process, and
+    goes before the variables of presagio.env beside the file. Raises SettingsError.
     """
     environ = os.environ if environ is None else environ
     path = locate_file(config, environ)
+    written = read_file(path) if path else {}
+    environ = {**read_variables(path), **environ}
     overrides = read_environment(environ)
-    tables = _merged(read_file(path) if path else {}, overrides)
+    tables = _merged(written, overrides)
     try:
         sections = Sections.model_validate(tables, strict=True)
     except ValidationError as exc:

@@ -99,7 +99,9 @@ class People:
             logger.info("Slack tells nothing about a user: %s", slack_reason(error))
             user = {}
         return SlackProfile(
-            language=str(user.get("locale") or "en").split("-")[0], time_zone=user.get("tz")
+            language=str(user.get("locale") or "en").split("-")[0],
+            time_zone=user.get("tz"),
+            name=str(user.get("real_name") or user.get("name") or ""),
         )
 
     async def is_admin(self, user_id: str, *, team: str) -> bool:

@@ -27,6 +27,7 @@ class SlackProfile:
 
     language: str
     time_zone: str | None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +80,25 @@ async def read_message(
         written_at=_moment(shared.get("ts")),
         edited="edited" in event,
         is_admin=lambda: myself.is_admin(event["user"]),
+        origin=body,
+    )
+
+
+async def read_joined(
+    event: Payload, body: Payload, myself: SlackIdentity, *, now: datetime
+) -> Request | None:
+    """Return a /start of the person who invited the bot to a channel; None if others join."""
+    if event.get("user") != myself.user_id:
+        return None
+    inviter = str(event.get("inviter") or "")
+    return Request(
+        event_id=f"joined:{event['channel']}:{event['event_ts']}",
+        place=Place(platform=PLATFORM, chat_id=event["channel"], private=False),
+        person=await _person(inviter, myself) if inviter else Person(id="nobody"),
+        trigger=Trigger.COMMAND,
+        text="/start",
+        now=now,
+        is_admin=lambda: myself.is_admin(inviter),
         origin=body,
     )
 
@@ -176,4 +196,6 @@ async def _person(user_id: str, myself: SlackIdentity, *, bot: bool = False) -> 
     if bot or own:
         return Person(id=user_id, bot=True, myself=own)
     profile = await myself.profile(user_id)
-    return Person(id=user_id, language=profile.language, time_zone=profile.time_zone)
+    return Person(
+        id=user_id, name=profile.name, language=profile.language, time_zone=profile.time_zone
+    )

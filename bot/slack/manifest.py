@@ -16,7 +16,15 @@ SCOPES = (
     "reactions:write",
     "users:read",
 )
-EVENTS = ("app_mention", "message.channels", "message.groups", "message.im")
+# Without these, the bot greets nobody when it is invited; all else works.
+GREETING_SCOPES = ("channels:read", "groups:read")
+EVENTS = (
+    "app_mention",
+    "member_joined_channel",
+    "message.channels",
+    "message.groups",
+    "message.im",
+)
 
 
 def manifest(commands: Sequence[Command], *, request_url: str = "") -> dict[str, object]:
@@ -57,7 +65,7 @@ def manifest(commands: Sequence[Command], *, request_url: str = "") -> dict[str,
             ],
             "slash_commands": [*slash, own],
         },
-        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "oauth_config": {"scopes": {"bot": sorted((*SCOPES, *GREETING_SCOPES))}},
         "settings": {
             "event_subscriptions": {"bot_events": list(EVENTS)} | over,
             "interactivity": {"is_enabled": True} | over,

@@ -135,7 +135,7 @@ def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
 
 def _facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
     """Return one line about a tweet; its date links to it."""
-    facts = [f"@{cut(_shown(hit.author), _AUTHOR)}"] if hit.author else []
+    facts = [cut(_shown(hit.signature), _AUTHOR)] if hit.signature else []
     facts = [*facts, *hit.marks(reply.words)]
     date = _linked(hit.url, hit.date_text)
     age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}", style=_BOLD)

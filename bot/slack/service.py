@@ -29,6 +29,7 @@ from bot.slack.events import (
     Payload,
     SlackIdentity,
     read_command,
+    read_joined,
     read_message,
     read_press,
     read_shortcut,
@@ -186,6 +187,7 @@ class SlackService:
         # Acknowledged before the work begins: work that fails at once would prevent it.
         app.event("app_mention")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event("message")(ack=_acknowledge, lazy=[on(_read_event)])
+        app.event("member_joined_channel")(ack=_acknowledge, lazy=[on(_read_joined)])
         app.event(_ANY)(ack=_acknowledge, lazy=[])
         app.command(_ANY)(ack=_acknowledge, lazy=[on(read_command)])
         app.action(_ANY)(ack=_acknowledge, lazy=[on(read_press)])
@@ -232,6 +234,10 @@ async def _pass_on(error: Exception) -> None:
 
 async def _acknowledge(ack: Callable[[], Awaitable[None]]) -> None:
     await ack()
+
+
+async def _read_joined(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
+    return await read_joined(body["event"], body, myself, now=now)
 
 
 async def _read_event(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:

@@ -5,7 +5,18 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from telegram import CallbackQuery, Chat, InlineQuery, Message, MessageEntity, Update, User
+from telegram import (
+    CallbackQuery,
+    Chat,
+    ChatMember,
+    ChatMemberRestricted,
+    ChatMemberUpdated,
+    InlineQuery,
+    Message,
+    MessageEntity,
+    Update,
+    User,
+)
 from telegram.constants import ChatType
 
 from bot.face.request import Person, Place, Request, Trigger
@@ -32,6 +43,8 @@ def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> R
         return _inline(update.inline_query, now)
     if update.message:
         return _said(update, update.message, myself, now)
+    if update.my_chat_member:
+        return _joined(update, update.my_chat_member, myself, now)
     return None
 
 
@@ -58,6 +71,38 @@ def _said(
         is_admin=_admin(message.chat_id, message.from_user, myself, certain=as_group),
         origin=update,
     )
+
+
+def _joined(
+    update: Update, change: ChatMemberUpdated, myself: TelegramIdentity, now: datetime
+) -> Request | None:
+    """Return a /start of the person who added the bot to a group, or None for other changes."""
+    if change.chat.type not in {ChatType.GROUP, ChatType.SUPERGROUP}:
+        return None
+    if is_there(change.old_chat_member) or not is_there(change.new_chat_member):
+        return None
+    return Request(
+        event_id=f"joined:{change.chat.id}:{update.update_id}",
+        place=Place(
+            platform=PLATFORM,
+            chat_id=str(change.chat.id),
+            private=False,
+            title=change.chat.title,
+        ),
+        person=_person(change.from_user, myself),
+        trigger=Trigger.COMMAND,
+        text="/start",
+        now=now,
+        is_admin=_admin(change.chat.id, change.from_user, myself),
+        origin=update,
+    )
+
+
+def is_there(member: ChatMember) -> bool:
+    """Return whether somebody is in a chat."""
+    if isinstance(member, ChatMemberRestricted):
+        return member.is_member
+    return member.status not in {ChatMember.LEFT, ChatMember.BANNED}
 
 
 def _written_at(source: Message, message: Message) -> datetime | None:
@@ -167,7 +212,13 @@ def _person(
         return Person(id=str(speaks_as.id), language=language, as_chat=True)
     if user is None:
         return Person(id="nobody", language=language)
-    return Person(id=str(user.id), language=language, bot=user.is_bot, myself=user.id == myself.id)
+    return Person(
+        id=str(user.id),
+        name=user.name,
+        language=language,
+        bot=user.is_bot,
+        myself=user.id == myself.id,
+    )
 
 
 def _admin(

@@ -123,7 +123,7 @@ def _item(item: ItemView) -> MarkupLine:
 
 
 def _hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
-    author = [unnamed(f"@{hit.author}")] if hit.author else []
+    author = [unnamed(hit.signature)] if hit.signature else []
     facts = [f"{hit.rank}.", hit.age, "·", hit.date_text, *author]
     marks = ["·", ", ".join(hit.marks(reply.words))] if hit.marks(reply.words) else []
     lines = [

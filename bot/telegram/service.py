@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from urllib.parse import unquote, urlsplit
 
-from telegram import BotCommand, ChatMember, ChatMemberRestricted, Update
+from telegram import BotCommand, ChatMember, Update
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
 from bot.commands import Command
@@ -16,7 +16,7 @@ from bot.i18n.words import DEFAULT, LANGUAGES, words_for
 from bot.listening.webhook import Webhook
 from bot.settings.faces import TelegramSettings
 from bot.telegram.client import Bot
-from bot.telegram.events import PLATFORM, TelegramIdentity, read_update
+from bot.telegram.events import PLATFORM, TelegramIdentity, is_there, read_update
 from bot.telegram.face import TelegramFace
 from bot.telegram.receiving import ALLOWED_UPDATES, HOLD_SECONDS, Poller, PushedUpdates, pause_after
 from bot.telegram.updates import Latest, Updates
@@ -169,17 +169,22 @@ class TelegramService:
     async def _handle(self, update: Update) -> None:
         if update.my_chat_member:
             await self._membership(update)
+            await self._answer(update)
         elif moved := _moved(update):
             await self._chats.move(PLATFORM, *moved)
         elif update.inline_query and not await self._typed.stays(update.inline_query.from_user.id):
             return
-        elif request := read_update(update, self._myself, now=self._now()):
+        else:
+            await self._answer(update)
+
+    async def _answer(self, update: Update) -> None:
+        if request := read_update(update, self._myself, now=self._now()):
             await self._conversation.answer(request, self._face)
 
     async def _membership(self, update: Update) -> None:
         """Pause a chat that blocked or removed the bot; resume when it is let back in."""
         if change := update.my_chat_member:
-            there = _is_there(change.new_chat_member)
+            there = is_there(change.new_chat_member)
             async with self._memberships:  # in order, so that the last change wins
                 await self._chats.set_active(PLATFORM, str(change.chat.id), active=there)
 
@@ -200,12 +205,6 @@ class TelegramService:
                 Message("Telegram does not say who is an admin."), fix=Message("Try again later.")
             ) from error
         return member.status in _ADMINS
-
-
-def _is_there(member: ChatMember) -> bool:
-    if isinstance(member, ChatMemberRestricted):
-        return member.is_member
-    return member.status not in {ChatMember.LEFT, ChatMember.BANNED}
 
 
 def _moved(update: Update) -> tuple[str, str] | None:

@@ -65,6 +65,7 @@ class Chats:
             await connection.execute(self._sql["bring_owed"], platform, old, new)
             await connection.execute(self._sql["forget_moved"], platform, old, new)
             await connection.execute(self._sql["move"], platform, old, new)
+            await connection.execute(self._sql["move_admission"], platform, old, new)
 
     async def set_active(self, platform: str, external_id: str, *, active: bool) -> None:
         """Note that the bot was blocked or removed, or that it is back.

@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from db.pool import Database
 from db.statements import statements
 
+_KEPT = timedelta(days=7)
+
 
 class Quotas:
     """Counts uses by scope and day."""
@@ -20,8 +22,6 @@ class Quotas:
             return int(await connection.fetchval(self._sql["use"], scope, today))
 
     async def forget(self, *, now: datetime) -> None:
-        """Remove the counts of past days."""
+        """Remove the counts of days before the last week, which the owner may see."""
         async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["forget_quotas"], now.astimezone(UTC).date() - timedelta(days=1)
-            )
+            await connection.execute(self._sql["forget_quotas"], now.astimezone(UTC).date() - _KEPT)

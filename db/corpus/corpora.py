@@ -11,7 +11,7 @@ from db.corpus.partitions import about_corpus, partition, postings_table
 from db.corpus.postings import create_postings, has_postings
 from db.pool import Database
 from db.statements import statements
-from engine.corpora import corpus_named, role_of_new
+from engine.corpora import ALL, USUAL, corpus_named, role_of_new
 from engine.errors import CorpusConflict, CorpusNotFound, UsageError
 from engine.messages import Message
 from engine.types import Corpus, CorpusRole, Kind
@@ -51,10 +51,13 @@ class Corpora:
         description: str | None = None,
     ) -> Corpus:
         """Return the corpus, creating it if it is new. Raises CorpusConflict, UsageError."""
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name) or name in (ALL, USUAL):
             raise UsageError(
                 Message("{name!r} cannot name a corpus.", name=name),
-                fix=Message("Use lower-case letters, digits, - and _, at most 63 characters."),
+                fix=Message(
+                    "Use lower-case letters, digits, - and _, at most 63 characters; not all or"
+                    " default."
+                ),
             )
         async with self._database.transaction() as connection:
             known = [row[0] for row in await connection.fetch(self._sql["languages"])]
@@ -87,14 +90,23 @@ class Corpora:
         author: str | None = None,
         url_template: str | None = None,
         description: str | None = None,
+        display_name: str | None = None,
+        avatar: bytes | None = None,
     ) -> Corpus:
-        """Change the properties that may change later; an empty description removes it.
+        """Change the properties that may change later; None keeps one.
 
-        Raises CorpusNotFound.
+        An empty description, display name or avatar removes it. Raises CorpusNotFound.
         """
         async with self._database.connection() as connection:
             await connection.execute(self._sql["change"], name, author, url_template, description)
+            await connection.execute(self._sql["describe"], name, display_name, avatar)
         return await self.get(name)
+
+    async def avatar(self, name: str) -> bytes | None:
+        """Return the picture of the corpus's voice, or None."""
+        async with self._database.connection() as connection:
+            found: bytes | None = await connection.fetchval(self._sql["avatar"], name)
+        return found
 
     async def drop(self, name: str) -> int:
         """Remove the corpus and return how many documents it had. Raises CorpusNotFound."""
@@ -113,6 +125,12 @@ class Corpora:
         async with self._database.connection() as connection:
             row = await connection.fetchrow(about_corpus("corpora", "span", corpus.id))
         return (row["oldest"], row["newest"]) if row else (None, None)
+
+    async def names_authors(self, corpus: Corpus) -> bool:
+        """Return whether any document names its author."""
+        async with self._database.connection() as connection:
+            statement = about_corpus("corpora", "names_authors", corpus.id)
+            return bool(await connection.fetchval(statement))
 
 
 async def _create_partition(connection: Connection, corpus_id: int) -> None:

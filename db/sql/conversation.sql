@@ -21,6 +21,10 @@ UPDATE chat
 -- name: move(platform, old_external_id, new_external_id)
 UPDATE chat SET external_id = $3 WHERE platform = $1 AND external_id = $2
 
+-- name: move_admission(platform, old_external_id, new_external_id)
+UPDATE admission SET external_id = $3 WHERE platform = $1 AND external_id = $2
+   AND NOT EXISTS (SELECT FROM admission WHERE platform = $1 AND external_id = $3)
+
 -- name: bring_owed(platform, kept_external_id, met_external_id)
 -- Deliveries owed to the chat that was met under the new id, which is deleted.
 UPDATE delivery d SET chat_id = kept.id

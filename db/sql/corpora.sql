@@ -1,6 +1,6 @@
 -- name: select(name)
 SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.documents, c.tokens,
-       c.description, c.index_version,
+       c.description, c.index_version, c.display_name, c.avatar IS NOT NULL AS has_avatar,
        coalesce(c.postings_to = 9223372036854775807, false) AS postings,
        coalesce((SELECT array_agg(l.language ORDER BY l.documents DESC, l.language)
                    FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages,
@@ -21,6 +21,15 @@ UPDATE corpus
        description = CASE WHEN $4::text IS NULL THEN description ELSE nullif($4, '') END
  WHERE name = $1
 
+-- name: describe(name, display_name, avatar)
+UPDATE corpus
+   SET display_name = CASE WHEN $2::text IS NULL THEN display_name ELSE nullif($2, '') END,
+       avatar = CASE WHEN $3::bytea IS NULL THEN avatar ELSE nullif($3, '') END
+ WHERE name = $1
+
+-- name: avatar(name)
+SELECT avatar FROM corpus WHERE name = $1
+
 -- name: lock(name)
 SELECT id, documents FROM corpus WHERE name = $1 FOR UPDATE
 
@@ -33,3 +42,6 @@ SELECT substr(cfgname, 10) FROM pg_catalog.pg_ts_config
 
 -- name: span
 SELECT min(created_at) AS oldest, max(created_at) AS newest FROM {document}
+
+-- name: names_authors
+SELECT EXISTS (SELECT FROM {document} WHERE author IS NOT NULL)

@@ -1,6 +1,7 @@
-"""Checks that the model endpoint answers and accepts the key, without calling the model."""
+"""Checks that the model endpoint answers and accepts the key, and that the model answers."""
 
 import asyncio
+from collections.abc import Mapping
 
 import httpx
 
@@ -8,16 +9,47 @@ from engine.errors import ModelRefused, ModelUnreachable
 from engine.llm.endpoint import Endpoint
 from engine.messages import Message
 
-_TOTAL = 10.0  # seconds
+_TOTAL, _TOTAL_OF_MODEL = 10.0, 60.0  # seconds; a model of one's own may have to be loaded
+_FEW_TOKENS = 200  # some models think before they answer
 
 
 async def check_endpoint(endpoint: Endpoint) -> str:
-    """Return a line about the endpoint. Raises ModelUnreachable, ModelRefused."""
+    """Return a line about the endpoint, without calling the model.
+
+    Raises ModelUnreachable, ModelRefused.
+    """
     # OpenRouter lists its models without a key; only /key tells whether the key is valid.
     url = endpoint.url("key" if endpoint.is_openrouter else "models")
+    await _asked(endpoint, url, None, _TOTAL)
+    return f"{endpoint.model} at {endpoint.host}"
+
+
+async def check_model(endpoint: Endpoint) -> str:
+    """Ask the model for one word, and return a line about it.
+
+    Raises ModelUnreachable, ModelRefused.
+    """
+    endpoint.require_key()
+    body = {
+        "model": endpoint.model,
+        "messages": [{"role": "user", "content": "Answer with the word yes."}],
+        "max_completion_tokens": _FEW_TOKENS,
+    }
+    await _asked(endpoint, endpoint.url("chat/completions"), body, _TOTAL_OF_MODEL)
+    return f"{endpoint.model} at {endpoint.host} answered"
+
+
+async def _asked(
+    endpoint: Endpoint, url: str, body: Mapping[str, object] | None, seconds: float
+) -> None:
+    """Send one request. Raises ModelUnreachable, ModelRefused."""
+    method = "GET" if body is None else "POST"
     try:
-        async with asyncio.timeout(_TOTAL), httpx.AsyncClient(trust_env=False) as client:
-            response = await client.get(url, headers=endpoint.headers())
+        async with (
+            asyncio.timeout(seconds),
+            httpx.AsyncClient(trust_env=False, timeout=seconds) as client,
+        ):
+            response = await client.request(method, url, headers=endpoint.headers(), json=body)
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as exc:
         raise ModelUnreachable(
             Message(
@@ -39,4 +71,3 @@ async def check_endpoint(endpoint: Endpoint) -> str:
             ),
             fix=Message("Check llm.base_url."),
         )
-    return f"{endpoint.model} at {endpoint.host}"

@@ -8,15 +8,26 @@ from engine.types import Candidate, Corpus
 
 
 def addressed(found: Candidate, corpus: Corpus) -> Candidate:
-    """Return the document with an address from the corpus' template if it has none of its own."""
+    """Return the document with the author, the voice and the address that its corpus knows.
+
+    It keeps an author and an address of its own. The voice is that of the corpus's author alone.
+    """
+    author = found.author or corpus.author
+    own = _account(author) == _account(corpus.author) or corpus.author is None
+    voice = corpus.display_name if own else None
+    if (author, voice) != (found.author, found.voice):
+        found = replace(found, author=author, voice=voice)
     if found.url or not corpus.url_template:
         return found
     # "i" stands for an unknown account; X redirects it.
-    author = quote(found.author or corpus.author or "i", safe="")
-    url = corpus.url_template.replace("{author}", author).replace(
+    url = corpus.url_template.replace("{author}", quote(author or "i", safe="")).replace(
         "{id}", quote(found.external_id, safe="")
     )
     return replace(found, url=url)
+
+
+def _account(name: str | None) -> str:
+    return (name or "").removeprefix("@").casefold()
 
 
 _VALUE = re.compile(r"(?<==)[^&]+|(?<![^&])[^=&]+(?![^&])")

@@ -7,21 +7,27 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn
+from zlib import crc32
 
 from bot.commands import Registry, Services, standard_commands
+from bot.commands.ownership import Ownership
 from bot.commands.registry import NewsServices
+from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
+from bot.face.face import Poster
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
 from bot.settings.faces import ChatSettings
+from db.chat.access import Access
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
+from db.chat.waiting import Waiting
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.pool import Database
@@ -63,7 +69,7 @@ def event(text: str, **changes: object) -> Request:
 
 def corpus(name: str, documents: int = 3) -> Corpus:
     return Corpus(
-        id=1,
+        id=crc32(name.encode()) % 100_000 + 1,
         name=name,
         kind=Kind.TWEETS,
         language="english",
@@ -220,12 +226,21 @@ async def bot_on(
     most_in_chat: int = 500,
     commands: Registry | None = None,
     read_headline: Callable[..., Awaitable[Headline]] = read,
-    corpora: Sequence[Corpus] = (),
+    corpora: Sequence[Corpus] = (corpus("demo"),),
     trusted: Mapping[str, Mapping[str, object]] | None = None,
+    access: str = "open",
+    posters: Sequence[Poster] = (),
     **services: object,
 ) -> AsyncIterator[Bot]:
-    """Lend one process of the bot. `trusted` are changes of the services of some chats."""
+    """Lend one process of the bot. `trusted` are changes of the services of some chats, `access`
+    is the setting of that name."""
     engine, find, chats, known = StandInEngine(), StandInFind(), Chats(database), list(corpora)
+
+    ownership = Ownership(
+        access=Access(database),
+        chats=chats,
+        posters={poster.platform: poster for poster in posters},
+    )
 
     async def listed() -> Sequence[Corpus]:
         return known
@@ -236,22 +251,34 @@ async def bot_on(
         "ask": answer_nothing,
         "read_headline": read_headline,
         "corpora": listed,
+        "avatar": Corpora(database).avatar,
         "chats": chats,
         "answers": Answers(database),
         "questions": Questions(database),
         "news": news_services(database),
         "glossary": glossary_service(database),
+        "ownership": ownership,
+        "waiting": Waiting(database),
         "corpus": "demo",
         "limit": 3,
     }
     chosen = Services(**{**wired, **services})  # type: ignore[arg-type]  # the table above has the types
     async with EventClaims(database) as claims:
         registry = commands or standard_commands()
+        chosen_limits = limits or ChatSettings()
         gates = Gates(
             chats=chats,
             quotas=Quotas(database),
-            limits=limits or ChatSettings(),
+            limits=chosen_limits
+            if access == "open"
+            else chosen_limits.model_copy(update={"allow": ()}),
             counts=registry.counts,
+            doorkeeper=Doorkeeper(
+                ownership,
+                open=access == "open",
+                allow=chosen_limits.allow,
+                operators=chosen.admins,
+            ),
         )
         conversation = Conversation(
             gates=gates,

@@ -64,6 +64,7 @@ class TelegramCrowd(Crowd):
         return {
             "TELEGRAM_BOT_TOKEN": self._server.token,
             "PRESAGIO_TELEGRAM__API_BASE": self._server.root,
+            "PRESAGIO_CHAT__ACCESS": "open",
         }
 
     async def listening(self, seconds: float) -> None:

@@ -140,6 +140,7 @@ async def newsroom(database_url: str, **environment: str) -> AsyncIterator[Newsr
             "DATABASE_URL": database_url,
             "TELEGRAM_BOT_TOKEN": telegram.token,
             "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
+            "PRESAGIO_CHAT__ACCESS": "open",
             "SLACK_BOT_TOKEN": slack.bot_token,
             "PRESAGIO_SLACK__API_BASE": slack.base_url,
             "PRESAGIO_LLM__BASE_URL": model.base_url,

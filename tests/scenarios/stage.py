@@ -60,6 +60,7 @@ class Surroundings:
             "DATABASE_URL": self.database_url,
             "PRESAGIO_LLM__BASE_URL": self.model.base_url,
             "PRESAGIO_LLM__RETRIES": "0",
+            "PRESAGIO_CHAT__ACCESS": "open",
             "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]',
             **self.platform_environ,
             **self.environment,
@@ -167,15 +168,15 @@ async def staged(database_url: str, **telegram: Any) -> AsyncIterator[Stage]:
 
 
 async def load_tweets(
-    database_url: str, tweets: tuple[str, ...], language: str = "english"
+    database_url: str, tweets: tuple[str, ...], language: str = "english", name: str = "demo"
 ) -> None:
-    """Fill the corpus "demo", one tweet a year."""
+    """Fill a corpus, one tweet a year."""
     database = await Database.open(database_url)
     documents = [
-        document(str(number), text, day=300 * number, author="ana")
+        document(str(number), text, day=300 * number, author="ana" if name == "demo" else None)
         for number, text in enumerate(tweets, start=1)
     ]
-    await load(database, "demo", documents, language)
+    await load(database, name, documents, language)
     await database.close()
 
 

@@ -95,11 +95,53 @@ async def test_every_command_gets_its_answer(face: Talk) -> None:
 
 
 async def test_help_names_every_command(face: Talk) -> None:
-    for command in ("/start", "/help"):
-        said = (await face.commands(command)).text
-        # Not by its slash: Slack keeps /help for itself, and help is "/presagio help" there.
-        assert all(one.name in said for one in standard_commands().commands)
+    said = (await face.commands("/help")).text
+    # Not by its slash: Slack keeps /help for itself, and help is "/presagio help" there.
+    assert all(one.name in said for one in standard_commands().commands)
     assert face.stage.model.calls == 0
+
+
+async def test_start_greets_shortly_and_sets_up_by_buttons(face: Talk) -> None:
+    await face.stage.rows("UPDATE corpus SET display_name = 'Ana Ruiz' RETURNING id")
+    greeting = await face.commands("/start")
+    assert "the old tweets of Ana Ruiz" in greeting.text
+    assert len(greeting.text) <= 500, "with what the platform adds for buttons"
+    assert greeting.buttons == ["Set me up"]
+    assert "Which language shall I speak here?" in (await face.presses("Set me up")).text
+    news = await face.presses("Español")
+    assert "¿Qué noticias leo?" in news.text
+    assert "BBC Mundo" in news.buttons
+    assert "¿A qué hora publico" in (await face.presses("Dejarlo como está")).text
+    assert "Todo listo." in (await face.presses("8:00")).text
+    assert await face.stage.rows("SELECT mode FROM subscription") == [("daily",)]
+    assert "Ana Ruiz" in (await face.says(HEADLINE)).text
+
+
+async def test_of_several_archives_one_is_asked_for_and_answers_the_waiting_headline(
+    talk: Talk,
+) -> None:
+    await load_tweets(talk.stage.database_url, (f"{HEADLINE}, said Luis.",), name="luis")
+    await talk.stage.rows("UPDATE corpus SET role = 'archive' RETURNING id")
+    await talk.stage.rows(
+        "UPDATE corpus SET display_name = 'Luis Pérez' WHERE name = 'luis' RETURNING id"
+    )
+    async with talk.serving():
+        asked = await talk.says(HEADLINE)
+        assert "Whose texts shall I search?" in asked.text
+        assert asked.buttons == ["demo", "Luis Pérez", "All of them"]
+        assert "said Luis" in (await talk.presses("Luis Pérez")).text
+        assert "said Luis" in (await talk.says(HEADLINE)).text, "the choice is kept"
+        assert "the configured archive again" in (await talk.commands("/corpus default")).text
+        assert "Whose texts shall I search?" in (await talk.commands("/subscribe daily 9:00")).text
+        everybody = await talk.commands("/corpus all")
+        assert "Here I search: all of them." in everybody.text
+        both = (await talk.says(HEADLINE)).text
+        assert "Luis Pérez" in both
+        assert "ana · " in both, "each hit names its voice"
+        found = (await talk.commands("/find luis OR moon")).text
+        assert "Luis Pérez" in found
+        assert "ana · " in found
+        assert "No text says" not in found, "one of them does"
 
 
 async def test_more_shows_the_next_ones_by_button_and_by_command(face: Talk) -> None:

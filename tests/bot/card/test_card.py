@@ -54,6 +54,8 @@ def test_a_png_of_1200_by_630() -> None:
 def test_every_field_leaves_ink() -> None:
     whole = draw(FULL)
     for field in fields(Card):
+        if field.name == "avatar":  # the card has none
+            continue
         nothing: Any = () if field.name == "marks" else ""
         without = draw(replace(FULL, **{field.name: nothing}))
         assert ImageChops.difference(whole, without).getbbox() is not None, field.name
@@ -107,10 +109,19 @@ def test_different_texts_give_different_pictures() -> None:
     assert draw_card(FULL, shipped()) != draw_card(replace(FULL, text="Another."), shipped())
 
 
+def test_an_avatar_fills_the_circle_and_a_broken_one_leaves_the_initial() -> None:
+    content = BytesIO()
+    Image.new("RGB", (300, 200), (10, 200, 30)).save(content, "PNG")
+    with_avatar = draw(replace(FULL, avatar=content.getvalue()))
+    assert (10, 200, 30) in {colour for _, colour in with_avatar.getcolors(1 << 24) or ()}
+    for broken in (b"\x89PNG\r\n\x1a\n", content.getvalue()[:60], b"no picture"):
+        assert draw_card(replace(FULL, avatar=broken), shipped()) == draw_card(FULL, shipped())
+
+
 @pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_in_every_field_is_drawn_within_the_page(hostile: str) -> None:
-    words = {field.name: hostile for field in fields(Card) if field.name != "marks"}
-    image = draw(Card(**words, marks=(hostile,) * 50))
+    words = {field.name: hostile for field in fields(Card) if field.type in (str, "str")}
+    image = draw(Card(**words, marks=(hostile,) * 50))  # type: ignore[arg-type]  # texts alone
     assert image.size == (1200, 630)
     assert same_outside_the_safe_area(image)
 

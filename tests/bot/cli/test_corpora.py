@@ -47,6 +47,8 @@ class TestShow:
     def test_prints_everything(self, invoke: Invoke, mine: str) -> None:
         shown = invoke("corpora", "show", "mine", "--json").json
         assert shown == SHORT | {
+            "display_name": None,
+            "avatar": False,
             "languages": ["spanish"],
             "average_length": shown["average_length"],
             "oldest": "2010-03-05T12:00:00+00:00",

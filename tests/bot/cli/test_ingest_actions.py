@@ -52,7 +52,7 @@ class TestCounts:
     def test_are_told_in_words_on_standard_output(
         self, invoke: Invoke, database: str, file: Path
     ) -> None:
-        done = invoke("ingest", str(file))
+        done = invoke("ingest", str(file), "--author", "ana")
         assert done.out == ("tweets: 5 read, 5 inserted, 0 updated, 0 unchanged, 0 rejected\n")
         assert done.err == ""
 
@@ -152,7 +152,7 @@ class TestRejects:
         ]
         file = tmp_path / "mixed.jsonl"
         file.write_bytes(b"\n".join([good[0], *bad, b"", good[1]]))
-        done = invoke("ingest", str(file), "--json")
+        done = invoke("ingest", str(file), "--json", "--author", "ana")
         assert done.json == counts(9, 2, 0, 0, 7)
         report = Path(ask_report(done.err))
         rejects = [orjson.loads(line) for line in report.read_bytes().splitlines()]
@@ -176,7 +176,7 @@ class TestRejects:
     def test_only_the_first_are_told(self, invoke: Invoke, database: str, tmp_path: Path) -> None:
         good = write_tweets(tmp_path / "a", range(1)).read_bytes()
         (tmp_path / "a").write_bytes(good + b"x\n" * 500)
-        done = invoke("ingest", str(tmp_path / "a"))
+        done = invoke("ingest", str(tmp_path / "a"), "--author", "ana")
         assert len(done.err.splitlines()) == 11
         assert "500 records rejected; all of them: " in done.err
         assert len(Path(ask_report(done.err)).read_bytes().splitlines()) == 500
@@ -186,7 +186,7 @@ class TestRejects:
     ) -> None:
         content = file.read_bytes()
         file.write_bytes(content + b"x\n")
-        report = Path(ask_report(invoke("ingest", str(file)).err))
+        report = Path(ask_report(invoke("ingest", str(file), "--author", "ana").err))
         assert list(report.parent.iterdir()) == [report]
         file.write_bytes(content)
         assert invoke("ingest", str(file)).err == ""

@@ -20,10 +20,11 @@ INLINE = Place(platform="test", chat_id="inline", private=True, kept=False)
 OWN = Place(platform="test", chat_id="own", private=False, title="The stranger's own group")
 SLACK = Place(platform="slack", chat_id="C1", private=False)
 PLACES = {"private": PRIVATE, "group": GROUP, "channel": CHANNEL, "inline": INLINE}
-PEOPLE = ("operator", "admin", "member", "stranger")
+PEOPLE = ("owner", "operator", "admin", "member", "stranger")
 # What the platform says of the chats; the stranger is an admin elsewhere.
 ADMINS = {("g", "admin"), ("c", "admin"), ("own", "stranger"), ("C1", "admin")}
-ALL, ADMINS_AND_OPERATORS, OPERATORS = set(PEOPLE), {"operator", "admin"}, {"operator"}
+ALL, OWNER, OPERATORS = set(PEOPLE), {"owner"}, {"owner", "operator"}
+ADMINS_AND_OPERATORS = OPERATORS | {"admin"}
 NOBODY: set[str] = set()
 AGREED: dict[tuple[Effect, str], set[str]] = {
     (Effect.ANSWERS, "private"): ALL,
@@ -42,8 +43,18 @@ AGREED: dict[tuple[Effect, str], set[str]] = {
     (Effect.STEERS_ALL, "group"): OPERATORS,
     (Effect.STEERS_ALL, "channel"): OPERATORS,
     (Effect.STEERS_ALL, "inline"): NOBODY,
+    (Effect.OWNS, "private"): OWNER,
+    (Effect.OWNS, "group"): NOBODY,
+    (Effect.OWNS, "channel"): NOBODY,
+    (Effect.OWNS, "inline"): NOBODY,
 }
-REFUSALS = ("Only admins of this chat", "changes what every chat is told", "needs a chat")
+REFUSALS = (
+    "Only admins of this chat",
+    "changes what every chat is told",
+    "needs a chat",
+    "Only the owner of this bot",
+    "works in a private chat with me alone",
+)
 
 
 def on_platform(who: str, place: Place) -> Callable[[], Awaitable[bool]]:
@@ -75,7 +86,11 @@ async def storage(_rights_url: str) -> AsyncIterator[Database]:
     """An open pool on a database with one corpus, no chats and no glossary."""
     opened = await Database.open(_rights_url)
     async with opened.connection() as connection:
-        await connection.execute("TRUNCATE chat, turn, quota, alias_group CASCADE")
+        await connection.execute("TRUNCATE chat, turn, quota, admission, alias_group CASCADE")
+        await connection.execute(
+            "INSERT INTO owner SELECT platform, 'owner', 'own', 'en', now()"
+            " FROM unnest(ARRAY['test', 'slack']) AS platform ON CONFLICT DO NOTHING"
+        )
     await load_texts(opened, "demo", ["Cars are fast"], "english")
     yield opened
     await opened.close()
@@ -116,11 +131,20 @@ async def steered_all(bot: Bot, who: str, place: Place) -> bool:
     return bool(await bot.services.glossary.groups.groups())
 
 
+async def owned(bot: Bot, who: str, place: Place) -> bool:
+    """Let somebody in, and look at the costs."""
+    await say(bot, "/access allow test:carol", who, place)
+    let_in = bool(await bot.services.ownership.access.admissions("test"))
+    assert let_in != refused(await say(bot, "/usage", who, place))
+    return let_in
+
+
 PROBES = {
     Effect.ANSWERS: answered,
     Effect.POSTS: posted,
     Effect.STEERS_CHAT: steered,
     Effect.STEERS_ALL: steered_all,
+    Effect.OWNS: owned,
 }
 
 
@@ -133,7 +157,12 @@ async def test_each_cell_holds(bot: Bot, effect: Effect, where: str, who: str) -
 
 
 def test_the_table_is_what_was_agreed() -> None:
-    known = {"operator": Who.OPERATOR, "admin": Who.CHAT_ADMIN, "member": Who.MEMBER}
+    known = {
+        "owner": Who.OWNER,
+        "operator": Who.OPERATOR,
+        "admin": Who.CHAT_ADMIN,
+        "member": Who.MEMBER,
+    }
     for (effect, where), people in AGREED.items():
         kind = Where.of(PLACES[where])
         assert {name for name, who in known.items() if may(who, effect, kind)} == (
@@ -219,6 +248,18 @@ async def test_the_platform_is_asked_only_where_its_answer_decides(bot: Bot) -> 
             " told. Ask whoever runs this bot; you are test:member.",
             "Solo quienes figuran en chat.admins pueden usar /glossary, que cambia lo que se dice"
             " en todos los chats. Pídeselo a quien lleva este bot; tu nombre es test:member.",
+        ),
+        (
+            "/usage",
+            PRIVATE,
+            "Only the owner of this bot may use /usage.",
+            "Solo quien es dueño de este bot puede usar /usage.",
+        ),
+        (
+            "/access",
+            GROUP,
+            "/access works in a private chat with me alone.",
+            "/access solo funciona en un chat privado conmigo.",
         ),
         (
             "/subscribe daily 9:00",

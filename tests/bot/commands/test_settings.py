@@ -65,7 +65,7 @@ async def test_a_setting_is_changed_and_shown(
         ("quiet 25:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
         ("quiet 08:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
         ("picture maybe", "maybe does not fit picture. Use one of: on, off."),
-        ("corpus nowhere", "There is no corpus nowhere. There are: demo, larga."),
+        ("corpus nowhere", "There is no corpus nowhere. There are: demo, larga, all, default."),
         (
             "colour red",
             "There is no setting colour. There are: language, listening, threshold, timezone,"
@@ -173,7 +173,7 @@ class TestCorpus:
     async def test_the_list_marks_the_current_one(self, bot: Bot) -> None:
         reply = await bot.say("/corpus")
         assert reply.text == "Corpora:\ndemo: 3 documents ✓\nlarga: 56,573 documents"
-        await bot.press(reply, "set")
+        await bot.press(reply, "corpus")
         await bot.say("/corpus larga")
         assert ((await bot.say("/corpus")).text or "").endswith("larga: 56,573 documents ✓")
 
@@ -182,22 +182,15 @@ class TestCorpus:
             assert ((await bot.say("/corpus")).text or "").endswith("one: 1 document")
 
     async def test_there_may_be_none(self, storage: Database) -> None:
-        async with bot_on(storage) as bot:
+        async with bot_on(storage, corpora=()) as bot:
             assert (await bot.say("/corpus")).text == "There is no corpus yet."
-            assert (await bot.say("/corpus x")).text == "There is no corpus x. There are: -."
-
-    async def test_a_name_too_long_for_a_button_is_typed(self, storage: Database) -> None:
-        long = "ñ" * 30
-        async with bot_on(storage, corpora=[corpus(long), corpus("b")]) as bot:
-            reply = await bot.say("/corpus")
-            assert [button.label for row in reply.buttons for button in row] == ["b"]
-            await bot.say(f"/corpus {long}")
-            assert (await bot.chat()).corpus == long
+            said = "There is no corpus x. There are: all, default."
+            assert (await bot.say("/corpus x")).text == said
 
     async def test_a_button_of_a_corpus_that_is_gone_is_told(self, bot: Bot) -> None:
         reply = await bot.say("/corpus")
         bot.corpora.clear()
-        assert (await bot.press(reply, "set")).toast == "There is no corpus demo. There are: -."
+        assert (await bot.press(reply, "corpus")).toast == "This button is too old."
 
 
 def test_every_setting_can_be_shown() -> None:

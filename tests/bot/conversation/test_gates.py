@@ -6,7 +6,8 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from bot.commands import standard_commands
-from bot.conversation.gates import Gates, Stop, not_meant
+from bot.conversation.admission import Stop
+from bot.conversation.gates import Gates, not_meant
 from bot.face.request import Person, Place, Request, Trigger
 from bot.settings.faces import ChatSettings
 from db.chat.chats import Chats

@@ -67,7 +67,9 @@ def deleted(message: Message, ts: str) -> dict[str, Json]:
     return {_subscription(message.channel): event | gone}
 
 
-def joined(channel: Channel, person: Person, ts: str) -> dict[str, Json]:
+def joined(
+    channel: Channel, person: Person, ts: str, inviter: Person | None = None
+) -> dict[str, Json]:
     event = {
         "type": "member_joined_channel",
         "user": person.id,
@@ -76,6 +78,8 @@ def joined(channel: Channel, person: Person, ts: str) -> dict[str, Json]:
         "team": TEAM,
         "event_ts": ts,
     }
+    if inviter:
+        event["inviter"] = inviter.id
     return {"member_joined_channel": event}
 
 

@@ -92,7 +92,7 @@ class User(Person):
         await self.server.all_begun()
 
     async def invites_bot(self, channel: Channel) -> None:
-        self.server.workspace.join(channel, self.server.bot)
+        self.server.workspace.join(channel, self.server.bot, inviter=self)
         await self.server.all_begun()
 
     async def commands(self, channel: Channel, command: str, text: str = "") -> Envelope:

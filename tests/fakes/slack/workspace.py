@@ -126,10 +126,10 @@ class Workspace:
         message.reactions[name].remove(person.id)
         self.changes.notify()
 
-    def join(self, channel: Channel, person: Person) -> None:
+    def join(self, channel: Channel, person: Person, inviter: Person | None = None) -> None:
         """Make somebody a member: an event of its own, and a line in the channel."""
         channel.members.append(person)
-        self._publish(channel, events.joined(channel, person, self.fresh_ts()))
+        self._publish(channel, events.joined(channel, person, self.fresh_ts(), inviter))
         self.post(channel, person, f"{person.mention} has joined", subtype="channel_join")
 
     def _publish(self, channel: Channel, made: Mapping[str, Json]) -> None:

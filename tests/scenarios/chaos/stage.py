@@ -377,6 +377,7 @@ def _environ(
         "DATABASE_URL": url,
         "TELEGRAM_BOT_TOKEN": telegram.token,
         "PRESAGIO_TELEGRAM__API_BASE": telegram.root,
+        "PRESAGIO_CHAT__ACCESS": "open",
         "SLACK_BOT_TOKEN": slack.bot_token,
         "SLACK_APP_TOKEN": slack.app_token,
         "PRESAGIO_SLACK__API_BASE": slack.base_url,

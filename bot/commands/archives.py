@@ -1,0 +1,246 @@
+"""/corpus, and the choice of an archive: asks where several fit, and answers what waited for it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.commands.registry import Command, Services, too_old
+from bot.commands.rights import LOOKS, SEARCHES, Act, Effect, refusal
+from bot.face.reply import Action, Button, Reply, aside
+from bot.face.request import Request, Trigger
+from bot.i18n.words import Words, marked
+from bot.replies.limits import cut
+from engine.chat import Chat
+from engine.corpora import ALL, USUAL, chosen_corpora, meant_corpora
+from engine.errors import CorpusNotFound, SeveralCorpora, UsageError
+from engine.messages import Message
+from engine.posting.types import PostingMode
+from engine.types import Corpus, CorpusRole
+
+_ANSWER, _CHOOSE = "archive", "corpus"
+_MOST_BUTTONS = 12
+_LONGEST_LABEL = _LONGEST_ECHO = 40
+_NAMED = re.compile(r"([\w-]{1,63}):\s+(\S.*)", re.DOTALL)
+
+
+async def ask_which(request: Request, services: Services) -> Reply:
+    """Ask which archive a request is about, and keep the request until somebody chooses.
+
+    A pressed button is not kept: it is pressed again.
+    """
+    words, number = request.words, None
+    if request.trigger is not Trigger.BUTTON:
+        number = await services.waiting.keep(
+            request.known_chat,
+            request.place.thread,
+            request.text,
+            written_at=request.written_at,
+            now=request.now,
+        )
+    fitting = meant_corpora(await services.corpora(), configured=services.corpus)
+    return Reply(
+        words=words,
+        text=words.say("Whose texts shall I search?"),
+        buttons=archive_buttons(fitting, words, _ANSWER if number else _CHOOSE, waiting=number),
+    )
+
+
+async def _answer_waiting(request: Request, action: Action, services: Services) -> Reply | Request:
+    """Return what waited for this choice, to be answered from the chosen archive.
+
+    The choice is the chat's from now on if the person may steer it.
+    """
+    name = await _chosen(action.value, services)
+    waiting = await services.waiting.get(request.known_chat, action.answer_id or 0)
+    if name is None or waiting is None:
+        return too_old(request)
+    chat = replace(request.known_chat, corpus=name)
+    if not await refusal("corpus", Effect.STEERS_CHAT, request, services.admins):
+        chat = await with_archive(request, services, name)
+        await services.chats.change(chat)
+    return replace(
+        request,
+        chat=chat,
+        text=waiting.message,
+        written_at=waiting.written_at,
+        trigger=Trigger.ADDRESSED,
+    )
+
+
+async def _choose(request: Request, action: Action, services: Services) -> Reply:
+    """Make an archive the chat's choice."""
+    name = await _chosen(action.value, services)
+    if name is None:
+        return too_old(request)
+    said = await _changed(request, services, name)
+    return Reply(words=request.words, text=said, replaces=True, toast=request.words.say("Noted."))
+
+
+async def _changed(request: Request, services: Services, name: str) -> str:
+    """Choose an archive by its name, and return a line that says so. Raises UsageError."""
+    chat = await with_archive(request, services, name)
+    await services.chats.change(chat)
+    return _now_searched(chat, await services.corpora(), request.words)
+
+
+async def _chosen(value: str, services: Services) -> str | None:
+    """Return the name of the archive that a button stands for, or None if it is gone."""
+    if value in (ALL, USUAL):
+        return value
+    found = [one.name for one in await services.corpora() if str(one.id) == value]
+    return found[0] if found else None
+
+
+def archive_buttons(
+    corpora: Sequence[Corpus],
+    words: Words,
+    action: str,
+    *,
+    waiting: int | None = None,
+    of: str = "",
+) -> tuple[tuple[Button, ...], ...]:
+    """Return a button for each archive, and one for all if there are several.
+
+    The value of each is the id of the corpus, or "all", after `of`.
+    """
+
+    def button(label: str, value: str) -> tuple[Button, ...]:
+        named = Action(name=action, answer_id=waiting, value=f"{of}{value}")
+        return (Button(label=cut(label, _LONGEST_LABEL), action=named),)
+
+    rows = [button(one.voice, str(one.id)) for one in corpora[:_MOST_BUTTONS]]
+    if len(corpora) > 1:
+        rows.append(button(words.say("All of them"), ALL))
+    return tuple(rows)
+
+
+async def require_archive(request: Request, services: Services) -> None:
+    """Raise an error unless posts to the chat have one archive to come from.
+
+    SeveralCorpora if it has to be chosen, CorpusNotFound if there is none, UsageError for all.
+    """
+    corpora, name = await services.corpora(), request.known_chat.corpus or services.corpus
+    try:
+        found = chosen_corpora(corpora, name)
+    except SeveralCorpora:
+        raise
+    except CorpusNotFound as error:
+        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
+    if len(found) > 1:
+        raise UsageError(
+            request.words.say(
+                "Posts come from one archive. Choose it with /corpus first, such as: {example}",
+                example=f"/corpus {found[0].name}",
+            )
+        )
+
+
+async def archive_inline(request: Request, services: Services) -> tuple[str, Request]:
+    """Return the corpus of an inline query, and the query without its name.
+
+    "NAME: headline" names one; else it is what the person's private chat searches, the configured
+    one, or, of several, all.
+    """
+    corpora = await services.corpora()
+    if found := _NAMED.fullmatch(request.text):
+        name = found[1].casefold()
+        if name == ALL or any(one.name == name for one in corpora):
+            return name, replace(request, text=found[2])
+    own = await services.chats.known(request.place.platform, request.person.id)
+    if usual := (own and own.corpus) or services.corpus:
+        return usual, request
+    archives = [one for one in corpora if one.role is CorpusRole.ARCHIVE]
+    return (ALL if len(archives) > 1 else ""), request
+
+
+async def _corpus(request: Request, services: Services) -> Reply:
+    """List the corpora, or choose one."""
+    words = request.words
+    if request.text:
+        return aside(request, await _changed(request, services, request.text))
+    # News without a text are nothing that a chat could search.
+    corpora = [
+        one for one in await services.corpora() if one.documents or one.role is not CorpusRole.NEWS
+    ]
+    if not corpora:
+        return aside(request, words.say("There is no corpus yet."))
+    current = request.known_chat.corpus or services.corpus
+    lines = [words.say("Corpora:")]
+    lines += [_line(request, corpus, chosen=corpus.name == current) for corpus in corpora]
+    if current == ALL:
+        lines.append(words.say("All of them are searched here."))
+    return Reply(
+        words=words,
+        text="\n".join(lines),
+        buttons=(
+            *archive_buttons(corpora, words, _CHOOSE),
+            *((_usual_button(words),) if request.known_chat.corpus else ()),
+        ),
+        ephemeral=True,
+    )
+
+
+def _line(request: Request, corpus: Corpus, *, chosen: bool) -> str:
+    line = request.words.count(
+        "{name}: {number} document",
+        "{name}: {number} documents",
+        corpus.documents,
+        name=corpus.name,
+    )
+    if corpus.voice != corpus.name:
+        line = f"{line} ({corpus.voice})"
+    return f"{line} ✓" if chosen else line
+
+
+async def with_archive(request: Request, services: Services, name: str) -> Chat:
+    """Return the chat with another archive: one by name, all, or the configured one again."""
+    names = [corpus.name for corpus in await services.corpora()]
+    if name == USUAL and USUAL not in names:
+        return replace(request.known_chat, corpus=None)
+    if name == ALL and ALL not in names:
+        await _require_unsubscribed(request, services)
+    elif name not in names:
+        raise UsageError(
+            request.words.say(
+                "There is no corpus {name}. There are: {names}.",
+                name=cut(name, _LONGEST_ECHO) or "-",
+                names=cut(", ".join((*names, ALL, USUAL)), 500),
+            )
+        )
+    return replace(request.known_chat, corpus=name)
+
+
+async def _require_unsubscribed(request: Request, services: Services) -> None:
+    """Raise UsageError if the chat is subscribed: its posts come from one archive."""
+    subscription = await services.news.subscriptions.get(request.known_chat)
+    if subscription and subscription.mode is not PostingMode.OFF:
+        raise UsageError(
+            request.words.say("Posts come from one archive: /unsubscribe first, or choose one.")
+        )
+
+
+def _usual_button(words: Words) -> tuple[Button, ...]:
+    return (
+        Button(label=words.say("The configured one"), action=Action(name=_CHOOSE, value=USUAL)),
+    )
+
+
+def _now_searched(chat: Chat, corpora: Sequence[Corpus], words: Words) -> str:
+    """Return a line about what the chat searches from now on."""
+    if chat.corpus is None:
+        return words.say("Here I search the configured archive again.")
+    voices = [one.voice for one in corpora if one.name == chat.corpus]
+    return words.say("Here I search: {voice}.", voice=", ".join(voices) or words.say("all of them"))
+
+
+CORPUS = Command(
+    name="corpus",
+    summary=marked("whose tweets are searched in this chat"),
+    usage=marked("/corpus [NAME, all, default]"),
+    example="/corpus demo",
+    handler=_corpus,
+    act=Act(Effect.STEERS_CHAT),
+    acts={"": LOOKS},
+    actions={_CHOOSE: _choose, _ANSWER: _answer_waiting},
+    pressed={_ANSWER: SEARCHES},
+)

@@ -1,0 +1,208 @@
+"""/start: a short greeting, and a guided set-up by buttons for who steers the chat."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+
+from bot.commands.archives import CORPUS, archive_buttons
+from bot.commands.feeds import FEEDS
+from bot.commands.registry import Command, Services, too_old
+from bot.commands.rights import LOOKS, Act, Effect
+from bot.commands.settings import SETTINGS
+from bot.commands.subscribe import SUBSCRIBE
+from bot.face.reply import Action, Button, Reply
+from bot.face.request import Request
+from bot.i18n.words import LANGUAGES, Words, marked, words_for
+from bot.replies.limits import cut
+from engine.chat import Listening
+from engine.corpora import ALL
+from engine.feeds.well_known import well_known, well_known_in
+from engine.types import Corpus, CorpusRole
+
+LONGEST_GREETING = 400
+_LONGEST_VOICES = 90
+_MOST_VOICES = 3
+_HOURS = ("7:00", "8:00", "9:00", "12:00", "18:00", "20:00")
+_NATIVE = {"en": "English", "es": "Español"}
+
+_Step = Callable[[Request, Services], Awaitable[Reply]]
+
+
+async def _start(request: Request, services: Services) -> Reply:
+    words = request.words
+    archives = _archives(await services.corpora())
+    said = [words.say("You own this bot now.")] if request.owner and request.text else []
+    said.append(words.say("There is always a tweet."))
+    if archives:
+        said.append(
+            words.say(
+                "I look in the old tweets of {voices} for one that foretold today's news.",
+                voices=_voices(archives, words),
+            )
+        )
+        said.append(words.say("Paste a headline or a link."))
+        said.append(_listening(request))
+    else:
+        said.append(words.say("I have no archive yet: whoever runs me loads one."))
+    button = _button(words.say("Set me up"), "archive")
+    return Reply(
+        words=words,
+        text=cut(" ".join(filter(None, said)), LONGEST_GREETING),
+        buttons=((button,),) if archives and request.place.kept else (),
+    )
+
+
+def _archives(corpora: Sequence[Corpus]) -> list[Corpus]:
+    usable = [one for one in corpora if one.role is not CorpusRole.NEWS]
+    return [one for one in usable if one.role is CorpusRole.ARCHIVE] or usable
+
+
+def _voices(archives: Sequence[Corpus], words: Words) -> str:
+    shown = ", ".join(one.voice for one in archives[:_MOST_VOICES])
+    more = len(archives) - _MOST_VOICES
+    named = cut(shown, _LONGEST_VOICES)
+    return words.say("{voices} and {more} more", voices=named, more=more) if more > 0 else named
+
+
+def _listening(request: Request) -> str:
+    words = request.words
+    if request.place.private:
+        return ""
+    return {
+        Listening.ALL: words.say("Here I read along, and speak only when a tweet fits well."),
+        Listening.MENTIONS: words.say("Here I answer when I am mentioned or replied to."),
+        Listening.COMMANDS: words.say("Here I answer commands only."),
+    }[request.known_chat.listening]
+
+
+async def _archive(request: Request, services: Services) -> Reply:
+    archives = _archives(await services.corpora())
+    if len(archives) < 2:
+        return await _language(request, services)
+    words = request.words
+    buttons = archive_buttons(archives, words, "setup", of="corpus=")
+    return _step(request, words.say("Whose texts shall I search here?"), buttons, "language")
+
+
+async def _language(request: Request, _services: Services) -> Reply:
+    buttons = tuple((_button(_NATIVE.get(code, code), f"language={code}"),) for code in LANGUAGES)
+    words = request.words
+    return _step(request, words.say("Which language shall I speak here?"), buttons, "news")
+
+
+async def _news(request: Request, services: Services) -> Reply:
+    words, news = request.words, services.news
+    own = {feed.url for feed in await news.feeds.of_chat(request.known_chat)}
+    buttons = tuple(
+        (
+            _button(f"✓ {feed.title}", "news")
+            if feed.url in own
+            else Button(label=feed.title, action=Action(name="follow", value=feed.name)),
+        )
+        for feed in well_known_in(words.language)
+    )
+    text = words.say("Whose news shall I read? /feeds add ADDRESS adds any other.")
+    return _step(request, text, buttons, "hour", onward=words.say("Next") if own else "")
+
+
+async def _hour(request: Request, _services: Services) -> Reply:
+    words, zone = request.words, request.known_chat.time_zone
+    row = tuple(_button(hour, f"hour={hour}") for hour in _HOURS)
+    text = words.say(
+        "When shall I post each day what was foretold? Times are in {zone}.", zone=zone
+    )
+    return _step(request, text, (row[:3], row[3:]), "done", onward=words.say("Never"))
+
+
+async def _done(request: Request, _services: Services) -> Reply:
+    words = request.words
+    text = words.say("I am set up. Paste a headline or a link. /settings changes the rest.")
+    return Reply(words=words, text=text)
+
+
+_STEPS: Mapping[str, _Step] = {
+    "archive": _archive,
+    "language": _language,
+    "news": _news,
+    "hour": _hour,
+    "done": _done,
+}
+
+
+async def _pressed(request: Request, action: Action, services: Services) -> Reply:
+    """Do what a button of the set-up says by the command for it, and show the next step."""
+    key, _, value = action.value.partition("=")
+    if step := _STEPS.get(action.value):
+        return await _shown(request, step, services)
+    if key == "corpus":
+        return await _after(CORPUS, await _name(value, services), _language, request, services)
+    if key == "language" and value in LANGUAGES:
+        return await _after(SETTINGS, f"language {value}", _news, request, services)
+    if key == "hour" and value in _HOURS:
+        return await _after(SUBSCRIBE, f"daily {value}", _done, request, services)
+    return too_old(request)
+
+
+async def _followed(request: Request, action: Action, services: Services) -> Reply:
+    """Add a well-known feed, and offer the others."""
+    if not well_known(action.value):
+        return too_old(request)
+    return await _after(FEEDS, f"add {action.value}", _news, request, services)
+
+
+async def _name(value: str, services: Services) -> str:
+    """Return the name of the archive that a button stands for; "-" if it is gone."""
+    if value == ALL:
+        return ALL
+    found = [one.name for one in await services.corpora() if str(one.id) == value]
+    return found[0] if found else "-"
+
+
+async def _after(
+    command: Command, text: str, step: _Step, request: Request, services: Services
+) -> Reply:
+    """Run a command, and show the step that follows. Raises what the command raises."""
+    await command.handler(replace(request, text=text), services)
+    return await _shown(request, step, services)
+
+
+async def _shown(request: Request, step: _Step, services: Services) -> Reply:
+    place = request.place
+    chat = await services.chats.known(place.platform, place.chat_id) or request.known_chat
+    words = words_for(chat.language or request.person.language)
+    reply = await step(replace(request, chat=chat, words=words), services)
+    return replace(reply, replaces=True)
+
+
+def _step(
+    request: Request,
+    text: str,
+    buttons: tuple[tuple[Button, ...], ...],
+    following: str,
+    *,
+    onward: str = "",
+) -> Reply:
+    """Return a step of the set-up, with a button that leaves it out."""
+    words = request.words
+    skip = (_button(onward or words.say("Leave it as it is"), following),)
+    return Reply(words=words, text=text, buttons=(*buttons, skip))
+
+
+def _button(label: str, value: str) -> Button:
+    return Button(label=label, action=Action(name="setup", value=value))
+
+
+_STEERS = Act(Effect.STEERS_CHAT)
+
+START = Command(
+    name="start",
+    summary=marked("what I do, and a guided set-up"),
+    usage="/start",
+    example="/start",
+    handler=_start,
+    act=LOOKS,
+    actions={"setup": _pressed, "follow": _followed},
+    # Following reads the web.
+    pressed={"setup": _STEERS, "follow": Act(Effect.STEERS_CHAT, counted=True)},
+    # Slack has no start command.
+    elsewhere={"slack": "/presagio start"},
+)

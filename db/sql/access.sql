@@ -1,0 +1,74 @@
+-- name: owner(platform)
+SELECT person, chat, language FROM owner WHERE platform = $1
+
+-- name: standing(platform, person, chat)
+SELECT EXISTS (SELECT FROM owner WHERE platform = $1) AS owned,
+       EXISTS (SELECT FROM owner WHERE platform = $1 AND person = $2) AS owns,
+       (SELECT array_agg(state) FROM admission
+         WHERE platform = $1 AND external_id IN ($2, $3)) AS states
+
+-- name: code(platform, code, made_at)
+INSERT INTO owner_code AS known (platform, code, made_at) VALUES ($1, $2, $3)
+ON CONFLICT (platform) DO UPDATE SET code = known.code
+RETURNING code
+
+-- name: use_code(platform, code)
+DELETE FROM owner_code WHERE platform = $1 AND code = $2 RETURNING true
+
+-- name: set_owner(platform, person, chat, language, since)
+INSERT INTO owner (platform, person, chat, language, since) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (platform) DO UPDATE
+   SET person = excluded.person, chat = excluded.chat, language = excluded.language,
+       since = excluded.since
+
+-- name: ask(platform, external_id, title, language, since, most)
+-- Returns nothing if the chat has asked before, or if too many wait.
+INSERT INTO admission (platform, external_id, title, language, state, since)
+SELECT $1, $2, $3, $4, 'asked', $5::timestamptz
+ WHERE (SELECT count(*) FROM admission WHERE platform = $1 AND state = 'asked') < $6::integer
+ON CONFLICT (platform, external_id) DO NOTHING
+RETURNING true
+
+-- name: take_back(platform, external_id)
+DELETE FROM admission WHERE platform = $1 AND external_id = $2 AND state = 'asked'
+
+-- name: decide(platform, external_id, state, since)
+UPDATE admission SET state = $3, since = $4 WHERE platform = $1 AND external_id = $2
+RETURNING platform, external_id, title, language, state
+
+-- name: allow(platform, external_id, title, language, since)
+INSERT INTO admission (platform, external_id, title, language, state, since)
+VALUES ($1, $2, $3, $4, 'allowed', $5)
+ON CONFLICT (platform, external_id) DO UPDATE SET state = 'allowed', since = excluded.since
+
+-- name: admissions(platform)
+SELECT platform, external_id, title, language, state FROM admission
+ WHERE platform = $1
+ ORDER BY array_position(ARRAY['asked', 'allowed', 'refused'], state), since DESC
+
+-- name: used_since(day, limit)
+SELECT q.scope, coalesce(c.title, a.title) AS title, c.platform || ':' || c.external_id AS chat,
+       sum(q.used)::bigint AS used
+  FROM quota q
+  LEFT JOIN chat c ON q.scope = 'chat:' || c.id
+  LEFT JOIN admission a
+    ON q.scope = 'user:' || a.platform || ':' || a.external_id
+    OR (c.platform, c.external_id) = (a.platform, a.external_id)
+ WHERE q.day >= $1
+ GROUP BY q.scope, c.title, a.title, c.platform, c.external_id
+ ORDER BY used DESC, q.scope
+ LIMIT $2
+
+-- name: paid_since(since)
+SELECT source, sum(coalesce(cost_usd, 0))::float8 AS cost_usd FROM model_call
+ WHERE called_at >= $1 GROUP BY source ORDER BY source
+
+-- name: keep_waiting(chat_id, thread, message, written_at, asked_at)
+INSERT INTO waiting (chat_id, thread, message, written_at, asked_at)
+VALUES ($1, $2, $3, $4, $5) RETURNING id
+
+-- name: waiting(waiting_id, chat_id)
+SELECT message, thread, written_at FROM waiting WHERE id = $1 AND chat_id = $2
+
+-- name: forget_waiting(before)
+DELETE FROM waiting WHERE asked_at < $1

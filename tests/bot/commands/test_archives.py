@@ -1,0 +1,153 @@
+"""Several archives: people are asked which one, and answered from it; a choice can be undone."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from bot.face.reply import Reply
+from bot.face.request import Person, Place, Trigger
+from db.pool import Database
+from engine.corpora import chosen_corpora
+from engine.types import CorpusRole, Kind, Prophecy, SearchRequest
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, event
+from tests.bot.prophecies import StandInEngine
+
+HEADLINE = "Coffee prices soar"
+ANA, LUIS = corpus("ana"), replace(corpus("luis"), display_name="Luis Pérez")
+INLINE = Place(platform="test", chat_id="inline:ana", private=True, kept=False)
+
+
+class Choosing(StandInEngine):
+    """An engine that searches only where it is told which of several archives is meant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.searched: list[str] = []
+
+    async def __call__(self, request: SearchRequest, *, corpus: str) -> Prophecy:
+        chosen_corpora([ANA, LUIS], corpus)
+        self.searched.append(corpus)
+        return await super().__call__(request, corpus=corpus)
+
+
+@pytest.fixture
+def engine() -> Choosing:
+    return Choosing()
+
+
+@pytest.fixture
+async def bot(storage: Database, engine: Choosing) -> AsyncIterator[Bot]:
+    async with bot_on(storage, corpora=[ANA, LUIS], corpus="", prophesy=engine) as ready:
+        yield ready
+
+
+def labels(reply: Reply) -> list[str]:
+    return [button.label for row in reply.buttons for button in row]
+
+
+async def test_the_waiting_headline_is_answered_from_the_chosen_archive(
+    bot: Bot, engine: Choosing
+) -> None:
+    asked = await bot.say(HEADLINE)
+    assert asked.text == "Whose texts shall I search?"
+    assert labels(asked) == ["ana", "Luis Pérez", "All of them"]
+    answer = await bot.press(asked, "archive")
+    assert (answer.headline, engine.searched) == (HEADLINE, ["ana"])
+    assert (await bot.chat()).corpus == "ana"
+    assert (await bot.say("The budget passes")).headline == "The budget passes"
+
+
+async def test_a_command_waits_as_text_does(bot: Bot, engine: Choosing) -> None:
+    asked = await bot.say(f"/prophecy {HEADLINE}")
+    assert (await bot.press(asked, "archive")).headline == HEADLINE
+
+
+async def test_in_a_group_a_member_is_answered_and_chooses_for_nobody(
+    bot: Bot, engine: Choosing
+) -> None:
+    asked = await bot.say(HEADLINE, place=GROUP)
+    answer = await bot.press(asked, "archive", place=GROUP)
+    assert answer.headline == HEADLINE
+    assert (await bot.chat(GROUP)).corpus is None
+
+    async def admin() -> bool:
+        return True
+
+    await bot.press(asked, "archive", place=GROUP, is_admin=admin)
+    assert (await bot.chat(GROUP)).corpus == "ana"
+    assert engine.searched == ["ana", "ana"]
+
+
+async def test_a_waiting_headline_of_another_chat_is_not_answered(bot: Bot) -> None:
+    asked = await bot.say(HEADLINE)
+    assert (await bot.press(asked, "archive", place=GROUP)).toast == "This button is too old."
+
+
+async def test_what_is_overheard_asks_nobody(bot: Bot) -> None:
+    request = event(
+        "Senate Passes The Budget After A Long Night", place=GROUP, trigger=Trigger.OVERHEARD
+    )
+    assert await bot.hear(request) is None
+
+
+async def test_a_choice_can_be_undone(bot: Bot) -> None:
+    await bot.say("/corpus ana")
+    listed = await bot.say("/corpus")
+    assert labels(listed) == ["ana", "Luis Pérez", "All of them", "The configured one"]
+    assert (await bot.say("/corpus default")).text == "Here I search the configured archive again."
+    assert (await bot.chat()).corpus is None
+    await bot.say("/corpus all")
+    assert (await bot.chat()).corpus == "all"
+    assert ((await bot.say("/corpus")).text or "").endswith("All of them are searched here.")
+
+
+async def test_nobody_is_subscribed_without_an_archive(bot: Bot, storage: Database) -> None:
+    asked = await bot.say("/subscribe daily 9:00")
+    assert asked.text == "Whose texts shall I search?"
+    assert await bot.services.news.subscriptions.get(await bot.chat()) is None
+    assert "daily 09:00" in ((await bot.press(asked, "archive")).text or "")
+    assert await bot.services.news.subscriptions.get(await bot.chat())
+    assert (await bot.say("/corpus all")).text == (
+        "Posts come from one archive: /unsubscribe first, or choose one."
+    )
+    async with bot_on(storage, corpora=()) as empty:
+        await empty.say("/unsubscribe")
+        said = (await empty.say("/subscribe daily 9:00")).text or ""
+        assert "There is no corpus" in said
+
+
+async def test_posts_come_from_one_archive(bot: Bot) -> None:
+    await bot.say("/corpus all")
+    said = (await bot.say("/subscribe daily 9:00")).text
+    assert said == "Posts come from one archive. Choose it with /corpus first, such as: /corpus ana"
+
+
+@pytest.mark.parametrize(
+    ("text", "searched"),
+    [
+        (HEADLINE, "all"),
+        (f"luis: {HEADLINE}", "luis"),
+        (f"ALL: {HEADLINE}", "all"),
+        ("Budget: the senate votes", "all"),
+    ],
+)
+async def test_inline_takes_the_default_or_the_name_before_the_headline(
+    bot: Bot, engine: Choosing, text: str, searched: str
+) -> None:
+    answer = await bot.say(text, place=INLINE)
+    assert engine.searched == [searched]
+    assert not (answer.headline or "").startswith(("luis:", "ALL:"))
+
+
+async def test_inline_takes_what_the_person_chose_in_private(bot: Bot, engine: Choosing) -> None:
+    place = replace(PRIVATE, chat_id="ana")
+    await bot.say("/corpus luis", place=place, person=Person(id="ana"))
+    await bot.say(HEADLINE, place=INLINE, person=Person(id="ana"))
+    assert engine.searched == ["luis"]
+
+
+async def test_empty_news_cannot_be_chosen(storage: Database) -> None:
+    news = replace(corpus("news", 0), role=CorpusRole.NEWS, kind=Kind.PUBLISHED)
+    async with bot_on(storage, corpora=[news]) as bot:
+        assert (await bot.say("/corpus")).text == "There is no corpus yet."

@@ -1,0 +1,122 @@
+"""/start greets shortly in the chat's language; its buttons set a chat up without a typed word."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from bot.commands.start import LONGEST_GREETING
+from bot.face.reply import Reply
+from bot.face.request import Person, Place, Trigger
+from bot.i18n.words import LANGUAGES
+from db.pool import Database
+from engine.feeds.lookup import ReadableFeed
+from engine.feeds.types import ParsedFeed
+from engine.feeds.well_known import WELL_KNOWN, well_known
+from engine.posting.types import PostingMode
+from engine.types import Corpus
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, corpus, news_services
+
+ANA = replace(corpus("ana"), author="ana_ruiz", display_name="Ana Ruiz")
+LUIS = replace(corpus("luis"), author="luis")
+MANY = [replace(corpus(f"c{n}"), display_name="An Archive With A Very Long Name") for n in range(9)]
+
+
+@pytest.fixture
+async def bot(storage: Database) -> AsyncIterator[Bot]:
+    async def look_up(address: str) -> ReadableFeed:
+        return ReadableFeed(url=address, parsed=ParsedFeed(title="News", entries=()))
+
+    news = news_services(storage, look_up=look_up)
+    async with bot_on(storage, corpora=[ANA, LUIS], corpus="", news=news) as ready:
+        yield ready
+
+
+def labels(reply: Reply) -> list[str]:
+    return [button.label for row in reply.buttons for button in row]
+
+
+async def press(bot: Bot, reply: Reply, label: str) -> Reply:
+    """Press the button with that label."""
+    found = next(b for row in reply.buttons for b in row if b.label == label)
+    return await bot.say(str(found.action), trigger=Trigger.BUTTON)
+
+
+async def test_it_says_whose_tweets_and_what_to_do(bot: Bot) -> None:
+    greeting = await bot.say("/start")
+    assert greeting.text == (
+        "There is always a tweet. I look in the old tweets of Ana Ruiz, @luis for one that"
+        " foretold today's news. Paste a headline or a link."
+    )
+    assert labels(greeting) == ["Set me up"]
+
+
+@pytest.mark.parametrize(
+    ("language", "place", "corpora"),
+    list(product(LANGUAGES, (PRIVATE, GROUP), ([], [ANA], MANY))),
+)
+async def test_it_is_short(
+    storage: Database, language: str, place: Place, corpora: list[Corpus]
+) -> None:
+    async with bot_on(storage, corpora=corpora) as bot:
+        reply = await bot.say("/start", place=place, person=Person(id="x", language=language))
+    assert len(reply.text or "") <= LONGEST_GREETING
+    assert (reply.text or "").startswith({"en": "There is", "es": "Siempre"}[language])
+
+
+async def test_the_set_up_goes_from_button_to_button(bot: Bot) -> None:
+    archive = await press(bot, await bot.say("/start"), "Set me up")
+    assert labels(archive) == ["Ana Ruiz", "@luis", "All of them", "Leave it as it is"]
+    language = await press(bot, archive, "@luis")
+    assert labels(language) == ["English", "Español", "Leave it as it is"]
+    news = await press(bot, language, "Español")
+    assert "¿Qué noticias leo?" in (news.text or "")
+    assert "El País" in labels(news)
+    more = await press(bot, news, "El País")
+    assert "✓ El País" in labels(more)
+    hour = await press(bot, more, "Siguiente")
+    done = await press(bot, hour, "8:00")
+    assert (done.text or "").startswith("Todo listo.")
+    assert all(reply.replaces for reply in (archive, language, news, more, hour, done))
+    chat = await bot.chat()
+    assert (chat.corpus, chat.language) == ("luis", "es")
+    assert [feed.url for feed in await bot.services.news.feeds.of_chat(chat)] == [
+        well_known("elpais").url  # type: ignore[union-attr]  # it is there
+    ]
+    subscription = await bot.services.news.subscriptions.get(chat)
+    assert subscription
+    assert subscription.mode is PostingMode.DAILY
+
+
+async def test_one_archive_is_not_asked_for(storage: Database) -> None:
+    async with bot_on(storage) as bot:
+        step = await press(bot, await bot.say("/start"), "Set me up")
+        assert step.text == "Which language shall I speak here?"
+        last = await bot.say("setup::done", trigger=Trigger.BUTTON)
+        assert (last.text or "").startswith("I am set up.")
+
+
+@pytest.mark.parametrize("value", ["corpus=7", "language=tlh", "hour=25:00", "", "nothing"])
+async def test_a_button_that_was_tampered_with_does_nothing(bot: Bot, value: str) -> None:
+    reply = await bot.say(f"setup::{value}", trigger=Trigger.BUTTON)
+    assert (await bot.chat()).corpus is None
+    assert reply.toast
+
+
+async def test_a_member_of_a_group_sets_nothing_up(bot: Bot) -> None:
+    reply = await bot.say("setup::archive", trigger=Trigger.BUTTON, place=GROUP)
+    assert reply.toast == "Only admins of this chat may use /start. Ask one of them."
+
+
+async def test_a_well_known_feed_is_added_by_its_name(bot: Bot) -> None:
+    assert "was added" in ((await bot.say("/feeds add BBC")).text or "")
+    feeds = await bot.services.news.feeds.of_chat(await bot.chat())
+    assert [feed.url for feed in feeds] == [well_known("bbc").url]  # type: ignore[union-attr]
+    assert "By name: bbc, guardian" in ((await bot.say("/feeds")).text or "")
+
+
+def test_well_known_feeds_have_names_of_their_own_and_safe_addresses() -> None:
+    assert len({feed.name for feed in WELL_KNOWN}) == len(WELL_KNOWN)
+    assert all(feed.url.startswith("https://") and feed.name.isalnum() for feed in WELL_KNOWN)
+    assert {feed.language for feed in WELL_KNOWN} == set(LANGUAGES)

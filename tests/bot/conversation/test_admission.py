@@ -1,0 +1,189 @@
+"""Who may use the bot: the owner, whom the owner lets in, whom the settings name."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from bot.face.face import DeliveryError
+from bot.face.reply import Reply
+from bot.face.request import Person, Place, Trigger
+from bot.settings.faces import ChatSettings
+from db.pool import Database
+from engine.chat import Chat
+from tests.bot.conversing import GROUP, Bot, bot_on, event
+from tests.bot.prophecies import NOW
+
+HEADLINE = "Coffee prices soar"
+OWNER, BOB = Person(id="o", name="Olga"), Person(id="b", name="@bob", language="es")
+HOME = Place(platform="test", chat_id="o", private=True)
+BOBS = Place(platform="test", chat_id="b", private=True)
+INLINE = Place(platform="test", chat_id="inline:b", private=True, kept=False)
+
+
+@dataclass
+class Post:
+    """A poster that remembers what it posted where."""
+
+    platform: str = "test"
+    error: DeliveryError | None = None
+    posted: list[tuple[str, Reply]] = field(default_factory=list)
+
+    async def post(self, chat: Chat, thread: str | None, reply: Reply, *, key: str) -> str:
+        if self.error:
+            raise self.error
+        self.posted.append((chat.external_id, reply))
+        return key
+
+    async def find_posted(self, *_: object) -> None:
+        return None
+
+    async def close(self) -> None: ...
+
+
+@pytest.fixture
+def post() -> Post:
+    return Post()
+
+
+@pytest.fixture
+async def bot(storage: Database, post: Post) -> AsyncIterator[Bot]:
+    """A bot that is owned by nobody yet."""
+    async with bot_on(storage, access="owner", posters=[post]) as ready:
+        yield ready
+
+
+async def owned(bot: Bot) -> Bot:
+    code = await bot.services.ownership.code("test", now=NOW)
+    greeting = await bot.say(f"/start {code}", person=OWNER, place=HOME)
+    assert (greeting.text or "").startswith("You own this bot now. There is always a tweet.")
+    return bot
+
+
+async def test_without_an_owner_nobody_is_answered(bot: Bot) -> None:
+    reply = await bot.say(HEADLINE, person=BOB, place=BOBS)
+    assert (reply.text or "").startswith("Este bot todavía no tiene dueño")
+    assert bot.engine.calls == []
+
+
+async def test_the_code_makes_one_owner_and_is_used_up(bot: Bot) -> None:
+    ownership = bot.services.ownership
+    code = await ownership.code("test", now=NOW)
+    assert code == await ownership.code("test", now=NOW), "each start shows the same one"
+    assert await bot.hear(event(f"/start {code}X", person=BOB, place=BOBS))
+    assert await ownership.access.owner("test") is None
+    await owned(bot)
+    assert await ownership.code("test", now=NOW) is None
+    await bot.hear(event(f"/start {code}", person=BOB, place=BOBS))
+    owner = await ownership.access.owner("test")
+    assert owner
+    assert owner.person == "o"
+    assert (await bot.say(HEADLINE, person=OWNER, place=HOME)).headline == HEADLINE
+
+
+async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:
+    code = await bot.services.ownership.code("test", now=NOW)
+    await bot.hear(event(f"/start {code}", person=OWNER, place=GROUP))
+    assert await bot.services.ownership.access.owner("test") is None
+
+
+async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, post: Post) -> None:
+    await owned(bot)
+    waiting = await bot.say(HEADLINE, person=BOB, place=BOBS)
+    assert waiting.text == "Quien es mi dueño decide quién puede usarme; ya le he preguntado."
+    ((where, question),) = post.posted
+    assert (where, question.text) == ("o", "@bob (test:b) asks to use this bot.")
+    assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None, "told once a minute"
+    assert len(post.posted) == 1, "the owner is asked once"
+    assert bot.engine.calls == []
+    done = await bot.press(question, "access", person=OWNER, place=HOME)
+    assert done.replaces
+    assert done.text == "@bob (test:b) may use me now. /access changes that."
+    assert post.posted[1][0] == "b"
+    assert (post.posted[1][1].text or "").startswith("Quien es dueño de este bot te ha dejado")
+    assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).headline == HEADLINE
+    assert (await bot.say(HEADLINE, person=BOB, place=INLINE)).headline == HEADLINE
+
+
+async def test_who_is_refused_hears_nothing_more(bot: Bot, post: Post) -> None:
+    await owned(bot)
+    await bot.say(HEADLINE, person=BOB, place=BOBS)
+    await bot.say("access::refused=test:b", trigger=Trigger.BUTTON, person=OWNER, place=HOME)
+    assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None
+    await bot.say("/access allow test:b", person=OWNER, place=HOME)
+    assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).headline == HEADLINE
+
+
+async def test_only_the_owner_lets_in(bot: Bot, post: Post) -> None:
+    await owned(bot)
+    await bot.say("/access allow test:b", person=OWNER, place=HOME)
+    refused = await bot.say(
+        "access::allowed=test:c", trigger=Trigger.BUTTON, person=BOB, place=BOBS
+    )
+    assert refused.toast == "Solo quien es dueño de este bot puede usar /access."
+    assert [one.name for one in await bot.services.ownership.access.admissions("test")] == [
+        "test:b"
+    ]
+
+
+async def test_a_group_is_let_in_when_the_owner_brings_the_bot(bot: Bot) -> None:
+    await owned(bot)
+    assert await bot.hear(event(HEADLINE, person=BOB, place=GROUP))
+    assert bot.engine.calls == []
+    await bot.say("/start", person=OWNER, place=GROUP)
+    assert (await bot.say(HEADLINE, person=BOB, place=GROUP)).headline == HEADLINE
+
+
+async def test_the_owner_is_asked_again_if_the_question_was_not_delivered(
+    bot: Bot, post: Post
+) -> None:
+    await owned(bot)
+    post.error = DeliveryError("away")
+    said = (await bot.say(HEADLINE, person=BOB, place=BOBS)).text or ""
+    assert "no puedo avisarle" in said
+    post.error = None
+    await bot.hear(event(HEADLINE, person=BOB, place=BOBS))
+    assert len(post.posted) == 1
+
+
+async def test_what_is_overheard_asks_nobody(bot: Bot, post: Post) -> None:
+    await owned(bot)
+    request = event(
+        "Senate Passes The Budget After A Long Night",
+        person=BOB,
+        place=GROUP,
+        trigger=Trigger.OVERHEARD,
+    )
+    assert await bot.hear(request) is None
+    assert post.posted == []
+
+
+async def test_chats_that_the_settings_name_need_no_owner(storage: Database) -> None:
+    limits = ChatSettings(allow=("test:b",))
+    operators = frozenset({"test:root"})
+    async with bot_on(storage, access="owner", limits=limits, admins=operators) as bot:
+        assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).headline == HEADLINE
+        root = Person(id="root")
+        assert (await bot.say(HEADLINE, person=root, place=GROUP)).headline == HEADLINE
+        stranger = Place(platform="test", chat_id="c", private=True)
+        assert await bot.hear(event(HEADLINE, place=stranger)) is None, "ignored, as ever"
+
+
+async def test_an_open_bot_answers_everybody_and_still_has_an_owner(storage: Database) -> None:
+    async with bot_on(storage, access="open") as bot:
+        await owned(bot)
+        assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).headline == HEADLINE
+        usage = (await bot.say("/usage", person=OWNER, place=HOME)).text or ""
+    assert "test:b: 1 search" in usage
+    assert "Models cost $0.00 for chats and $0.00 in all." in usage
+
+
+async def test_the_owner_sees_who_asked(bot: Bot) -> None:
+    await owned(bot)
+    assert "Nobody has asked yet." in (
+        (await bot.say("/access", person=OWNER, place=HOME)).text or ""
+    )
+    await bot.say(HEADLINE, person=BOB, place=BOBS)
+    listed = await bot.say("/access", person=OWNER, place=HOME)
+    assert listed.text == "Who asked to use this bot:\n@bob (test:b): waits"
+    assert [b.label for row in listed.buttons for b in row] == ["Allow @bob", "Refuse @bob"]

@@ -1,0 +1,38 @@
+"""What `presagio serve` says when something is missing."""
+
+from datetime import UTC, datetime
+
+from bot.commands.ownership import Ownership
+from bot.platforms import tell_what_is_missing
+from db.chat.access import Access
+from db.chat.chats import Chats
+from db.pool import Database
+from engine.chat import BotOwner
+from tests.bot.conversing import corpus
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def said(storage: Database, *, archive: bool) -> list[str]:
+    lines: list[str] = []
+    ownership = Ownership(access=Access(storage), chats=Chats(storage))
+    corpora = [corpus("ana")] if archive else []
+    await tell_what_is_missing(corpora, ["telegram", "slack"], ownership, lines.append, now=NOW)
+    return lines
+
+
+async def test_each_platform_without_an_owner_has_a_code(storage: Database) -> None:
+    telegram, slack = await said(storage, archive=True)
+    assert "telegram: nobody owns this bot yet. Write to it in private: /start " in telegram
+    assert "/presagio start " in slack
+    assert [telegram, slack] == await said(storage, archive=True), "until it is used"
+    code = telegram.split()[-1]
+    owner = BotOwner(platform="telegram", person="1", chat="1")
+    assert not await Access(storage).claim(owner, slack.split()[-1], now=NOW)
+    assert await Access(storage).claim(owner, code, now=NOW)
+    assert not await Access(storage).claim(owner, code, now=NOW)
+    assert await said(storage, archive=True) == [slack]
+
+
+async def test_without_an_archive_it_is_said(storage: Database) -> None:
+    assert "There is no archive to search yet." in (await said(storage, archive=False))[0]

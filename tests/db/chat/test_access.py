@@ -1,0 +1,74 @@
+"""Admissions outlive a group that gets another id, and nobody can flood the owner."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from db.chat.access import Access
+from db.chat.chats import Chats
+from db.chat.quotas import Quotas
+from db.chat.waiting import Waiting
+from db.pool import Database
+from engine.chat import AdmissionState
+
+NOW = datetime(2026, 1, 8, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def access(database: Database) -> Access:
+    return Access(database)
+
+
+async def test_a_group_that_moves_stays_let_in(access: Access, database: Database) -> None:
+    await access.allow("telegram", "-1", title="A group", language="en", now=NOW)
+    for _ in range(2):  # a platform says so more than once
+        await Chats(database).move("telegram", "-1", "-1001")
+    standing = await access.standing("telegram", person="7", chat="-1001")
+    assert standing.state is AdmissionState.ALLOWED
+
+
+async def test_at_most_twenty_wait(access: Access) -> None:
+    asked = [
+        await access.ask("telegram", str(n), title=None, language="en", now=NOW) for n in range(25)
+    ]
+    assert sum(asked) == 20
+    await access.decide("telegram", "0", AdmissionState.REFUSED, now=NOW)
+    assert await access.ask("telegram", "99", title=None, language="en", now=NOW)
+    assert not await access.ask("telegram", "0", title=None, language="en", now=NOW)
+
+
+async def test_what_the_person_may_goes_before_what_the_chat_may_not(access: Access) -> None:
+    await access.allow("telegram", "7", title=None, language="en", now=NOW)
+    await access.ask("telegram", "-1", title=None, language="en", now=NOW)
+    standing = await access.standing("telegram", person="7", chat="-1")
+    assert standing.state is AdmissionState.ALLOWED
+    assert (await access.standing("slack", person="7", chat="-1")).state is None
+
+
+async def test_uses_are_named(access: Access, database: Database) -> None:
+    chat = await Chats(database).meet("telegram", "-1", private=False, title="A group")
+    await access.allow("telegram", "7", title="@ana", language="en", now=NOW)
+    for scope in (f"chat:{chat.id}", f"chat:{chat.id}", "user:telegram:7"):
+        await Quotas(database).use(scope, now=NOW)
+    group, ana = await access.used(NOW)
+    assert (group.name, group.title, group.person, group.times) == (
+        "telegram:-1",
+        "A group",
+        False,
+        2,
+    )
+    assert (ana.name, ana.title, ana.person, ana.times) == ("telegram:7", "@ana", True, 1)
+
+
+async def test_waiting_messages_are_of_one_chat_and_forgotten(database: Database) -> None:
+    chats, waiting = Chats(database), Waiting(database)
+    one, other = [
+        await chats.meet("test", name, private=True, title=None) for name in ("one", "other")
+    ]
+    number = await waiting.keep(one, None, "/find x", written_at=None, now=NOW)
+    found = await waiting.get(one, number)
+    assert found
+    assert found.message == "/find x"
+    assert await waiting.get(other, number) is None
+    await waiting.forget(now=NOW.replace(day=10))
+    assert await waiting.get(one, number) is None

@@ -1,0 +1,84 @@
+"""A bot with an owner: it greets where the owner brings it, and answers nobody else."""
+
+import asyncio
+import re
+
+from bot.commands import standard_commands
+from bot.slack.manifest import manifest
+from tests.fakes.slack import App, SlackServer
+from tests.patience import PATIENCE
+from tests.scenarios.slack.stage import SlackStage, slack_staged
+from tests.scenarios.stage import HEADLINE, Stage, Surroundings
+
+
+async def code(stage: Surroundings, platform: str) -> str:
+    """The code that serve has shown."""
+    async with asyncio.timeout(PATIENCE):
+        while not (found := re.search(rf"{platform}: .*start (\w+)", "\n".join(stage.said))):  # noqa: ASYNC110 - a list of lines
+            await asyncio.sleep(0.01)
+    return found[1]
+
+
+async def test_on_telegram_a_group_is_greeted_and_let_in_when_the_owner_adds_the_bot(
+    stage: Stage,
+) -> None:
+    stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
+    telegram = stage.telegram
+    alice, bob = telegram.user("Alice"), telegram.user("Bob", language="es")
+    home = telegram.private_chat(alice)
+    group = telegram.group("Friends", admins=[alice, bob])
+    group.remove_bot(by=bob)
+    async with stage.serving():
+        told = await alice.says(home, f"/start {await code(stage, 'telegram')}")
+        assert (await told.answer()).text.startswith("You own this bot now.")
+        group.add_bot(by=bob)
+        await telegram.until_acknowledged()
+        (refused,) = group.bot_messages
+        assert refused.text == "Quien es mi dueño decide quién puede usarme; ya le he preguntado."
+        assert home.bot_messages[-1].text.startswith("Bob asks to use this bot in Friends (")
+        group.remove_bot(by=bob)
+        group.add_bot(by=alice)
+        await telegram.until_acknowledged()
+        greeting = group.bot_messages[-1]
+        assert greeting.text.startswith("There is always a tweet. I look in the old tweets of")
+        assert [button.text for button in greeting.buttons] == ["Set me up"]
+        answer = await (await bob.says(group, f"/prophecy {HEADLINE}")).answer()
+        assert answer.text.startswith(HEADLINE)
+        cost = (await (await alice.says(home, "/usage")).answer()).text
+        assert f"Bob (telegram:{bob.id})" not in cost, "Bob was let in by the group alone"
+        assert f"telegram:{bob.id}: 1 search" in cost
+        assert "Friends (telegram:" in cost
+
+
+async def test_on_slack_the_owner_lets_a_direct_message_in_and_a_channel_is_greeted(
+    database_url: str,
+) -> None:
+    app = App.from_manifest(manifest(standard_commands().commands))
+    async with slack_staged(database_url, SlackServer(app)) as stage:
+        stage.environment["PRESAGIO_CHAT__ACCESS"] = "owner"
+        async with stage.serving():
+            await _own_and_let_in(stage)
+
+
+async def _own_and_let_in(stage: SlackStage) -> None:
+    slack, alice, bob = stage.slack, stage.alice, stage.bob
+    home, direct = slack.im(alice), slack.im(bob)
+    await alice.says(home, HEADLINE)  # the app knows the chat from then on
+    (nobody,) = await stage.replies(1)
+    assert nobody.visible.startswith("This bot has no owner yet")
+    await alice.commands(home, "/presagio", f"start {await code(stage, 'slack')}")
+    assert "You own this bot now." in (await stage.replies(2))[-1].visible
+    await bob.says(direct, HEADLINE)
+    said = {one.channel: one for one in (await stage.replies(4))[2:]}
+    assert "ya le he preguntado" in said[direct].visible
+    assert "asks to use this bot" in said[home].visible
+    await alice.clicks(said[home], "Allow")
+    await slack.until(lambda: "may use me now" in said[home].visible)
+    await stage.replies(5)
+    await bob.says(direct, HEADLINE)
+    assert HEADLINE in (await stage.replies(6))[-1].visible
+    elsewhere = slack.channel("elsewhere", [alice, bob], with_bot=False)
+    await alice.invites_bot(elsewhere)
+    greeting = (await stage.replies(8))[-1]  # after the line that it has joined
+    assert greeting.channel is elsewhere
+    assert "the old tweets of demo" in greeting.visible
