@@ -5,8 +5,10 @@ from dataclasses import replace
 
 from bot.card import draw_card
 from bot.commands.headline_detection import worth_saying
+from bot.commands.plain_text import hint_for
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
+from bot.commands.typed_dates import read_typed
 from bot.face.reply import Action, Button, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import marked
@@ -20,14 +22,29 @@ from engine.types import Headline, Prophecy, SearchRequest
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 
 
-async def answer_plain_text(request: Request, services: Services) -> Reply | None:
-    """Answer text that is not a command, whether addressed to the bot or overheard."""
+async def answer_plain_text(
+    commands: frozenset[str], request: Request, services: Services
+) -> Reply | None:
+    """Answer text that is not a command, whether addressed to the bot or overheard.
+
+    Small talk, questions, and names of `commands` without a slash are answered with a hint.
+    """
     if request.trigger is not Trigger.OVERHEARD:
+        if hint := hint_for(request, commands):
+            return aside(request, hint)
         return await _prophesy(request, services)
     prophecy = await _look(request, services)
     if not worth_saying(prophecy, request.known_chat.threshold, services.unjudged_coverage):
         return None
     return await _answer(request, services, prophecy)
+
+
+def plain_act(commands: frozenset[str], request: Request) -> Act:
+    """Return the act of a plain message: a hint is not a search."""
+    addressed = request.trigger is not Trigger.OVERHEARD
+    if addressed and (not request.text or hint_for(request, commands)):
+        return LOOKS
+    return SEARCHES
 
 
 async def _prophesy(request: Request, services: Services) -> Reply:
@@ -39,10 +56,19 @@ async def _prophesy(request: Request, services: Services) -> Reply:
 
 
 async def _look(request: Request, services: Services) -> Prophecy:
-    headline = _dated(await services.read_headline(request.text, now=request.now), request)
+    typed = read_typed(request.text, now=request.now)
+    read = await services.read_headline(typed.text, now=request.now)
+    headline = _dated(replace(read, date=typed.date or read.date), request)
+    youngest = (headline.date or request.now) - services.minimum_age
+    before = min(typed.filters.before or youngest, youngest)
     try:
         return await services.prophesy(
-            SearchRequest(headline=headline, limit=services.limit * _PAGES, now=request.now),
+            SearchRequest(
+                headline=headline,
+                limit=services.limit * _PAGES,
+                now=request.now,
+                filters=replace(typed.filters, before=before),
+            ),
             corpus=request.known_chat.corpus or services.corpus,
         )
     except CorpusNotFound as error:
@@ -107,6 +133,7 @@ PROPHECY = Command(
     example=marked("/prophecy Coffee prices hit a record high"),
     handler=_prophesy,
     act=SEARCHES,
+    takes_quoted=True,
 )
 MORE = Command(
     name="more",
@@ -123,7 +150,29 @@ async def _picture(request: Request, services: Services) -> Reply:
     answer = await services.answers.last(request.known_chat, request.place.thread)
     if answer is None or not answer.page:
         return nothing_yet(request)
-    return await _drawn(request, answer)
+    if not request.text:
+        return await _drawn(request, answer)
+    pages = await numbered_pages(answer, services)
+    if chosen := pages.get(request.text):
+        return await _drawn(request, chosen)
+    numbers = ", ".join(pages) or "-"
+    text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=numbers)
+    return aside(request, text)
+
+
+async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer]:
+    """Return the pages that show one hit each, by the numbers that people saw.
+
+    In a post these are the numbers of its items, else the ranks of the hits.
+    """
+    if posted := await services.answers.posted_with(answer):
+        return {str(number): page for number, page in enumerate(posted, start=1)}
+    if answer.is_near:
+        return {}
+    return {
+        str(hit.rank): replace(answer, first=first, last=first + 1)
+        for first, hit in enumerate(answer.prophecy.hits[: answer.last])
+    }
 
 
 async def _picture_pressed(request: Request, action: Action, services: Services) -> Reply:
@@ -143,8 +192,8 @@ async def _drawn(request: Request, answer: Answer) -> Reply:
 
 PICTURE = Command(
     name="picture",
-    summary=marked("draw the first tweet of the last answer"),
-    usage="/picture",
+    summary=marked("draw the first tweet of the last answer, or another one of it"),
+    usage=marked("/picture [NUMBER]"),
     example="/picture",
     handler=_picture,
     act=Act(Effect.ANSWERS, counted=True),

@@ -41,6 +41,7 @@ FIND = Command(
     example=_FIND_EXAMPLE,
     handler=_find,
     act=SEARCHES,
+    takes_quoted=True,
 )
 
 
@@ -78,4 +79,5 @@ ASK = Command(
     example=_ASK_EXAMPLE,
     handler=_ask,
     act=SEARCHES,
+    takes_quoted=True,
 )

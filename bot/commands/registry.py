@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.commands.rights import SEARCHES, Act, refusal
@@ -100,6 +100,7 @@ class Services:
     corpus: str  # the configured one; "" means the only one
     limit: int  # hits per answer
     unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
+    minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
     admins: frozenset[str] = frozenset()  # operators, as "platform:user"
 
 
@@ -112,7 +113,8 @@ class Command:
     """One command. The handler gets the text after the command's name.
 
     Summary, usage and example are English; they are translated when they are shown. `elsewhere`
-    maps platforms that reserve the command's names to the way it is called there.
+    maps platforms that reserve the command's names to the way it is called there. With
+    `takes_quoted`, a command without argument takes the text of the message that it replies to.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Command:
     actions: Mapping[str, ActionHandler] = field(default_factory=dict)  # its buttons
     pressed: Mapping[str, Act] = field(default_factory=dict)  # of buttons, if not `act`
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    takes_quoted: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -155,11 +158,18 @@ class Command:
 
 
 class Registry:
-    """All commands; `plain` handles text that is not a command."""
+    """All commands; `plain` handles text that is not a command, and `plain_act` returns its act."""
 
-    def __init__(self, commands: Sequence[Command], *, plain: Handler) -> None:
+    def __init__(
+        self,
+        commands: Sequence[Command],
+        *,
+        plain: Handler,
+        plain_act: Callable[[Request], Act] = lambda _: SEARCHES,
+    ) -> None:
         self.commands = tuple(commands)
         self._plain = plain
+        self._plain_act = plain_act
         self._by_name = {name: command for command in commands for name in command.names}
         if len(self._by_name) != sum(len(command.names) for command in commands):
             raise ValueError("two commands share a name")
@@ -183,7 +193,10 @@ class Registry:
         effect = command.act_on(text).effect
         if said := await refusal(command.as_called(text), effect, request, services.admins):
             return aside(request, said)
-        return await command.handler(replace(request, text=text), services)
+        request = replace(request, text=text)
+        return await command.handler(
+            request.with_quoted() if command.takes_quoted else request, services
+        )
 
     def counts(self, request: Request) -> bool:
         """Return whether an event counts towards quotas."""
@@ -197,7 +210,7 @@ class Registry:
             known = self._actions.get(action.name) if action else None
             return known[0].act_of(action.name) if action and known else None
         if request.called is None:
-            return SEARCHES
+            return self._plain_act(request)
         name, text = request.called
         command = self._by_name.get(name)
         return command.act_on(text) if command else None

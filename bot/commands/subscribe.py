@@ -40,25 +40,30 @@ _BUTTONS = (
 async def _subscribe(request: Request, services: Services) -> Reply:
     news = services.news
     if request.text and request.text.lower() != "help":
-        return await _set(request, request.text, news)
+        return await _set(request, request.text, services)
     subscription = await news.subscriptions.get(request.known_chat)
     return await _shown(request, subscription, news, help_wanted=True)
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
-    reply = await _set(request, action.value, services.news)
+    reply = await _set(request, action.value, services)
     return replace(reply, replaces=True, toast=reply.words.say("Noted."))
 
 
 async def _unsubscribe(request: Request, services: Services) -> Reply:
-    return await _set(request, "off", services.news)
+    return await _set(request, "off", services)
 
 
-async def _set(request: Request, text: str, news: NewsServices) -> Reply:
-    """Change the chat's subscription and show it. Raises UsageError."""
+async def _set(request: Request, text: str, services: Services) -> Reply:
+    """Change the chat's subscription and show it. Raises UsageError.
+
+    Unless the chat has chosen a language, posts are in that of whoever subscribes it.
+    """
+    news = services.news
     before = await news.subscriptions.get(request.known_chat)
     start = Subscription(chat=request.known_chat, thread=request.place.thread)
     subscription = read_subscription(text, before, start, request.words)
+    await services.chats.change(replace(request.known_chat, asked_in=request.words.language))
     stored = await news.subscriptions.set(subscription, now=request.now)
     return await _shown(request, stored, news, help_wanted=False)
 

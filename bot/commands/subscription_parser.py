@@ -22,7 +22,12 @@ _DAYS_BY_NAME = {name: day for day, name in enumerate(DAYS)} | {
 }
 _ACCENTS = str.maketrans("áéíóú", "aeiou")
 _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"|(?P<comma>,)|(?P<bare>[^\s,"]+)')
-_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
+_TIME = re.compile(
+    r"(?P<hour>[01]?\d|2[0-3])(?:[:.h](?P<minute>[0-5]\d))?h?(?P<half>[ap])?\.?(?:m\.?)?", re.ASCII
+)
+_HALVES = frozenset(("am", "pm", "a.m", "p.m", "a.m.", "p.m."))
+# "at 9", "a las 9", "las 9:30" mean the time alone.
+_BEFORE_TIMES = frozenset(("at", "a", "la", "las"))
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _MOST_WORDS, _LONGEST_WORD, _LONGEST_ECHO = 20, 50, 40
 
@@ -42,6 +47,19 @@ def read_subscription(
     subscription = before if before is not None else replace(start, thread=None)
     subscription = subscription if subscribed else replace(subscription, mode=PostingMode.DAILY)
     return _Reader(text, start.thread, words).read(subscription)
+
+
+def read_time(text: str) -> time | None:
+    """Return the time of day that "9", "9:30", "21h", "9am" or "9 p.m." names, or None."""
+    found = _TIME.fullmatch("".join(text.lower().split()))
+    if found is None:
+        return None
+    hour, half = int(found["hour"]), found["half"]
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return time(hour, int(found["minute"] or 0))
 
 
 def as_typed(subscription: Subscription) -> str:
@@ -114,7 +132,7 @@ class _Reader:
     def read(self, subscription: Subscription) -> Subscription:
         while self._tokens:
             token, quoted = self._tokens[0]
-            if not quoted and _TIME.fullmatch(token):  # "9:00" alone means daily
+            if not quoted and self._tells_time():  # "9:00" alone means daily
                 subscription = self._daily(subscription)
                 continue
             self._tokens.popleft()
@@ -132,12 +150,25 @@ class _Reader:
         subscription = replace(subscription, mode=PostingMode.DAILY)
         if not self._tokens or self._is_option():
             return subscription
+        while len(self._tokens) > 1 and self._tokens[0][0].lower() in _BEFORE_TIMES:
+            self._tokens.popleft()
         value = self._value("daily")
-        if not (found := _TIME.fullmatch(value)):
+        if self._tokens and self._tokens[0][0].lower() in _HALVES:  # "9 am"
+            value += self._tokens.popleft()[0]
+        if (at := read_time(value)) is None:
             raise self._wrong(
                 marked("{value} is no time of the day. An example: daily 8:30."), value=_echo(value)
             )
-        return replace(subscription, at=time(int(found[1]), int(found[2])))
+        return replace(subscription, at=at)
+
+    def _tells_time(self) -> bool:
+        """Return whether the next tokens are a time of the day without "daily" before it."""
+        token = self._tokens[0][0].lower()
+        if token in _BEFORE_TIMES or (token.isdigit() and len(self._tokens) > 1):
+            following = [one.lower() for one, _ in self._tokens if one.lower() not in _BEFORE_TIMES]
+            after = following[0] if token in _BEFORE_TIMES and following else "".join(following[:2])
+            return read_time(after) is not None and (token in _BEFORE_TIMES or not after.isdigit())
+        return not token.isdigit() and read_time(token) is not None
 
     def _weekdays(self, subscription: Subscription) -> Subscription:
         days: set[int] = set()

@@ -23,17 +23,23 @@ async def _down(request: Request, action: Action, services: Services) -> Reply:
 
 
 async def _vote(request: Request, action: Action, services: Services, value: int) -> Reply:
-    """Count one vote per person and hit, and show the counts on the buttons."""
+    """Count one vote per person and hit, and show the counts on the buttons.
+
+    The same vote again withdraws it.
+    """
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
     written, _, language = action.value.partition(".")
     ranks = {str(hit.rank): hit.rank for hit in answer.prophecy.hits} if answer else {}
     rank = ranks.get(written)
     if answer is None or rank is None or language not in LANGUAGES:
         return too_old(request)
-    await services.answers.vote(answer, rank, request.who, value, now=request.now)
+    words = request.words
+    withdrawn = await services.answers.withdraw(answer, rank, request.who, value)
+    if not withdrawn:
+        await services.answers.vote(answer, rank, request.who, value, now=request.now)
     return Reply(
-        words=request.words,
-        toast=request.words.say("Noted."),
+        words=words,
+        toast=words.say("Withdrawn.") if withdrawn else words.say("Noted."),
         buttons=await _buttons(answer, rank, services, words_for(language)),
         replaces=True,
     )

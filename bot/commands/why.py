@@ -1,16 +1,21 @@
 """/why: explains the last answer."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
 
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.commands.rights import LOOKS
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
-from bot.replies.find import find_receipt
+from bot.replies.dates import age_between
+from bot.replies.find import find_reasons, find_receipt
 from bot.replies.limits import cut
 from bot.replies.prophecy import notice_of
+from engine.chat import Answer
 from engine.contracts.receipts import Receipt
+from engine.prophecy.score import HIGHEST_JUDGMENT
 from engine.types import Expansion, Hit, Mode, Prophecy, Usage, Verdict
 
 # The names of the parts and the multipliers of a score.
@@ -33,6 +38,17 @@ _NAMES = {
 # The names of the lists of candidates.
 _LISTS = {"lexical": marked("by words"), "semantic": marked("by meaning")}
 _LONGEST_LIST = 300
+# What each judgment, 0 to 6, says.
+_READ = (
+    marked("The model read it as something else."),
+    marked("The model read it as the same topic, no more."),
+    marked("The model read it as distantly related."),
+    marked("The model read it as related."),
+    marked("The model read it as close to the event."),
+    marked("The model read it as almost the same event."),
+    marked("The model read it as the same event."),
+)
+_UNREAD = marked("No model read it; it was found by its words.")
 _INDENT = "   "
 
 
@@ -44,13 +60,58 @@ async def _why(request: Request, services: Services) -> Reply:
         return _why_found(request, found[0])
     if answer is None:
         return nothing_yet(request)
-    if not request.text:
-        return Reply(words=words, text=receipt(answer.prophecy, answer.page, words))
+    if posted := await services.answers.posted_with(answer):
+        return _why_posted(request, posted)
     shown = answer.seen
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
-    if not chosen:
+    if request.text and not chosen:
         return _shown(request, [hit.rank for hit in shown])
-    return Reply(words=words, text=receipt(answer.prophecy, chosen, words))
+    text = _explained(answer.prophecy, chosen or answer.page, request)
+    return Reply(words=words, text=text)
+
+
+def _why_posted(request: Request, posted: Sequence[Answer]) -> Reply:
+    """Explain a post, or the item of it with the number in the request."""
+    numbered = {str(number): answer for number, answer in enumerate(posted, start=1)}
+    if request.text and request.text not in numbered:
+        return _shown(request, range(1, len(posted) + 1))
+    chosen = [numbered[request.text]] if request.text else posted
+    texts = [
+        f"{one.prophecy.headline.text}\n{_explained(one.prophecy, one.page, request)}"
+        for one in chosen
+    ]
+    return Reply(words=request.words, text="\n\n".join(texts))
+
+
+def _explained(prophecy: Prophecy, hits: Sequence[Hit], request: Request) -> str:
+    """Return the reasons in words, followed by the numbers if the chat wants full answers."""
+    said = reasons(prophecy, hits, request.now, request.words)
+    if request.known_chat.full_answers:
+        said += "\n\n" + receipt(prophecy, hits, request.words)
+    return said
+
+
+def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words) -> str:
+    """Return in words why the prophecy contains each of `hits`, without any scores."""
+    until = prophecy.headline.date or now
+    lines = [line for hit in hits for line in _reasons(hit, until, words)]
+    return "\n".join(lines) or words.render(prophecy.notice or "") or words.say("not judged")
+
+
+def _reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
+    age = age_between(hit.candidate.created_at, until).said(words)
+    judgment = hit.parts.get("judgment")
+    read = words.say(_UNREAD if judgment is None else _READ[round(judgment * HIGHEST_JUDGMENT)])
+    yield f"{hit.rank}. {age}: {read}"
+    if hit.why:
+        yield _INDENT + words.say("Why: {reason}", reason=hit.why)
+    if hit.candidate.asked_for:
+        yield _INDENT + words.say("It says what the model expected the account to say.")
+    if hit.matched:
+        matched = cut(", ".join(hit.matched), _LONGEST_LIST)
+        yield _INDENT + words.say("Words in common: {words}.", words=matched)
+    else:
+        yield _INDENT + words.say("It was found by its meaning.")
 
 
 def _why_found(request: Request, found: Receipt) -> Reply:
@@ -59,7 +120,9 @@ def _why_found(request: Request, found: Receipt) -> Reply:
     chosen = [hit for hit in found.hits if request.text in ("", str(hit.rank))]
     if request.text and not chosen:
         return _shown(request, [hit.rank for hit in found.hits])
-    return Reply(words=words, text=find_receipt(found, chosen, words, _name))
+    full = request.known_chat.full_answers
+    explain = find_receipt if full else find_reasons
+    return Reply(words=words, text=explain(found, chosen, words, _name))
 
 
 def _shown(request: Request, ranks: Sequence[int]) -> Reply:
@@ -72,7 +135,10 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
     if answer is None or not (page := answer.page_named(action.value)):
         return too_old(request)
-    text = receipt(page.prophecy, page.page, request.words)
+    posted = await services.answers.posted_with(answer)
+    if posted and page.page == page.page[:1]:
+        return replace(_why_posted(request, posted), ephemeral=True)
+    text = _explained(page.prophecy, page.page, request)
     return Reply(words=request.words, text=text, ephemeral=True)
 
 

@@ -23,7 +23,7 @@ async def reply_of(delivery: Delivery, answers: Answers) -> Reply | None:
 
     Raises StorageError, and ValueError for content that this version cannot read.
     """
-    content, words = content_from_json(delivery.content), words_for(delivery.chat.language)
+    content, words = content_from_json(delivery.content), words_for(delivery.chat.posts_in)
     match content:
         case PostContent():
             return await _post(content, delivery, answers, words)

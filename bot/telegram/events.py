@@ -47,6 +47,7 @@ def _said(
         return None
     # Anonymous admins speak as the group itself.
     as_group = message.sender_chat is not None and message.sender_chat.id == message.chat_id
+    quoted = message.reply_to_message
     return Request(
         event_id=f"{message.chat_id}:{message.message_id}",
         place=place,
@@ -55,6 +56,8 @@ def _said(
         text=words,
         now=now,
         written_at=_written_at(source, message),
+        quoted=(quoted.text or quoted.caption or "") if quoted else "",
+        quoted_at=_written_at(quoted, message) if quoted else None,
         is_admin=_admin(message.chat_id, message.from_user, myself, certain=as_group),
         origin=update,
     )
