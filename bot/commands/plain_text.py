@@ -29,41 +29,37 @@ class PlainText:
     meant: str = ""
 
 
-_THANKS = frozenset("thanks thank thx ty cheers gracias".split())
+_THANKS_WORDS = "thanks thank thx ty cheers gracias"
+_THANKS = frozenset(_THANKS_WORDS.split())
 # A message of pleasantries has one of these, and nothing but these and the words around them.
-_PLEASANTRIES = _THANKS | frozenset(
-    """
+_PLEASANT_WORDS = """
     hi hello hey hiya howdy morning evening afternoon bye goodbye ok okay yes yeah yep yup no nope
     nah sure great nice cool awesome perfect wow lol lmao haha hahaha sorry please welcome test
     testing ping sup amazing congrats
     hola holi buenas buenos chau chao adiós adios sí si vale dale bueno genial perfecto jaja jajaja
     perdón perdon prueba probando bienvenido felicitaciones listo
-    """.split()
-)
-_AROUND = frozenset(
-    """
+"""
+_PLEASANTRIES = _THANKS | frozenset(_PLEASANT_WORDS.split())
+_AROUND_WORDS = """
     good day night you u very so much a lot that is it's this was for there how are going what's up
     see later all everyone everybody bot and the to me i am fine
     buen día dia días dias tardes noches muchas muchísimas muchisimas mil de nada hasta luego mañana
     qué que tal cómo como estás estas va todo bien por favor muy a todos y vos el la
-    """.split()
-)
+"""
+_AROUND = frozenset(_AROUND_WORDS.split())
 _MOST_PLEASANTRIES = 7  # words
 _LONGEST_HINT = 300
 
 # Pleasantries and questions about the bot that have none of those words.
-_ABOUT_ME = frozenset(
-    """
-    how are you|how is it going|what's up|who are you|what are you|what can you do|what do you do
-    are you there|are you a bot|how does this work|how do you work|good day|good night|see you
-    see you later|help me|de nada|qué tal|que tal|cómo estás|como estas|quién sos|quien sos
-    quién eres|quien eres|qué podés hacer|qué puedes hacer|que puedes hacer|qué haces|que haces
-    cómo funciona|como funciona|cómo funcionás|cómo funciona esto|hasta luego|estás ahí|buen día
-    """.replace("\n", "|")
-    .replace("    ", "")
-    .strip("|")
-    .split("|")
-)
+_PHRASES = """
+    how are you, how is it going, what's up, who are you, what are you, what can you do,
+    what do you do, are you there, are you a bot, how does this work, how do you work, good day,
+    good night, see you, see you later, help me, de nada, qué tal, que tal, cómo estás, como estas,
+    quién sos, quien sos, quién eres, quien eres, qué podés hacer, qué puedes hacer,
+    que puedes hacer, qué haces, que haces, cómo funciona, como funciona, cómo funcionás,
+    cómo funciona esto, hasta luego, estás ahí, buen día
+"""
+_ABOUT_ME = frozenset(" ".join(phrase.split()) for phrase in _PHRASES.split(","))
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _OF_HIM = "he|she|they"
@@ -107,6 +103,16 @@ _ARGUMENTS: Mapping[str, str] = {
 _LOWER_CASE_ONLY = frozenset({"find", "ask", "prophecy", "corpus", "help"})
 
 
+_FEWEST_TELLING = 3  # words that make a headline
+_BESIDE_LINKS = """
+    look at check out read watch see can believe guy guys article link news story someone sent
+    from by on in of about what an must interesting funny crazy unbelievable
+    miren mira mirá lean lee leé leer vean ve fíjate fijate nota noticia artículo enlace link
+    increíble que un una los las en me lo mandaron pasaron vi
+"""
+_REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
+
+
 def read_plain(text: str, commands: frozenset[str]) -> PlainText:
     """Return what a message to the bot is. `commands` are the names of all commands."""
     if meant := _command(text.strip(), commands):
@@ -124,23 +130,6 @@ def is_remark(text: str) -> bool:
     words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
     telling = [word for word in words if word not in _REMARKS]
     return len(telling) < _FEWEST_TELLING
-
-
-_FEWEST_TELLING = 3  # words that make a headline
-_REMARKS = (
-    TALK
-    | SOFT
-    | _PLEASANTRIES
-    | _AROUND
-    | frozenset(
-        """
-        look at check out read watch see can believe guy guys article link news story someone sent
-        from by on in of about what an must interesting funny crazy unbelievable
-        miren mira mirá lean lee leé leer vean ve fíjate fijate nota noticia artículo enlace link
-        increíble que un una los las en me lo mandaron pasaron vi
-        """.split()
-    )
-)
 
 
 def _is_small_talk(words: list[str]) -> bool:

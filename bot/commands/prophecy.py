@@ -1,6 +1,7 @@
 """/prophecy, /more and /picture: the tweets that foretold a headline."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.card import draw_card
@@ -14,7 +15,7 @@ from bot.face.request import Request, Trigger
 from bot.i18n.words import marked
 from bot.replies.picture import card_of
 from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
-from engine.chat import Answer
+from engine.chat import Answer, Tally
 from engine.errors import CorpusNotFound
 from engine.messages import Message
 from engine.types import Headline, Prophecy, SearchRequest
@@ -88,7 +89,7 @@ async def _answer(request: Request, services: Services, prophecy: Prophecy) -> R
     kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
     answer = replace(answer, id=kept)
     # A new answer has no votes yet.
-    return _shown(request, answer, answer_buttons(answer, {}, request.words))
+    return _shown(request, answer, _buttons(request, answer, {}))
 
 
 def _shown(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], ...]) -> Reply:
@@ -99,7 +100,19 @@ def _shown(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], 
         words=request.words,
         near=answer.is_near,
         buttons=buttons,
+        compact=is_compact(request),
     )
+
+
+def is_compact(request: Request) -> bool:
+    """Return whether answers in this place are short. Inline, the asker's text is not shown."""
+    return request.place.kept and not request.known_chat.full_answers
+
+
+def _buttons(
+    request: Request, answer: Answer, tallies: Mapping[int, Tally]
+) -> tuple[tuple[Button, ...], ...]:
+    return answer_buttons(answer, tallies, request.words, compact=is_compact(request))
 
 
 async def _more(request: Request, services: Services) -> Reply:
@@ -122,7 +135,7 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
         return aside(request, request.words.say("That is all I found."))
     await services.answers.turn_page(answer)
     tallies = await services.answers.tallies(answer)
-    return _shown(request, answer, answer_buttons(answer, tallies, request.words))
+    return _shown(request, answer, _buttons(request, answer, tallies))
 
 
 PROPHECY = Command(

@@ -1,12 +1,13 @@
 """/find and /ask: queries of the dialect, and questions answered with sources."""
 
+from bot.commands.prophecy import is_compact
 from bot.commands.registry import Command, Services
 from bot.commands.rights import SEARCHES
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import marked
-from bot.replies.answer import answer_reply
-from bot.replies.find import find_reply
+from bot.replies.answer import answer_reply, brief_answer_reply
+from bot.replies.find import brief_find_reply, find_reply
 from bot.replies.limits import cut
 from engine.contracts.receipts import Receipt
 from engine.errors import CorpusNotFound
@@ -31,6 +32,8 @@ async def _find(request: Request, services: Services) -> Reply:
         await services.answers.keep_receipt(
             request.known_chat, request.place.thread, Receipt.of(found), asked_at=request.now
         )
+    if is_compact(request):
+        return brief_find_reply(found, words, longest=_LONGEST_TEXT)
     return find_reply(found, words, longest=_LONGEST_TEXT)
 
 
@@ -69,7 +72,7 @@ async def _ask(request: Request, services: Services) -> Reply:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if kept:
         await services.questions.keep(chat, thread, question, corpus=corpus, now=now)
-    return answer_reply(answer, words)
+    return brief_answer_reply(answer, words) if is_compact(request) else answer_reply(answer, words)
 
 
 ASK = Command(

@@ -18,6 +18,7 @@ from engine.text.zones import zone_named
 from engine.types import Corpus
 
 _AUTO, _ON, _OFF = "auto", "on", "off"
+_COMPACT, _FULL = "compact", "full"
 _HIGHEST = 6  # judgment
 _LONGEST_ECHO = 40
 _TIME = r"((?:[01]?\d|2[0-3]):[0-5]\d)"
@@ -69,6 +70,10 @@ def _picture(chat: Chat, value: str, words: Words) -> Chat:
     return replace(chat, picture=wanted)
 
 
+def _answers(chat: Chat, value: str, words: Words) -> Chat:
+    return replace(chat, full_answers=_one_of(value, (_COMPACT, _FULL), "answers", words) == _FULL)
+
+
 SETTINGS_BY_NAME: Mapping[str, Setting] = {
     "language": _language,
     "listening": _listening,
@@ -76,12 +81,14 @@ SETTINGS_BY_NAME: Mapping[str, Setting] = {
     "timezone": _time_zone,
     "quiet": _quiet,
     "picture": _picture,
+    "answers": _answers,
 }
 # The choices that have a button: value -> label.
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "language": {code: code for code in (*LANGUAGES, _AUTO)},
     "listening": {mode.value: mode.value for mode in Listening},
     "threshold": {str(number): f"threshold {number}" for number in (3, 4, 5, 6)},
+    "answers": {_COMPACT: f"answers {_COMPACT}", _FULL: f"answers {_FULL}"},
 }
 
 
@@ -97,6 +104,7 @@ def shown_value(chat: Chat, name: str) -> str:
         "timezone": chat.time_zone,
         "quiet": quiet,
         "picture": _ON if chat.picture else _OFF,
+        "answers": _FULL if chat.full_answers else _COMPACT,
     }[name]
 
 
@@ -127,17 +135,28 @@ async def _settings(request: Request, services: Services) -> Reply:
     key, _, value = request.text.partition(" ")
     if not key:
         return _shown(request, request.known_chat)
-    return await _set(request, services, key.lower(), value.strip())
+    chat, words = await _changed(request, services, key.lower(), value.strip())
+    return _set_to(chat, key.lower(), words)
+
+
+def _set_to(chat: Chat, key: str, words: Words) -> Reply:
+    """Return the one line that answers a change."""
+    value = chat.corpus or "-" if key == _CORPUS else shown_value(chat, key)
+    text = words.say("Noted: {name} is {value}.", name=key, value=value)
+    return Reply(words=words, text=text, ephemeral=True)
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
     key, _, value = action.value.partition("=")
-    reply = await _set(request, services, key, value)
-    return replace(reply, replaces=True, toast=reply.words.say("Noted."))
+    chat, words = await _changed(request, services, key, value)
+    reply = _shown(replace(request, words=words), chat)
+    return replace(reply, replaces=True, toast=words.say("Noted."))
 
 
-async def _set(request: Request, services: Services, key: str, value: str) -> Reply:
-    """Change one setting and show all of them. Raises UsageError."""
+async def _changed(
+    request: Request, services: Services, key: str, value: str
+) -> tuple[Chat, Words]:
+    """Change one setting; return the chat and the words of its language. Raises UsageError."""
     words = request.words
     if key == _CORPUS:
         chat = await _with_corpus(request, services, value)
@@ -152,13 +171,14 @@ async def _set(request: Request, services: Services, key: str, value: str) -> Re
             )
         )
     await services.chats.change(chat)
-    return _shown(replace(request, words=words_for(chat.language or request.person.language)), chat)
+    return chat, words_for(chat.language or request.person.language)
 
 
 async def _corpus(request: Request, services: Services) -> Reply:
     """List the corpora, or choose one."""
     if request.text:
-        return await _set(request, services, _CORPUS, request.text)
+        chat, words = await _changed(request, services, _CORPUS, request.text)
+        return _set_to(chat, _CORPUS, words)
     words, corpora = request.words, await services.corpora()
     if not corpora:
         return aside(request, words.say("There is no corpus yet."))

@@ -75,7 +75,7 @@ async def _shown(
     lines = [*_about(subscription, request), *await _obstacles(request, subscription, news)]
     if help_wanted:
         lines += ["", *_help(words)]
-    lines += ["", words.say("For example:"), *_EXAMPLES]
+        lines += ["", words.say("For example:"), *_EXAMPLES]
     return Reply(
         words=words, text="\n".join(lines), buttons=_buttons(subscription, words), ephemeral=True
     )

@@ -18,13 +18,16 @@ _AT_END = re.compile(rf"\s*\((?P<date>{_DATE})\)[.!]?\s*$")
 _WORD = re.compile(r"\w")
 
 
+_NONE = Filters()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedHeadline:
     """A headline without the dates typed beside it, and those dates."""
 
     text: str
     date: datetime | None = None  # the headline's own
-    filters: Filters = Filters()
+    filters: Filters = _NONE
 
 
 def read_typed(text: str, *, now: datetime) -> TypedHeadline:

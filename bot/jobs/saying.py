@@ -50,7 +50,8 @@ async def _post(
         for story, number in zip(content.stories, delivery.answers, strict=False)
         if number in by_id
     ]
-    return post_reply(items, words, content.day) if items else None
+    compact = not delivery.chat.full_answers
+    return post_reply(items, words, content.day, compact=compact) if items else None
 
 
 async def _picture(content: PictureContent, words: Words) -> Reply:

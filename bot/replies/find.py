@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from bot.face.reply import Reply
+from bot.face.reply import HitView, Reply
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from engine.contracts.receipts import HitReceipt, MatchedTerm, Receipt, StageCounts
@@ -111,6 +111,43 @@ def _match(match: MatchedTerm) -> str:
 
 _LONGEST_QUERY = 200
 _MORE = "…"
+
+
+def brief_find_reply(found: Found, words: Words, *, longest: int, after: int = 0) -> Reply:
+    """Return the answer without scores: how many there are, and the hits beyond rank `after`.
+
+    Texts longer than `longest` characters are cut.
+    """
+    hits = tuple(_view(hit, words, longest) for hit in found.hits[after:])
+    shown = _summary(found, words).partition("\n")[0]
+    if hits and found.plan is not Plan.NEAREST:
+        shown += "\n" + words.say(
+            "Shown: {first} to {last}.",
+            first=words.number(hits[0].rank),
+            last=words.number(hits[-1].rank),
+        )
+    return Reply(
+        words=words,
+        text=shown,
+        hits=hits,
+        notice=" ".join(words.render(said) for said in found.notices) or None,
+    )
+
+
+def _view(hit: FindHit, words: Words, longest: int) -> HitView:
+    found = hit.document.candidate
+    return HitView(
+        rank=hit.rank,
+        text=_text(hit, longest),
+        author=found.author,
+        date=found.created_at,
+        date_text=words.date(found.created_at),
+        age="",
+        url=found.url,
+        sureness=None,
+        flags=found.flags.names,
+        judged=True,
+    )
 
 
 def find_reply(found: Found, words: Words, *, longest: int | None = None) -> Reply:

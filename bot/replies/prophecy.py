@@ -1,6 +1,7 @@
 """A prophecy as a reply."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from bot.card import can_draw
@@ -9,12 +10,14 @@ from bot.i18n.words import Words, marked
 from bot.replies.dates import age_between
 from bot.replies.limits import cut
 from engine.chat import Answer, Tally
+from engine.messages import Message
 from engine.prophecy.sureness import sureness
 from engine.types import Headline, Hit, Prophecy, Term
 
 EXAMPLE = marked("Coffee prices hit a record high")
 _NOTHING = marked("Nothing foretold this.")
 _LONGEST_HEADLINE = 200
+VOTES = "👍 👎"
 
 
 def prophecy_reply(
@@ -25,24 +28,40 @@ def prophecy_reply(
     words: Words,
     near: bool = False,
     buttons: tuple[tuple[Button, ...], ...] = (),
+    compact: bool = False,
 ) -> Reply:
     """Return a reply that shows `hits`, which are some or all hits of the prophecy.
 
     With `near` they are near results, and are labelled so. Ages are relative to the headline's
     date, which is shown unless it is today, or to `now` if it has none.
+
+    A `compact` reply shows the first hit whole and the others in a line each, leaves out a headline
+    that the asker has just written, and says nothing that is meant for the operator.
     """
     headline = prophecy.headline
     until = headline.date or now
-    notices = (_date(headline, now, words), notice_of(prophecy, words))
+    remarks = brief_notice(prophecy, words) if compact else notice_of(prophecy, words)
+    notices = (_date(headline, now, words), remarks)
+    views = [hit_view(hit, until, words, near=near) for hit in hits]
+    if compact:
+        views[1:] = [replace(view, small=True, why=None) for view in views[1:]]
     return Reply(
         words=words,
-        headline=cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE)
-        or None,
+        headline=None if compact and _is_pasted(headline) else _shown_headline(headline),
         text=_introduction(prophecy, words, near=near) if hits else _nothing(prophecy, words),
-        hits=tuple(hit_view(hit, until, words, near=near) for hit in hits),
+        hits=tuple(views),
         notice=" ".join(filter(None, notices)) or None,
         buttons=buttons,
     )
+
+
+def _shown_headline(headline: Headline) -> str | None:
+    return cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE) or None
+
+
+def _is_pasted(headline: Headline) -> bool:
+    """Return whether the asker wrote the headline, rather than a link to it."""
+    return " ".join(headline.text.split()) in " ".join(headline.original.split())
 
 
 def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> HitView:
@@ -67,11 +86,12 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
 
 
 def answer_buttons(
-    answer: Answer, tallies: Mapping[int, Tally], words: Words
+    answer: Answer, tallies: Mapping[int, Tally], words: Words, *, compact: bool = False
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a row of vote buttons for each hit shown, and a row for the page as a whole.
 
-    Near results have no votes and no picture.
+    In a `compact` answer the vote buttons wait behind one button of that row. Near results have no
+    votes and no picture.
 
     Vote buttons carry the rank of their hit and the language of the answer, which the buttons keep
     whoever votes; the others carry the index of the first hit of a page.
@@ -97,7 +117,39 @@ def answer_buttons(
         *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
         *([button(words.say("Picture"), "picture", answer.first)] if votes and can_draw() else []),
     )
+    if compact:
+        first = f"{answer.page[0].rank}.{words.language}" if votes else ""
+        return ((*rest, *([button(VOTES, "votes", first)] if votes else [])),) if rest else ()
     return (*votes, rest) if rest else ()
+
+
+def ballot(
+    answer: Answer,
+    rank: int,
+    tally: Tally,
+    words: Words,
+    *,
+    number: int,
+    following: tuple[Answer, int] | None,
+) -> tuple[tuple[Button, ...], ...]:
+    """Return the vote buttons of one hit of a compact message, which shows it as `number`.
+
+    `following` is the next hit of the message, if it has several. The last button brings back the
+    message's own buttons.
+    """
+
+    def button(label: str, name: str, of: Answer, ranked: int) -> Button:
+        value = f"{ranked}.{words.language}"
+        return Button(label=label, action=Action(name=name, answer_id=of.id, value=value))
+
+    return (
+        (
+            button(f"{number}. 👍 {tally.up}", "up", answer, rank),
+            button(f"{number}. 👎 {tally.down}", "down", answer, rank),
+            *([button(words.say("Next"), "votes", *following)] if following else []),
+            button(words.say("Back"), "back", answer, rank),
+        ),
+    )
 
 
 def _introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:
@@ -126,6 +178,30 @@ def _nothing(prophecy: Prophecy, words: Words) -> str:
     if not prophecy.candidates:
         return words.say("No results, nothing spooky: no old tweet shares a word with this.")
     return words.say("No results, nothing spooky: no old tweet foretold this.")
+
+
+def brief_notice(prophecy: Prophecy, words: Words) -> str | None:
+    """Return the remarks for people, who cannot mend what keeps a model from judging, or None."""
+    about_search = prophecy.notice
+    if about_judge := prophecy.verdict.notice:
+        unjudged = words.say("I cannot judge just now; ranked by words.")
+        if about_search == about_judge:
+            about_search = None
+    else:
+        unjudged = ""
+    notices = (
+        _replaced_words(prophecy.terms, words),
+        _aliases(prophecy.terms, words),
+        _without(about_search, about_judge, words),
+        unjudged,
+    )
+    return " ".join(filter(None, notices)) or None
+
+
+def _without(message: Message | None, left_out: Message | None, words: Words) -> str:
+    """Return a message in the reader's language, without one that may be part of it."""
+    said = words.render(message) if message else ""
+    return said.replace(words.render(left_out), "").strip() if left_out else said
 
 
 def notice_of(prophecy: Prophecy, words: Words) -> str | None:
