@@ -1,6 +1,7 @@
 """/prophecy, /more and /picture: the tweets that foretold a headline."""
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -19,6 +20,8 @@ from engine.chat import Answer, Tally
 from engine.errors import CorpusNotFound
 from engine.messages import Message
 from engine.types import Headline, Prophecy, SearchRequest
+
+logger = logging.getLogger("presagio.conversation")
 
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 
@@ -83,16 +86,23 @@ def _dated(headline: Headline, request: Request) -> Headline:
 
 
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
+    if prophecy.verdict.notice:  # people are told only that nothing was judged
+        logger.warning("not judged: %s", prophecy.verdict.notice)
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.limit)
     if not request.place.kept:
-        return _shown(request, answer, ())
+        return _shown(request, services, answer, ())
     kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
     answer = replace(answer, id=kept)
     # A new answer has no votes yet.
-    return _shown(request, answer, _buttons(request, answer, {}))
+    return _shown(request, services, answer, _buttons(request, answer, {}))
 
 
-def _shown(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], ...]) -> Reply:
+def _shown(
+    request: Request,
+    services: Services,
+    answer: Answer,
+    buttons: tuple[tuple[Button, ...], ...],
+) -> Reply:
     return prophecy_reply(
         answer.prophecy,
         answer.page,
@@ -101,6 +111,7 @@ def _shown(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], 
         near=answer.is_near,
         buttons=buttons,
         compact=is_compact(request),
+        operator=request.who in services.admins,
     )
 
 
@@ -135,7 +146,7 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
         return aside(request, request.words.say("That is all I found."))
     await services.answers.turn_page(answer)
     tallies = await services.answers.tallies(answer)
-    return _shown(request, answer, _buttons(request, answer, tallies))
+    return _shown(request, services, answer, _buttons(request, answer, tallies))
 
 
 PROPHECY = Command(

@@ -72,7 +72,9 @@ async def _ask(request: Request, services: Services) -> Reply:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if kept:
         await services.questions.keep(chat, thread, question, corpus=corpus, now=now)
-    return brief_answer_reply(answer, words) if is_compact(request) else answer_reply(answer, words)
+    if request.who in services.admins or not is_compact(request):
+        return answer_reply(answer, words)
+    return brief_answer_reply(answer, words)
 
 
 ASK = Command(

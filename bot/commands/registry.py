@@ -129,6 +129,7 @@ class Command:
     pressed: Mapping[str, Act] = field(default_factory=dict)  # of buttons, if not `act`
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     takes_quoted: bool = False
+    details: tuple[str, ...] = ()  # further lines of its help, in English
 
     @property
     def names(self) -> tuple[str, ...]:

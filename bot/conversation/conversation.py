@@ -21,7 +21,7 @@ from bot.query_log import asked_by
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
 from engine.budget import BudgetSource
-from engine.errors import PresagioError, StorageError
+from engine.errors import ModelError, PresagioError, StorageError
 from engine.search_log import Asker, Origin
 
 logger = logging.getLogger("presagio.conversation")
@@ -139,13 +139,20 @@ class Conversation:
         asked = request.trigger is not Trigger.OVERHEARD
         if asked:
             await face.show_busy(request)
+        services = self._trusted.get(_chat_name(request), self._services)
         try:
-            services = self._trusted.get(_chat_name(request), self._services)
             task = ":".join(request.event)
             with asked_by(Asker(origin=Origin.CHAT, task=task, source=self._source)):
                 return await self._commands.answer(request, services)
         except StorageError:
             raise
+        except ModelError as error:
+            # The reason is the operator's to mend, not the asker's.
+            logger.warning("%s %s: %s", *request.event, error)
+            said = request.words.say("I cannot ask my model just now. Try again later.")
+            if request.who in services.admins:
+                said = request.words.render(error.said)
+            return aside(request, said) if asked else None
         except PresagioError as error:
             return aside(request, request.words.render(error.said)) if asked else None
         except Exception as error:

@@ -38,7 +38,9 @@ def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
 
 def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     """Return the answer with its sources in a line each, without scores."""
-    whole = answer_reply(replace(answer, sources=()), words)
+    extracted = answer.outcome is AnswerOutcome.EXTRACTED  # its label says that no model answered
+    notice = None if extracted else answer.notice
+    whole = answer_reply(replace(answer, sources=(), notice=notice), words)
     return replace(whole, hits=tuple(_source_view(source, words) for source in answer.sources))
 
 

@@ -29,6 +29,7 @@ def prophecy_reply(
     near: bool = False,
     buttons: tuple[tuple[Button, ...], ...] = (),
     compact: bool = False,
+    operator: bool = False,
 ) -> Reply:
     """Return a reply that shows `hits`, which are some or all hits of the prophecy.
 
@@ -36,11 +37,13 @@ def prophecy_reply(
     date, which is shown unless it is today, or to `now` if it has none.
 
     A `compact` reply shows the first hit whole and the others in a line each, leaves out a headline
-    that the asker has just written, and says nothing that is meant for the operator.
+    that the asker has just written, and tells only an `operator` why nothing was judged.
     """
     headline = prophecy.headline
     until = headline.date or now
-    remarks = brief_notice(prophecy, words) if compact else notice_of(prophecy, words)
+    remarks = (
+        brief_notice(prophecy, words) if compact and not operator else notice_of(prophecy, words)
+    )
     notices = (_date(headline, now, words), remarks)
     views = [hit_view(hit, until, words, near=near) for hit in hits]
     if compact:
