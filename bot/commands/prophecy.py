@@ -1,11 +1,11 @@
 """/prophecy, /more and /picture: the tweets that foretold a headline."""
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.card import draw_card
+from bot.commands.find_pages import is_compact, more_found
 from bot.commands.headline_detection import worth_saying
 from bot.commands.plain_text import hint_for
 from bot.commands.registry import Command, Services, nothing_yet, too_old
@@ -19,9 +19,8 @@ from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
 from engine.chat import Answer, Tally
 from engine.errors import CorpusNotFound
 from engine.messages import Message
+from engine.page.links import first_link
 from engine.types import Headline, Prophecy, SearchRequest
-
-logger = logging.getLogger("presagio.conversation")
 
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 
@@ -61,9 +60,12 @@ async def _prophesy(request: Request, services: Services) -> Reply:
 
 async def _look(request: Request, services: Services) -> Prophecy:
     typed = read_typed(request.text, now=request.now)
+    if first_link(typed.text):
+        request.step(request.words.say("Reading the page …"))
     read = await services.read_headline(typed.text, now=request.now)
     headline = _dated(replace(read, date=typed.date or read.date), request)
     youngest = (headline.date or request.now) - services.minimum_age
+    request.step(thinking(request, services))
     before = min(typed.filters.before or youngest, youngest)
     try:
         return await services.prophesy(
@@ -79,6 +81,13 @@ async def _look(request: Request, services: Services) -> Prophecy:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
 
 
+def thinking(request: Request, services: Services) -> str:
+    """Return the step of an answer that takes longest."""
+    words = request.words
+    asks = services.news.has_model
+    return words.say("Asking the model …") if asks else words.say("Searching …")
+
+
 def _dated(headline: Headline, request: Request) -> Headline:
     """Date a headline by its message if it has no date, and never in the future."""
     date = headline.date or request.written_at
@@ -86,8 +95,6 @@ def _dated(headline: Headline, request: Request) -> Headline:
 
 
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
-    if prophecy.verdict.notice:  # people are told only that nothing was judged
-        logger.warning("not judged: %s", prophecy.verdict.notice)
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.limit)
     if not request.place.kept:
         return _shown(request, services, answer, ())
@@ -115,11 +122,6 @@ def _shown(
     )
 
 
-def is_compact(request: Request) -> bool:
-    """Return whether answers in this place are short. Inline, the asker's text is not shown."""
-    return request.place.kept and not request.known_chat.full_answers
-
-
 def _buttons(
     request: Request, answer: Answer, tallies: Mapping[int, Tally]
 ) -> tuple[tuple[Button, ...], ...]:
@@ -128,6 +130,9 @@ def _buttons(
 
 async def _more(request: Request, services: Services) -> Reply:
     answer = await services.answers.last(request.known_chat, request.place.thread)
+    found = await services.answers.last_receipt(request.known_chat, request.place.thread)
+    if found and (answer is None or found[1] > answer.asked_at):
+        return await more_found(request, services, found[0])
     if answer is None:
         return nothing_yet(request)
     return await _page(request, services, answer.page_at(answer.last))
@@ -161,7 +166,7 @@ PROPHECY = Command(
 )
 MORE = Command(
     name="more",
-    summary=marked("show the next tweets for the last headline"),
+    summary=marked("show the next tweets for the last headline or query"),
     usage="/more",
     example="/more",
     handler=_more,

@@ -108,15 +108,26 @@ class Screen:
         self._stream = stream
         self._width = max(width or shutil.get_terminal_size().columns, _NARROWEST)
         self._terminal = stream.isatty()
+        self._passing = False
 
     def show(self, reply: Reply) -> None:
         """Write a reply followed by an empty line."""
+        if self._passing:
+            self._passing = False
+            self._stream.write("\r\x1b[K")
         lines = [*layout(reply), Line("")]
         if self._terminal:
             self._write_colours(lines)
         else:
             self._stream.write("".join(f"{_plain(line, self._width)}\n" for line in lines))
         self._stream.flush()
+
+    def pass_by(self, text: str) -> None:
+        """On a terminal, show a line that the next output overwrites."""
+        if self._terminal:
+            self._passing = True
+            self._stream.write(f"\r{cut(printable(text), self._width)}\x1b[K")
+            self._stream.flush()
 
     def write(self, text: str) -> None:
         """Write the program's own text unchanged."""

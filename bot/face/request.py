@@ -58,6 +58,10 @@ async def _nobody() -> bool:
     return False
 
 
+def _unseen(step: str) -> None:
+    """Show nobody what an answer waits for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One event. The face has removed the bot's name from text and command."""
@@ -72,6 +76,9 @@ class Request:
     quoted: str = ""  # the text of the message that this one replies to
     quoted_at: datetime | None = None  # when that was written
     edited: bool = False
+    revises: str | None = None  # the event id of the message that was edited or deleted
+    deleted: bool = False
+    step: Callable[[str], None] = _unseen  # tells what a slow answer waits for
     is_admin: Callable[[], Awaitable[bool]] = _nobody  # asks the platform
     origin: object = None  # used only by the face that made the request
     chat: Chat | None = None  # set by the gates

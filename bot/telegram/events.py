@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from telegram import CallbackQuery, Chat, InlineQuery, Message, MessageEntity, Update, User
@@ -32,7 +32,19 @@ def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> R
         return _inline(update.inline_query, now)
     if update.message:
         return _said(update, update.message, myself, now)
+    if update.edited_message:
+        return _edited(update, update.edited_message, myself, now)
     return None
+
+
+def _edited(
+    update: Update, message: Message, myself: TelegramIdentity, now: datetime
+) -> Request | None:
+    """Return the request in a message as it was edited; it revises the one in the message."""
+    request = _said(update, message, myself, now)
+    if request is None:
+        return None
+    return replace(request, event_id=f"{request.event_id}:edited", revises=request.event_id)
 
 
 def _said(

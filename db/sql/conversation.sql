@@ -63,9 +63,12 @@ UPDATE turn SET state = 'answering'
  WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
 RETURNING true
 
--- name: done(platform, event_id, process)
-UPDATE turn SET state = 'done' FROM set_config('synchronous_commit', 'off', true)
+-- name: done(platform, event_id, process, answered_by)
+UPDATE turn SET state = 'done', answered_by = $4 FROM set_config('synchronous_commit', 'off', true)
  WHERE platform = $1 AND event_id = $2 AND process = $3
+
+-- name: answer_to(platform, event_id, since)
+SELECT answered_by FROM turn WHERE platform = $1 AND event_id = $2 AND taken_at >= $3
 
 -- name: release(platform, event_id, process)
 DELETE FROM turn WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'

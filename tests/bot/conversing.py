@@ -84,17 +84,31 @@ class MemoryFace:
     signs: int = 0
     hold: asyncio.Event | None = None  # deliveries wait for it
     sending: bool = False
+    steps: list[str] = field(default_factory=list)
+    changed: list[tuple[str, Reply]] = field(default_factory=list)
+    withdrawn: list[str] = field(default_factory=list)
 
     async def show_busy(self, request: Request) -> None:
         self.signs += 1
 
-    async def deliver(self, request: Request, reply: Reply) -> None:
+    async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
+        self.steps.append(text)
+        return shown or "step"
+
+    async def change(self, request: Request, message: str, reply: Reply) -> None:
+        self.changed.append((message, reply))
+
+    async def withdraw(self, request: Request, message: str) -> None:
+        self.withdrawn.append(message)
+
+    async def deliver(self, request: Request, reply: Reply) -> str | None:
         self.sending = True
         if self.hold:
             await self.hold.wait()
         self.delivered.append((request, reply))
         if self.error:
             raise self.error
+        return f"m{len(self.delivered)}"
 
     @property
     def replies(self) -> list[Reply]:
