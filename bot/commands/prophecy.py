@@ -118,8 +118,12 @@ def _shown(
         near=answer.is_near,
         buttons=buttons,
         compact=is_compact(request),
+        pasted=request.trigger in _PASTED and answer.first == 0,
         operator=request.who in services.admins,
     )
+
+
+_PASTED = (Trigger.ADDRESSED, Trigger.OVERHEARD)  # a command may not be shown to others
 
 
 def _buttons(

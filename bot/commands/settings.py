@@ -142,8 +142,7 @@ async def _settings(request: Request, services: Services) -> Reply:
 def _set_to(chat: Chat, key: str, words: Words) -> Reply:
     """Return the one line that answers a change."""
     value = chat.corpus or "-" if key == _CORPUS else shown_value(chat, key)
-    text = words.say("Noted: {name} is {value}.", name=key, value=value)
-    return Reply(words=words, text=text, ephemeral=True)
+    return Reply(words=words, text=f"{key}: {value}", ephemeral=True)
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:

@@ -29,6 +29,7 @@ def prophecy_reply(
     near: bool = False,
     buttons: tuple[tuple[Button, ...], ...] = (),
     compact: bool = False,
+    pasted: bool = False,
     operator: bool = False,
 ) -> Reply:
     """Return a reply that shows `hits`, which are some or all hits of the prophecy.
@@ -37,7 +38,7 @@ def prophecy_reply(
     date, which is shown unless it is today, or to `now` if it has none.
 
     A `compact` reply shows the first hit whole and the others in a line each, leaves out a headline
-    that the asker has just written, and tells only an `operator` why nothing was judged.
+    that was just `pasted` above it, and tells only an `operator` why nothing was judged.
     """
     headline = prophecy.headline
     until = headline.date or now
@@ -50,7 +51,7 @@ def prophecy_reply(
         views[1:] = [replace(view, small=True, why=None) for view in views[1:]]
     return Reply(
         words=words,
-        headline=None if compact and _is_pasted(headline) else _shown_headline(headline),
+        headline=None if compact and pasted and _is_written(headline) else _shown_headline(headline),
         text=_introduction(prophecy, words, near=near) if hits else _nothing(prophecy, words),
         hits=tuple(views),
         notice=" ".join(filter(None, notices)) or None,
@@ -62,7 +63,7 @@ def _shown_headline(headline: Headline) -> str | None:
     return cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE) or None
 
 
-def _is_pasted(headline: Headline) -> bool:
+def _is_written(headline: Headline) -> bool:
     """Return whether the asker wrote the headline, rather than a link to it."""
     return " ".join(headline.text.split()) in " ".join(headline.original.split())
 
