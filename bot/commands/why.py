@@ -95,7 +95,7 @@ def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words
     """Return in words why the prophecy contains each of `hits`, without any scores."""
     until = prophecy.headline.date or now
     lines = [line for hit in hits for line in _reasons(hit, until, words)]
-    return "\n".join(lines) or words.render(prophecy.notice or "") or words.say("not judged")
+    return "\n".join(lines) or _candidates(prophecy, words)
 
 
 def _reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
@@ -145,15 +145,7 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
 def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     """Return lines that explain how the prophecy was made and why it contains each of `hits`."""
     lines = [
-        words.count(
-            "{number} candidate from {corpus}; it covers {share} of what the headline's words"
-            " weigh.",
-            "{number} candidates from {corpus}; the best one covers {share} of what the"
-            " headline's words weigh.",
-            len(prophecy.candidates),
-            corpus=prophecy.corpus,
-            share=f"{prophecy.coverage:.0%}",
-        ),
+        _candidates(prophecy, words),
         *_searched(prophecy, words),
         *_expanded(prophecy.expansion, words),
         *_judge(prophecy.verdict, words),
@@ -163,6 +155,17 @@ def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     for hit in hits:
         lines += ["", *_hit(hit, words, proposed=prophecy.mode is Mode.HYBRID)]
     return "\n".join(lines)
+
+
+def _candidates(prophecy: Prophecy, words: Words) -> str:
+    return words.count(
+        "{number} candidate from {corpus}; it covers {share} of what the headline's words weigh.",
+        "{number} candidates from {corpus}; the best one covers {share} of what the"
+        " headline's words weigh.",
+        len(prophecy.candidates),
+        corpus=prophecy.corpus,
+        share=f"{prophecy.coverage:.0%}",
+    )
 
 
 def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:

@@ -47,11 +47,12 @@ def prophecy_reply(
     )
     notices = (_date(headline, now, words), remarks)
     views = [hit_view(hit, until, words, near=near) for hit in hits]
+    stands_above = compact and pasted and _is_written(headline)
     if compact:
         views[1:] = [replace(view, small=True, why=None) for view in views[1:]]
     return Reply(
         words=words,
-        headline=None if compact and pasted and _is_written(headline) else _shown_headline(headline),
+        headline=None if stands_above else _shown_headline(headline),
         text=_introduction(prophecy, words, near=near) if hits else _nothing(prophecy, words),
         hits=tuple(views),
         notice=" ".join(filter(None, notices)) or None,

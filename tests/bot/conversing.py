@@ -116,7 +116,10 @@ class MemoryFace:
 
     @property
     def texts(self) -> list[str]:
-        return [reply.text or reply.toast or reply.headline or "" for reply in self.replies]
+        return [
+            reply.text or reply.toast or reply.headline or request.text
+            for request, reply in self.delivered
+        ]
 
 
 @dataclass

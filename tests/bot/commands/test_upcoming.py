@@ -78,7 +78,7 @@ class TestToday:
             await with_finds(news)
             reply = await news.bot.say("/today")
             assert [item.headline for item in reply.items] == [f"{COFFEE}!"]
-            assert "1. score" in ((await news.bot.press(reply, "why")).text or "")
+            assert "1. 10 years before: " in ((await news.bot.press(reply, "why")).text or "")
             assert await owed(news) == []
 
 
