@@ -165,7 +165,8 @@ def hint_for(request: Request, commands: frozenset[str]) -> str | None:
         case Plain.THANKS:
             return words.say("You are welcome. Send me another headline whenever you like.")
         case Plain.SMALL_TALK:
-            return f"{words.say('Hello!')} {headline}"
+            greeting = words.say("Hello!")
+            return f"{greeting} {headline}"
         case Plain.QUESTION:
             said = words.say("I answer questions like this: {command}", command=plain.meant)
         case Plain.COMMAND:

@@ -40,7 +40,7 @@ def read_typed(text: str, *, now: datetime) -> TypedHeadline:
         _ENGLISH.get(one["name"].lower(), one["name"].lower()): read_date(one["date"])
         for one in _TYPED.finditer(text)
     }
-    rest = _TYPED.sub(" ", text).strip() if found else text
+    rest = " ".join(_TYPED.sub(" ", text).split()) if found else text
     at_end = _AT_END.search(rest)
     if at_end and "date" not in found and (date := _past(at_end["date"], now)):
         found, rest = {**found, "date": date}, rest[: at_end.start()]

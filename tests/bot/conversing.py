@@ -242,6 +242,7 @@ async def bot_on(
     read_headline: Callable[..., Awaitable[Headline]] = read,
     corpora: Sequence[Corpus] = (),
     trusted: Mapping[str, Mapping[str, object]] | None = None,
+    step_after: float = 60.0,
     **services: object,
 ) -> AsyncIterator[Bot]:
     """Lend one process of the bot. `trusted` are changes of the services of some chats."""
@@ -285,5 +286,6 @@ async def bot_on(
             },
             most=most,
             most_in_chat=most_in_chat,
+            step_after=step_after,
         )
         yield Bot(conversation, chosen, engine, MemoryFace(), claims, known)

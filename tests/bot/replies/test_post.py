@@ -40,7 +40,9 @@ def test_each_story_leads_to_its_page_and_shows_its_tweet() -> None:
         "The news of June 1, 2026, foretold:",
         "",
         '<b><a href="https://news.example/1">Coffee prices soar</a></b>',
-        "<u>1. 1 year before · March 1, 2014 @\u2060ana · foretold</u>",
+        "<b>1. 1 year before · "
+        '<a href="https://x.com/ana/status/9007199254740993">March 1, 2014</a>'
+        " · @\u2060ana · foretold</b>",
         "<blockquote>tweet 1.2</blockquote>",
     ]
     assert '<b><a href="https://news.example/2">&lt;Tea&gt; &amp; more</a></b>' in html
