@@ -326,7 +326,7 @@ async def test_a_change_is_answered_with_one_line(face: Talk) -> None:
 async def test_help_explains_every_setting(face: Talk) -> None:
     said = (await face.commands("/help settings")).text
     for name in (*SETTINGS_BY_NAME, "corpus"):
-        assert re.search(rf"^{name} ", said, re.MULTILINE), name
+        assert f"{name} " in said
 
 
 async def test_more_shows_the_next_texts_of_a_query(face: Talk) -> None:

@@ -97,3 +97,8 @@ def test_any_post_is_one_message_that_both_platforms_take(titles: list[str], tim
     check_blocks([block.to_dict() for block in blocks(reply)])
     assert fallback(reply)
     assert all(f"tweet {number}.2" in html for number in range(1, len(titles) + 1))
+
+
+def test_a_short_post_has_four_buttons_in_all() -> None:
+    (row,) = post_reply([item(1), item(2, rank=3)], WORDS, compact=True).buttons
+    assert [str(button.action) for button in row] == ["why:71:1", "picture:71:1", "votes:71:2.en"]

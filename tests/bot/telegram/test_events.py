@@ -26,7 +26,7 @@ MYSELF = TelegramIdentity(
 )
 
 
-def read(**fields: Any) -> Request | None:
+def read(kind: str = "message", **fields: Any) -> Request | None:
     """The request in a message that says "text", unless the fields say otherwise."""
     text = fields.get("text", "")
     about: dict[str, Any] = {"message_id": 5, "date": 1, "chat": GROUP, "from": ALICE}
@@ -34,7 +34,7 @@ def read(**fields: Any) -> Request | None:
         length = len(text.split()[0])
         about["entities"] = [{"type": "bot_command", "offset": 0, "length": length}]
     return read_update(
-        Update.de_json({"update_id": 1, "message": about | fields}, None), MYSELF, now=NOW
+        Update.de_json({"update_id": 1, kind: about | fields}, None), MYSELF, now=NOW
     )
 
 
@@ -163,3 +163,20 @@ def test_only_topics_are_threads(topic: bool, thread: str | None) -> None:
     request = read(text="It rains", message_thread_id=9, is_topic_message=topic)
     assert request
     assert request.place.thread == thread
+
+
+def test_a_command_brings_the_text_that_it_answers() -> None:
+    answered = {"message_id": 4, "date": 7, "chat": GROUP, "from": ALICE, "text": "It rains"}
+    request = read(text="/why", reply_to_message=answered)
+    assert request
+    assert (request.text, request.quoted) == ("/why", "It rains")
+    assert request.quoted_at == datetime.fromtimestamp(7, UTC)
+
+
+def test_an_edited_message_revises_the_request_that_it_was() -> None:
+    before = read(text="It rains")
+    after = read(kind="edited_message", text="It snows")
+    assert before
+    assert after
+    assert (after.text, after.revises) == ("It snows", before.event_id)
+    assert after.event_id == f"{before.event_id}:edited"
