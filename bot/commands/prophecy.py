@@ -14,8 +14,9 @@ from bot.commands.typed_dates import read_typed
 from bot.face.reply import Action, Button, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import marked
+from bot.replies.buttons import answer_buttons
 from bot.replies.picture import card_of
-from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
+from bot.replies.prophecy import EXAMPLE, prophecy_reply
 from engine.chat import Answer, Tally
 from engine.errors import CorpusNotFound
 from engine.messages import Message

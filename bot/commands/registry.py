@@ -113,8 +113,7 @@ class Command:
     """One command. The handler gets the text after the command's name.
 
     Summary, usage and example are English; they are translated when they are shown. `elsewhere`
-    maps platforms that reserve the command's names to the way it is called there. With
-    `takes_quoted`, a command without argument takes the text of the message that it replies to.
+    maps platforms that reserve the command's names to the way it is called there.
     """
 
     name: str
@@ -128,7 +127,7 @@ class Command:
     actions: Mapping[str, ActionHandler] = field(default_factory=dict)  # its buttons
     pressed: Mapping[str, Act] = field(default_factory=dict)  # of buttons, if not `act`
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    takes_quoted: bool = False
+    takes_quoted: bool = False  # without argument, the text of the message it replies to
     details: tuple[str, ...] = ()  # further lines of its help, in English
 
     @property
@@ -169,8 +168,7 @@ class Registry:
         plain_act: Callable[[Request], Act] = lambda _: SEARCHES,
     ) -> None:
         self.commands = tuple(commands)
-        self._plain = plain
-        self._plain_act = plain_act
+        self._plain, self._plain_act = plain, plain_act
         self._by_name = {name: command for command in commands for name in command.names}
         if len(self._by_name) != sum(len(command.names) for command in commands):
             raise ValueError("two commands share a name")
@@ -195,14 +193,12 @@ class Registry:
         if said := await refusal(command.as_called(text), effect, request, services.admins):
             return aside(request, said)
         request = replace(request, text=text)
-        return await command.handler(
-            request.with_quoted() if command.takes_quoted else request, services
-        )
+        request = request.with_quoted() if command.takes_quoted else request
+        return await command.handler(request, services)
 
     def counts(self, request: Request) -> bool:
         """Return whether an event counts towards quotas."""
-        act = self._act(request)
-        return act is not None and act.counted
+        return (act := self._act(request)) is not None and act.counted
 
     def _act(self, request: Request) -> Act | None:
         """Return the act of an event, or None if there is no such command or button."""

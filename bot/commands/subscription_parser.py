@@ -4,10 +4,10 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import time
 from typing import TypeAlias
 
 from bot.i18n.words import Words, marked
+from bot.replies.dates import read_time_of_day
 from bot.replies.limits import cut
 from engine.errors import UsageError
 from engine.posting.types import EVERY_DAY, PostingMode, Subscription
@@ -22,9 +22,6 @@ _DAYS_BY_NAME = {name: day for day, name in enumerate(DAYS)} | {
 }
 _ACCENTS = str.maketrans("áéíóú", "aeiou")
 _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"|(?P<comma>,)|(?P<bare>[^\s,"]+)')
-_TIME = re.compile(
-    r"(?P<hour>[01]?\d|2[0-3])(?:[:.h](?P<minute>[0-5]\d))?h?(?P<half>[ap])?\.?(?:m\.?)?", re.ASCII
-)
 _HALVES = frozenset(("am", "pm", "a.m", "p.m", "a.m.", "p.m."))
 # "at 9", "a las 9", "las 9:30" mean the time alone.
 _BEFORE_TIMES = frozenset(("at", "a", "la", "las"))
@@ -47,19 +44,6 @@ def read_subscription(
     subscription = before if before is not None else replace(start, thread=None)
     subscription = subscription if subscribed else replace(subscription, mode=PostingMode.DAILY)
     return _Reader(text, start.thread, words).read(subscription)
-
-
-def read_time(text: str) -> time | None:
-    """Return the time of day that "9", "9:30", "21h", "9am" or "9 p.m." names, or None."""
-    found = _TIME.fullmatch("".join(text.lower().split()))
-    if found is None:
-        return None
-    hour, half = int(found["hour"]), found["half"]
-    if half:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + (12 if half == "p" else 0)
-    return time(hour, int(found["minute"] or 0))
 
 
 def as_typed(subscription: Subscription) -> str:
@@ -155,20 +139,21 @@ class _Reader:
         value = self._value("daily")
         if self._tokens and self._tokens[0][0].lower() in _HALVES:  # "9 am"
             value += self._tokens.popleft()[0]
-        if (at := read_time(value)) is None:
+        if (at := read_time_of_day(value)) is None:
             raise self._wrong(
                 marked("{value} is no time of the day. An example: daily 8:30."), value=_echo(value)
             )
         return replace(subscription, at=at)
 
     def _tells_time(self) -> bool:
-        """Return whether the next tokens are a time of the day without "daily" before it."""
-        token = self._tokens[0][0].lower()
-        if token in _BEFORE_TIMES or (token.isdigit() and len(self._tokens) > 1):
-            following = [one.lower() for one, _ in self._tokens if one.lower() not in _BEFORE_TIMES]
-            after = following[0] if token in _BEFORE_TIMES and following else "".join(following[:2])
-            return read_time(after) is not None and (token in _BEFORE_TIMES or not after.isdigit())
-        return not token.isdigit() and read_time(token) is not None
+        """Return whether a time of day comes next without "daily"; a number alone is none."""
+        first, *others = (token.lower() for token, _ in self._tokens)
+        if first in _BEFORE_TIMES:
+            following = next((one for one in others if one not in _BEFORE_TIMES), "")
+            return read_time_of_day(following) is not None
+        if first.isdigit():
+            return bool(others) and others[0] in _HALVES
+        return read_time_of_day(first) is not None
 
     def _weekdays(self, subscription: Subscription) -> Subscription:
         days: set[int] = set()

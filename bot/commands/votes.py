@@ -8,9 +8,10 @@ from bot.commands.rights import LOOKS, Act, Effect
 from bot.face.reply import Action, Button, ItemView, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
+from bot.replies.buttons import answer_buttons, ballot
 from bot.replies.limits import cut
 from bot.replies.post import post_buttons
-from bot.replies.prophecy import answer_buttons, ballot, hit_view
+from bot.replies.prophecy import hit_view
 from engine.chat import Answer, Favourite, Tally
 
 _SHOWN = 5

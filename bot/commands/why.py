@@ -2,20 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.commands.rights import LOOKS
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
-from bot.replies.dates import age_between
 from bot.replies.find import find_reasons, find_receipt
 from bot.replies.limits import cut
 from bot.replies.prophecy import notice_of
+from bot.replies.reasons import reasons
 from engine.chat import Answer
 from engine.contracts.receipts import Receipt
-from engine.prophecy.score import HIGHEST_JUDGMENT
 from engine.types import Expansion, Hit, Mode, Prophecy, Usage, Verdict
 
 # The names of the parts and the multipliers of a score.
@@ -38,17 +36,6 @@ _NAMES = {
 # The names of the lists of candidates.
 _LISTS = {"lexical": marked("by words"), "semantic": marked("by meaning")}
 _LONGEST_LIST = 300
-# What each judgment, 0 to 6, says.
-_READ = (
-    marked("The model read it as something else."),
-    marked("The model read it as the same topic, no more."),
-    marked("The model read it as distantly related."),
-    marked("The model read it as related."),
-    marked("The model read it as close to the event."),
-    marked("The model read it as almost the same event."),
-    marked("The model read it as the same event."),
-)
-_UNREAD = marked("No model read it; it was found by its words.")
 _INDENT = "   "
 
 
@@ -85,33 +72,10 @@ def _why_posted(request: Request, posted: Sequence[Answer]) -> Reply:
 
 def _explained(prophecy: Prophecy, hits: Sequence[Hit], request: Request) -> str:
     """Return the reasons in words, followed by the numbers if the chat wants full answers."""
-    said = reasons(prophecy, hits, request.now, request.words)
-    if request.known_chat.full_answers:
-        said += "\n\n" + receipt(prophecy, hits, request.words)
-    return said
-
-
-def reasons(prophecy: Prophecy, hits: Sequence[Hit], now: datetime, words: Words) -> str:
-    """Return in words why the prophecy contains each of `hits`, without any scores."""
-    until = prophecy.headline.date or now
-    lines = [line for hit in hits for line in _reasons(hit, until, words)]
-    return "\n".join(lines) or _candidates(prophecy, words)
-
-
-def _reasons(hit: Hit, until: datetime, words: Words) -> Iterator[str]:
-    age = age_between(hit.candidate.created_at, until).said(words)
-    judgment = hit.parts.get("judgment")
-    read = words.say(_UNREAD if judgment is None else _READ[round(judgment * HIGHEST_JUDGMENT)])
-    yield f"{hit.rank}. {age}: {read}"
-    if hit.why:
-        yield _INDENT + words.say("Why: {reason}", reason=hit.why)
-    if hit.candidate.asked_for:
-        yield _INDENT + words.say("It says what the model expected the account to say.")
-    if hit.matched:
-        matched = cut(", ".join(hit.matched), _LONGEST_LIST)
-        yield _INDENT + words.say("Words in common: {words}.", words=matched)
-    else:
-        yield _INDENT + words.say("It was found by its meaning.")
+    words = request.words
+    said = reasons(prophecy, hits, request.now, words) or _candidates(prophecy, words)
+    full = request.known_chat.full_answers
+    return f"{said}\n\n{receipt(prophecy, hits, words)}" if full else said
 
 
 def _why_found(request: Request, found: Receipt) -> Reply:

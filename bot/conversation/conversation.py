@@ -30,8 +30,7 @@ from engine.search_log import Asker, Origin
 logger = logging.getLogger("presagio.conversation")
 
 _REMEMBERED = 1000  # events
-_EDITABLE = timedelta(minutes=10)
-_DELETABLE = timedelta(days=7)  # as long as events are remembered
+_EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)  # as events are remembered
 
 
 class Conversation:
@@ -142,8 +141,7 @@ class Conversation:
     ) -> None:
         """Change the answer to a message that was edited, or delete it with its message."""
         since = request.now - (_DELETABLE if request.deleted else _EDITABLE)
-        platform = request.place.platform
-        message = await self._claims.answer_to(platform, revised, since=since)
+        message = await self._claims.answer_to(request.place.platform, revised, since=since)
         # Only searches are made again: other commands have had their effect.
         again = request.deleted or self._commands.counts(request)
         if message is None or not again or not self._gates.allows(request):
@@ -179,12 +177,10 @@ class Conversation:
                 return await self._commands.answer(request, services)
         except StorageError:
             raise
-        except ModelError as error:
-            # The reason is the operator's to mend, not the asker's.
+        except ModelError as error:  # for the operator to mend, not for the asker
             logger.warning("%s %s: %s", *request.event, error)
             said = request.words.say("I cannot ask my model just now. Try again later.")
-            if request.who in services.admins:
-                said = request.words.render(error.said)
+            said = request.words.render(error.said) if request.who in services.admins else said
             return aside(request, said) if asked else None
         except PresagioError as error:
             return aside(request, request.words.render(error.said)) if asked else None

@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, time
 from bot.card import can_draw
 from bot.face.reply import Action, Button, ItemView, Reply
 from bot.i18n.words import Words
-from bot.replies.prophecy import VOTES, hit_view
+from bot.replies.buttons import VOTES
+from bot.replies.prophecy import hit_view
 from engine.chat import Answer, Tally
 
 

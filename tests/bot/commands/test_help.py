@@ -11,7 +11,7 @@ from bot.app import open_app
 from bot.cli.demo import load_demo
 from bot.commands import standard_commands
 from bot.commands.help import acts_table, command_table, rights_table
-from bot.commands.settings import SETTINGS_BY_NAME
+from bot.commands.setting_values import SETTINGS_BY_NAME
 from bot.console.output import Output
 from bot.face.request import Person
 from bot.i18n.words import LANGUAGES, words_for

@@ -4,7 +4,7 @@ from datetime import time
 
 import pytest
 
-from bot.commands.settings import SETTINGS_BY_NAME, shown_value
+from bot.commands.setting_values import SETTINGS_BY_NAME, shown_value
 from bot.face.reply import Reply
 from bot.face.request import Person, Trigger
 from db.pool import Database

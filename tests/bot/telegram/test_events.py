@@ -26,7 +26,7 @@ MYSELF = TelegramIdentity(
 )
 
 
-def read(kind: str = "message", **fields: Any) -> Request | None:
+def read(**fields: Any) -> Request | None:
     """The request in a message that says "text", unless the fields say otherwise."""
     text = fields.get("text", "")
     about: dict[str, Any] = {"message_id": 5, "date": 1, "chat": GROUP, "from": ALICE}
@@ -34,7 +34,9 @@ def read(kind: str = "message", **fields: Any) -> Request | None:
         length = len(text.split()[0])
         about["entities"] = [{"type": "bot_command", "offset": 0, "length": length}]
     return read_update(
-        Update.de_json({"update_id": 1, kind: about | fields}, None), MYSELF, now=NOW
+        Update.de_json({"update_id": 1, fields.pop("kind", "message"): about | fields}, None),
+        MYSELF,
+        now=NOW,
     )
 
 
