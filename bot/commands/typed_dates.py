@@ -14,7 +14,7 @@ _TYPED = re.compile(
     rf"(?<!\S)(?P<name>before|after|date|antes|desde|fecha):(?P<date>{_DATE})(?!\S)", re.IGNORECASE
 )
 _ENGLISH = {"antes": "before", "desde": "after", "fecha": "date"}
-_AT_END = re.compile(rf"\s*\((?P<date>{_DATE})\)[.!]?\s*$")
+_AT_END = re.compile(rf"\((?P<date>{_DATE})\)[.!]?$")
 _WORD = re.compile(r"\w")
 
 
@@ -41,9 +41,9 @@ def read_typed(text: str, *, now: datetime) -> TypedHeadline:
         for one in _TYPED.finditer(text)
     }
     rest = " ".join(_TYPED.sub(" ", text).split()) if found else text
-    at_end = _AT_END.search(rest)
+    at_end = _AT_END.search(rest.rstrip())
     if at_end and "date" not in found and (date := _past(at_end["date"], now)):
-        found, rest = {**found, "date": date}, rest[: at_end.start()]
+        found, rest = {**found, "date": date}, rest[: at_end.start()].rstrip()
     if not _WORD.search(rest):
         return TypedHeadline(text=text)
     return TypedHeadline(
