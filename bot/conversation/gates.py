@@ -117,12 +117,14 @@ class Gates:
 
     async def _met(self, request: Request) -> Chat:
         place, zone = request.place, zone_named(request.person.time_zone)
+        asked = request.trigger is not Trigger.OVERHEARD
         return await self._chats.meet(
             place.platform,
             place.chat_id,
             private=place.private,
             title=place.title,
             time_zone=zone.key if zone else "UTC",
+            asked_in=words_for(request.person.language).language if asked else None,
         )
 
     async def _over_quota(self, request: Request) -> bool:
@@ -146,9 +148,11 @@ def not_meant(request: Request) -> str | None:
         return "own message"
     if request.person.bot:
         return "other bot"
-    if request.edited or not request.text:
+    # A bare mention is answered with a hint.
+    mentioned = request.trigger is Trigger.ADDRESSED and not request.place.private
+    if request.edited or not (request.text or mentioned or request.deleted):
         return "edited or empty"
-    overheard = request.trigger is Trigger.OVERHEARD
+    overheard = request.trigger is Trigger.OVERHEARD and not request.deleted
     if overheard and (request.called or not looks_like_headline(request.text)):
         return "overheard, no headline"
     return None

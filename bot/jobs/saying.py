@@ -29,7 +29,7 @@ async def reply_of(
     `avatar` returns the picture of a corpus's voice. Raises StorageError, and ValueError for
     content that this version cannot read.
     """
-    content, words = content_from_json(delivery.content), words_for(delivery.chat.language)
+    content, words = content_from_json(delivery.content), words_for(delivery.chat.posts_in)
     match content:
         case PostContent():
             return await _post(content, delivery, answers, words)
@@ -56,7 +56,8 @@ async def _post(
         for story, number in zip(content.stories, delivery.answers, strict=False)
         if number in by_id
     ]
-    return post_reply(items, words, content.day) if items else None
+    compact = not delivery.chat.full_answers
+    return post_reply(items, words, content.day, compact=compact) if items else None
 
 
 async def _picture(content: PictureContent, words: Words, avatar: Avatar | None) -> Reply:

@@ -91,17 +91,31 @@ class MemoryFace:
     signs: int = 0
     hold: asyncio.Event | None = None  # deliveries wait for it
     sending: bool = False
+    steps: list[str] = field(default_factory=list)
+    changed: list[tuple[str, Reply]] = field(default_factory=list)
+    withdrawn: list[str] = field(default_factory=list)
 
     async def show_busy(self, request: Request) -> None:
         self.signs += 1
 
-    async def deliver(self, request: Request, reply: Reply) -> None:
+    async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
+        self.steps.append(text)
+        return shown or "step"
+
+    async def change(self, request: Request, message: str, reply: Reply) -> None:
+        self.changed.append((message, reply))
+
+    async def withdraw(self, request: Request, message: str) -> None:
+        self.withdrawn.append(message)
+
+    async def deliver(self, request: Request, reply: Reply) -> str | None:
         self.sending = True
         if self.hold:
             await self.hold.wait()
         self.delivered.append((request, reply))
         if self.error:
             raise self.error
+        return f"m{len(self.delivered)}"
 
     @property
     def replies(self) -> list[Reply]:
@@ -109,7 +123,10 @@ class MemoryFace:
 
     @property
     def texts(self) -> list[str]:
-        return [reply.text or reply.toast or reply.headline or "" for reply in self.replies]
+        return [
+            reply.text or reply.toast or reply.headline or request.text
+            for request, reply in self.delivered
+        ]
 
 
 @dataclass
@@ -146,7 +163,11 @@ class Bot:
 
     async def chat(self, place: Place = PRIVATE) -> Chat:
         return await self.services.chats.meet(
-            place.platform, place.chat_id, private=place.private, title=place.title
+            place.platform,
+            place.chat_id,
+            private=place.private,
+            title=place.title,
+            asked_in="en",
         )
 
     async def set_up(self, place: Place = GROUP, **changes: object) -> None:
@@ -230,6 +251,7 @@ async def bot_on(
     trusted: Mapping[str, Mapping[str, object]] | None = None,
     access: str = "open",
     posters: Sequence[Poster] = (),
+    step_after: float = 60.0,
     **services: object,
 ) -> AsyncIterator[Bot]:
     """Lend one process of the bot. `trusted` are changes of the services of some chats, `access`
@@ -292,5 +314,6 @@ async def bot_on(
             },
             most=most,
             most_in_chat=most_in_chat,
+            step_after=step_after,
         )
         yield Bot(conversation, chosen, engine, MemoryFace(), claims, known)
