@@ -25,9 +25,9 @@ from bot.app import App, open_app
 from bot.jobs.poll import poll
 from bot.jobs.wiring import Jobs, open_jobs
 from bot.settings import load_settings
-from bot.settings.news import PollingSettings
 from engine.feeds.types import ConfiguredFeed
 from engine.fetch.client import Fetcher
+from engine.settings.reading import PollingSettings
 
 _FEEDS, _SLOW_SECONDS = 1_000, 10.0
 _AT_ONCE = PollingSettings().at_once

@@ -41,12 +41,17 @@ async def opened(url: str, *, size: int) -> Database:
 
 
 async def filled(
-    database: Database, name: str, language: str, documents: Iterable[Document]
+    database: Database,
+    name: str,
+    language: str,
+    documents: Iterable[Document],
+    *,
+    kind: Kind = Kind.TWEETS,
 ) -> Corpus:
     """Store documents and return their corpus with its statistics."""
     corpora, store = Corpora(database), Documents(database)
     corpus = await corpora.ensure(
-        name, kind=Kind.TWEETS, language=language, author=None, url_template=None
+        name, kind=kind, language=language, author=None, url_template=None
     )
     stored, rest = 0, iter(documents)
     while batch := list(islice(rest, BATCH)):

@@ -12,6 +12,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
+from engine.judge.prompts import JUDGE, JUDGE_WITH_REASONS
 from engine.judge.request import (
     TEXT_LENGTH,
     around,
@@ -19,7 +20,6 @@ from engine.judge.request import (
     candidate_line,
     one_line,
 )
-from engine.llm.prompts import JUDGE, JUDGE_WITH_REASONS
 from engine.types import Candidate, Flag, Headline
 
 _TWEETS = Path(__file__).resolve().parents[1] / "../shared/data/tweets"

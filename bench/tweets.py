@@ -1,4 +1,4 @@
-"""Real tweets and headlines, and recombined tweets to reach larger sizes."""
+"""Real tweets and headlines; recombined tweets and chunks of long texts to reach larger sizes."""
 
 import json
 import random
@@ -22,6 +22,7 @@ SEED = 20
 RARE, RARE_SHARE = Flag.MEDIA, 0.05
 COMMON, COMMON_SHARE = Flag.QUOTE, 0.20
 _WINDOW = (6, 12)  # words
+_CHUNK, _RUN = (240, 400), (40, 90)  # words: some 300 to 500 tokens
 
 
 def tweets(path: Path, most: int | None = None) -> list[Document]:
@@ -58,6 +59,25 @@ def grown(real: Sequence[Document], size: int) -> Iterator[Document]:
             source = chance.choice(sources)
             start = chance.randrange(max(1, len(source) - _WINDOW[0]))
             mixed += source[start : start + min(chance.randint(*_WINDOW), length - len(mixed))]
+        text = " ".join(mixed)
+        document = replace(chance.choice(real), text=text, search_text=text)
+        yield _numbered(document, number, chance)
+
+
+def chunks(real: Sequence[Document], size: int) -> Iterator[Document]:
+    """Yield `size` chunks of long texts, made of runs of words from real tweets.
+
+    A run goes on over consecutive tweets, which share subjects, so that words repeat within a chunk
+    as they do in a text. The chunks of a size are the first ones of every larger size.
+    """
+    chance = random.Random(SEED + 2)
+    words = [word for document in real for word in document.search_text.split()]
+    for number in range(size):
+        length = chance.randint(*_CHUNK)
+        mixed: list[str] = []
+        while len(mixed) < length:
+            start = chance.randrange(max(1, len(words) - _RUN[1]))
+            mixed += words[start : start + min(chance.randint(*_RUN), length - len(mixed))]
         text = " ".join(mixed)
         document = replace(chance.choice(real), text=text, search_text=text)
         yield _numbered(document, number, chance)

@@ -10,7 +10,6 @@ from bot.database import open_with_server
 from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
 from bot.query_log import log_of, logged, source
 from bot.settings import Settings
-from bot.settings.budgets import budget_of
 from db.chat.questions import ModelAnswers
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
@@ -186,7 +185,7 @@ def chat_client(settings: Settings, database: Database) -> "ChatClient | None":
         api_key=endpoint.api_key,
         ledger=Ledger(database),
         clock=time.monotonic,
-        budget=budget_of(settings),
+        budget=settings.budget,
         source=source,
     )
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from bot.query_log import source
 from bot.settings import Settings
-from bot.settings.budgets import embedding_budget
 from bot.settings.model import revealed
 from db.model.judgments import Ledger
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.vocabulary import CorpusVocabulary
+from engine.budget import Budget
 from engine.embed.fill import BATCH
 from engine.embed.null import NullEmbedder
 from engine.embed.withheld import WithheldEmbedder
@@ -99,7 +99,7 @@ def remote_embedder(settings: Settings, database: Database) -> "RemoteEmbedder":
         api_key=revealed(settings.secrets.embeddings_api_key),
         ledger=Ledger(database),
         clock=lambda: datetime.now(UTC),
-        budget=embedding_budget(settings),
+        budget=Budget.for_embeddings(settings.llm),
         source=source,
     )
 

@@ -4,16 +4,17 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from bot.query_log import source
 from bot.settings import Settings
-from bot.settings.budgets import embedding_budget, search_budget
 from bot.settings.model import Secrets, revealed
 from db.model.judgments import Ledger
 from db.model.web_cache import WebPages
 from db.pool import Database
+from engine.budget import Budget
 from engine.errors import CorpusWithheld
 from engine.llm.consent import Consent
 from engine.llm.endpoint import rerank_endpoint
@@ -100,7 +101,7 @@ class _LateWeb:
             Pages(fetcher, reader, robots, cache, settings.web_search),
             settings.web_search,
             ledger=Ledger(self._database),
-            budget=search_budget(settings),
+            budget=replace(settings.budget, tokens=None),  # searches use none
             source=source,
         )
 
@@ -164,7 +165,7 @@ class _Remote:
                 api_key=self._key,
                 ledger=Ledger(self._database),
                 clock=lambda: datetime.now(UTC),
-                budget=embedding_budget(self._settings),
+                budget=Budget.for_embeddings(self._settings.llm),
                 source=source,
             )
             self._stack.push_async_callback(opened.aclose)

@@ -79,6 +79,7 @@ class Lease:
         self._seen: _Seen | None = None
         self._fence: int | None = None
         self._renewed_at: float | None = None  # None: another process holds it, or none does
+        self._settled = asyncio.Event()
         self._change = asyncio.Event()
         self._tried = asyncio.Event()
         self._standing: asyncio.Task[None] | None = None
@@ -116,6 +117,14 @@ class Lease:
     async def changed(self) -> bool:
         """Wait until this process gains or loses the lease; return whether it holds it now."""
         await self._change.wait()
+        return self.held
+
+    async def settled(self) -> bool:
+        """Wait until this process holds the lease, or another is seen to renew it.
+
+        Return whether it holds the lease now. A lease that a killed process left is waited for.
+        """
+        await self._settled.wait()
         return self.held
 
     async def _stand(self) -> None:
@@ -173,6 +182,8 @@ class Lease:
             return _Seen(0, 0, now)
         seen = self._seen
         if seen is None or (seen.fence, seen.renewals) != (row["fence"], row["renewals"]):
+            if seen is not None:
+                self._settled.set()
             seen = self._seen = _Seen(row["fence"], row["renewals"], now)
         return seen if row["released"] or now - seen.since > self._times.holds else None
 
@@ -196,3 +207,5 @@ class Lease:
         if was_held != (renewed_at is not None) or (was_held and lapsed):
             self._change.set()
             self._change = asyncio.Event()
+        if renewed_at is not None:
+            self._settled.set()

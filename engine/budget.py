@@ -1,13 +1,18 @@
 """The daily limits on language model usage, and the share that each source may use."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import Self, TypeVar
 
 from engine.errors import BudgetExhausted
 from engine.messages import Message
+from engine.settings.models import LlmSettings
+from engine.settings.section import UNLIMITED
 from engine.types import Usage
+
+_Number = TypeVar("_Number", int, float)
 
 
 class BudgetSource(StrEnum):
@@ -50,10 +55,36 @@ class Budget:
     reserve: float = 0.0
     closed: frozenset[BudgetSource] = frozenset()
 
+    @classmethod
+    def of(cls, llm: LlmSettings, *, closed: frozenset[BudgetSource] = frozenset()) -> Self:
+        """Return the budget of [llm] for calls that judge and write."""
+        return replace(cls.for_embeddings(llm), tokens=_limit(llm.daily_tokens), closed=closed)
+
+    @classmethod
+    def for_embeddings(cls, llm: LlmSettings) -> Self:
+        """Return the budget of [llm] for embedding calls, which is limited in money only."""
+        return cls(
+            cost_usd=_limit(llm.daily_usd),
+            shares={
+                BudgetSource.CHATS: llm.chat_share,
+                BudgetSource.API: llm.api_share,
+                BudgetSource.WEB: llm.web_share,
+            },
+            reserve=llm.posts_reserve,
+        )
+
+    def part(self, share: float) -> Self:
+        """Return the budget with its money multiplied by `share` (0..1)."""
+        return replace(self, cost_usd=None if self.cost_usd is None else share * self.cost_usd)
+
     @property
     def limited(self) -> bool:
         """False when there is nothing to count."""
         return self.tokens is not None or self.cost_usd is not None
+
+
+def _limit(amount: _Number) -> _Number | None:
+    return None if amount == UNLIMITED else amount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

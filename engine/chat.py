@@ -41,7 +41,14 @@ class Chat:
     quiet_from: time | None = None  # local time; the bot does not speak unasked until quiet_to
     quiet_to: time | None = None
     picture: PostPicture = PostPicture.OFF
+    full_answers: bool = False  # rather than short ones
+    asked_in: str | None = None  # language of the subscriber, else of whoever first wrote
     active: bool = True  # False: the bot was blocked or removed
+
+    @property
+    def posts_in(self) -> str | None:
+        """The language of what is posted unasked, or None if it is not known."""
+        return self.language or self.asked_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,7 @@ class Corpus:
     display_name: str | None = None  # of the voice: "Ana Ruiz"
     has_avatar: bool = False
     index_version: int = INDEX_VERSION  # the oldest version among its documents
+    postings: bool = False  # whether all its documents have postings, which long texts are found by
 
     @property
     def outdated(self) -> bool:

@@ -128,7 +128,7 @@ class Clones:
 
     async def _create(self) -> str:
         name = f"{self._template.removesuffix('_template')}_{self._worker}_{next(self._numbers)}"
-        create = f'CREATE DATABASE "{name}" TEMPLATE "{self._template}"'
+        create = f'CREATE DATABASE "{name}" TEMPLATE "{self._template}" STRATEGY FILE_COPY'
         await execute(self._server_url, create)
         return with_database(self._server_url, name)
 

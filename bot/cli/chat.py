@@ -18,8 +18,9 @@ from bot.console.face import PLATFORM, Terminal, read_lines
 from bot.console.face import run_terminal as talk
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import AccessLimits, Gates
+from bot.conversation.gates import Gates
 from bot.conversation.wiring import chat_services, open_news_services
+from bot.settings.faces import ChatSettings
 from db.chat.access import Access
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
@@ -28,7 +29,7 @@ from engine.budget import BudgetSource
 from engine.fetch.client import Fetcher
 
 # The user of the terminal owns the machine, so there are no quotas.
-_LIMITS = AccessLimits(user_daily=-1, chat_daily=-1, buttons_per_minute=-1)
+_LIMITS = ChatSettings(user_daily=-1, chat_daily=-1, buttons_per_minute=-1)
 
 
 async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:

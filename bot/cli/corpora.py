@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli.shared import Json, Name, account, confirm, settings_of, text, with_app
+from bot.cli.threads import threads
 from bot.cli.voice import picture_in
 from bot.console.output import Output
 from engine.errors import UsageError
@@ -124,6 +125,7 @@ commands = typer.Typer(
     rich_markup_mode=None,
     help="List, show, read, change, reindex and drop corpora.\n\nExample: presagio corpora list",
 )
+commands.add_typer(threads)
 
 
 @commands.command("list")
@@ -220,7 +222,7 @@ def corpora_describe(
 ) -> None:
     """Say whose texts a corpus holds: for people, and so that a model knows who is speaking.
 
-    Example: presagio corpora describe me --name "Ana Ruiz" --description "A mayor"
+    Example: presagio corpora describe me --author ana --name "Ana Ruiz"
     """
     if (description, author, display_name, avatar) == (None,) * 4:
         raise UsageError(
@@ -281,47 +283,4 @@ def corpora_reindex(
     with_app(
         settings_of(context),
         lambda opened: reindex_corpora(opened, name, json=json, output=Output.of_process()),
-    )
-
-
-@commands.command("threads")
-def corpora_threads(
-    context: typer.Context,
-    name: Name,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Threads.")] = 20,
-    json: Json = False,
-) -> None:
-    """List the conversations, channels or folders of a corpus, the latest first.
-
-    Example: presagio corpora threads personal
-    """
-    from bot.cli.threads import list_threads
-
-    with_app(
-        settings_of(context),
-        lambda opened: list_threads(
-            opened, name, limit=limit, json=json, output=Output.of_process()
-        ),
-    )
-
-
-@commands.command("thread")
-def corpora_thread(
-    context: typer.Context,
-    name: Name,
-    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="Texts.")] = 1_000,
-    json: Json = False,
-) -> None:
-    """Show one thread in order.
-
-    Example: presagio corpora thread personal general
-    """
-    from bot.cli.threads import show_thread
-
-    with_app(
-        settings_of(context),
-        lambda opened: show_thread(
-            opened, name, thread, limit=limit, json=json, output=Output.of_process()
-        ),
     )

@@ -1,7 +1,10 @@
 """`presagio corpora threads` and `thread`: lists threads, and shows one in order."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from bot.cli.shared import Json, Name, settings_of, text, with_app
 from bot.console.output import Output
 from db.search.shown import Threads
 from engine.errors import InputError
@@ -70,3 +73,45 @@ def _fields(message: ThreadMessage) -> dict[str, object]:
         "attribution": message.attribution,
         "flags": list(message.flags.names),
     }
+
+
+threads = typer.Typer(rich_markup_mode=None)
+
+
+@threads.command("threads")
+def corpora_threads(
+    context: typer.Context,
+    name: Name,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=100_000, help="Threads.")] = 20,
+    json: Json = False,
+) -> None:
+    """List the conversations, channels or folders of a corpus, the latest first.
+
+    Example: presagio corpora threads personal
+    """
+    with_app(
+        settings_of(context),
+        lambda opened: list_threads(
+            opened, name, limit=limit, json=json, output=Output.of_process()
+        ),
+    )
+
+
+@threads.command("thread")
+def corpora_thread(
+    context: typer.Context,
+    name: Name,
+    thread: Annotated[str, typer.Argument(help="The thread, as listed.", callback=text)],
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="Texts.")] = 1_000,
+    json: Json = False,
+) -> None:
+    """Show one thread in order.
+
+    Example: presagio corpora thread personal general
+    """
+    with_app(
+        settings_of(context),
+        lambda opened: show_thread(
+            opened, name, thread, limit=limit, json=json, output=Output.of_process()
+        ),
+    )

@@ -1,11 +1,13 @@
 """The chat commands, the same on every platform."""
 
+from functools import partial
+
 from bot.commands.archives import CORPUS, ask_which
 from bot.commands.feeds import FEEDS
 from bot.commands.glossary import GLOSSARY
 from bot.commands.help import help_command
 from bot.commands.owner import ACCESS, USAGE
-from bot.commands.prophecy import MORE, PICTURE, PROPHECY, answer_plain_text
+from bot.commands.prophecy import MORE, PICTURE, PROPHECY, answer_plain_text, plain_act
 from bot.commands.queries import ASK, FIND
 from bot.commands.registry import Command, Registry, Services
 from bot.commands.settings import SETTINGS
@@ -25,4 +27,11 @@ def standard_commands() -> Registry:
         *(SUBSCRIBE, UNSUBSCRIBE, TODAY, PREVIEW, HISTORY, FEEDS),
         *(SETTINGS, CORPUS, GLOSSARY, START, ACCESS, USAGE),
     )
-    return Registry((*commands, help_command(commands)), plain=answer_plain_text, several=ask_which)
+    everything = (*commands, help_command(commands))
+    names = frozenset(name for command in everything for name in command.names)
+    return Registry(
+        everything,
+        plain=partial(answer_plain_text, names),
+        plain_act=partial(plain_act, names),
+        several=ask_which,
+    )

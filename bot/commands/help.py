@@ -39,9 +39,39 @@ def _all(request: Request, commands: Sequence[Command]) -> str:
         "There is always a tweet. Send me a headline or a link; I look for old tweets that"
         " foretold it."
     )
-    lines = [_line(command, request) for command in commands]
     example = words.say("For example: {example}", example=words.say(commands[0].example))
-    return "\n".join([greeting, _listening(request), "", *lines, "", example])
+    one = _written("help", request, commands)
+    more = words.say("{help} NAME explains one of them.", help=one)
+    return "\n".join(
+        [greeting, _listening(request), "", *_grouped(request, commands), "", more, example]
+    )
+
+
+# Commands of no group are among the last.
+_GROUPS = (
+    (marked("Search"), ("prophecy", "more", "find", "ask")),
+    (marked("The last answer"), ("why", "picture", "top")),
+    (
+        marked("Posts by myself"),
+        ("subscribe", "unsubscribe", "today", "preview", "history", "feeds"),
+    ),
+)
+
+
+def _grouped(request: Request, commands: Sequence[Command]) -> Iterator[str]:
+    """Yield a line for each group, with the names of its commands."""
+    words, named = request.words, {name for _, names in _GROUPS for name in names}
+    others = tuple(command.name for command in commands if command.name not in named)
+    for title, names in (*_GROUPS, (marked("This chat"), others)):
+        known = {command.name for command in commands}
+        listed = ", ".join(_written(name, request, commands) for name in names if name in known)
+        yield f"{words.say(title)}: {listed}"
+
+
+def _written(name: str, request: Request, commands: Sequence[Command]) -> str:
+    """Return the name of a command as people type it on the request's platform."""
+    command = next(one for one in commands if one.name == name)
+    return command.written_for(request.place.platform, f"/{name}")
 
 
 def _listening(request: Request) -> str:
@@ -68,6 +98,7 @@ def _one(command: Command, request: Request) -> str:
         also = ", ".join(f"/{alias}" for alias in others)
         lines.append(words.say("Also: {also}", also=also))
     example = command.written_for(platform, words.say(command.example))
+    lines += [words.say(detail) for detail in command.details]
     return "\n".join([*lines, words.say("For example: {example}", example=example)])
 
 

@@ -1,32 +1,53 @@
 """/prophecy, /more and /picture: the tweets that foretold a headline."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bot.commands.archives import archive_inline
+from bot.commands.find_pages import is_compact, more_found
 from bot.commands.headline_detection import worth_saying
+from bot.commands.plain_text import hint_for
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
+from bot.commands.typed_dates import read_typed
 from bot.face.reply import Action, Button, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import marked
+from bot.replies.buttons import answer_buttons
 from bot.replies.picture import pictured
-from bot.replies.prophecy import EXAMPLE, answer_buttons, prophecy_reply
-from engine.chat import Answer
+from bot.replies.prophecy import EXAMPLE, prophecy_reply
+from engine.chat import Answer, Tally
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
+from engine.page.links import first_link
 from engine.types import Headline, Prophecy, SearchRequest
 
 _PAGES = 4  # pages of hits per search, so that /more needs no second one
 
 
-async def answer_plain_text(request: Request, services: Services) -> Reply | None:
-    """Answer text that is not a command, whether addressed to the bot or overheard."""
+async def answer_plain_text(
+    commands: frozenset[str], request: Request, services: Services
+) -> Reply | None:
+    """Answer text that is not a command, whether addressed to the bot or overheard.
+
+    Small talk, questions, and names of `commands` without a slash are answered with a hint.
+    """
     if request.trigger is not Trigger.OVERHEARD:
+        if hint := hint_for(request, commands):
+            return aside(request, hint)
         return await _prophesy(request, services)
     prophecy = await _look(request, services)
     if not worth_saying(prophecy, request.known_chat.threshold, services.unjudged_coverage):
         return None
     return await _answer(request, services, prophecy)
+
+
+def plain_act(commands: frozenset[str], request: Request) -> Act:
+    """Return the act of a plain message: a hint is not a search."""
+    addressed = request.trigger is not Trigger.OVERHEARD
+    if addressed and (not request.text or hint_for(request, commands)):
+        return LOOKS
+    return SEARCHES
 
 
 async def _prophesy(request: Request, services: Services) -> Reply:
@@ -41,16 +62,35 @@ async def _look(request: Request, services: Services) -> Prophecy:
     corpus = request.known_chat.corpus or services.corpus
     if not request.place.kept:
         corpus, request = await archive_inline(request, services)
-    headline = _dated(await services.read_headline(request.text, now=request.now), request)
+    typed = read_typed(request.text, now=request.now)
+    if first_link(typed.text):
+        request.step(request.words.say("Reading the page …"))
+    read = await services.read_headline(typed.text, now=request.now)
+    headline = _dated(replace(read, date=typed.date or read.date), request)
+    youngest = (headline.date or request.now) - services.minimum_age
+    request.step(thinking(request, services))
+    before = min(typed.filters.before or youngest, youngest)
     try:
         return await services.prophesy(
-            SearchRequest(headline=headline, limit=services.limit * _PAGES, now=request.now),
+            SearchRequest(
+                headline=headline,
+                limit=services.limit * _PAGES,
+                now=request.now,
+                filters=replace(typed.filters, before=before),
+            ),
             corpus=corpus,
         )
     except SeveralCorpora:
         raise
     except CorpusNotFound as error:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
+
+
+def thinking(request: Request, services: Services) -> str:
+    """Return the step of an answer that takes longest."""
+    words = request.words
+    asks = services.news.has_model
+    return words.say("Asking the model …") if asks else words.say("Searching …")
 
 
 def _dated(headline: Headline, request: Request) -> Headline:
@@ -62,14 +102,19 @@ def _dated(headline: Headline, request: Request) -> Headline:
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.limit)
     if not request.place.kept:
-        return _shown(request, answer, ())
+        return _shown(request, services, answer, ())
     kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
     answer = replace(answer, id=kept)
     # A new answer has no votes yet.
-    return _shown(request, answer, answer_buttons(answer, {}, request.words))
+    return _shown(request, services, answer, _buttons(request, answer, {}))
 
 
-def _shown(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], ...]) -> Reply:
+def _shown(
+    request: Request,
+    services: Services,
+    answer: Answer,
+    buttons: tuple[tuple[Button, ...], ...],
+) -> Reply:
     return prophecy_reply(
         answer.prophecy,
         answer.page,
@@ -77,11 +122,26 @@ def _shown(request: Request, answer: Answer, buttons: tuple[tuple[Button, ...], 
         words=request.words,
         near=answer.is_near,
         buttons=buttons,
+        compact=is_compact(request),
+        pasted=request.trigger in _PASTED and answer.first == 0,
+        operator=request.who in services.admins,
     )
+
+
+_PASTED = (Trigger.ADDRESSED, Trigger.OVERHEARD)  # a command may not be shown to others
+
+
+def _buttons(
+    request: Request, answer: Answer, tallies: Mapping[int, Tally]
+) -> tuple[tuple[Button, ...], ...]:
+    return answer_buttons(answer, tallies, request.words, compact=is_compact(request))
 
 
 async def _more(request: Request, services: Services) -> Reply:
     answer = await services.answers.last(request.known_chat, request.place.thread)
+    found = await services.answers.last_receipt(request.known_chat, request.place.thread)
+    if found and (answer is None or found[1] > answer.asked_at):
+        return await more_found(request, services, found[0])
     if answer is None:
         return nothing_yet(request)
     return await _page(request, services, answer.page_at(answer.last))
@@ -100,7 +160,7 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
         return aside(request, request.words.say("That is all I found."))
     await services.answers.turn_page(answer)
     tallies = await services.answers.tallies(answer)
-    return _shown(request, answer, answer_buttons(answer, tallies, request.words))
+    return _shown(request, services, answer, _buttons(request, answer, tallies))
 
 
 PROPHECY = Command(
@@ -111,10 +171,11 @@ PROPHECY = Command(
     example=marked("/prophecy Coffee prices hit a record high"),
     handler=_prophesy,
     act=SEARCHES,
+    takes_quoted=True,
 )
 MORE = Command(
     name="more",
-    summary=marked("show the next tweets for the last headline"),
+    summary=marked("show the next tweets for the last headline or query"),
     usage="/more",
     example="/more",
     handler=_more,
@@ -127,7 +188,29 @@ async def _picture(request: Request, services: Services) -> Reply:
     answer = await services.answers.last(request.known_chat, request.place.thread)
     if answer is None or not answer.page:
         return nothing_yet(request)
-    return await _drawn(request, answer, services)
+    if not request.text:
+        return await _drawn(request, answer, services)
+    pages = await numbered_pages(answer, services)
+    if chosen := pages.get(request.text):
+        return await _drawn(request, chosen, services)
+    numbers = ", ".join(pages) or "-"
+    text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=numbers)
+    return aside(request, text)
+
+
+async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer]:
+    """Return the pages that show one hit each, by the numbers that people saw.
+
+    In a post these are the numbers of its items, else the ranks of the hits.
+    """
+    if posted := await services.answers.posted_with(answer):
+        return {str(number): page for number, page in enumerate(posted, start=1)}
+    if answer.is_near:
+        return {}
+    return {
+        str(hit.rank): replace(answer, first=first, last=first + 1)
+        for first, hit in enumerate(answer.prophecy.hits[: answer.last])
+    }
 
 
 async def _picture_pressed(request: Request, action: Action, services: Services) -> Reply:
@@ -145,8 +228,8 @@ async def _drawn(request: Request, answer: Answer, services: Services) -> Reply:
 
 PICTURE = Command(
     name="picture",
-    summary=marked("draw the first tweet of the last answer"),
-    usage="/picture",
+    summary=marked("draw the first tweet of the last answer, or another one of it"),
+    usage=marked("/picture [NUMBER]"),
     example="/picture",
     handler=_picture,
     act=Act(Effect.ANSWERS, counted=True),

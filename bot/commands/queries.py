@@ -1,14 +1,14 @@
 """/find and /ask: queries of the dialect, and questions answered with sources."""
 
+from bot.commands.find_pages import found_page, is_compact
+from bot.commands.prophecy import thinking
 from bot.commands.registry import Command, Services
 from bot.commands.rights import SEARCHES
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import marked
-from bot.replies.answer import answer_reply
-from bot.replies.find import find_reply
+from bot.replies.answer import answer_reply, brief_answer_reply
 from bot.replies.limits import cut
-from engine.contracts.receipts import Receipt
 from engine.errors import CorpusNotFound, SeveralCorpora
 from engine.messages import Message
 
@@ -23,17 +23,7 @@ async def _find(request: Request, services: Services) -> Reply:
         text = words.say("Write what to find, such as: {example}", example=words.say(_FIND_EXAMPLE))
         return aside(request, text)
     corpus = request.known_chat.corpus or services.corpus
-    try:
-        found = await services.find(request.text, corpus=corpus, limit=_SHOWN)
-    except SeveralCorpora:
-        raise
-    except CorpusNotFound as error:
-        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
-    if request.place.kept:
-        await services.answers.keep_receipt(
-            request.known_chat, request.place.thread, Receipt.of(found), asked_at=request.now
-        )
-    return find_reply(found, words, longest=_LONGEST_TEXT)
+    return await found_page(request, services, request.text, corpus)
 
 
 FIND = Command(
@@ -43,6 +33,7 @@ FIND = Command(
     example=_FIND_EXAMPLE,
     handler=_find,
     act=SEARCHES,
+    takes_quoted=True,
 )
 
 
@@ -64,6 +55,7 @@ async def _ask(request: Request, services: Services) -> Reply:
     earlier: tuple[str, ...] = ()
     if kept:
         earlier = await services.questions.last(chat, thread, corpus=corpus, now=now)
+    request.step(thinking(request, services))
     try:
         answer = await services.ask(question, corpus=corpus, earlier=earlier, now=now)
     except SeveralCorpora:
@@ -72,7 +64,9 @@ async def _ask(request: Request, services: Services) -> Reply:
         raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
     if kept:
         await services.questions.keep(chat, thread, question, corpus=corpus, now=now)
-    return answer_reply(answer, words)
+    if request.who in services.admins or not is_compact(request):
+        return answer_reply(answer, words)
+    return brief_answer_reply(answer, words)
 
 
 ASK = Command(
@@ -82,4 +76,5 @@ ASK = Command(
     example=_ASK_EXAMPLE,
     handler=_ask,
     act=SEARCHES,
+    takes_quoted=True,
 )

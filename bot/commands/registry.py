@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from bot.commands.ownership import Ownership
@@ -107,6 +107,7 @@ class Services:
     corpus: str  # the configured one; "" means the only one
     limit: int  # hits per answer
     unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
+    minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
     admins: frozenset[str] = frozenset()  # operators, as "platform:user"
 
 
@@ -134,6 +135,8 @@ class Command:
     actions: Mapping[str, ActionHandler] = field(default_factory=dict)  # its buttons
     pressed: Mapping[str, Act] = field(default_factory=dict)  # of buttons, if not `act`
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    takes_quoted: bool = False  # without argument, the text of the message it replies to
+    details: tuple[str, ...] = ()  # further lines of its help, in English
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -163,14 +166,22 @@ class Command:
 
 
 class Registry:
-    """All commands; `plain` handles text that is not a command, `several` what does not say which
-    of several corpora it is about."""
+    """All commands.
+
+    `plain` handles text that is not a command, and `plain_act` returns its act; `several` handles
+    what does not say which of several corpora it is about.
+    """
 
     def __init__(
-        self, commands: Sequence[Command], *, plain: Handler, several: Handler | None = None
+        self,
+        commands: Sequence[Command],
+        *,
+        plain: Handler,
+        plain_act: Callable[[Request], Act] = lambda _: SEARCHES,
+        several: Handler | None = None,
     ) -> None:
         self.commands = tuple(commands)
-        self._plain = plain
+        self._plain, self._plain_act = plain, plain_act
         self._several = several
         self._by_name = {name: command for command in commands for name in command.names}
         if len(self._by_name) != sum(len(command.names) for command in commands):
@@ -204,12 +215,13 @@ class Registry:
         effect = command.act_on(text).effect
         if said := await refusal(command.as_called(text), effect, request, services.admins):
             return aside(request, said)
-        return await command.handler(replace(request, text=text), services)
+        request = replace(request, text=text)
+        request = request.with_quoted() if command.takes_quoted else request
+        return await command.handler(request, services)
 
     def counts(self, request: Request) -> bool:
         """Return whether an event counts towards quotas."""
-        act = self._act(request)
-        return act is not None and act.counted
+        return (act := self._act(request)) is not None and act.counted
 
     def _act(self, request: Request) -> Act | None:
         """Return the act of an event, or None if there is no such command or button."""
@@ -218,7 +230,7 @@ class Registry:
             known = self._actions.get(action.name) if action else None
             return known[0].act_of(action.name) if action and known else None
         if request.called is None:
-            return SEARCHES
+            return self._plain_act(request)
         name, text = request.called
         command = self._by_name.get(name)
         return command.act_on(text) if command else None

@@ -1,125 +1,19 @@
 """/settings: the settings of one chat."""
 
-import re
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import time
 
-from bot.card import require_pictures
 from bot.commands.archives import with_archive
 from bot.commands.registry import Command, Services
 from bot.commands.rights import Act, Effect
+from bot.commands.setting_values import CHOICES, SETTINGS_BY_NAME, shown_value
 from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
-from bot.i18n.words import LANGUAGES, Words, marked, words_for
+from bot.i18n.words import Words, marked, words_for
 from bot.replies.limits import cut
-from engine.chat import Chat, Listening, PostPicture
+from engine.chat import Chat
 from engine.errors import UsageError
-from engine.text.zones import zone_named
 
-_AUTO, _ON, _OFF = "auto", "on", "off"
-_HIGHEST = 6  # judgment
 _LONGEST_ECHO = 40
-_TIME = r"((?:[01]?\d|2[0-3]):[0-5]\d)"
-_SPAN = re.compile(rf"{_TIME}\s*[-–]\s*{_TIME}")
-
-Setting = Callable[[Chat, str, Words], Chat]
-
-
-def _language(chat: Chat, value: str, words: Words) -> Chat:
-    chosen = _one_of(value, (*LANGUAGES, _AUTO), "language", words)
-    return replace(chat, language=None if chosen == _AUTO else chosen)
-
-
-def _listening(chat: Chat, value: str, words: Words) -> Chat:
-    known = tuple(mode.value for mode in Listening)
-    return replace(chat, listening=Listening(_one_of(value, known, "listening", words)))
-
-
-def _threshold(chat: Chat, value: str, words: Words) -> Chat:
-    known = tuple(str(number) for number in range(_HIGHEST + 1))
-    return replace(chat, threshold=int(_one_of(value, known, "threshold", words)))
-
-
-def _time_zone(chat: Chat, value: str, words: Words) -> Chat:
-    zone = zone_named(value)
-    if zone is None:
-        said = words.say(
-            "{value} is no time zone. An example: Europe/Madrid.",
-            value=cut(value, _LONGEST_ECHO) or "-",
-        )
-        raise UsageError(said)
-    return replace(chat, time_zone=zone.key)
-
-
-def _quiet(chat: Chat, value: str, words: Words) -> Chat:
-    if value.lower() == _OFF:
-        return replace(chat, quiet_from=None, quiet_to=None)
-    found = _SPAN.fullmatch(value)
-    start, end = (_time(part) for part in found.groups()) if found else (None, None)
-    if start == end:
-        raise UsageError(words.say("Write quiet hours as 23:00-08:00, or off."))
-    return replace(chat, quiet_from=start, quiet_to=end)
-
-
-def _picture(chat: Chat, value: str, words: Words) -> Chat:
-    known = tuple(one.value for one in PostPicture)
-    wanted = PostPicture(_one_of(value, known, "picture", words))
-    if wanted is not PostPicture.OFF:
-        require_pictures()
-    return replace(chat, picture=wanted)
-
-
-SETTINGS_BY_NAME: Mapping[str, Setting] = {
-    "language": _language,
-    "listening": _listening,
-    "threshold": _threshold,
-    "timezone": _time_zone,
-    "quiet": _quiet,
-    "picture": _picture,
-}
-# The choices that have a button: value -> label.
-CHOICES: Mapping[str, Mapping[str, str]] = {
-    "language": {code: code for code in (*LANGUAGES, _AUTO)},
-    "listening": {mode.value: mode.value for mode in Listening},
-    "threshold": {str(number): f"threshold {number}" for number in (3, 4, 5, 6)},
-}
-
-
-def shown_value(chat: Chat, name: str) -> str:
-    """Return the value of a setting of SETTINGS_BY_NAME in the form in which it is typed."""
-    quiet = _OFF
-    if chat.quiet_from is not None and chat.quiet_to is not None:
-        quiet = f"{chat.quiet_from:%H:%M}-{chat.quiet_to:%H:%M}"
-    return {
-        "language": chat.language or _AUTO,
-        "listening": chat.listening.value,
-        "threshold": str(chat.threshold),
-        "timezone": chat.time_zone,
-        "quiet": quiet,
-        "picture": chat.picture.value,
-    }[name]
-
-
-def _time(text: str) -> time:
-    hour, minute = text.split(":")
-    return time(int(hour), int(minute))
-
-
-def _one_of(value: str, known: tuple[str, ...], name: str, words: Words) -> str:
-    """Return `value` in lower case. Raises UsageError if it is not in `known`."""
-    if value.lower() in known:
-        return value.lower()
-    raise UsageError(
-        words.say(
-            "{value} does not fit {name}. Use one of: {known}.",
-            value=cut(value, _LONGEST_ECHO) or "-",
-            name=name,
-            known=", ".join(known),
-        )
-    )
-
-
 _CORPUS = "corpus"
 
 
@@ -127,17 +21,27 @@ async def _settings(request: Request, services: Services) -> Reply:
     key, _, value = request.text.partition(" ")
     if not key:
         return _shown(request, request.known_chat)
-    return await _set(request, services, key.lower(), value.strip())
+    chat, words = await _changed(request, services, key.lower(), value.strip())
+    return _set_to(chat, key.lower(), words)
+
+
+def _set_to(chat: Chat, key: str, words: Words) -> Reply:
+    """Return the one line that answers a change."""
+    value = chat.corpus or "-" if key == _CORPUS else shown_value(chat, key)
+    return Reply(words=words, text=f"{key}: {value}", ephemeral=True)
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:
     key, _, value = action.value.partition("=")
-    reply = await _set(request, services, key, value)
-    return replace(reply, replaces=True, toast=reply.words.say("Noted."))
+    chat, words = await _changed(request, services, key, value)
+    reply = _shown(replace(request, words=words), chat)
+    return replace(reply, replaces=True, toast=words.say("Noted."))
 
 
-async def _set(request: Request, services: Services, key: str, value: str) -> Reply:
-    """Change one setting and show all of them. Raises UsageError."""
+async def _changed(
+    request: Request, services: Services, key: str, value: str
+) -> tuple[Chat, Words]:
+    """Change one setting; return the chat and the words of its language. Raises UsageError."""
     words = request.words
     if key == _CORPUS:
         chat = await with_archive(request, services, value)
@@ -152,7 +56,7 @@ async def _set(request: Request, services: Services, key: str, value: str) -> Re
             )
         )
     await services.chats.change(chat)
-    return _shown(replace(request, words=words_for(chat.language or request.person.language)), chat)
+    return chat, words_for(chat.language or request.person.language)
 
 
 def _shown(request: Request, chat: Chat) -> Reply:
@@ -181,6 +85,16 @@ SETTINGS = Command(
     summary=marked("how I behave in this chat"),
     usage=marked("/settings [NAME VALUE]"),
     example="/settings language es",
+    details=(
+        marked("language en, es or auto: what I speak; auto is the language of whoever writes."),
+        marked("listening all, mentions or commands: what I answer in a group."),
+        marked("threshold N: the model's judgment from which I speak unasked (0 to 6)."),
+        marked("timezone Europe/Madrid: whose clock times are by."),
+        marked("quiet 23:00-08:00 or off: hours in which I say nothing unasked."),
+        marked("picture on, post or off: a picture after a post, or as the post itself."),
+        marked("answers compact or full: full shows every tweet whole, its votes and scores."),
+        marked("corpus NAME: whose tweets are searched."),
+    ),
     handler=_settings,
     act=Act(Effect.STEERS_CHAT),
     actions={"set": _pressed},

@@ -58,7 +58,8 @@ async def _unsubscribe(request: Request, services: Services) -> Reply:
 async def _set(request: Request, text: str, services: Services) -> Reply:
     """Change the chat's subscription and show it.
 
-    Raises UsageError, and CorpusNotFound if the chat has no archive that posts could come from.
+    Unless the chat has chosen a language, posts are in that of whoever subscribes it. Raises
+    UsageError, and CorpusNotFound if the chat has no archive that posts could come from.
     """
     news = services.news
     before = await news.subscriptions.get(request.known_chat)
@@ -66,6 +67,7 @@ async def _set(request: Request, text: str, services: Services) -> Reply:
     subscription = read_subscription(text, before, start, request.words)
     if subscription.mode is not PostingMode.OFF:
         await require_archive(request, services)
+    await services.chats.change(replace(request.known_chat, asked_in=request.words.language))
     stored = await news.subscriptions.set(subscription, now=request.now)
     return await _shown(request, stored, news, help_wanted=False)
 
@@ -77,7 +79,7 @@ async def _shown(
     lines = [*_about(subscription, request), *await _obstacles(request, subscription, news)]
     if help_wanted:
         lines += ["", *_help(words)]
-    lines += ["", words.say("For example:"), *_EXAMPLES]
+        lines += ["", words.say("For example:"), *_EXAMPLES]
     return Reply(
         words=words, text="\n".join(lines), buttons=_buttons(subscription, words), ephemeral=True
     )

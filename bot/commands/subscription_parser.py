@@ -4,10 +4,10 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import time
 from typing import TypeAlias
 
 from bot.i18n.words import Words, marked
+from bot.replies.dates import read_time_of_day
 from bot.replies.limits import cut
 from engine.errors import UsageError
 from engine.posting.types import EVERY_DAY, PostingMode, Subscription
@@ -22,7 +22,9 @@ _DAYS_BY_NAME = {name: day for day, name in enumerate(DAYS)} | {
 }
 _ACCENTS = str.maketrans("áéíóú", "aeiou")
 _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"|(?P<comma>,)|(?P<bare>[^\s,"]+)')
-_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
+_HALVES = frozenset(("am", "pm", "a.m", "p.m", "a.m.", "p.m."))
+# "at 9", "a las 9", "las 9:30" mean the time alone.
+_BEFORE_TIMES = frozenset(("at", "a", "la", "las"))
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _MOST_WORDS, _LONGEST_WORD, _LONGEST_ECHO = 20, 50, 40
 
@@ -114,7 +116,7 @@ class _Reader:
     def read(self, subscription: Subscription) -> Subscription:
         while self._tokens:
             token, quoted = self._tokens[0]
-            if not quoted and _TIME.fullmatch(token):  # "9:00" alone means daily
+            if not quoted and self._tells_time():  # "9:00" alone means daily
                 subscription = self._daily(subscription)
                 continue
             self._tokens.popleft()
@@ -132,12 +134,26 @@ class _Reader:
         subscription = replace(subscription, mode=PostingMode.DAILY)
         if not self._tokens or self._is_option():
             return subscription
+        while len(self._tokens) > 1 and self._tokens[0][0].lower() in _BEFORE_TIMES:
+            self._tokens.popleft()
         value = self._value("daily")
-        if not (found := _TIME.fullmatch(value)):
+        if self._tokens and self._tokens[0][0].lower() in _HALVES:  # "9 am"
+            value += self._tokens.popleft()[0]
+        if (at := read_time_of_day(value)) is None:
             raise self._wrong(
                 marked("{value} is no time of the day. An example: daily 8:30."), value=_echo(value)
             )
-        return replace(subscription, at=time(int(found[1]), int(found[2])))
+        return replace(subscription, at=at)
+
+    def _tells_time(self) -> bool:
+        """Return whether a time of day comes next without "daily"; a number alone is none."""
+        first, *others = (token.lower() for token, _ in self._tokens)
+        if first in _BEFORE_TIMES:
+            following = next((one for one in others if one not in _BEFORE_TIMES), "")
+            return read_time_of_day(following) is not None
+        if first.isdigit():
+            return bool(others) and others[0] in _HALVES
+        return read_time_of_day(first) is not None
 
     def _weekdays(self, subscription: Subscription) -> Subscription:
         days: set[int] = set()

@@ -53,7 +53,8 @@ async def _today(request: Request, services: Services) -> Reply | None:
         return aside(request, text)
     day = request.now.astimezone(zone_or_utc(subscription.chat.time_zone)).date()
     if request.place.platform not in news.delivers:
-        return post_reply(await _kept(request, services.answers, choice.chosen), words, day)
+        items = await _kept(request, services.answers, choice.chosen)
+        return post_reply(items, words, day, compact=not request.known_chat.full_answers)
     await news.outbox.decide_asked(
         subscription,
         f"today:{subscription.chat.id}:{request.event_id}",

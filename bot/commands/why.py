@@ -1,15 +1,18 @@
 """/why: explains the last answer."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.commands.rights import LOOKS
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
-from bot.replies.find import find_receipt
+from bot.replies.find import find_reasons, find_receipt
 from bot.replies.limits import cut
 from bot.replies.prophecy import notice_of
+from bot.replies.reasons import reasons
+from engine.chat import Answer
 from engine.contracts.receipts import Receipt
 from engine.types import Expansion, Hit, Mode, Prophecy, Usage, Verdict
 
@@ -44,13 +47,35 @@ async def _why(request: Request, services: Services) -> Reply:
         return _why_found(request, found[0])
     if answer is None:
         return nothing_yet(request)
-    if not request.text:
-        return Reply(words=words, text=receipt(answer.prophecy, answer.page, words))
+    if posted := await services.answers.posted_with(answer):
+        return _why_posted(request, posted)
     shown = answer.seen
     chosen = [hit for hit in shown if str(hit.rank) == request.text]
-    if not chosen:
+    if request.text and not chosen:
         return _shown(request, [hit.rank for hit in shown])
-    return Reply(words=words, text=receipt(answer.prophecy, chosen, words))
+    text = _explained(answer.prophecy, chosen or answer.page, request)
+    return Reply(words=words, text=text)
+
+
+def _why_posted(request: Request, posted: Sequence[Answer]) -> Reply:
+    """Explain a post, or the item of it with the number in the request."""
+    numbered = {str(number): answer for number, answer in enumerate(posted, start=1)}
+    if request.text and request.text not in numbered:
+        return _shown(request, range(1, len(posted) + 1))
+    chosen = [numbered[request.text]] if request.text else posted
+    texts = [
+        f"{one.prophecy.headline.text}\n{_explained(one.prophecy, one.page, request)}"
+        for one in chosen
+    ]
+    return Reply(words=request.words, text="\n\n".join(texts))
+
+
+def _explained(prophecy: Prophecy, hits: Sequence[Hit], request: Request) -> str:
+    """Return the reasons in words, followed by the numbers if the chat wants full answers."""
+    words = request.words
+    said = reasons(prophecy, hits, request.now, words) or _candidates(prophecy, words)
+    full = request.known_chat.full_answers
+    return f"{said}\n\n{receipt(prophecy, hits, words)}" if full else said
 
 
 def _why_found(request: Request, found: Receipt) -> Reply:
@@ -59,7 +84,9 @@ def _why_found(request: Request, found: Receipt) -> Reply:
     chosen = [hit for hit in found.hits if request.text in ("", str(hit.rank))]
     if request.text and not chosen:
         return _shown(request, [hit.rank for hit in found.hits])
-    return Reply(words=words, text=find_receipt(found, chosen, words, _name))
+    full = request.known_chat.full_answers
+    explain = find_receipt if full else find_reasons
+    return Reply(words=words, text=explain(found, chosen, words, _name))
 
 
 def _shown(request: Request, ranks: Sequence[int]) -> Reply:
@@ -72,22 +99,17 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
     answer = await services.answers.get(request.known_chat, action.answer_id or 0)
     if answer is None or not (page := answer.page_named(action.value)):
         return too_old(request)
-    text = receipt(page.prophecy, page.page, request.words)
+    posted = await services.answers.posted_with(answer)
+    if posted and page.page == page.page[:1]:
+        return replace(_why_posted(request, posted), ephemeral=True)
+    text = _explained(page.prophecy, page.page, request)
     return Reply(words=request.words, text=text, ephemeral=True)
 
 
 def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     """Return lines that explain how the prophecy was made and why it contains each of `hits`."""
     lines = [
-        words.count(
-            "{number} candidate from {corpus}; it covers {share} of what the headline's words"
-            " weigh.",
-            "{number} candidates from {corpus}; the best one covers {share} of what the"
-            " headline's words weigh.",
-            len(prophecy.candidates),
-            corpus=prophecy.corpus,
-            share=f"{prophecy.coverage:.0%}",
-        ),
+        _candidates(prophecy, words),
         *_searched(prophecy, words),
         *_expanded(prophecy.expansion, words),
         *_judge(prophecy.verdict, words),
@@ -97,6 +119,17 @@ def receipt(prophecy: Prophecy, hits: Sequence[Hit], words: Words) -> str:
     for hit in hits:
         lines += ["", *_hit(hit, words, proposed=prophecy.mode is Mode.HYBRID)]
     return "\n".join(lines)
+
+
+def _candidates(prophecy: Prophecy, words: Words) -> str:
+    return words.count(
+        "{number} candidate from {corpus}; it covers {share} of what the headline's words weigh.",
+        "{number} candidates from {corpus}; the best one covers {share} of what the"
+        " headline's words weigh.",
+        len(prophecy.candidates),
+        corpus=prophecy.corpus,
+        share=f"{prophecy.coverage:.0%}",
+    )
 
 
 def _searched(prophecy: Prophecy, words: Words) -> Iterator[str]:

@@ -81,6 +81,18 @@ class ConsoleFace:
     async def show_busy(self, request: Request) -> None:
         """Do nothing: the prompt returns when the answer is there."""
 
+    async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:  # noqa: ARG002 - there is one place
+        """Show a slow answer's step on a terminal, in a line that the answer overwrites."""
+        self._screen.pass_by(text)
+        return None
+
+    async def change(self, request: Request, message: str, reply: Reply) -> None:  # noqa: ARG002 - what is printed stays
+        """Show the reply below what was printed."""
+        await self.deliver(request, reply)
+
+    async def withdraw(self, request: Request, message: str) -> None:
+        """Do nothing: what is printed stays."""
+
     async def deliver(self, request: Request, reply: Reply) -> None:  # noqa: ARG002 - there is one place
         """Write the reply, and remember its buttons."""
         if reply.picture:

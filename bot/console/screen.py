@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from bot.face.reply import HitView, Reply
+from bot.face.reply import LONGEST_SMALL, HitView, Reply
 from bot.i18n.words import Words
+from bot.replies.limits import cut
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,6 +53,10 @@ def layout(reply: Reply) -> Iterator[Line]:
     for hit in reply.hits:
         yield Line("")
         yield from _hit(hit, reply.words)
+    for item in reply.items:
+        yield Line("")
+        yield from _lines(item.headline, "headline")
+        yield from _hit(item.hit, reply.words)
     if reply.buttons:
         labels = (button.label for row in reply.buttons for button in row)
         numbered = (f":{number} {label}" for number, label in enumerate(labels, start=1))
@@ -60,7 +65,13 @@ def layout(reply: Reply) -> Iterator[Line]:
 
 
 def _hit(hit: HitView, words: Words) -> Iterator[Line]:
-    facts = [hit.age, hit.date_text, *_author(hit), *hit.marks(words)]
+    if hit.small:
+        text = cut(" ".join(hit.text.split()), LONGEST_SMALL)
+        when = " · ".join(part for part in (hit.age, hit.date_text) if part)
+        yield from _lines(f"{hit.rank}. {when}: {text}")
+        return
+    facts = [part for part in (hit.age, hit.date_text) if part]
+    facts += [*_author(hit), *hit.marks(words)]
     yield from _lines(f"{hit.rank}. {' · '.join(facts)}", "facts")
     yield from _lines(hit.text, indent=_INDENT)
     if reason := hit.reason(words):
@@ -97,15 +108,26 @@ class Screen:
         self._stream = stream
         self._width = max(width or shutil.get_terminal_size().columns, _NARROWEST)
         self._terminal = stream.isatty()
+        self._passing = False
 
     def show(self, reply: Reply) -> None:
         """Write a reply followed by an empty line."""
+        if self._passing:
+            self._passing = False
+            self._stream.write("\r\x1b[K")
         lines = [*layout(reply), Line("")]
         if self._terminal:
             self._write_colours(lines)
         else:
             self._stream.write("".join(f"{_plain(line, self._width)}\n" for line in lines))
         self._stream.flush()
+
+    def pass_by(self, text: str) -> None:
+        """On a terminal, show a line that the next output overwrites."""
+        if self._terminal:
+            self._passing = True
+            self._stream.write(f"\r{cut(printable(text), self._width)}\x1b[K")
+            self._stream.flush()
 
     def write(self, text: str) -> None:
         """Write the program's own text unchanged."""

@@ -4,15 +4,18 @@ import asyncio
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 from weakref import WeakValueDictionary
 
 from bot.commands.registry import Registry, Services
 from bot.conversation.admission import Stop
 from bot.conversation.backpressure import Backpressure, Room
 from bot.conversation.gates import Gates, not_meant
+from bot.conversation.steps import steps_shown
 from bot.face.face import ChatGone, DeliveryError, Face
 from bot.face.reply import Reply, aside
 from bot.face.request import Request, Trigger
@@ -20,14 +23,15 @@ from bot.i18n.words import words_for
 from bot.incident import reason
 from bot.query_log import asked_by
 from db.chat.chats import Chats
-from db.chat.events import EventClaims
+from db.chat.events import EventClaim, EventClaims
 from engine.budget import BudgetSource
-from engine.errors import PresagioError, StorageError
+from engine.errors import ModelError, PresagioError, StorageError
 from engine.search_log import Asker, Origin
 
 logger = logging.getLogger("presagio.conversation")
 
 _REMEMBERED = 1000  # events
+_EDITABLE, _DELETABLE = timedelta(minutes=10), timedelta(days=7)  # as events are remembered
 
 
 class Conversation:
@@ -51,6 +55,7 @@ class Conversation:
         most: int = 500,
         most_in_chat: int = 50,
         source: BudgetSource = BudgetSource.CHATS,
+        step_after: float = 2.0,
     ) -> None:
         self._gates = gates
         self._claims = claims
@@ -60,6 +65,7 @@ class Conversation:
         self._trusted = trusted or {}
         self._crowd = Backpressure(most=most, most_in_chat=most_in_chat)
         self._source = source
+        self._step_after = step_after  # seconds
         self._expected = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -119,11 +125,36 @@ class Conversation:
                 if claim is None:
                     logger.debug("%s %s: duplicate", *request.event)
                     return
-                admitted, reply = await self._considered(request, face, crowded=crowded)
-                if reply is not None and await claim.answering():
-                    await self._deliver(admitted, reply, face)
+                if request.revises:
+                    await self._revise(request, face, claim, request.revises, crowded=crowded)
+                    return
+                async with steps_shown(face, request, after=self._step_after) as steps:
+                    request = replace(request, step=steps.show)
+                    admitted, reply = await self._considered(request, face, crowded=crowded)
+                    await steps.end()
+                    if reply is not None and await claim.answering():
+                        claim.message = await self._deliver(admitted, reply, face, steps.take())
         except Exception as error:
             await self._apologise(request, face, error)
+
+    async def _revise(
+        self, request: Request, face: Face, claim: EventClaim, revised: str, *, crowded: bool
+    ) -> None:
+        """Change the answer to a message that was edited, or delete it with its message."""
+        since = request.now - (_DELETABLE if request.deleted else _EDITABLE)
+        message = await self._claims.answer_to(request.place.platform, revised, since=since)
+        # Only searches are made again: other commands have had their effect.
+        again = request.deleted or self._commands.counts(request)
+        if message is None or not again or not self._gates.allows(request):
+            logger.debug("%s %s: nothing to change", *request.event)
+            return
+        if request.deleted:
+            if await claim.answering():
+                await self._sent(request, partial(face.withdraw, request, message))
+            return
+        admitted, reply = await self._considered(request, face, crowded=crowded)
+        if reply and not reply.picture and await claim.answering():
+            await self._sent(admitted, partial(face.change, admitted, message, reply))
 
     async def _considered(
         self, request: Request, face: Face, *, crowded: bool
@@ -140,23 +171,42 @@ class Conversation:
         asked = request.trigger is not Trigger.OVERHEARD
         if asked:
             await face.show_busy(request)
+        services = self._trusted.get(_chat_name(request), self._services)
         try:
-            services = self._trusted.get(_chat_name(request), self._services)
             task = ":".join(request.event)
             with asked_by(Asker(origin=Origin.CHAT, task=task, source=self._source)):
                 return await self._commands.answer(request, services)
         except StorageError:
             raise
+        except ModelError as error:  # for the operator to mend, not for the asker
+            logger.warning("%s %s: %s", *request.event, error)
+            said = request.words.say("I cannot ask my model just now. Try again later.")
+            said = request.words.render(error.said) if request.who in services.admins else said
+            return aside(request, said) if asked else None
         except PresagioError as error:
             return aside(request, request.words.render(error.said)) if asked else None
         except Exception as error:
             apology = _apology(request, error)
             return apology if asked else None
 
-    async def _deliver(self, request: Request, reply: Reply, face: Face) -> None:
-        """Send the reply once; a failed delivery is logged, not repeated."""
+    async def _deliver(
+        self, request: Request, reply: Reply, face: Face, step: str | None = None
+    ) -> str | None:
+        """Send the reply once, in place of the message of a `step`; return its message's id."""
+        if step is None:
+            return await self._sent(request, partial(face.deliver, request, reply))
+        if reply.picture or (reply.ephemeral and not request.place.private):
+            await self._sent(request, partial(face.withdraw, request, step))
+            return await self._sent(request, partial(face.deliver, request, reply))
+        await self._sent(request, partial(face.change, request, step, reply))
+        return step
+
+    async def _sent(
+        self, request: Request, send: Callable[[], Awaitable[str | None]]
+    ) -> str | None:
+        """Return what `send` returns; a failed delivery is logged, not repeated."""
         try:
-            await face.deliver(request, reply)
+            return await send()
         except ChatGone as error:
             logger.info("%s %s: the chat is gone: %s", *request.event, error)
             await self._deactivate(request)
@@ -164,6 +214,7 @@ class Conversation:
             logger.warning("%s %s was not delivered: %s", *request.event, error)
         except Exception as error:
             logger.error("%s %s was not delivered: %s", *request.event, reason(error))  # noqa: TRY400 - a traceback may quote a message
+        return None
 
     async def _deactivate(self, request: Request) -> None:
         try:

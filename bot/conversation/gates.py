@@ -1,7 +1,7 @@
 """Ordered checks before any work. The first that fails ends the request."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from time import monotonic
 
@@ -12,25 +12,11 @@ from bot.face.reply import Reply, aside
 from bot.face.request import Place, Request, Trigger
 from bot.i18n.words import words_for
 from bot.pace import RateLimit
+from bot.settings.faces import ChatSettings
 from db.chat.chats import Chats
 from db.chat.quotas import Quotas
 from engine.chat import Chat
 from engine.text.zones import zone_named
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessLimits:
-    """Who may ask, and how often a day; -1 means unlimited.
-
-    Chats are named "platform:id". An empty `allow` admits everybody. Cheap buttons are limited
-    per minute instead of per day. Overheard messages count towards the chat's quota only.
-    """
-
-    allow: Sequence[str] = ()
-    block: Sequence[str] = ()
-    user_daily: int = 100
-    chat_daily: int = 500
-    buttons_per_minute: int = 60  # per person
 
 
 class Gates:
@@ -45,7 +31,7 @@ class Gates:
         *,
         chats: Chats,
         quotas: Quotas,
-        limits: AccessLimits,
+        limits: ChatSettings,
         counts: Callable[[Request], bool],
         doorkeeper: Doorkeeper | None = None,
         clock: Callable[[], float] = monotonic,
@@ -131,12 +117,14 @@ class Gates:
 
     async def _met(self, request: Request) -> Chat:
         place, zone = request.place, zone_named(request.person.time_zone)
+        asked = request.trigger is not Trigger.OVERHEARD
         return await self._chats.meet(
             place.platform,
             place.chat_id,
             private=place.private,
             title=place.title,
             time_zone=zone.key if zone else "UTC",
+            asked_in=words_for(request.person.language).language if asked else None,
         )
 
     async def _over_quota(self, request: Request) -> bool:
@@ -160,9 +148,11 @@ def not_meant(request: Request) -> str | None:
         return "own message"
     if request.person.bot:
         return "other bot"
-    if request.edited or not request.text:
+    # A bare mention is answered with a hint.
+    mentioned = request.trigger is Trigger.ADDRESSED and not request.place.private
+    if request.edited or not (request.text or mentioned or request.deleted):
         return "edited or empty"
-    overheard = request.trigger is Trigger.OVERHEARD
+    overheard = request.trigger is Trigger.OVERHEARD and not request.deleted
     if overheard and (request.called or not looks_like_headline(request.text)):
         return "overheard, no headline"
     return None

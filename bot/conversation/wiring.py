@@ -1,18 +1,22 @@
 """Wires the conversation and the services of its commands, for chats and the terminal."""
 
-import re
+import asyncio
+import logging
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 
 from bot.app import App, glossary_service
 from bot.commands.ownership import Ownership
+from bot.commands.plain_text import is_remark
 from bot.commands.registry import NewsServices, Registry, Services
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import AccessLimits, Gates
+from bot.conversation.gates import Gates
 from bot.face.reply import MOST_HITS
+from bot.incident import reason
 from bot.jobs.wiring import deciding_of, pictures_of
 from bot.queries.ask import ask_one
 from bot.queries.find import find
@@ -27,6 +31,7 @@ from db.posting.finds import Finds
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
+from engine.errors import FetchError
 from engine.feeds.lookup import FeedLookup, address_of
 from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
@@ -34,24 +39,36 @@ from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
 from engine.types import Headline
 
-_WORD = re.compile(r"\w+")
-# A link with two words or fewer is about the page; with more words, the text is the headline.
-_FEWEST_WORDS = 3
+logger = logging.getLogger("presagio.conversation")
+
+_DATE_SECONDS = 4.0  # the answer does not need it
 _LOOKUP_SECONDS = 15.0  # short, as somebody waits for the answer
 _LONGEST_LIST = 1_000_000  # bytes
 
 
 async def read_pasted(fetcher: Fetcher, text: str, *, now: datetime) -> Headline:
-    """Return the headline in `text`, or the title of a linked page if there is little else.
+    """Return the headline in `text`, or the title of a linked page if there are only remarks.
 
-    With three or more other words, those are the headline and the link is dropped. Raises
-    FetchError.
+    Beside a headline, only the date of the page is used, if it can be read in a few seconds.
+    Raises FetchError.
     """
     written = read_headline(text)
     link = first_link(text)
-    if link is None or len(_WORD.findall(written.text)) >= _FEWEST_WORDS:
+    if link is None:
         return written
-    return await headline_from_link(fetcher, link, now=now)
+    if is_remark(written.text):
+        return await headline_from_link(fetcher, link, now=now)
+    return replace(written, date=await _date_of_page(fetcher, link, now=now))
+
+
+async def _date_of_page(fetcher: Fetcher, link: str, *, now: datetime) -> datetime | None:
+    """Return the date of a page, or None if there is none or the page cannot be read."""
+    try:
+        async with asyncio.timeout(_DATE_SECONDS):
+            return (await headline_from_link(fetcher, link, now=now)).date
+    except (FetchError, TimeoutError) as error:
+        logger.info("the date of a linked page is unknown: %s", reason(error))
+        return None
 
 
 def conversation_of(
@@ -69,13 +86,7 @@ def conversation_of(
     gates = Gates(
         chats=chats,
         quotas=Quotas(app.database),
-        limits=AccessLimits(
-            allow=settings.allow if is_open else (),
-            block=settings.block,
-            user_daily=settings.user_daily,
-            chat_daily=settings.chat_daily,
-            buttons_per_minute=settings.buttons_per_minute,
-        ),
+        limits=settings if is_open else settings.model_copy(update={"allow": ()}),
         counts=commands.counts,
         doorkeeper=Doorkeeper(
             ownership, open=is_open, allow=settings.allow, operators=settings.admins
@@ -126,6 +137,7 @@ def chat_services(
         waiting=Waiting(app.database),
         corpus=app.settings.search.corpus,
         limit=limit,
+        minimum_age=timedelta(days=app.settings.posting.minimum_age_days),
         unjudged_coverage=app.settings.chat.unjudged_coverage,
         admins=frozenset(admins),
     )

@@ -59,8 +59,23 @@ class Face(Protocol):
     async def show_busy(self, request: Request) -> None:
         """Show that an answer is being prepared. Never raises."""
 
-    async def deliver(self, request: Request, reply: Reply) -> None:
-        """Show the reply where the request came from. Raises DeliveryError, ChatGone."""
+    async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
+        """Show what a slow answer waits for, in place of the step `shown` before.
+
+        Return the id of the message, or None if it is not a message. Never raises.
+        """
+
+    async def deliver(self, request: Request, reply: Reply) -> str | None:
+        """Show the reply where the request came from. Raises DeliveryError, ChatGone.
+
+        Return the id of its message if that can be changed later.
+        """
+
+    async def change(self, request: Request, message: str, reply: Reply) -> None:
+        """Show the reply in place of what a message says. Raises DeliveryError, ChatGone."""
+
+    async def withdraw(self, request: Request, message: str) -> None:
+        """Delete a message. Raises DeliveryError, ChatGone."""
 
 
 @runtime_checkable

@@ -23,6 +23,7 @@ _SEPARATOR = ":"
 _LONGEST_ACTION = 64  # bytes
 _LARGEST_ID = 2**63 - 1
 
+LONGEST_SMALL = 140  # characters of a hit that is shown in one line
 MOST_HITS = 15  # fits in one message on every platform
 
 
@@ -85,12 +86,13 @@ class HitView:
     author: str | None
     date: datetime
     date_text: str  # "March 14, 2012", in the reader's language
-    age: str  # "9 years before", in the reader's language
+    age: str  # "9 years before", in the reader's language; "" if it follows no headline
     url: str | None
     sureness: Sureness | None  # None if it is only near, not a hit
     flags: tuple[str, ...]  # names of engine.types.Flag
     judged: bool  # by the language model
     why: str | None = None  # the model's reason; untrusted text, to be escaped
+    small: bool = False  # shown in one line, below a better one
     voice: str | None = None  # display name of the archive's voice
 
     @property
@@ -99,7 +101,12 @@ class HitView:
         return signature(self.voice, self.author)
 
     def marks(self, words: Words) -> tuple[str, ...]:
-        """Return the labels shown beside the text, beginning with how sure the answer is."""
+        """Return the labels shown beside the text, beginning with how sure the answer is.
+
+        A small one has none.
+        """
+        if self.small:
+            return ()
         sure = () if self.sureness is None else (words.say(_SURENESS[self.sureness]),)
         unjudged = () if self.judged else (words.say("not judged"),)
         flags = (words.say(_MARKS[flag]) for flag in self.flags if flag in _MARKS)

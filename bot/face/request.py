@@ -59,6 +59,10 @@ async def _nobody() -> bool:
     return False
 
 
+def _unseen(step: str) -> None:
+    """Show nobody what an answer waits for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One event. The face has removed the bot's name from text and command."""
@@ -70,7 +74,12 @@ class Request:
     text: str
     now: datetime
     written_at: datetime | None = None  # when the text was written, if before the event
+    quoted: str = ""  # the text of the message that this one replies to
+    quoted_at: datetime | None = None  # when that was written
     edited: bool = False
+    revises: str | None = None  # the event id of the message that was edited or deleted
+    deleted: bool = False
+    step: Callable[[str], None] = _unseen  # tells what a slow answer waits for
     is_admin: Callable[[], Awaitable[bool]] = _nobody  # asks the platform
     origin: object = None  # used only by the face that made the request
     chat: Chat | None = None  # set by the gates
@@ -79,8 +88,9 @@ class Request:
 
     def __post_init__(self) -> None:
         require_zone(self.now)
-        if self.written_at:
-            require_zone(self.written_at)
+        for moment in (self.written_at, self.quoted_at):
+            if moment:
+                require_zone(moment)
 
     @property
     def known_chat(self) -> Chat:
@@ -95,9 +105,16 @@ class Request:
         return replace(
             self,
             # A NUL byte between words becomes a space.
-            text=storable(self.text[:_LONGEST].replace("\0", " ")).strip(),
+            text=_cleaned(self.text),
+            quoted=_cleaned(self.quoted),
             place=replace(self.place, title=title),
         )
+
+    def with_quoted(self) -> Self:
+        """Return a copy whose text, if it is empty, is that of the message it replies to."""
+        if self.text or not self.quoted:
+            return self
+        return replace(self, text=self.quoted, written_at=self.quoted_at)
 
     @property
     def called(self) -> tuple[str, str] | None:
@@ -122,3 +139,7 @@ class Request:
     def who(self) -> str:
         """The person's id, unique across platforms."""
         return f"{self.place.platform}:{self.person.id}"
+
+
+def _cleaned(text: str) -> str:
+    return storable(text[:_LONGEST].replace("\0", " ")).strip()

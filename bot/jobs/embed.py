@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 
 from bot.app import App
 from bot.embedders import Embedders, batch_of, behind_others
-from bot.settings.budgets import embedding_budget, part_of_day
 from db.corpus.corpora import Corpora
 from db.model.judgments import Ledger
 from db.search.embeddings import Embeddings
-from engine.budget import BudgetSource, require_budget
+from engine.budget import Budget, BudgetSource, require_budget
 from engine.embed.keep_up import KeepUp
 from engine.errors import (
     BudgetExhausted,
@@ -86,7 +85,7 @@ def embedding_of(app: App) -> Embedding:
     """Return the dependencies of embedding, taken from `app`."""
     settings = app.settings
     remote = settings.embeddings.backend == "remote"
-    ledger, half = Ledger(app.database), part_of_day(embedding_budget(settings), _SHARE)
+    ledger, half = Ledger(app.database), Budget.for_embeddings(settings.llm).part(_SHARE)
 
     async def require(now: datetime) -> None:
         if remote:

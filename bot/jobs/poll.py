@@ -28,7 +28,6 @@ from engine.feeds.types import (
     FeedFailing,
     Notice,
     Polled,
-    PollSettings,
     Read,
     Unchanged,
 )
@@ -36,6 +35,7 @@ from engine.fetch.client import Fetcher, FetchLimits
 from engine.fetch.faults import shown_host
 from engine.messages import Message
 from engine.posting.types import OwedNotice
+from engine.settings.reading import PollingSettings
 from engine.text.address import public_address
 
 logger = logging.getLogger("presagio.poll")
@@ -56,7 +56,7 @@ class Polling:
     fetcher: Fetcher
     parser: FeedParser
     news: News
-    settings: PollSettings
+    settings: PollingSettings
     limits: FetchLimits = FetchLimits(seconds=30.0, bytes=10_000_000)  # noqa: RUF009 - frozen
     at_once: int = 40  # fetches; each slow server occupies one until its timeout
     per_host: int = 2

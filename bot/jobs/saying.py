@@ -25,7 +25,7 @@ async def reply_of(delivery: Delivery, answers: Answers, pictures: Pictures) -> 
     Raises StorageError, ExtraMissing and SettingsError for pictures that cannot be drawn, and
     ValueError for content that this version cannot read.
     """
-    content, words = content_from_json(delivery.content), words_for(delivery.chat.language)
+    content, words = content_from_json(delivery.content), words_for(delivery.chat.posts_in)
     reply = await _worded(content, delivery, answers, words, pictures)
     return reply and replace(reply, silent=delivery.silent)
 
@@ -59,7 +59,8 @@ async def _post(
         for story, number in zip(content.stories, delivery.answers, strict=False)
         if number in by_id
     ]
-    return post_reply(items, words, content.day) if items else None
+    compact = not delivery.chat.full_answers
+    return post_reply(items, words, content.day, compact=compact) if items else None
 
 
 async def _picture(
@@ -77,7 +78,9 @@ async def _picture(
         number=1,
     )
     found = [await answers.get(delivery.chat, number) for number in posted]
-    buttons = post_buttons([answer for answer in found if answer], {}, words)
+    buttons = post_buttons(
+        [answer for answer in found if answer], {}, words, compact=not delivery.chat.full_answers
+    )
     try:
         return await pictures.reply(shown, words, buttons=buttons)
     except (ExtraMissing, SettingsError):

@@ -5,7 +5,7 @@ import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from bot.app import App
 from bot.face.face import Poster
@@ -15,11 +15,10 @@ from bot.jobs.embed import EVERY, Embedding, embed_missing, embedding_of
 from bot.jobs.job import Job
 from bot.jobs.news import News
 from bot.jobs.poll import Polling, poll
-from bot.jobs.search import Permission, Searching, search_stories
+from bot.jobs.search import MayAsk, Searching, search_stories
 from bot.query_log import asked_by
 from bot.replies.picture import Pictures
 from bot.settings import Settings
-from bot.settings.budgets import budget_of
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.corpus.documents import Retention
@@ -32,14 +31,12 @@ from db.posting.finds import Finds, Stories
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
-from engine.budget import BudgetSource, posts_in_pace, require_budget
+from engine.budget import BudgetSource
 from engine.chat import Chat
-from engine.errors import BudgetExhausted, CorpusNotFound
+from engine.errors import CorpusNotFound
 from engine.feeds.parsing import FeedParser
-from engine.feeds.types import ConfiguredFeed, PollSettings
+from engine.feeds.types import ConfiguredFeed
 from engine.fetch.client import Fetcher, FetchLimits
-from engine.messages import Message
-from engine.prophecy.prophecy import NO_MODEL
 from engine.search_log import Asker, Origin
 from engine.types import Corpus
 from engine.web.types import CACHED_FOR
@@ -171,7 +168,7 @@ async def open_jobs(
                 subscriptions=subscriptions,
                 prophet=app.prophet,
                 corpus=corpus,
-                may_ask=_MayAsk(ledger=Ledger(database), settings=settings),
+                may_ask=MayAsk(ledger=Ledger(database), settings=settings),
                 minimum_age=timedelta(days=posting.minimum_age_days),
                 promising=posting.promising,
             ),
@@ -232,9 +229,7 @@ def _polling(app: App, fetcher: Fetcher, parser: FeedParser) -> Polling:
         fetcher=fetcher,
         parser=parser,
         news=News(app.corpora, app.documents, Retention(app.database)),
-        settings=PollSettings(
-            interval=chosen.interval_minutes * 60, tell_after=chosen.tell_failing_hours * 3600
-        ),
+        settings=chosen,
         limits=FetchLimits(seconds=chosen.total_timeout, bytes=chosen.max_megabytes * 1_000_000),
         at_once=chosen.at_once,
         per_host=chosen.per_host,
@@ -247,22 +242,3 @@ def configured_feeds(settings: Settings) -> tuple[ConfiguredFeed, ...]:
     return tuple(
         ConfiguredFeed(url=feed.url, category=feed.category or None) for feed in settings.feeds
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _MayAsk:
-    """Tells whether the model may be asked about a story."""
-
-    ledger: Ledger
-    settings: Settings
-
-    async def __call__(self, now: datetime) -> Permission:
-        if not self.settings.has_model():
-            return Permission(refusal=NO_MODEL)
-        budget = budget_of(self.settings)
-        spent = await self.ledger.spent(now.astimezone(UTC).date())
-        try:
-            require_budget(budget, spent, BudgetSource.POSTS, now=now)
-        except BudgetExhausted as error:
-            return Permission(refusal=Message("Not judged: {reason}", reason=error.said))
-        return Permission(waits=not posts_in_pace(budget, spent, now=now))

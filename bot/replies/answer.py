@@ -1,9 +1,10 @@
 """A cited answer as a reply, and as `presagio ask --json` prints it."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC
 
-from bot.face.reply import Reply, signature
+from bot.face.reply import HitView, Reply, signature
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from engine.answer.citations import without_brackets
@@ -33,6 +34,31 @@ def answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     for source in answer.sources:
         lines += ["", *_source(source, answer, words)]
     return Reply(words=words, text="\n".join(lines))
+
+
+def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
+    """Return the answer with its sources in a line each, without scores."""
+    extracted = answer.outcome is AnswerOutcome.EXTRACTED  # its label says that no model answered
+    notice = None if extracted else answer.notice
+    whole = answer_reply(replace(answer, sources=(), notice=notice), words)
+    return replace(whole, hits=tuple(_source_view(source, words) for source in answer.sources))
+
+
+def _source_view(source: CitedSource, words: Words) -> HitView:
+    found = source.passage.hit.candidate
+    return HitView(
+        rank=source.number,
+        text=cut(without_links(without_brackets(found.text)), _LONGEST_TEXT),
+        author=found.author,
+        date=found.created_at,
+        date_text=words.date(found.created_at),
+        age="",
+        url=found.url,
+        sureness=None,
+        flags=found.flags.names,
+        judged=True,
+        small=True,
+    )
 
 
 def _read(answer: CitedAnswer, words: Words) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 
 from bot.i18n.words import Words, marked_plural, words_for
@@ -85,6 +85,24 @@ def _no_date(text: str) -> UsageError:
         Message("{text!r} is not a date.", text=text),
         fix=Message("Write it as 2015, 2015-03, 2015-03-02 or ISO 8601."),
     )
+
+
+_TIME_OF_DAY = re.compile(
+    r"(?P<hour>[01]?\d|2[0-3])(?:[:.h](?P<minute>[0-5]\d))?h?(?P<half>[ap])?\.?(?:m\.?)?", re.ASCII
+)
+
+
+def read_time_of_day(text: str) -> time | None:
+    """Return the time of day that "9", "9:30", "21h", "9am" or "9 p.m." names, or None."""
+    found = _TIME_OF_DAY.fullmatch("".join(text.lower().split()))
+    if found is None:
+        return None
+    hour, half = int(found["hour"]), found["half"]
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half == "p" else 0)
+    return time(hour, int(found["minute"] or 0))
 
 
 class Period(StrEnum):

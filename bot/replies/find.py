@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from bot.face.reply import Reply, signature
-from bot.i18n.words import Words
+from bot.face.reply import HitView, Reply, signature
+from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
 from engine.contracts.receipts import HitReceipt, MatchedTerm, Receipt, StageCounts
 from engine.query.plan import Plan
@@ -34,6 +34,33 @@ def find_receipt(
     lines.append(_counts(receipt.counts, receipt.corpus, words))
     for hit in hits:
         lines += ["", *_hit_receipt(hit, words, name)]
+    return "\n".join(lines)
+
+
+_PLANS = {
+    Plan.RANKED: marked("Best first: rare words count more than frequent ones."),
+    Plan.NEWEST: marked("Newest first, as no words were asked for."),
+    Plan.NEAREST: marked("Nearest in meaning first."),
+}
+
+
+def find_reasons(
+    receipt: Receipt,
+    hits: Sequence[HitReceipt],
+    words: Words,
+    _name: Callable[[str, Words], str],
+) -> str:
+    """Return in words how the answer was made and why it contains each of `hits`."""
+    lines = [words.say("Query: {query}", query=_query(receipt.canonical))]
+    if receipt.expanded != receipt.canonical:
+        lines.append(words.say("Looked for: {query}", query=_query(receipt.expanded)))
+    plan = next((said for plan, said in _PLANS.items() if plan == receipt.plan), None)
+    if plan:
+        lines.append(words.say(plan))
+    lines.append(_counts(receipt.counts, receipt.corpus, words))
+    for hit in hits:
+        matched = ", ".join(dict.fromkeys(_named(match) for match in hit.matched))
+        lines.append(f"{hit.rank}. {matched}".strip())
     return "\n".join(lines)
 
 
@@ -74,13 +101,53 @@ def _hit_receipt(hit: HitReceipt, words: Words, name: Callable[[str, Words], str
     yield from (_INDENT + _match(match) for match in hit.matched)
 
 
+def _named(match: MatchedTerm) -> str:
+    return match.term if match.alias_of is None else f"{match.alias_of} → {match.term}"
+
+
 def _match(match: MatchedTerm) -> str:
-    named = match.term if match.alias_of is None else f"{match.alias_of} → {match.term}"
-    return f"{named} ×{match.count} ({', '.join(match.fields)}): {match.score:.2f}"
+    return f"{_named(match)} ×{match.count} ({', '.join(match.fields)}): {match.score:.2f}"
 
 
 _LONGEST_QUERY = 200
 _MORE = "…"
+
+
+def brief_find_reply(found: Found, words: Words, *, longest: int, after: int = 0) -> Reply:
+    """Return the answer without scores: how many there are, and the hits beyond rank `after`.
+
+    Texts longer than `longest` characters are cut.
+    """
+    hits = tuple(_view(hit, words, longest) for hit in found.hits[after:])
+    shown = _summary(found, words).partition("\n")[0]
+    if hits and found.plan is not Plan.NEAREST:
+        shown += "\n" + words.say(
+            "Shown: {first} to {last}.",
+            first=words.number(hits[0].rank),
+            last=words.number(hits[-1].rank),
+        )
+    return Reply(
+        words=words,
+        text=shown,
+        hits=hits,
+        notice=" ".join(words.render(said) for said in found.notices) or None,
+    )
+
+
+def _view(hit: FindHit, words: Words, longest: int) -> HitView:
+    found = hit.document.candidate
+    return HitView(
+        rank=hit.rank,
+        text=_text(hit, longest),
+        author=found.author,
+        date=found.created_at,
+        date_text=words.date(found.created_at),
+        age="",
+        url=found.url,
+        sureness=None,
+        flags=found.flags.names,
+        judged=True,
+    )
 
 
 def find_reply(found: Found, words: Words, *, longest: int | None = None) -> Reply:

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time
 from bot.card import can_draw
 from bot.face.reply import Action, Button, ItemView, Reply
 from bot.i18n.words import Words
+from bot.replies.buttons import VOTES
 from bot.replies.prophecy import hit_view
 from engine.chat import Answer, Tally
 
@@ -20,7 +21,9 @@ class PostItem:
     answer: Answer
 
 
-def post_reply(items: Sequence[PostItem], words: Words, day: date | None = None) -> Reply:
+def post_reply(
+    items: Sequence[PostItem], words: Words, day: date | None = None, *, compact: bool = False
+) -> Reply:
     """Return the post, with a row of buttons for each item whose answer is stored.
 
     `day` is the local date of a daily post.
@@ -33,22 +36,38 @@ def post_reply(items: Sequence[PostItem], words: Words, day: date | None = None)
         text=title,
         items=shown,
         notice=words.say("Not judged: found by the words in common alone.") if unjudged else None,
-        buttons=post_buttons([item.answer for item in items], {}, words),
+        buttons=post_buttons([item.answer for item in items], {}, words, compact=compact),
     )
 
 
 def post_buttons(
-    answers: Sequence[Answer], tallies: Mapping[int | None, Mapping[int, Tally]], words: Words
+    answers: Sequence[Answer],
+    tallies: Mapping[int | None, Mapping[int, Tally]],
+    words: Words,
+    *,
+    compact: bool = False,
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a row for each answer of a post: votes, why and picture.
 
-    `tallies` maps answer ids and hit ranks to votes. Answers that are not stored have no row.
+    `tallies` maps answer ids and hit ranks to votes. Answers that are not stored have no row. A
+    `compact` post has one row, for its first answer; /picture and /why take numbers.
     """
+    if compact:
+        return _one_row([answer for answer in answers if answer.id is not None], words)
     return tuple(
         _row(number, answer, tallies.get(answer.id, {}), words)
         for number, answer in enumerate(answers, start=1)
         if answer.id is not None and answer.page
     )
+
+
+def _one_row(answers: Sequence[Answer], words: Words) -> tuple[tuple[Button, ...], ...]:
+    if not answers or not answers[0].page:
+        return ()
+    _, _, *rest = _row(1, answers[0], {}, words)
+    value = f"{answers[0].page[0].rank}.{words.language}"
+    votes = Action(name="votes", answer_id=answers[0].id, value=value)
+    return ((*rest, Button(label=VOTES, action=votes)),)
 
 
 def spoken(day: date, words: Words) -> str:

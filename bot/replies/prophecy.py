@@ -1,14 +1,14 @@
 """A prophecy as a reply."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from bot.card import can_draw
-from bot.face.reply import Action, Button, HitView, Reply
+from bot.face.reply import Button, HitView, Reply
 from bot.i18n.words import Words, marked
 from bot.replies.dates import age_between
 from bot.replies.limits import cut
-from engine.chat import Answer, Tally
+from engine.messages import Message
 from engine.prophecy.sureness import sureness
 from engine.types import Headline, Hit, Prophecy, Term
 
@@ -25,24 +25,45 @@ def prophecy_reply(
     words: Words,
     near: bool = False,
     buttons: tuple[tuple[Button, ...], ...] = (),
+    compact: bool = False,
+    pasted: bool = False,
+    operator: bool = False,
 ) -> Reply:
     """Return a reply that shows `hits`, which are some or all hits of the prophecy.
 
     With `near` they are near results, and are labelled so. Ages are relative to the headline's
     date, which is shown unless it is today, or to `now` if it has none.
+
+    A `compact` reply shows the first hit whole and the others in a line each, leaves out a headline
+    that was just `pasted` above it, and tells only an `operator` why nothing was judged.
     """
     headline = prophecy.headline
     until = headline.date or now
-    notices = (_date(headline, now, words), notice_of(prophecy, words))
+    remarks = (
+        brief_notice(prophecy, words) if compact and not operator else notice_of(prophecy, words)
+    )
+    notices = (_date(headline, now, words), remarks)
+    views = [hit_view(hit, until, words, near=near) for hit in hits]
+    stands_above = compact and pasted and _is_written(headline)
+    if compact:
+        views[1:] = [replace(view, small=True, why=None) for view in views[1:]]
     return Reply(
         words=words,
-        headline=cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE)
-        or None,
+        headline=None if stands_above else _shown_headline(headline),
         text=_introduction(prophecy, words, near=near) if hits else _nothing(prophecy, words),
-        hits=tuple(hit_view(hit, until, words, near=near) for hit in hits),
+        hits=tuple(views),
         notice=" ".join(filter(None, notices)) or None,
         buttons=buttons,
     )
+
+
+def _shown_headline(headline: Headline) -> str | None:
+    return cut(" ".join((headline.text or headline.original).split()), _LONGEST_HEADLINE) or None
+
+
+def _is_written(headline: Headline) -> bool:
+    """Return whether the asker wrote the headline, rather than a link to it."""
+    return " ".join(headline.text.split()) in " ".join(headline.original.split())
 
 
 def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> HitView:
@@ -65,40 +86,6 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
         judged=hit.parts.get("judgment") is not None,
         why=hit.why,
     )
-
-
-def answer_buttons(
-    answer: Answer, tallies: Mapping[int, Tally], words: Words
-) -> tuple[tuple[Button, ...], ...]:
-    """Return a row of vote buttons for each hit shown, and a row for the page as a whole.
-
-    Near results have no votes and no picture.
-
-    Vote buttons carry the rank of their hit and the language of the answer, which the buttons keep
-    whoever votes; the others carry the index of the first hit of a page.
-    """
-
-    def button(label: str, name: str, value: object) -> Button:
-        return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
-
-    votes = []
-    for hit in () if answer.is_near else answer.page:
-        tally, rank = tallies.get(hit.rank, Tally()), hit.rank
-        value = f"{rank}.{words.language}"
-        votes.append(
-            (
-                button(f"{rank}. 👍 {tally.up}", "up", value),
-                button(f"{rank}. 👎 {tally.down}", "down", value),
-            )
-        )
-    following = answer.page_at(answer.last)
-    label = words.say("Nearest") if following.is_near and not answer.is_near else words.say("More")
-    rest = (
-        *([button(label, "more", answer.last)] if following.page else []),
-        *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
-        *([button(words.say("Picture"), "picture", answer.first)] if votes and can_draw() else []),
-    )
-    return (*votes, rest) if rest else ()
 
 
 def _introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:
@@ -127,6 +114,30 @@ def _nothing(prophecy: Prophecy, words: Words) -> str:
     if not prophecy.candidates:
         return words.say("No results, nothing spooky: no old tweet shares a word with this.")
     return words.say("No results, nothing spooky: no old tweet foretold this.")
+
+
+def brief_notice(prophecy: Prophecy, words: Words) -> str | None:
+    """Return the remarks for people, who cannot mend what keeps a model from judging, or None."""
+    about_search = prophecy.notice
+    if about_judge := prophecy.verdict.notice:
+        unjudged = words.say("I cannot judge just now; ranked by words.")
+        if about_search == about_judge:
+            about_search = None
+    else:
+        unjudged = ""
+    notices = (
+        _replaced_words(prophecy.terms, words),
+        _aliases(prophecy.terms, words),
+        _without(about_search, about_judge, words),
+        unjudged,
+    )
+    return " ".join(filter(None, notices)) or None
+
+
+def _without(message: Message | None, left_out: Message | None, words: Words) -> str:
+    """Return a message in the reader's language, without one that may be part of it."""
+    said = words.render(message) if message else ""
+    return said.replace(words.render(left_out), "").strip() if left_out else said
 
 
 def notice_of(prophecy: Prophecy, words: Words) -> str | None:

@@ -7,8 +7,9 @@ from pydantic import Field, SecretStr
 
 from bot.settings.database import DatabaseSettings
 from bot.settings.faces import ChatSettings, PictureSettings, SlackSettings, TelegramSettings
-from bot.settings.news import FeedSettings, PollingSettings, PostingSettings
+from bot.settings.news import FeedSettings, PostingSettings
 from bot.settings.web import WebSettings
+from engine.budget import Budget, BudgetSource
 from engine.llm.endpoint import Endpoint, chat_endpoint
 from engine.settings.finding import (
     FindSettings,
@@ -22,7 +23,12 @@ from engine.settings.models import (
     LlmSettings,
     RerankSettings,
 )
-from engine.settings.reading import FetchSettings, IngestSettings, WebSearchSettings
+from engine.settings.reading import (
+    FetchSettings,
+    IngestSettings,
+    PollingSettings,
+    WebSearchSettings,
+)
 from engine.settings.searching import (
     AnswerSettings,
     ProphecySettings,
@@ -30,6 +36,8 @@ from engine.settings.searching import (
     SearchSettings,
 )
 from engine.settings.section import Section
+
+_VISITORS = frozenset({BudgetSource.WEB})
 
 
 class LogSettings(Section):
@@ -121,6 +129,14 @@ class Settings(Sections):
     def has_model(self) -> bool:
         """Return whether a language model is configured. Raises SettingsError."""
         return self.chat_endpoint().can_be_asked
+
+    @property
+    def budget(self) -> Budget:
+        """The daily budget for calls that judge and write.
+
+        It is closed to visitors of the page unless [web] allows them such calls.
+        """
+        return Budget.of(self.llm, closed=frozenset() if self.web.judge else _VISITORS)
 
     @property
     def prophecy(self) -> ProphecySettings:

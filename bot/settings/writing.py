@@ -12,7 +12,7 @@ from bot.settings.sources import escaped_line
 from engine.errors import SettingsError
 
 ENVIRONMENT_FILE = "presagio.env"
-_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*")
+_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=(.*)")
 _SAFE = re.compile(r"[\w:./@%+=,-]*")
 
 
@@ -101,7 +101,7 @@ def read_variables(config: Path | None) -> dict[str, str]:
 def variables_in(text: str) -> dict[str, str]:
     """Return the variables of an environment file, without the quotes around their values."""
     found = (_LINE.fullmatch(line) for line in text.splitlines())
-    return {one[1]: _unquoted(one[2]) for one in found if one}
+    return {one[1]: _unquoted(one[2].strip()) for one in found if one}
 
 
 def _unquoted(value: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +15,8 @@ Payload = Mapping[str, Any]
 
 # The subtypes that a person's message may have.
 _SPOKEN = {None, "thread_broadcast", "file_share", "me_message"}
+_DELETED = "message_deleted"
+_REVISED = {"message_changed", _DELETED}
 _LINK = re.compile(r"<(https?://[^|<>]+)(?:\|[^<>]*)?>")
 _NAMED = re.compile(r"<[@#!][^|<>]*\|([^<>]*)>")
 _UNNAMED = re.compile(r"<[@#!][^<>]*>")
@@ -55,6 +57,8 @@ async def read_message(
     A mention in a channel arrives as both, in any order: both give the same request, which is
     answered only once.
     """
+    if event.get("subtype") in _REVISED:
+        return await _read_revision(event, body, myself, now=now)
     if event.get("subtype") not in _SPOKEN or not event.get("user"):
         return None
     mention = f"<@{myself.user_id}>"
@@ -101,6 +105,28 @@ async def read_joined(
         is_admin=lambda: myself.is_admin(inviter),
         origin=body,
     )
+
+
+async def _read_revision(
+    event: Payload, body: Payload, myself: SlackIdentity, *, now: datetime
+) -> Request | None:
+    """Return the request of a message that was edited or deleted, or None.
+
+    A message also counts as changed when Slack adds the preview of a link.
+    """
+    before = event.get("previous_message") or {}
+    after = event.get("message") or before
+    deleted = event["subtype"] == _DELETED
+    if before.get("ts") is None or (not deleted and before.get("text") == after.get("text")):
+        return None
+    said = {key: value for key, value in after.items() if key != "edited"}
+    channel = {"type": "message", "channel": event["channel"]}
+    request = await read_message({**said, **channel}, body, myself, now=now)
+    if request is None:
+        return None
+    suffix = "deleted" if deleted else "edited"
+    event_id = f"{request.event_id}:{suffix}"
+    return replace(request, event_id=event_id, revises=request.event_id, deleted=deleted)
 
 
 async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request:

@@ -48,21 +48,53 @@ class SlackFace:
         except FAILURES as error:
             logger.info("Slack: no sign of life: %s", slack_reason(error))
 
-    async def deliver(self, request: Request, reply: Reply) -> None:
+    async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
+        """Post or change the message of a slow answer's step.
+
+        What came with a response URL is answered there, and has no message to change.
+        """
+        if _body(request).get("response_url"):
+            return None
+        reply = Reply(words=request.words, text=text)
+        try:
+            if shown is None:
+                async with mapped_slack_errors():
+                    return await self._post(request, reply)
+            await self.change(request, shown, reply)
+        except DeliveryError as error:
+            logger.info("Slack: no step was shown: %s", error)
+        return shown
+
+    async def deliver(self, request: Request, reply: Reply) -> str | None:
         """Show a reply. Raises DeliveryError, ChatGone."""
         if reply.picture:
             await self._draw(request, reply)
-        else:
-            await self._say(request, reply)
+            return None
+        return await self._say(request, reply)
 
-    async def _say(self, request: Request, reply: Reply) -> None:
+    async def change(self, request: Request, message: str, reply: Reply) -> None:
+        """Change what a message says."""
+        async with mapped_slack_errors():
+            await self._client.chat_update(
+                channel=request.place.chat_id,
+                ts=message,
+                text=fallback(reply),
+                blocks=blocks(reply),
+            )
+
+    async def withdraw(self, request: Request, message: str) -> None:
+        """Delete a message."""
+        async with mapped_slack_errors():
+            await self._client.chat_delete(channel=request.place.chat_id, ts=message)
+
+    async def _say(self, request: Request, reply: Reply) -> str | None:
         if address := _body(request).get("response_url"):
             await self._respond(request, reply, str(address))
-        else:
-            async with mapped_slack_errors():
-                await self._post(request, reply)
+            return None
+        async with mapped_slack_errors():
+            return await self._post(request, reply)
 
-    async def _post(self, request: Request, reply: Reply) -> None:
+    async def _post(self, request: Request, reply: Reply) -> str | None:
         place = request.place
         content: dict[str, Any] = {
             "channel": place.chat_id,
@@ -74,9 +106,10 @@ class SlackFace:
         }
         if reply.ephemeral and not place.private:
             await self._client.chat_postEphemeral(user=request.person.id, **content)
-            return
+            return None
         origin = {"event_type": _METADATA, "event_payload": {"event_id": request.event_id}}
-        await self._client.chat_postMessage(metadata=origin, **content)
+        posted = await self._client.chat_postMessage(metadata=origin, **content)
+        return str(posted["ts"])
 
     async def _respond(self, request: Request, reply: Reply, address: str) -> None:
         """Answer through the event's response URL, which needs no membership of the channel."""

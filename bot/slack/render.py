@@ -23,7 +23,7 @@ from slack_sdk.models.blocks import (
 )
 from slack_sdk.models.blocks.basic_components import SlackFile
 
-from bot.face.reply import MOST_HITS, Button, HitView, Reply
+from bot.face.reply import LONGEST_SMALL, MOST_HITS, Button, HitView, Reply
 from bot.replies.limits import cut
 from bot.slack.events import ACTION_PREFIX
 
@@ -135,6 +135,13 @@ def _left_out(reply: Reply) -> Iterator[RichTextElement]:
 
 
 def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
+    if hit.small:
+        text = cut(" ".join(_shown(hit.text).split()), LONGEST_SMALL)
+        date = _linked(hit.url, hit.date_text)
+        age = f"{hit.age} · " if hit.age else ""
+        elements = [_text(f"{hit.rank}. {age}"), date, _text(f": {text}\n")]
+        yield RichTextSectionElement(elements=elements)
+        return
     reason = cut(_shown(hit.reason(reply.words) or ""), _REASON)
     longest = min(_TWEET, _TWEETS // of - len(reason))
     yield RichTextSectionElement(elements=_facts(hit, reply))
@@ -148,9 +155,10 @@ def _facts(hit: HitView, reply: Reply) -> list[RichTextElement]:
     """Return one line about a tweet; its date links to it."""
     facts = [cut(_shown(hit.signature), _AUTHOR)] if hit.signature else []
     facts = [*facts, *hit.marks(reply.words)]
-    date = _linked(hit.url, hit.date_text)
-    age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}", style=_BOLD)
-    return [age, _text(" · "), date, _text(" · " + " · ".join(facts))]
+    date = _linked(hit.url, hit.date_text, bold=True)
+    age = RichTextElementParts.Text(text=f"{hit.rank}. {hit.age}".strip(), style=_BOLD)
+    beside = [_text(" · " + " · ".join(facts))] if facts else []
+    return [age, _text(" · " if hit.age else " "), date, *beside]
 
 
 def _shown(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from telegram import (
@@ -45,7 +45,19 @@ def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> R
         return _said(update, update.message, myself, now)
     if update.my_chat_member:
         return _joined(update, update.my_chat_member, myself, now)
+    if update.edited_message:
+        return _edited(update, update.edited_message, myself, now)
     return None
+
+
+def _edited(
+    update: Update, message: Message, myself: TelegramIdentity, now: datetime
+) -> Request | None:
+    """Return the request in a message as it was edited; it revises the one in the message."""
+    request = _said(update, message, myself, now)
+    if request is None:
+        return None
+    return replace(request, event_id=f"{request.event_id}:edited", revises=request.event_id)
 
 
 def _said(
@@ -60,6 +72,7 @@ def _said(
         return None
     # Anonymous admins speak as the group itself.
     as_group = message.sender_chat is not None and message.sender_chat.id == message.chat_id
+    quoted = message.reply_to_message
     return Request(
         event_id=f"{message.chat_id}:{message.message_id}",
         place=place,
@@ -68,6 +81,8 @@ def _said(
         text=words,
         now=now,
         written_at=_written_at(source, message),
+        quoted=(quoted.text or quoted.caption or "") if quoted else "",
+        quoted_at=_written_at(quoted, message) if quoted else None,
         is_admin=_admin(message.chat_id, message.from_user, myself, certain=as_group),
         origin=update,
     )

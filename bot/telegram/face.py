@@ -16,6 +16,7 @@ from telegram import (
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, TelegramError
 
+from bot.face.face import DeliveryError
 from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.replies.limits import cut
@@ -58,7 +59,18 @@ class TelegramFace:
             self._signs.add(sign)
             sign.add_done_callback(self._signs.discard)
 
-    async def deliver(self, request: Request, reply: Reply) -> None:
+    async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
+        """Send or edit the message of a slow answer's step."""
+        reply = Reply(words=request.words, text=text)
+        try:
+            if shown is None:
+                return await self._send(request, reply)
+            await self._change(request, int(shown), reply)
+        except DeliveryError as error:
+            logger.debug("no step was shown: %s", error)
+        return shown
+
+    async def deliver(self, request: Request, reply: Reply) -> str | None:
         """Show a reply. Raises DeliveryError, ChatGone."""
         origin = request.origin
         if isinstance(origin, InlineQuery):
@@ -67,7 +79,29 @@ class TelegramFace:
         elif isinstance(origin, CallbackQuery):
             await self._pressed(request, origin, reply)
         else:
-            await self._send(request, reply)
+            return await self._send(request, reply)
+        return None
+
+    async def change(self, request: Request, message: str, reply: Reply) -> None:
+        """Edit a message; what does not fit into it is sent after it."""
+        others = html_messages(reply)[1:]
+        await self._change(request, int(message), reply, alone=not others)
+        for number, piece in enumerate(others, start=1):
+            buttons = keyboard(reply.buttons) if number == len(others) else None
+            async with mapped_telegram_errors():
+                await self._bot.send_message(
+                    int(request.place.chat_id),
+                    piece,
+                    parse_mode=ParseMode.HTML,
+                    link_preview_options=LinkPreviewOptions(is_disabled=True),
+                    reply_markup=buttons,
+                    message_thread_id=_thread(request),
+                )
+
+    async def withdraw(self, request: Request, message: str) -> None:
+        """Delete a message."""
+        async with mapped_telegram_errors():
+            await self._bot.delete_message(int(request.place.chat_id), int(message))
 
     async def _typing(self, request: Request) -> None:
         try:
@@ -89,16 +123,20 @@ class TelegramFace:
         elif reply.text or reply.hits or reply.picture:
             await self._send(request, reply)
 
-    async def _change(self, request: Request, message_id: int, reply: Reply) -> None:
-        chat_id, buttons = int(request.place.chat_id), keyboard(reply.buttons)
+    async def _change(
+        self, request: Request, message_id: int, reply: Reply, *, alone: bool = True
+    ) -> None:
+        chat_id = int(request.place.chat_id)
+        buttons = keyboard(reply.buttons) if alone else None
         try:
             async with mapped_telegram_errors():
-                if reply.text or reply.hits:
+                if reply.text or reply.hits or reply.items:
                     await self._bot.edit_message_text(
                         html_messages(reply)[0],
                         chat_id,
                         message_id,
                         parse_mode=ParseMode.HTML,
+                        link_preview_options=LinkPreviewOptions(is_disabled=True),
                         reply_markup=buttons,
                     )
                 else:
@@ -110,23 +148,27 @@ class TelegramFace:
         except Moved as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
 
-    async def _send(self, request: Request, reply: Reply) -> None:
-        """Send; if the group has moved, send again to its new id."""
+    async def _send(self, request: Request, reply: Reply) -> str | None:
+        """Send; if the group has moved, send again to its new id.
+
+        Return the id of the message, or None if there are several or it is a picture.
+        """
         try:
-            await self._post(request, int(request.place.chat_id), reply)
+            return await self._post(request, int(request.place.chat_id), reply)
         except Moved as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
-            await self._post(request, moved.to, reply)
+            return await self._post(request, moved.to, reply)
 
-    async def _post(self, request: Request, chat_id: int, reply: Reply) -> None:
+    async def _post(self, request: Request, chat_id: int, reply: Reply) -> str | None:
         thread, answered = _thread(request), _answered(request)
         async with mapped_telegram_errors():
             try:
-                await self._post_in(chat_id, reply, thread, answered)
+                return await self._post_in(chat_id, reply, thread, answered)
             except BadRequest as error:
                 if not says(error, "thread not found"):
                     raise
-                await self._post_in(chat_id, reply, None, answered)  # the topic is gone
+                # The topic is gone.
+                return await self._post_in(chat_id, reply, None, answered)
 
     async def _post_in(
         self,
@@ -134,7 +176,7 @@ class TelegramFace:
         reply: Reply,
         thread: int | None,
         answered: ReplyParameters | None,
-    ) -> None:
+    ) -> str | None:
         buttons = keyboard(reply.buttons)
         if reply.picture:
             await self._bot.send_photo(
@@ -147,10 +189,10 @@ class TelegramFace:
                 reply_parameters=answered,
                 message_thread_id=thread,
             )
-            return
-        pieces = html_messages(reply)
+            return None
+        pieces, sent = html_messages(reply), None
         for number, piece in enumerate(pieces, start=1):
-            await self._bot.send_message(
+            sent = await self._bot.send_message(
                 chat_id,
                 piece,
                 parse_mode=ParseMode.HTML,
@@ -159,6 +201,7 @@ class TelegramFace:
                 reply_parameters=answered,
                 message_thread_id=thread,
             )
+        return str(sent.message_id) if sent and len(pieces) == 1 else None
 
     async def _choices(self, query: InlineQuery, reply: Reply) -> None:
         results = [

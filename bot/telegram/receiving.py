@@ -31,7 +31,13 @@ from engine.messages import Message
 
 logger = logging.getLogger("presagio.telegram")
 
-ALLOWED_UPDATES = ("message", "callback_query", "inline_query", "my_chat_member")
+ALLOWED_UPDATES = (
+    "message",
+    "edited_message",
+    "callback_query",
+    "inline_query",
+    "my_chat_member",
+)
 HOLD_SECONDS = 25.0
 # Between two polls while something is under way: Telegram then answers at once, even without
 # updates.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
-from bot.face.reply import Button, HitView, ItemView, Reply
+from bot.face.reply import LONGEST_SMALL, Button, HitView, ItemView, Reply
 from bot.replies.limits import cut, split, utf16_length
 
 LONGEST_TEXT = 4096  # UTF-16 units, after entities are parsed
@@ -32,11 +32,18 @@ class MarkupLine:
     text: str
     before: str = ""
     after: str = ""
+    label: str = ""  # the part of the text that is a link
+    address: str | None = None
 
     @property
     def html(self) -> str:
         """The line as HTML."""
-        return f"{self.before}{escaped_html(self.text)}{self.after}"
+        shown = escaped_html(self.text)
+        if self.label and self.address:
+            label = escaped_html(self.label)
+            link = f'<a href="{html.escape(self.address)}">{label}</a>'
+            shown = shown.replace(label, link, 1)
+        return f"{self.before}{shown}{self.after}"
 
 
 def escaped_html(text: str) -> str:
@@ -112,11 +119,13 @@ def _lines(reply: Reply, share: int) -> list[MarkupLine]:
     if reply.text:
         lines += [MarkupLine(cut(unnamed(reply.text), 1000, utf16_length)), MarkupLine("")]
     for hit in reply.hits:
-        lines += [*_hit(hit, reply, share), MarkupLine("")]
+        lines += [*_hit(hit, reply, share), *([] if hit.small else [MarkupLine("")])]
     for item in reply.items:
         lines += [_item(item), *_hit(item.hit, reply, share), MarkupLine("")]
     if reply.notice:
-        lines.append(MarkupLine(cut(unnamed(reply.notice), 400, utf16_length), "<i>", "</i>"))
+        gap = [MarkupLine("")] if reply.hits and reply.hits[-1].small else []
+        notice = cut(unnamed(reply.notice), 400, utf16_length)
+        lines += [*gap, MarkupLine(notice, "<i>", "</i>")]
     return lines
 
 
@@ -128,25 +137,24 @@ def _item(item: ItemView) -> MarkupLine:
 
 
 def _hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
+    address = hit.url if hit.url and len(hit.url) < _LONGEST_LINK else None
+    when = [part for part in (hit.age, hit.date_text) if part]
+    if hit.small:
+        text = cut(" ".join(unnamed(hit.text).split()), min(share, LONGEST_SMALL), utf16_length)
+        line = f"{hit.rank}. {' · '.join(when)}: {text}"
+        return [MarkupLine(line, label=hit.date_text, address=address)]
     author = [unnamed(hit.signature)] if hit.signature else []
-    facts = [f"{hit.rank}.", hit.age, "·", hit.date_text, *author]
-    marks = ["·", ", ".join(hit.marks(reply.words))] if hit.marks(reply.words) else []
+    marks = ", ".join(hit.marks(reply.words))
+    facts = " · ".join(part for part in (*when, *author, marks) if part)
     lines = [
-        MarkupLine(" ".join([*facts, *marks]), "<u>", "</u>"),
+        MarkupLine(f"{hit.rank}. {facts}", "<b>", "</b>", label=hit.date_text, address=address),
     ]
     if not reply.picture:  # which shows the text
         quote = cut(unnamed(hit.text), share, utf16_length)
         lines.append(MarkupLine(quote, "<blockquote>", "</blockquote>"))
     if reason := hit.reason(reply.words):
         lines.append(MarkupLine(cut(unnamed(reason), _LONGEST_REASON, utf16_length), "<i>", "</i>"))
-    if hit.url and len(hit.url) < _LONGEST_LINK:
-        address = html.escape(hit.url)
-        lines.append(MarkupLine(_place(hit.url), f'<a href="{address}">', "</a>"))
     return lines
-
-
-def _place(url: str) -> str:
-    return cut(url.split("://", 1)[-1], 40)
 
 
 def _visible(lines: Sequence[MarkupLine]) -> int:

@@ -10,7 +10,6 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from bot.card import can_draw, draw_card, require_pictures
-from bot.i18n.words import Words
 from bot.replies.picture import card_of, pictured
 from bot.replies.prophecy import notice_of, prophecy_reply
 from bot.web.api import read_document
@@ -184,19 +183,9 @@ async def _timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
         asked=Asked(headline="", date=None, corpus=chosen),
         corpora=corpora,
         timeline=found,
-        summary=_summary(found.texts, found.shown, words) if found else None,
+        summary=found.summary(words) if found else None,
         notice=" ".join(notices) or None,
     )
-
-
-def _summary(texts: int, shown: int, words: Words) -> str:
-    if texts > shown:
-        return words.say(
-            "{texts} texts say that; the best {shown} are listed.",
-            texts=words.number(texts),
-            shown=words.number(shown),
-        )
-    return words.count("{number} text says that.", "{number} texts say that.", texts)
 
 
 @router.get("/wall")

@@ -57,6 +57,16 @@ class Timeline:
         """Return the number of texts on the page."""
         return sum(len(span.entries) for span in self.spans)
 
+    def summary(self, words: Words) -> str:
+        """Return how many texts there are, and how many of them are listed."""
+        if self.texts > self.shown:
+            return words.say(
+                "{texts} texts say that; the best {shown} are listed.",
+                texts=words.number(self.texts),
+                shown=words.number(self.shown),
+            )
+        return words.count("{number} text says that.", "{number} texts say that.", self.texts)
+
 
 async def timeline(shared: SharedState, query: str, corpus: str, words: Words) -> Timeline:
     """Return the counts and the best hits of a dialect query, oldest first.

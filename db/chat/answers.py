@@ -77,6 +77,12 @@ class Answers:
         async with self._database.connection() as connection:
             await connection.execute(self._sql["turn_page"], answer.id, answer.first, answer.last)
 
+    async def withdraw(self, answer: Answer, rank: int, person: str, value: int) -> bool:
+        """Remove a person's vote of this value on one hit. Return whether there was one."""
+        async with self._database.connection() as connection:
+            withdraw = self._sql["withdraw_vote"]
+            return bool(await connection.fetchval(withdraw, answer.id, rank, person, value))
+
     async def vote(
         self, answer: Answer, rank: int, person: str, value: int, *, now: datetime
     ) -> None:

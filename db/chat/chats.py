@@ -23,14 +23,23 @@ class Chats:
         private: bool,
         title: str | None,
         time_zone: str = "UTC",
+        asked_in: str | None = None,
     ) -> Chat:
-        """Return the chat, storing it if it is new. A chat that speaks is active again."""
+        """Return the chat, storing it if it is new. A chat that speaks is active again.
+
+        `asked_in` is the language of whoever speaks; the chat's first one is kept.
+        """
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["chat"], platform, external_id)
             # Write only if something changed: every event comes through here.
-            if row is None or not row["active"] or title not in (None, row["title"]):
+            if (
+                row is None
+                or not row["active"]
+                or title not in (None, row["title"])
+                or (asked_in and row["asked_in"] is None)
+            ):
                 row = await connection.fetchrow(
-                    self._sql["meet"], platform, external_id, private, title, time_zone
+                    self._sql["meet"], platform, external_id, private, title, time_zone, asked_in
                 )
         assert row is not None  # noqa: S101 - the statement returns its row either way
         return chat_from(dict(row))
@@ -55,6 +64,8 @@ class Chats:
                 chat.quiet_from,
                 chat.quiet_to,
                 chat.picture.value,
+                chat.full_answers,
+                chat.asked_in,
             )
 
     async def move(self, platform: str, old: str, new: str) -> None:

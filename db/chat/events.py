@@ -27,6 +27,7 @@ class EventClaim:
     def __init__(self, mark: Callable[[], Awaitable[bool]]) -> None:
         self._mark = mark
         self.sending = False  # True once the answer may have reached somebody
+        self.message: str | None = None  # the message that answers the event
 
     async def answering(self) -> bool:
         """Note that the answer is about to be sent; return False if another process took it.
@@ -85,7 +86,15 @@ class EventClaims:
             if not claim.sending:
                 await self._give_back(platform, event_id)
             raise
-        await self._settle(platform, event_id)
+        await self._settle(platform, event_id, claim.message)
+
+    async def answer_to(self, platform: str, event_id: str, *, since: datetime) -> str | None:
+        """Return the id of the message that answered an event since then, or None."""
+        async with self._database.connection() as connection:
+            found: str | None = await connection.fetchval(
+                self._sql["answer_to"], platform, event_id, since
+            )
+        return found
 
     async def _changed(self, statement: str, platform: str, event_id: str, *more: object) -> bool:
         async with self._database.connection() as connection:
@@ -95,9 +104,9 @@ class EventClaims:
                 )
             )
 
-    async def _settle(self, platform: str, event_id: str) -> None:
+    async def _settle(self, platform: str, event_id: str, message: str | None) -> None:
         try:
-            await self._changed("done", platform, event_id)
+            await self._changed("done", platform, event_id, message)
         except StorageError as error:
             logger.warning("%s %s was not settled: %s", platform, event_id, error)
 

@@ -7,7 +7,8 @@ from datetime import datetime
 import asyncpg
 
 from db.connection import Connection
-from db.corpus.partitions import about_corpus, partition
+from db.corpus.partitions import about_corpus, partition, postings_table
+from db.corpus.postings import create_postings, has_postings
 from db.pool import Database
 from db.statements import statements
 from engine.corpora import ALL, USUAL, corpus_named, role_of_new
@@ -77,6 +78,8 @@ class Corpora:
             )
             if created is not None:
                 await _create_partition(connection, created)
+                if has_postings(kind, average_length=0):
+                    await create_postings(connection, created)
             rows = await connection.fetch(self._sql["select"], name)
         return _agreeing(corpus_named([*map(_corpus, rows)], name), kind=kind, language=language)
 
@@ -113,6 +116,7 @@ class Corpora:
             if row is None:
                 raise CorpusNotFound(Message("There is no corpus {name!r}.", name=name))
             await connection.execute(f"DROP TABLE {partition(row['id'])}")
+            await connection.execute(f"DROP TABLE IF EXISTS {postings_table(row['id'])}")
             await connection.execute(self._sql["delete"], row["id"])
         return int(row["documents"])
 

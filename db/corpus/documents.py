@@ -8,6 +8,7 @@ import orjson
 from db.connection import Connection
 from db.corpus.languages import language_of
 from db.corpus.partitions import about_corpus, partition
+from db.corpus.postings import clean_postings
 from db.pool import Database
 from db.statements import statements
 from engine.documents import Document
@@ -139,6 +140,8 @@ class Documents:
                     timeout=_BATCH_TIMEOUT,
                 )
             await connection.execute(f"ANALYZE {table}", timeout=_BATCH_TIMEOUT)
+            if corpus.postings:
+                await clean_postings(connection, corpus.id)
             # Each batch leaves an old version of its lexemes behind, and the search for neighbours
             # of an unknown word would read them all, fifty times slower.
             await connection.execute("VACUUM (ANALYZE) lexeme", timeout=_BATCH_TIMEOUT)

@@ -1,6 +1,7 @@
 """Reports the health of the database to administrators."""
 
 from db.corpus.partitions import about_corpus, partition
+from db.corpus.postings import Postings
 from db.pool import Database
 from db.statements import statements
 from engine.types import Corpus
@@ -43,6 +44,8 @@ async def statistics_differ(database: Database, corpus: Corpus) -> str | None:
         )
     if row["lexemes"]:
         wrong.append(f"{row['lexemes']:,} lexemes with wrong figures")
+    if postings := await Postings(database).differing(corpus):
+        wrong.append(f"{postings:,} postings missing or wrong")
     if row["languages"]:
         wrong.append(f"{row['languages']:,} languages with a wrong count")
     return "; ".join(wrong) or None

@@ -11,6 +11,7 @@ from db.connection import Connection
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
 from db.corpus.partitions import about_corpus, partition
+from db.corpus.postings import Postings
 from db.pool import Database
 from db.statements import statements
 from engine.errors import CorpusNotFound
@@ -40,6 +41,7 @@ class Reindexing:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._documents = Documents(database)
+        self._postings = Postings(database)
         self._sql = statements("reindex")
 
     async def rest(self, corpus: Corpus) -> int:
@@ -63,12 +65,16 @@ class Reindexing:
     async def catch_up(self, *, pause: float) -> int:
         """Index the remaining documents of all corpora; return their number. Raises storage errors.
 
-        Waits for `pause` seconds after each page, which leaves the server to searches.
+        Then stores the postings that corpora lack; documents that get them count as well. Waits for
+        `pause` seconds after each page, which leaves the server to searches.
         """
         done = 0
         for corpus in await Corpora(self._database).list():
             async for page in self.pages(corpus):
                 done += page.seen
+                await asyncio.sleep(pause)
+            async for documents in self._postings.pages(corpus):
+                done += documents
                 await asyncio.sleep(pause)
         return done
 

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from db.corpus.partitions import partition
 from db.pool import Database
+from db.search.postings_statement import described_by_postings, posted_values
 from db.search.rows import ranked_candidate
 from db.search.scoring import (
     constants,
@@ -36,12 +37,16 @@ class Described:
         if not ids:
             return []
         lexemes = weighted_lexemes(terms, corpus.documents)
+        values: Sequence[object]
+        if corpus.postings:
+            statement = described_by_postings(corpus.id)
+            values = posted_values(lexemes)
+        else:
+            statement = _statement(partition(corpus.id), len(lexemes))
+            values = operand_values(lexemes)
         async with self._database.connection() as connection:
             rows = await connection.fetch(
-                _statement(partition(corpus.id), len(lexemes)),
-                *constants(self._bm25, corpus.average_length),
-                list(ids),
-                *operand_values(lexemes),
+                statement, *constants(self._bm25, corpus.average_length), list(ids), *values
             )
         where = places(terms, lexemes)
         return [ranked_candidate(row, where) for row in rows]

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from db.connection import Connection
-from db.lease import Lease
+from db.lease import Lease, LeaseTimes
 from db.pool import Database
 from db.search.nearest import as_text, embedding_table, index_name
 from db.search.unembedded import ToEmbed
@@ -35,9 +35,16 @@ class KeptModel:
 class Embeddings(ToEmbed):
     """Reads documents to embed, and writes vectors."""
 
-    def __init__(self, database: Database, *, exact_up_to: int = EXACT_UP_TO) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        exact_up_to: int = EXACT_UP_TO,
+        times: LeaseTimes | None = None,
+    ) -> None:
         super().__init__(database)
         self._exact_up_to = exact_up_to
+        self._times = times
 
     async def prepare(self, model: str, dimensions: int) -> int:
         """Return the id of a model's vectors, creating their table if it is missing.
@@ -97,11 +104,12 @@ class Embeddings(ToEmbed):
     @asynccontextmanager
     async def alone(self, corpus: Corpus, model_id: int) -> AsyncIterator[None]:
         """Keep other processes from embedding the same. Raises EmbeddedElsewhere if one does."""
-        async with Lease(self._database, f"embed {corpus.id} {model_id}") as lease:
-            if not lease.held:
+        name = f"embed {corpus.id} {model_id}"
+        async with Lease(self._database, name, times=self._times) as lease:
+            if not await lease.settled():
                 raise EmbeddedElsewhere(
                     Message("Another process embeds {name} already.", name=corpus.name),
-                    fix=Message("Wait for its end, or 20 seconds if it was killed."),
+                    fix=Message("Wait for its end."),
                 )
             yield
 

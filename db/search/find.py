@@ -19,12 +19,14 @@ from db.search.find_statement import (
     NEWEST,
     RANKED,
     SCORING,
+    matched_by_postings,
     months_statement,
     nearest_statement,
     newest_statement,
     ranked_statement,
 )
 from db.search.nearest import as_text, embedding_table
+from db.search.postings_statement import posted_values
 from db.search.readings import Readings
 from db.search.rows import found_document
 from db.search.scoring import WeightedLexeme, constants, operand_values, quoted, weighted_lexemes
@@ -65,11 +67,16 @@ class DialectIndex(Readings):
         values = _values(corpus, _differing(corpus, wanted), lexemes, required, limit)
         values |= zip(SCORING, constants(self._bm25, corpus.average_length), strict=True)
         values["any"] = _any(wanted)
-        statement = ranked_statement(partition(corpus.id), len(lexemes), profiled=profiled)
+        scored: Sequence[object]
+        if corpus.postings:
+            statement = matched_by_postings(corpus.id, profiled=profiled)
+            scored = posted_values(lexemes)
+        else:
+            table = partition(corpus.id)
+            statement = ranked_statement(table, len(lexemes), profiled=profiled)
+            scored = operand_values(lexemes)
         async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                statement, *(values[name] for name in RANKED), *operand_values(lexemes)
-            )
+            rows = await connection.fetch(statement, *(values[name] for name in RANKED), *scored)
         return _retrieved(rows, lexemes)
 
     async def newest(

@@ -10,6 +10,7 @@ import orjson
 from db.connection import Connection
 from db.corpus.partitions import about_corpus, partition
 from db.search.passing import passing_flags
+from db.search.postings_statement import essential, posted_values, ranked_by_postings
 from db.search.rank_statement import CLASSES, rank_statement, reaching
 from db.search.readings import Readings
 from db.search.rows import ranked_candidate
@@ -162,27 +163,43 @@ class LexicalIndex(Readings):
         self, connection: Connection, request: _Request, need: float
     ) -> list[asyncpg.Record]:
         """Return the best documents among those that can score `need`."""
+        by = self._by_postings if request.corpus.postings else self._by_classes
+        filters = request.filters
+        statement, values = by(request, need)
+        return await connection.fetch(
+            statement,
+            *constants(self._bm25, request.corpus.average_length),
+            request.limit,
+            filters.before,
+            filters.after,
+            int(filters.require),
+            int(filters.exclude),
+            *values,
+        )
+
+    def _by_classes(self, request: _Request, need: float) -> tuple[str, Sequence[object]]:
+        """Return the statement for the classes of documents, and the values that follow filters."""
         average = request.corpus.average_length
         queries = [
             reaching([(x.lexeme, c.bound(x, self._bm25, average)) for x in request.lexemes], need)
             for c in CLASSES
         ]
-        return await connection.fetch(
-            rank_statement(
-                partition(request.corpus.id),
-                len(request.lexemes),
-                dates_first=request.dates_first,
-                ids_alone=request.ids_alone,
-            ),
-            *constants(self._bm25, average),
-            request.limit,
-            request.filters.before,
-            request.filters.after,
-            int(request.filters.require),
-            int(request.filters.exclude),
-            *queries,
-            *operand_values(request.lexemes),
+        statement = rank_statement(
+            partition(request.corpus.id),
+            len(request.lexemes),
+            dates_first=request.dates_first,
+            ids_alone=request.ids_alone,
         )
+        return statement, [*queries, *operand_values(request.lexemes)]
+
+    def _by_postings(self, request: _Request, need: float) -> tuple[str, Sequence[object]]:
+        """Return the statement for postings, and the values that follow filters."""
+        average = request.corpus.average_length
+        bounds = [x.weight * self._bm25.part(x.max_tf, x.max_tf, average) for x in request.lexemes]
+        statement = ranked_by_postings(
+            request.corpus.id, dates_first=request.dates_first, ids_alone=request.ids_alone
+        )
+        return statement, [*posted_values(request.lexemes), *essential(bounds, need)]
 
     async def _weighed(self, connection: Connection, request: _Request) -> tuple[_Request, float]:
         """Estimate which share of the corpus passes the filters, and where to begin."""

@@ -12,7 +12,7 @@ from engine.ranking.bm25 import Bm25
 # GIN weighs every operand for every posting it reads: with more, the plain OR is faster.
 _MOST_OPERANDS = 400
 # Rounding here and on the server differs by far less than this share of a score.
-_SLACK = 1e-9
+SLACK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def reaching(bounds: Sequence[tuple[str, float]], need: float) -> str:
     ordered = sorted(bounds, key=lambda pair: -pair[1])
     names = [quoted(lexeme) for lexeme, _ in ordered]
     remaining = list(accumulate((bound for _, bound in reversed(ordered)), initial=0.0))[::-1]
-    wanted = need * (1 - _SLACK)
+    wanted = need * (1 - SLACK)
     parts: list[str] = []
     operands = 0
     for index in range(_reaching(remaining, wanted, 0)):
@@ -78,11 +78,12 @@ def _reaching(remaining: Sequence[float], need: float, start: int) -> int:
 _FIRST_CLASS = 9
 _FIRST_LEXEME = _FIRST_CLASS + len(CLASSES)
 
-_COLUMNS = "id, external_id, text, context, created_at, author, url, lang, flags, length"
+# Of a candidate.
+COLUMNS = "id, external_id, text, context, created_at, author, url, lang, flags, length"
 _FILTERS = ("$5", "$6", "$7", "$8")
 # No index serves the date conditions of `passes`. The planner, which sees no values, expects few
 # rows from these.
-_FEW_DATES = (
+FEW_DATES = (
     "created_at < coalesce($5::timestamptz, 'infinity')"
     " AND created_at >= coalesce($6::timestamptz, '-infinity')"
     " AND flags & $7::integer = $7 AND flags & $8::integer = 0"
@@ -103,9 +104,9 @@ def rank_statement(
     """
     asked = operands(_FIRST_LEXEME, lexemes)
     # All columns go through the sort: cheaper than looking up the best ones again.
-    columns = "id, created_at" if ids_alone else f"{_COLUMNS}, tsv"
+    columns = "id, created_at" if ids_alone else f"{COLUMNS}, tsv"
     scored = (_between_dates if dates_first else _by_class)(table, asked, columns)
-    shown = f"{_COLUMNS}, bm25, ARRAY[{frequencies(asked)}] AS frequencies"
+    shown = f"{COLUMNS}, bm25, ARRAY[{frequencies(asked)}] AS frequencies"
     return (
         f"SELECT {'id, bm25' if ids_alone else shown}"
         f" FROM (SELECT * FROM ({scored}) scored"
@@ -128,5 +129,5 @@ def _between_dates(table: str, asked: Sequence[Operand], columns: str) -> str:
     )
     return (
         f"SELECT {columns}, {score(asked, repeats=True)} AS bm25 FROM {table}"
-        f" WHERE {_FEW_DATES} AND ({classes})"
+        f" WHERE {FEW_DATES} AND ({classes})"
     )

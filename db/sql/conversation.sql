@@ -1,21 +1,22 @@
 -- name: chat(platform, external_id)
 SELECT id, platform, external_id, private, title, language, time_zone, corpus, listening,
-       threshold, quiet_from, quiet_to, picture, active
+       threshold, quiet_from, quiet_to, picture, full_answers, asked_in, active
   FROM chat WHERE platform = $1 AND external_id = $2
 
--- name: meet(platform, external_id, private, title, time_zone)
-INSERT INTO chat (platform, external_id, private, title, time_zone)
-VALUES ($1, $2, $3, $4, $5)
+-- name: meet(platform, external_id, private, title, time_zone, asked_in)
+INSERT INTO chat (platform, external_id, private, title, time_zone, asked_in)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (platform, external_id) DO UPDATE
-   SET title = coalesce(excluded.title, chat.title), active = true
+   SET title = coalesce(excluded.title, chat.title), active = true,
+       asked_in = coalesce(chat.asked_in, excluded.asked_in)
 RETURNING id, platform, external_id, private, title, language, time_zone, corpus, listening,
-          threshold, quiet_from, quiet_to, picture, active
+          threshold, quiet_from, quiet_to, picture, full_answers, asked_in, active
 
 -- name: change(chat_id, language, time_zone, corpus, listening, threshold, quiet_from, quiet_to,
---              picture)
+--              picture, full_answers, asked_in)
 UPDATE chat
    SET language = $2, time_zone = $3, corpus = $4, listening = $5, threshold = $6,
-       quiet_from = $7, quiet_to = $8, picture = $9
+       quiet_from = $7, quiet_to = $8, picture = $9, full_answers = $10, asked_in = $11
  WHERE id = $1
 
 -- name: move(platform, old_external_id, new_external_id)
@@ -61,9 +62,12 @@ UPDATE turn SET state = 'answering'
  WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
 RETURNING true
 
--- name: done(platform, event_id, process)
-UPDATE turn SET state = 'done' FROM set_config('synchronous_commit', 'off', true)
+-- name: done(platform, event_id, process, answered_by)
+UPDATE turn SET state = 'done', answered_by = $4 FROM set_config('synchronous_commit', 'off', true)
  WHERE platform = $1 AND event_id = $2 AND process = $3
+
+-- name: answer_to(platform, event_id, since)
+SELECT answered_by FROM turn WHERE platform = $1 AND event_id = $2 AND taken_at >= $3
 
 -- name: release(platform, event_id, process)
 DELETE FROM turn WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'
@@ -102,6 +106,10 @@ UPDATE answer SET first = $2, last = $3 WHERE id = $1
 
 -- name: forget_answers(before)
 DELETE FROM answer a WHERE asked_at < $1 AND NOT EXISTS (SELECT FROM vote WHERE answer_id = a.id)
+
+-- name: withdraw_vote(answer_id, rank, person, value)
+DELETE FROM vote WHERE answer_id = $1 AND rank = $2 AND person = $3 AND value = $4
+RETURNING true
 
 -- name: vote(answer_id, rank, person, value, voted_at)
 INSERT INTO vote (answer_id, rank, person, value, voted_at) VALUES ($1, $2, $3, $4, $5)

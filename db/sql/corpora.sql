@@ -1,6 +1,7 @@
 -- name: select(name)
 SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.documents, c.tokens,
        c.description, c.index_version, c.display_name, c.avatar IS NOT NULL AS has_avatar,
+       coalesce(c.postings_to = 9223372036854775807, false) AS postings,
        coalesce((SELECT array_agg(l.language ORDER BY l.documents DESC, l.language)
                    FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages,
        (SELECT version FROM glossary_version) AS glossary

@@ -25,7 +25,7 @@ AND ({not_tags}::text[] IS NULL OR NOT tags && {not_tags})
 AND ({not_mentions}::text[] IS NULL OR NOT mentions && {not_mentions})
 
 -- name: ranked
-WITH matching AS MATERIALIZED ({branches}), best AS ({best})
+WITH matching AS MATERIALIZED ({matching}), best AS ({best})
 SELECT counts.matching, counts.passing, best.bm25, {columns}
   FROM (SELECT count(*) AS matching, count(*) FILTER (WHERE passes) AS passing
           FROM matching) counts
@@ -54,6 +54,11 @@ SELECT id, created_at, engagement, {score} AS bm25, ({passes}) AS passes
    -- Matches each text with its own language's query; NULL if all languages read the same.
    AND ({queries}::tsquery[] IS NULL
         OR tsv @@ ({queries})[array_position({query_languages}::text[], language)])
+
+-- name: with_scores
+-- The scores from postings: of a long text it costs much to count a lexeme.
+SELECT m.id, m.created_at, m.engagement, coalesce(s.bm25, 0) AS bm25, m.passes
+  FROM ({branches}) m LEFT JOIN ({scored}) s ON s.id = m.id
 
 -- name: plan_for_values
 -- Visits every row that passes the filters: knowing which those are is worth a custom plan.

@@ -28,7 +28,7 @@ BEGIN
           FROM pg_catalog.pg_class
          WHERE relnamespace = current_schema()::regnamespace AND NOT relispartition
            AND (relkind IN ('r', 'p', 'v', 'S') AND relname = ANY ({names})
-                OR relkind = 'r' AND relname ~ '^(document|embedding)_\d+$')
+                OR relkind = 'r' AND relname ~ '^(document|embedding|postings)_\d+$')
          GROUP BY 1
          ORDER BY 1 DESC  -- views, tables, sequences
     LOOP

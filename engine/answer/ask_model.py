@@ -10,13 +10,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from engine.answer.citations import without_brackets
+from engine.answer.prompt import ANSWER_REPAIR, ANSWER_SCHEMA, ANSWER_SYSTEM, ANSWER_VERSION
 from engine.answer.read import read_claims
 from engine.answer.types import Claim, ModelAnswer, Passage, Question
 from engine.answer.wording import Wording
 from engine.errors import ModelError
 from engine.judge.request import one_line
 from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair
-from engine.llm.prompts import ANSWER_REPAIR, ANSWER_SCHEMA, ANSWER_SYSTEM, ANSWER_VERSION
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.types import Corpus, Usage

@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from engine.errors import FeedUnreadable, FetchError, FetchStatus
 from engine.feeds.headlines import headlines_of
 from engine.feeds.types import (
+    DAY,
     Decision,
     Failed,
     Feed,
@@ -16,19 +17,23 @@ from engine.feeds.types import (
     FeedFailing,
     Notice,
     Polled,
-    PollSettings,
     Read,
     Unchanged,
 )
 from engine.messages import Message
+from engine.settings.reading import PollingSettings
 
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _SECONDS = re.compile(r"\d{1,10}", re.ASCII)
 _MOST_DOUBLINGS = 32
+LONGEST = DAY  # maximum wait, whatever a server asks for or however often it fails
+SPREAD = 0.2  # share of each wait that is added at random
+_TELL_FAILURES = 3  # failed polls in a row before which nobody is told
+_NEWS_FOR = 7 * DAY  # an entry that its author dates earlier is not news
 
 
 def wait_after_success(
-    headers: Mapping[str, str], ttl: float | None, *, now: datetime, settings: PollSettings
+    headers: Mapping[str, str], ttl: float | None, *, now: datetime, settings: PollingSettings
 ) -> float:
     """Return the seconds until the next poll: the longest wait asked for, up to the maximum.
 
@@ -41,11 +46,11 @@ def wait_after_success(
         _fresh_for(said, now),
         requested_pause(said.get("retry-after"), now),
     )
-    return min(max(asked), settings.longest)
+    return min(max(asked), LONGEST)
 
 
 def wait_after_failure(
-    failures: int, asked: str | None, *, now: datetime, settings: PollSettings
+    failures: int, asked: str | None, *, now: datetime, settings: PollingSettings
 ) -> float:
     """Return the seconds until the next poll, doubled with each of the `failures` in a row.
 
@@ -53,7 +58,7 @@ def wait_after_failure(
     """
     doublings = min(max(failures - 1, 0), _MOST_DOUBLINGS)
     wait = max(settings.interval * 2.0**doublings, requested_pause(asked, now))
-    return min(wait, settings.longest)
+    return min(wait, LONGEST)
 
 
 def requested_pause(header: str | None, now: datetime) -> float:
@@ -64,12 +69,12 @@ def requested_pause(header: str | None, now: datetime) -> float:
     return _seconds_until(text, now)
 
 
-def spread(wait: float, *, settings: PollSettings, jitter: float) -> float:
+def spread(wait: float, *, jitter: float) -> float:
     """Return `wait` plus a random part of it, so that feeds are not polled in lockstep.
 
     `jitter` is a random number in 0..1.
     """
-    return wait * (1.0 + settings.spread * jitter)
+    return wait * (1.0 + SPREAD * jitter)
 
 
 def _fresh_for(said: Mapping[str, str], now: datetime) -> float:
@@ -100,7 +105,6 @@ __all__ = [
     "FeedBack",
     "FeedFailing",
     "Notice",
-    "PollSettings",
     "Polled",
     "Read",
     "Unchanged",
@@ -112,7 +116,7 @@ _MOVES_UNTIL_BELIEVED = 2  # in a row: one hour with a wrong redirect must not m
 
 
 def decide(
-    feed: Feed, outcome: Polled, *, now: datetime, settings: PollSettings, jitter: float
+    feed: Feed, outcome: Polled, *, now: datetime, settings: PollingSettings, jitter: float
 ) -> Decision:
     """Return the feed's new state, its headlines and the notices for its followers.
 
@@ -128,13 +132,13 @@ def decide(
 
 
 def _succeeded(
-    feed: Feed, outcome: Read | Unchanged, now: datetime, settings: PollSettings, jitter: float
+    feed: Feed, outcome: Read | Unchanged, now: datetime, settings: PollingSettings, jitter: float
 ) -> Decision:
     ttl = outcome.parsed.ttl if isinstance(outcome, Read) else None
     wait = wait_after_success(outcome.headers, ttl, now=now, settings=settings)
     after = replace(
         _moved(feed, outcome.moved),
-        next_poll_at=_after(now, wait, settings, jitter),
+        next_poll_at=_after(now, wait, jitter),
         polled_at=now,
         succeeded_at=now,
         failures=0,
@@ -153,25 +157,23 @@ def _succeeded(
         etag=said.get("etag"),
         last_modified=said.get("last-modified"),
     )
-    found = headlines_of(outcome.parsed, now=now, primed=feed.primed, news_for=settings.news_for)
+    found = headlines_of(outcome.parsed, now=now, primed=feed.primed, news_for=_NEWS_FOR)
     return Decision(feed=after, headlines=found, notices=back)
 
 
 def _failed(
-    feed: Feed, error: FetchError, now: datetime, settings: PollSettings, jitter: float
+    feed: Feed, error: FetchError, now: datetime, settings: PollingSettings, jitter: float
 ) -> Decision:
     gone = isinstance(error, FetchStatus) and error.status == _GONE
     asked = error.retry_after if isinstance(error, FetchStatus) else None
     failures = feed.failures + 1
     wait = wait_after_failure(failures, asked, now=now, settings=settings)
     since = feed.failing_since or now
-    lasting = failures >= settings.tell_failures and now - since >= timedelta(
-        seconds=settings.tell_after
-    )
+    lasting = failures >= _TELL_FAILURES and now - since >= timedelta(seconds=settings.tell_after)
     tell = not feed.told_failing and (gone or lasting)
     after = replace(
         feed,
-        next_poll_at=_after(now, wait, settings, jitter),
+        next_poll_at=_after(now, wait, jitter),
         polled_at=now,
         failures=failures,
         failing_since=since,
@@ -193,5 +195,5 @@ def _moved(feed: Feed, moved: str | None) -> Feed:
     return replace(feed, moved_to=moved, moved_times=times)
 
 
-def _after(now: datetime, wait: float, settings: PollSettings, jitter: float) -> datetime:
-    return now + timedelta(seconds=spread(wait, settings=settings, jitter=jitter))
+def _after(now: datetime, wait: float, jitter: float) -> datetime:
+    return now + timedelta(seconds=spread(wait, jitter=jitter))

@@ -105,18 +105,6 @@ class Story:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PollSettings:
-    """How feeds are polled, in seconds."""
-
-    interval: float = 30 * MINUTE  # minimum between two polls of one feed
-    longest: float = DAY  # maximum wait, whatever a server asks for or however often it fails
-    spread: float = 0.2  # share of each wait that is added at random
-    tell_after: float = DAY  # followers are told of a feed that has failed for this long
-    tell_failures: int = 3  # but not before this many failed polls in a row
-    news_for: float = 7 * DAY  # an entry that its author dates earlier is not news
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Unchanged:
     """The server answered 304."""
 

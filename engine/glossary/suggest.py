@@ -13,9 +13,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engine.errors import ModelAnswerInvalid
+from engine.glossary.prompt import (
+    GLOSSARY_REPAIR,
+    GLOSSARY_SCHEMA,
+    GLOSSARY_SYSTEM,
+    GLOSSARY_VERSION,
+)
 from engine.judge.request import one_line
 from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair, is_unreadable, objects
-from engine.llm.prompts import GLOSSARY_REPAIR, GLOSSARY_SCHEMA, GLOSSARY_SYSTEM, GLOSSARY_VERSION
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message
 from engine.types import Corpus, Usage

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from engine.errors import CorpusWithheld, ModelError
 from engine.judge.answer import JudgeAnswer, read_judgments
+from engine.judge.prompts import JUDGE, JUDGE_WITH_REASONS
 from engine.judge.request import JudgeRequest, build_judge_request
 from engine.llm.ask_and_repair import ModelQuestion, ask_and_repair
-from engine.llm.prompts import JUDGE, JUDGE_WITH_REASONS
 from engine.llm.single_flight import SingleFlight
 from engine.llm.wire import ChatAnswer, add_usage
 from engine.messages import Message

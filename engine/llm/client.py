@@ -12,12 +12,12 @@ from typing import Self
 import httpx
 import stamina
 
-from engine.budget import Budget, BudgetSource, Planned
+from engine.budget import Budget, BudgetSource
 from engine.llm.breaker import Breaker
 from engine.llm.consent import Consent
 from engine.llm.endpoint import chat_endpoint
 from engine.llm.faults import Fault, status_fault, too_slow
-from engine.llm.spending import within_budget
+from engine.llm.spending import ChatSpending
 from engine.llm.transport import Transport
 from engine.llm.wire import (
     ChatAnswer,
@@ -38,9 +38,7 @@ __all__ = ["ChatAnswer", "ChatClient", "PromptMessage"]
 
 logger = logging.getLogger("presagio.llm")
 
-# For the estimate before a call: characters per token, and the time a process may need after the
-# call to record its usage.
-_CHARACTERS_A_TOKEN = 4
+# For the reservation before a call: the time a process may need after it to record its usage.
 _MARGIN = 60.0  # seconds
 FIRST_WAIT, LONGEST_WAIT, JITTER = 0.5, 8.0, 0.5  # seconds between attempts
 
@@ -78,11 +76,8 @@ class ChatClient:
         source: Callable[[], BudgetSource] = lambda: BudgetSource.CONSOLE,
     ) -> None:
         self._settings = settings
-        self._ledger = ledger
-        self._source = source
-        self._price = 0.0  # US dollars per token, from the last answer that reported its cost
+        self._spending = ChatSpending(budget, ledger, source)
         self._clock = clock
-        self._budget = budget
         self._breaker = Breaker(
             failures=settings.breaker_failures, pause=settings.breaker_pause, clock=clock
         )
@@ -165,34 +160,16 @@ class ChatClient:
         """
         self._endpoint.require_key()
         call = _Call(messages, schema, purpose, asked_at=now, started=self._clock())
-        planned = self._planned(call)
-        async with within_budget(self._budget, planned, self._ledger, now=now):
-            try:
-                with self._breaker.guard():
-                    answer = await self._within_total(call)
-            finally:
-                await self._record(call, planned.source)
+        planned = self._spending.planned(
+            sum(len(message.content) for message in messages),
+            most_answered=self._settings.max_completion_tokens,
+            until=now + timedelta(seconds=self._settings.total_timeout + _MARGIN),
+        )
+        async with self._spending.reserved(planned, call.bills, purpose=purpose, now=now):
+            with self._breaker.guard():
+                answer = await self._within_total(call)
         self._log(call, answer)
         return replace(answer, usage=add_usage(usage for _, usage in call.bills))
-
-    def _planned(self, call: _Call) -> Planned:
-        asked = sum(len(message.content) for message in call.messages) // _CHARACTERS_A_TOKEN
-        tokens = asked + self._settings.max_completion_tokens
-        return Planned(
-            source=self._source(),
-            tokens=tokens,
-            cost_usd=tokens * self._price,
-            until=call.asked_at + timedelta(seconds=self._settings.total_timeout + _MARGIN),
-        )
-
-    async def _record(self, call: _Call, source: BudgetSource) -> None:
-        for model, usage in call.bills:
-            tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
-            if usage.cost_usd is not None and tokens:
-                self._price = usage.cost_usd / tokens
-            await self._ledger.record(
-                usage, model=model, purpose=call.purpose, source=source, now=call.asked_at
-            )
 
     async def _within_total(self, call: _Call) -> ChatAnswer:
         """Make the call within the total timeout, and unwrap the last fault."""

@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.embed.scales import SCALES
-from engine.errors import ModelUnreachable, UsageError
+from engine.errors import ModelError, ModelUnreachable, UsageError
 from engine.messages import Message
 from engine.ports import Descriptions, Embedder, VectorIndex
 from engine.prophecy.rerank import HeadlineReranker
-from engine.types import Candidate, Corpus, Filters
+from engine.types import Candidate, Corpus, Filters, Mode
 from engine.vectors import Vector, VectorSpace, percent
 
+_NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
 _LONGEST_QUESTION = 1000  # characters
 _PATIENCE = 10.0  # seconds for the vector of a headline
 # Share of a corpus' documents that must be embedded before it is searched by meaning by default:
@@ -89,6 +90,52 @@ async def question_of(meaning: Meaning | None, corpus: Corpus, text: str) -> Vec
     if not comparable(vector, space):
         return None
     return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnlyWords:
+    """The decision to search by words alone: why, and what may compare the best few later."""
+
+    notice: Message | None = None
+    rerank: HeadlineReranker | None = None
+
+
+async def question_or_words(
+    meaning: Meaning | None, corpus: Corpus, text: str, mode: Mode | None
+) -> VectorQuestion | OnlyWords:
+    """Return the question, or OnlyWords, with a notice if meaning was requested."""
+    if mode is Mode.LEXICAL:
+        return OnlyWords()
+    wanted, embedder = mode is not None, embedder_of(meaning, corpus)
+    if meaning is None or embedder is None:
+        return OnlyWords(notice=_NO_EMBEDDINGS if wanted else None)
+    space = await meaning.vectors.space(corpus, embedder.name)
+    few = space is None or space.share < HONEST
+    if few and mode is not Mode.HYBRID and (meaning.reranker or not wanted):
+        return OnlyWords(rerank=meaning.reranker)
+    if space is None:
+        none = Message("Searched by words alone: {corpus} has no vectors yet.", corpus=corpus.name)
+        return OnlyWords(notice=none)
+    return await _asked(meaning, embedder, corpus, text, space)
+
+
+async def _asked(
+    meaning: Meaning, embedder: Embedder, corpus: Corpus, text: str, space: VectorSpace
+) -> VectorQuestion | OnlyWords:
+    """Return the question, or OnlyWords with the reason why the model gives no vector."""
+    try:
+        vector = await vector_of(embedder, text)
+    except ModelError as error:
+        return OnlyWords(notice=Message("Searched by words alone: {reason}", reason=error.said))
+    if comparable(vector, space):
+        return VectorQuestion(corpus=corpus, space=space, vector=vector, vectors=meaning.vectors)
+    if not any(vector):  # the text means nothing to the model
+        return OnlyWords()
+    changed = Message(
+        "Searched by words alone: {model} has changed the length of its vectors.",
+        model=embedder.name,
+    )
+    return OnlyWords(notice=changed)
 
 
 async def similarities(

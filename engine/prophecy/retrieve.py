@@ -8,26 +8,25 @@ from dataclasses import dataclass, replace
 from engine.embed.scales import WORD_COUNTERS
 from engine.errors import ModelError
 from engine.messages import Message
-from engine.ports import Embedder, SearchIndex
+from engine.ports import SearchIndex
 from engine.prophecy.expand import Phrases
 from engine.prophecy.fuse import LEXICAL, SEMANTIC, PhraseList, Proposal, proposals
 from engine.prophecy.question import (
-    HONEST,
     Meaning,
+    OnlyWords,
     VectorQuestion,
     comparable,
     embedder_of,
     partly,
     question_of,
+    question_or_words,
     vector_of,
 )
 from engine.prophecy.rerank import HeadlineReranker
 from engine.ranking.fuse import fused
 from engine.text.clean import searchable
 from engine.types import Candidate, Corpus, Expansion, Filters, Mode, Term
-from engine.vectors import VectorSpace
 
-_NO_EMBEDDINGS = Message("Searched by words alone: no embeddings are set up.")
 # Candidates proposed for each one wanted, as near-identical texts are collapsed later.
 _SPARE = 2
 _NEAR_AT_ONCE = 2  # phrases searched by meaning at a time: each search reads all vectors
@@ -44,14 +43,6 @@ class Retrieved:
     notice: Message | None = None  # why the search differs from the requested one
     rerank: HeadlineReranker | None = None  # may still compare the best few by meaning
     expansion: Expansion = Expansion()  # noqa: RUF009 - frozen
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Words:
-    """The decision to search by words alone: why, and what may compare the best few later."""
-
-    notice: Message | None = None
-    rerank: HeadlineReranker | None = None
 
 
 class Retriever:
@@ -95,7 +86,7 @@ class Retriever:
             return await self._nearest(corpus, text, terms, filters)
         by_words, asked = await asyncio.gather(
             self._index.top(corpus, terms, filters, self._limit),
-            self._question(corpus, text, mode),
+            question_or_words(self._meaning, corpus, text, mode),
         )
         question = asked if isinstance(asked, VectorQuestion) else None
         proposing = None if mode is Mode.RERANK else question
@@ -113,8 +104,8 @@ class Retriever:
             candidates=candidates,
             mode=(mode or Mode.HYBRID) if question else Mode.LEXICAL,
             model=question.space.model if question else None,
-            notice=asked.notice if isinstance(asked, _Words) else partly(asked),
-            rerank=asked.rerank if isinstance(asked, _Words) else None,
+            notice=asked.notice if isinstance(asked, OnlyWords) else partly(asked),
+            rerank=asked.rerank if isinstance(asked, OnlyWords) else None,
             expansion=expanded,
         )
 
@@ -138,47 +129,6 @@ class Retriever:
             mode=Mode.SEMANTIC,
             model=question.space.model,
             notice=partly(question),
-        )
-
-    async def _question(
-        self, corpus: Corpus, text: str, mode: Mode | None
-    ) -> VectorQuestion | _Words:
-        """Return the question, or _Words, with a notice if meaning was requested."""
-        if mode is Mode.LEXICAL:
-            return _Words()
-        wanted, embedder = mode is not None, embedder_of(self._meaning, corpus)
-        if self._meaning is None or embedder is None:
-            return _Words(notice=_NO_EMBEDDINGS if wanted else None)
-        space = await self._meaning.vectors.space(corpus, embedder.name)
-        reranker, few = self._meaning.reranker, space is None or space.share < HONEST
-        if few and mode is not Mode.HYBRID and (reranker or not wanted):
-            return _Words(rerank=reranker)
-        if space is None:
-            none = Message(
-                "Searched by words alone: {corpus} has no vectors yet.", corpus=corpus.name
-            )
-            return _Words(notice=none)
-        return await self._asked(self._meaning, embedder, corpus, text, space)
-
-    async def _asked(
-        self, meaning: Meaning, embedder: Embedder, corpus: Corpus, text: str, space: VectorSpace
-    ) -> VectorQuestion | _Words:
-        """Return the question, or _Words with the reason why the model gives no vector."""
-        try:
-            vector = await vector_of(embedder, text)
-        except ModelError as error:
-            return _Words(notice=Message("Searched by words alone: {reason}", reason=error.said))
-        if comparable(vector, space):
-            return VectorQuestion(
-                corpus=corpus, space=space, vector=vector, vectors=meaning.vectors
-            )
-        if not any(vector):  # the text means nothing to the model
-            return _Words()
-        return _Words(
-            notice=Message(
-                "Searched by words alone: {model} has changed the length of its vectors.",
-                model=embedder.name,
-            )
         )
 
     async def _phrase_lists(

@@ -6,7 +6,7 @@ from itertools import chain
 
 from engine.corpora import ALL
 from engine.messages import Message, join_messages
-from engine.types import Corpus, Hit, Prophecy, Usage, Verdict
+from engine.types import Corpus, Hit, Prophecy, Term, Usage, Verdict
 
 
 def together(answers: Sequence[tuple[Corpus, Prophecy]], limit: int) -> Prophecy:
@@ -19,7 +19,12 @@ def together(answers: Sequence[tuple[Corpus, Prophecy]], limit: int) -> Prophecy
         (_named(prophecy.hits, corpus), _named(prophecy.near, corpus))
         for corpus, prophecy in answers
     ]
-    terms = {term.word: term for prophecy in prophecies for term in prophecy.terms}
+    terms: dict[str, Term] = {}
+    for term in chain.from_iterable(one.terms for one in prophecies):
+        # A word that one archive has needs no neighbour in the answer of all.
+        written = term.neighbour_of or term.word
+        if written not in terms or terms[written].neighbour_of:
+            terms[written] = term
     return replace(
         prophecies[0],
         corpus=ALL,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.corpora import ALL
+from engine.corpora import ALL, outdated_notice
 from engine.query.types import Counts, FindHit, Found
 from engine.types import Corpus
 
@@ -11,7 +11,8 @@ from engine.types import Corpus
 def found_together(answers: Sequence[tuple[Corpus, Found]], limit: int) -> Found:
     """Return one answer with the first `limit` hits of all: best first, else newest first.
 
-    Each hit names its voice. There must be at least one answer, and all must be to one query.
+    Each hit names its voice. What one archive lacks is no news if another has it, so only notices
+    of all are kept. There must be at least one answer, and all must be to one query.
     """
     founds = [found for _, found in answers]
     hits = [_named(hit, corpus) for corpus, found in answers for hit in found.hits]
@@ -22,7 +23,10 @@ def found_together(answers: Sequence[tuple[Corpus, Found]], limit: int) -> Found
         corpus=ALL,
         hits=kept,
         counts=_sum([found.counts for found in founds], returned=len(kept)),
-        notices=tuple(dict.fromkeys(one for found in founds for one in found.notices)),
+        notices=(
+            *(one for one in founds[0].notices if all(one in other.notices for other in founds)),
+            *filter(None, (outdated_notice(corpus) for corpus, _ in answers)),
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from engine.settings.section import HttpUrl, Section
+from engine.settings.section import UNLIMITED, HttpUrl, Section
 
 
 def _network(text: str) -> str:
@@ -116,3 +116,34 @@ class WebSearchSettings(Section):
     def usd(self) -> Mapping[str, float]:
         """The price of a search by provider."""
         return {name: float(amount) for name, amount in map(named_price, self.prices)}
+
+
+class PollingSettings(Section):
+    """How feeds are read."""
+
+    interval_minutes: float = Field(
+        30, gt=0, le=1440, description="Minutes between two polls of one feed, at the least."
+    )
+    at_once: int = Field(100, ge=1, le=200, description="Feeds that are fetched at the same time.")
+    per_host: int = Field(2, ge=1, le=10, description="Of these, feeds of the same host.")
+    total_timeout: float = Field(30, gt=0, le=300, description="Seconds for fetching one feed.")
+    max_megabytes: int = Field(10, ge=1, le=100, description="Size of a feed, unpacked.")
+    tell_failing_hours: float = Field(
+        24, gt=0, description="Hours after which the followers of a failing feed are told."
+    )
+    feeds_per_chat: int = Field(
+        50, ge=UNLIMITED, description="Feeds that one chat may add; -1 = no limit."
+    )
+    keep_days: int = Field(
+        30, ge=2, description="Days for which the items of feeds stay in the corpus news."
+    )
+
+    @property
+    def interval(self) -> float:
+        """The seconds between two polls of one feed, at the least."""
+        return self.interval_minutes * 60
+
+    @property
+    def tell_after(self) -> float:
+        """The seconds after which the followers of a failing feed are told."""
+        return self.tell_failing_hours * 3600

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from bench import chat, expansion, find, ingest, outside, retrieval, scales, startup
+from bench import chat, chunks, expansion, find, ingest, outside, retrieval, scales, startup
 from bench.store import filled, opened, server
 from bench.timing import Output
 from engine.embed.scales import SCALES
 from tests.db.loading import document
 from tests.db.vectors import can_keep_vectors
 from tests.scenarios.stage import load_tweets
+
+pytestmark = pytest.mark.slow
 
 Rows = list[dict[str, object]]
 
@@ -38,6 +40,17 @@ def test_every_system_finds_the_right_documents(
         assert overlaps[peer] == pytest.approx(1, abs=0.03)
     assert {row["documents"] for row in rows} == {5_000}
     assert [row for row in rows if row.get("clients") == retrieval.CLIENTS]
+
+
+def test_chunks_are_found_exactly_by_both_ways(
+    shared_data: Path, printed: Callable[[], Rows]
+) -> None:
+    chunks.main(["--quick", "--data", str(shared_data)])
+    rows = [row for row in printed() if "overlap" in row]
+    assert len(rows) == 2 * 7
+    for row in rows:
+        close = 0.03 if row["system"] == "sqlite fts5" else 0
+        assert row["overlap"] == pytest.approx(1, abs=close)
 
 
 async def test_the_shipped_scale_is_what_is_measured(database_url: str) -> None:

@@ -14,13 +14,14 @@ from bot.commands.ownership import Ownership
 from bot.commands.registry import NewsServices
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
-from bot.conversation.gates import AccessLimits, Gates
+from bot.conversation.gates import Gates
 from bot.face.face import Poster
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
 from bot.replies.picture import Pictures
+from bot.settings.faces import ChatSettings
 from db.chat.access import Access
 from db.chat.answers import Answers
 from db.chat.chats import Chats
@@ -91,17 +92,31 @@ class MemoryFace:
     signs: int = 0
     hold: asyncio.Event | None = None  # deliveries wait for it
     sending: bool = False
+    steps: list[str] = field(default_factory=list)
+    changed: list[tuple[str, Reply]] = field(default_factory=list)
+    withdrawn: list[str] = field(default_factory=list)
 
     async def show_busy(self, request: Request) -> None:
         self.signs += 1
 
-    async def deliver(self, request: Request, reply: Reply) -> None:
+    async def show_step(self, request: Request, text: str, shown: str | None) -> str | None:
+        self.steps.append(text)
+        return shown or "step"
+
+    async def change(self, request: Request, message: str, reply: Reply) -> None:
+        self.changed.append((message, reply))
+
+    async def withdraw(self, request: Request, message: str) -> None:
+        self.withdrawn.append(message)
+
+    async def deliver(self, request: Request, reply: Reply) -> str | None:
         self.sending = True
         if self.hold:
             await self.hold.wait()
         self.delivered.append((request, reply))
         if self.error:
             raise self.error
+        return f"m{len(self.delivered)}"
 
     @property
     def replies(self) -> list[Reply]:
@@ -109,7 +124,10 @@ class MemoryFace:
 
     @property
     def texts(self) -> list[str]:
-        return [reply.text or reply.toast or reply.headline or "" for reply in self.replies]
+        return [
+            reply.text or reply.toast or reply.headline or request.text
+            for request, reply in self.delivered
+        ]
 
 
 @dataclass
@@ -146,7 +164,11 @@ class Bot:
 
     async def chat(self, place: Place = PRIVATE) -> Chat:
         return await self.services.chats.meet(
-            place.platform, place.chat_id, private=place.private, title=place.title
+            place.platform,
+            place.chat_id,
+            private=place.private,
+            title=place.title,
+            asked_in="en",
         )
 
     async def set_up(self, place: Place = GROUP, **changes: object) -> None:
@@ -221,7 +243,7 @@ async def answer_nothing(
 async def bot_on(
     database: Database,
     *,
-    limits: AccessLimits | None = None,
+    limits: ChatSettings | None = None,
     most: int = 500,
     most_in_chat: int = 500,
     commands: Registry | None = None,
@@ -230,6 +252,7 @@ async def bot_on(
     trusted: Mapping[str, Mapping[str, object]] | None = None,
     access: str = "open",
     posters: Sequence[Poster] = (),
+    step_after: float = 60.0,
     **services: object,
 ) -> AsyncIterator[Bot]:
     """Lend one process of the bot. `trusted` are changes of the services of some chats, `access`
@@ -265,11 +288,13 @@ async def bot_on(
     chosen = Services(**{**wired, **services})  # type: ignore[arg-type]  # the table above has the types
     async with EventClaims(database) as claims:
         registry = commands or standard_commands()
-        chosen_limits = limits or AccessLimits()
+        chosen_limits = limits or ChatSettings()
         gates = Gates(
             chats=chats,
             quotas=Quotas(database),
-            limits=chosen_limits if access == "open" else replace(chosen_limits, allow=()),
+            limits=chosen_limits
+            if access == "open"
+            else chosen_limits.model_copy(update={"allow": ()}),
             counts=registry.counts,
             doorkeeper=Doorkeeper(
                 ownership,
@@ -290,5 +315,6 @@ async def bot_on(
             },
             most=most,
             most_in_chat=most_in_chat,
+            step_after=step_after,
         )
         yield Bot(conversation, chosen, engine, MemoryFace(), claims, known)

@@ -81,13 +81,15 @@ def make_found(
 
 @dataclass
 class StandInFind:
-    """Answers every query with two hits of seven, or raises `error`."""
+    """Answers every query with two `hits` of seven, or raises `error`."""
 
     calls: list[tuple[str, str, int]] = field(default_factory=list)
     error: PresagioError | None = None
+    hits: int = 2
 
     async def __call__(self, text: str, *, corpus: str, limit: int) -> Found:
         self.calls.append((text, corpus, limit))
         if self.error:
             raise self.error
-        return make_found(text, make_find_hit(1), make_find_hit(2), passing=7, corpus=corpus)
+        hits = (make_find_hit(rank) for rank in range(1, min(self.hits, limit) + 1))
+        return make_found(text, *hits, passing=7, corpus=corpus)

@@ -9,6 +9,7 @@ import gc
 import json
 import os
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,16 @@ from importlib import import_module
 from pathlib import Path
 
 from tests.bot.command_line import ROOT, SECONDS, Done, presagio
+
+# What commands import when they need it, and most tests make them need it.
+_IMPORTED = (
+    "anyio._backends._asyncio",
+    "bot.__main__",
+    "bot.app",
+    "bot.jobs.wiring",
+    "bot.slack.service",
+    "bot.telegram.service",
+)
 
 
 def forked(
@@ -87,8 +98,11 @@ def serve() -> None:
     """Import the command, then fork for each request on standard input until there is no more."""
     from bot.cli.main import COMMANDS
 
-    for name in ("bot.__main__", "bot.app", *(entry.module for entry in COMMANDS)):
+    for name in (*_IMPORTED, *(entry.module for entry in COMMANDS)):
         import_module(name)
+    # The certificates of the world's authorities are read once, not by each command.
+    ssl.create_default_context = cache(ssl.create_default_context)  # type: ignore[assignment]
+    ssl.create_default_context()
     gc.freeze()  # a collection would copy what is shared
     control = socket.socket(fileno=os.dup(0))
     while True:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from engine.messages import as_message
 from engine.types import (
     Candidate,
+    Filters,
     Flag,
     Headline,
     Hit,
@@ -117,11 +118,13 @@ class StandInEngine:
     gate: asyncio.Event | None = None  # answers wait for it
     calls: list[tuple[str, str, int, datetime]] = field(default_factory=list)
     dates: list[datetime | None] = field(default_factory=list)  # of the headlines
+    filters: list[Filters] = field(default_factory=list)
 
     async def __call__(self, request: SearchRequest, *, corpus: str) -> Prophecy:
         headline, limit = request.headline, request.limit
         self.calls.append((headline.text, corpus, limit, request.now))
         self.dates.append(headline.date)
+        self.filters.append(request.filters)
         if self.gate:
             await self.gate.wait()
         for word, error in self.errors.items():

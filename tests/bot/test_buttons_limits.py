@@ -2,9 +2,9 @@
 
 import pytest
 
-from bot.conversation.gates import AccessLimits
 from bot.face.reply import Reply
 from bot.face.request import Person, Request, Trigger
+from bot.settings.faces import ChatSettings
 from db.pool import Database
 from engine.chat import Chat
 from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event
@@ -26,9 +26,9 @@ async def toast(bot: Bot, reply: Reply, name: str, **changes: object) -> str | N
     return answered.toast if answered else None
 
 
-@pytest.mark.parametrize("limits", [AccessLimits(user_daily=3), AccessLimits(chat_daily=3)])
+@pytest.mark.parametrize("limits", [ChatSettings(user_daily=3), ChatSettings(chat_daily=3)])
 async def test_a_picture_costs_what_a_search_does_however_it_is_asked_for(
-    storage: Database, limits: AccessLimits
+    storage: Database, limits: ChatSettings
 ) -> None:
     async with bot_on(storage, corpora=[corpus("demo")], limits=limits) as bot:
         answer = await bot.say("Coffee prices soar")
@@ -42,7 +42,7 @@ async def test_a_picture_costs_what_a_search_does_however_it_is_asked_for(
 
 
 async def test_buttons_are_pressed_at_a_human_pace(storage: Database) -> None:
-    limits = AccessLimits(buttons_per_minute=1)
+    limits = ChatSettings(buttons_per_minute=1)
     async with bot_on(storage, corpora=[corpus("demo")], limits=limits) as bot:
         answer = await bot.say("Coffee prices soar", place=GROUP)
         assert await toast(bot, answer, "up", place=GROUP) == "Noted."

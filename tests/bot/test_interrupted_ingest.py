@@ -109,6 +109,7 @@ def readers(process: "subprocess.Popen[bytes]") -> list[psutil.Process]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.slow
 class TestReader:
     """The process in which files are read."""
 
@@ -258,6 +259,7 @@ def begun(place: Path, file: Path) -> "subprocess.Popen[bytes]":
     return process
 
 
+@pytest.mark.slow
 class TestEmbeddedServer:
     def test_that_is_killed_fails_it_in_one_line(
         self, invoke: Invoke, embedded: Path, tmp_path: Path

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
+from db.corpus.postings import Postings
 from db.pool import Database
 from engine.documents import Document
 from engine.types import Corpus, Flag, Kind
@@ -42,18 +43,24 @@ def document(
     )
 
 
-async def new_corpus(database: Database, name: str = "c", language: str = "simple") -> Corpus:
-    """Create a corpus of tweets."""
+async def new_corpus(
+    database: Database, name: str = "c", language: str = "simple", kind: Kind = Kind.TWEETS
+) -> Corpus:
+    """Create a corpus."""
     return await Corpora(database).ensure(
-        name, kind=Kind.TWEETS, language=language, author=None, url_template=None
+        name, kind=kind, language=language, author=None, url_template=None
     )
 
 
 async def load(
-    database: Database, name: str, documents: Sequence[Document], language: str = "simple"
+    database: Database,
+    name: str,
+    documents: Sequence[Document],
+    language: str = "simple",
+    kind: Kind = Kind.TWEETS,
 ) -> Corpus:
     """Store documents in the corpus `name`, new or not, and return it with its figures."""
-    corpus = await new_corpus(database, name, language)
+    corpus = await new_corpus(database, name, language, kind)
     await Documents(database).upsert(corpus, documents)
     return await Corpora(database).get(name)
 
@@ -155,6 +162,7 @@ async def assert_exact(database: Database, corpus: Corpus) -> None:
         assert stored.length == sum(stored.frequencies.values())
         assert stored.max_tf == max(stored.frequencies.values(), default=0)
         highest |= Counter(stored.frequencies)
+    assert not await Postings(database).differing(corpus)
     async with database.connection() as connection:
         rows = await connection.fetch(
             "SELECT lexeme, max_tf FROM lexeme WHERE corpus_id = $1", corpus.id

@@ -288,3 +288,22 @@ async def test_it_takes_no_connection_from_the_pool(database_url: str) -> None:
     async with asyncio.timeout(SECONDS), database.connection(), Lease(database, NAME) as lease:
         assert lease.held
     await database.close()
+
+
+async def test_who_waits_for_the_outcome_is_told_of_a_holder_that_lives_and_outwaits_a_dead_one(
+    database: Database, lease: Lease
+) -> None:
+    clock = Clock()
+    async with database.connection() as connection:
+        await connection.execute("INSERT INTO lease VALUES ('left', 'dead', 1, 0, 15, now())")
+    async with (
+        asyncio.timeout(SECONDS),
+        Lease(database, NAME, times=HASTY) as other,
+        Lease(database, "left", times=HASTY, clock=clock) as heir,
+    ):
+        assert await other.settled() is False
+        outcome = asyncio.create_task(heir.settled())
+        await asyncio.sleep(0.2)
+        assert not outcome.done()
+        clock.seconds += 16.0
+        assert await outcome is True

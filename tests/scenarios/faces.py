@@ -57,6 +57,18 @@ class Talk(ABC):
         """Press the button with that label, on the latest message that has it."""
         return self._once(await self._press(button))
 
+    async def edits(self, text: str) -> Shown:
+        """Edit the latest message; return the bot's message that changed with it."""
+        pytest.skip(f"{type(self).__name__}: nothing is edited there")
+
+    async def says_slowly(self, text: str) -> tuple[str, Shown]:
+        """Write what takes long to answer; return what is shown first, and the answer."""
+        pytest.skip(f"{type(self).__name__}: a step is shown on a terminal alone")
+
+    async def deletes(self) -> bool:
+        """Delete the latest message; tell whether the answer went with it."""
+        pytest.skip(f"{type(self).__name__}: the bot is not told of that there")
+
     def _once(self, shown: Shown) -> Shown:
         self._counted += 1
         self.assert_all_is_counted()
@@ -116,8 +128,23 @@ class TelegramTalk(Talk):
             self._telegram.redeliver(number)
         await self._telegram.until_acknowledged(_SECONDS)
 
-    async def _say(self, text: str) -> Shown:
+    async def edits(self, text: str) -> Shown:
+        answer = self._chat.bot_messages[-1]
+        await self._alice.edits(self._asked, text)
+        await self._telegram.until_acknowledged(_SECONDS)
+        assert answer.edits == 1
+        return self._once(_on_telegram(answer))
+
+    async def says_slowly(self, text: str) -> tuple[str, Shown]:
         message = await self._alice.says(self._chat, text)
+        step = await message.answer(_SECONDS)
+        first = step.text
+        await self._telegram.until_acknowledged(_SECONDS)
+        self._counted += 1
+        return first, self._once(_on_telegram(step))
+
+    async def _say(self, text: str) -> Shown:
+        self._asked = message = await self._alice.says(self._chat, text)
         await message.answer(_SECONDS)
         await self._telegram.until_acknowledged(_SECONDS)
         return _on_telegram(self._chat.bot_messages[-1])
@@ -171,8 +198,31 @@ class SlackTalk(Talk):
         for envelope in [*self._slack.envelopes]:
             assert await self._slack.redeliver(envelope) == ""
 
-    async def _say(self, text: str) -> Shown:
+    async def edits(self, text: str) -> Shown:
+        answer = self._said()[-1]
+        await self._alice.edits(self._asked, text)
+        await self._slack.until(lambda: answer.earlier_texts, _SECONDS)
+        await self._slack.quiet()
+        return self._once(self._whole(answer))
+
+    async def deletes(self) -> bool:
+        before = len(self._said())
+        await self._alice.deletes(self._asked)
+        await self._slack.until(lambda: len(self._said()) < before, _SECONDS)
+        self._counted -= 1
+        return True
+
+    async def says_slowly(self, text: str) -> tuple[str, Shown]:
         await self._alice.says(self._direct, text)
+        step = await self._next()
+        (message,) = self._said()
+        self._counted += 1
+        await self._slack.until(lambda: message.earlier_texts, _SECONDS)
+        await self._slack.quiet()
+        return step.text, self._once(self._whole(message))
+
+    async def _say(self, text: str) -> Shown:
+        self._asked = await self._alice.says(self._direct, text)
         return await self._next()
 
     async def _command(self, text: str) -> Shown:

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import pty
 import re
+import select
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -140,3 +142,40 @@ async def test_serve_says_what_is_missing_and_makes_no_empty_corpus(
         assert "I have no archive yet" in greeting.text
         listed = await (await alice.says(chat, "/corpus")).answer(PATIENCE)
         assert listed.text == "There is no corpus yet."
+
+
+def typed(environ: dict[str, str], answers: list[str]) -> str:
+    """Run `presagio setup` on a terminal of its own, answer its questions, and return it all."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execve(PROGRAM, [str(PROGRAM), "setup"], environ)
+    said, left = b"", list(answers)
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if not select.select([terminal], [], [], 0.1)[0]:
+            continue
+        try:
+            said += os.read(terminal, 4096)
+        except OSError:  # it has ended
+            break
+        if left and said.endswith(b": "):
+            os.write(terminal, left.pop(0).encode() + b"\n")
+    os.close(terminal)
+    os.waitpid(process, 0)
+    return said.decode()
+
+
+@pytest.mark.slow
+async def test_on_a_terminal_it_asks_and_asks_again_what_is_refused(
+    telegram: TelegramServer, environ: dict[str, str], tmp_path: Path
+) -> None:
+    archive = str(write_tweets(tmp_path / "a.jsonl", range(5)))
+    answers = [str(tmp_path / "gone"), archive, "@ana", "Ana Ruiz", "", "9:wrong", telegram.token]
+    said = await asyncio.to_thread(typed, environ, [*answers, "", ""])
+    assert "Telegram refuses the token." in said
+    assert f"Then write to @{telegram.bot.username}. Write to it in private: /start " in said
+    assert telegram.token not in said, "secrets are not shown"
+    folder = tmp_path / "settings" / "presagio"
+    assert telegram.token in (folder / "presagio.env").read_text()
+    assert 'access = "owner"' in (folder / "config.toml").read_text()
+    assert "Ana Ruiz" in await run("corpora", "show", "tweets", environ=environ)

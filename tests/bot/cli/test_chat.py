@@ -82,7 +82,7 @@ async def test_without_a_choice_both_are_named(
     type_("Storm hits the coast\n")
     await converse(app, corpus="", chat_id="another")
     said = " ".join(capsys.readouterr().out.split())
-    assert said == "There are several corpora: coffees, storms. See /corpus."
+    assert said == "Whose texts shall I search? :1 coffees :2 storms :3 All of them"
 
 
 @pytest.mark.parametrize(

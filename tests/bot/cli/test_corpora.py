@@ -138,8 +138,17 @@ class TestReindex:
         assert done == Done(0, "mine: 5 texts indexed anew, 0 changed.\n", "")
         assert invoke("corpora", "reindex").out == "mine is up to date.\n"
         assert invoke("corpora", "reindex", "--json").json == {
-            "corpus": "mine", "documents": 0, "changed": 0,
+            "corpus": "mine", "documents": 0, "changed": 0, "postings": 0,
         }  # fmt: skip
+
+    def test_stores_postings_that_are_missing(
+        self, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("db.corpus.postings.LONG", 1)
+        assert invoke("corpora", "reindex").out == (
+            "mine: 5 texts indexed anew, 0 changed.\nmine: postings stored for 5 texts.\n"
+        )
+        assert invoke("corpora", "reindex").out == "mine is up to date.\n"
 
     def test_of_no_corpus(self, invoke: Invoke) -> None:
         assert invoke("corpora", "reindex", "yours").code == 1

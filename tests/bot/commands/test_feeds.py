@@ -13,8 +13,9 @@ from db.posting.job_outcomes import JobOutcomes, RunOutcome
 from engine.errors import FeedUnreadable
 from engine.feeds.decide import decide
 from engine.feeds.opml import OpmlFeed, read_opml, write_opml
-from engine.feeds.types import ConfiguredFeed, Failed, Feed, PollSettings
+from engine.feeds.types import ConfiguredFeed, Failed, Feed
 from engine.messages import Message
+from engine.settings.reading import PollingSettings
 from tests.bot.commands.news import News, news_on
 from tests.bot.conversing import GROUP
 from tests.bot.prophecies import NOW
@@ -235,7 +236,7 @@ async def test_failing_feeds_and_jobs_are_shown(news: News) -> None:
     await news.bot.say(f"/feeds add {news.feed}")
     (feed,) = await Feeds(news.database).claim_due(now=NOW, limit=1, lease=timedelta(minutes=1))
     failed = Failed(error=FeedUnreadable(Message("The feed is damaged beyond reading.")))
-    decision = decide(feed, failed, now=NOW, settings=PollSettings(), jitter=0)
+    decision = decide(feed, failed, now=NOW, settings=PollingSettings(), jitter=0)
     await Feeds(news.database).settle(feed, decision, now=NOW)
     outcomes = JobOutcomes(news.database)
     for outcome in (RunOutcome.DONE, RunOutcome.FAILED, RunOutcome.MISSED, RunOutcome.MISSED):

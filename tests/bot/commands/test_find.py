@@ -1,6 +1,7 @@
 """/find answers a query of the dialect from the chat's corpus."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -13,6 +14,7 @@ from engine.query.read import parse_query
 from engine.query.types import Match
 from tests.bot.conversing import Bot
 from tests.bot.finds import StandInFind, make_find_hit, make_found
+from tests.bot.prophecies import NOW
 
 
 def engine_of(bot: Bot) -> StandInFind:
@@ -34,6 +36,7 @@ async def test_the_corpus_is_that_of_the_chat(bot: Bot) -> None:
 
 
 async def test_the_answer_says_how_many_there_are_and_why_each_was_found(bot: Bot) -> None:
+    await bot.say("/settings answers full")
     lines = ((await bot.say("/find  coffee")).text or "").splitlines()
     assert lines[:3] == ["7 texts in demo: coffee", "Shown: 2.", ""]
     assert lines[3] == "1. March 1, 2014 · @ana · x · 7.95"
@@ -44,10 +47,32 @@ async def test_the_answer_says_how_many_there_are_and_why_each_was_found(bot: Bo
     ]
 
 
+async def test_a_short_answer_has_no_scores(bot: Bot) -> None:
+    reply = await bot.say("/find coffee")
+    assert reply.text == "7 texts in demo: coffee\nShown: 1 to 2."
+    assert [(hit.rank, hit.text, hit.age) for hit in reply.hits] == [
+        (1, "Text number 1 about coffee", ""),
+        (2, "Text number 2 about coffee", ""),
+    ]
+
+
+async def test_more_shows_the_next_texts_of_a_query(bot: Bot) -> None:
+    engine_of(bot).hits = 7
+    await bot.say("Tea prices soar")
+    await bot.say("/find coffee", now=NOW + timedelta(seconds=1))
+    reply = await bot.say("/more", now=NOW + timedelta(seconds=2))
+    assert reply.text == "7 texts in demo: coffee\nShown: 6 to 7."
+    assert [hit.rank for hit in reply.hits] == [6, 7]
+    assert (await bot.say("/more", now=NOW + timedelta(seconds=3))).text == "That is all I found."
+    await bot.say("Tea prices soar", now=NOW + timedelta(seconds=4))
+    more = await bot.say("/more", now=NOW + timedelta(seconds=5))
+    assert [hit.rank for hit in more.hits] == [4, 5]
+
+
 async def test_in_the_reader_s_language(bot: Bot) -> None:
     spanish = Person(id="ana", language="es")
     reply = await bot.say("/find coffee foo:bar", person=spanish)
-    assert (reply.text or "").startswith("7 textos en demo: coffee foo:bar\nSe muestran: 2.")
+    assert (reply.text or "").startswith("7 textos en demo: coffee foo:bar\nSe muestran: 1 a 2.")
     assert (reply.notice or "").startswith(
         '"foo:" no es un filtro; se leyó como palabra. Hay: before:, after:'
     )

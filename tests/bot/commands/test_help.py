@@ -1,6 +1,7 @@
 """/help tells what the bot does here, in the chat's language, with an example that works."""
 
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from bot.app import open_app
 from bot.cli.demo import load_demo
 from bot.commands import standard_commands
 from bot.commands.help import acts_table, command_table, rights_table
+from bot.commands.setting_values import SETTINGS_BY_NAME
 from bot.console.output import Output
 from bot.face.request import Person
 from bot.i18n.words import LANGUAGES, words_for
@@ -27,14 +29,21 @@ SPANISH = Person(id="ana", language="es")
 
 @pytest.mark.parametrize("text", ["/help", "/help nonsense", "/HELP"])
 async def test_every_command_is_listed(bot: Bot, text: str) -> None:
-    listed = ((await bot.say(text)).text or "").splitlines()
+    said = (await bot.say(text)).text or ""
     for command in standard_commands().commands:
-        assert f"{command.usage}: {command.summary}" in listed
+        assert f"/{command.name}" in re.findall(r"/\w+", said)
+    assert len(said) < 700
+
+
+async def test_settings_are_explained_one_by_one(bot: Bot) -> None:
+    lines = ((await bot.say("/help settings")).text or "").splitlines()
+    for name in (*SETTINGS_BY_NAME, "corpus"):
+        assert [line for line in lines if line.startswith(f"{name} ")], name
 
 
 async def test_in_spanish(bot: Bot) -> None:
     listed = (await bot.say("/help", person=SPANISH)).text or ""
-    assert "/prophecy TITULAR: busca tuits viejos" in listed
+    assert "Buscar: /prophecy, /more, /find, /ask" in listed.splitlines()
     assert listed.endswith("Por ejemplo: /prophecy El precio del café alcanza un récord")
 
 
@@ -56,8 +65,8 @@ async def test_one_command_is_shown_with_its_example(bot: Bot, asked: str, expec
 async def test_on_slack_help_is_called_as_slack_allows(bot: Bot) -> None:
     place = replace(GROUP, platform="slack")
     listed = (await bot.say("/help", place=place)).text or ""
-    assert "/presagio help [COMMAND]: this list" in listed
-    assert "/prophecy HEADLINE: find" in listed
+    assert "This chat: /settings, /corpus, /glossary, /presagio help" in listed
+    assert "/presagio help NAME explains one of them." in listed
     one = (await bot.say("/help help", place=place)).text or ""
     assert one.splitlines()[1:] == ["For example: /presagio help why"]
     unknown = (await bot.say("/hepl", place=place)).text
@@ -126,7 +135,7 @@ def test_slack_is_told_no_name_that_it_keeps_for_itself() -> None:
 
 def test_a_row_says_how_it_is_called_and_what_it_does() -> None:
     rows = command_table(standard_commands().commands).splitlines()
-    assert "| `/more` | show the next tweets for the last headline |" in rows
+    assert "| `/more` | show the next tweets for the last headline or query |" in rows
     assert "| `/help [COMMAND]` | this list, or one command with an example |" in rows
     assert "| `/settings [NAME VALUE]` | how I behave in this chat (in groups: admins) |" in rows
     assert all(row.count("|") == 3 for row in rows)

@@ -13,7 +13,7 @@ from bot.replies.prophecy import EXAMPLE
 from engine.chat import Answer, Listening, PostPicture
 from engine.errors import CorpusNotFound, FetchRefused
 from engine.types import Flag, Headline
-from tests.bot.conversing import ANA, GROUP, Bot, bot_on, event
+from tests.bot.conversing import ANA, GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW, UNJUDGED, make_hit, make_prophecy
 
 HEADLINE = "Senate Passes The Budget After A Long Night"
@@ -42,8 +42,9 @@ async def test_a_headline_is_prophesied(bot: Bot, text: str) -> None:
     reply = await bot.say(text)
     assert [call[:2] for call in bot.engine.calls] == [("Coffee prices soar", "demo")]
     assert bot.engine.calls[0][3] == NOW
-    assert reply.headline == "Coffee prices soar"
+    assert reply.headline is None, "it stands right above"
     assert ranks(reply) == [1, 2, 3]
+    assert [hit.small for hit in reply.hits] == [False, True, True]
     assert not reply.ephemeral
 
 
@@ -98,6 +99,10 @@ async def test_buttons_of_an_old_answer_are_about_that_answer(bot: Bot) -> None:
 async def test_every_hit_has_its_votes_and_the_page_the_rest(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar")
     named = [[(action.name, action.value) for action in row] for row in actions(reply)]
+    assert named == [[("more", "3"), ("why", "0"), ("picture", "0"), ("votes", "1.en")]]
+    await bot.set_up(PRIVATE, full_answers=True)
+    reply = await bot.say("Coffee prices soar")
+    named = [[(action.name, action.value) for action in row] for row in actions(reply)]
     assert named == [
         [("up", "1.en"), ("down", "1.en")],
         [("up", "2.en"), ("down", "2.en")],
@@ -123,8 +128,8 @@ async def test_what_is_near_is_shown_to_whoever_asks(bot: Bot) -> None:
     assert (near.text, ranks(near)) == ("Nothing foretold this. Nearest:", [1, 2, 3])
     named = [[(action.name, action.value) for action in row] for row in actions(near)]
     assert named == [[("more", "6"), ("why", "3")]]
-    assert "judgment 0.33" in ((await bot.say("/why 1")).text or "")
-    assert "judgment 0.33" in ((await bot.press(near, "why")).text or "")
+    assert "distantly related" in ((await bot.say("/why 1")).text or "")
+    assert "distantly related" in ((await bot.press(near, "why")).text or "")
     assert (await bot.say("/picture")).text == "Nothing foretold this."
     assert ranks(await bot.say("/more")) == [4, 5]
     assert (await bot.say("/more")).text == "That is all I found."
@@ -171,7 +176,7 @@ async def test_an_answer_speaks_the_reader_s_language(bot: Bot) -> None:
     reply = await bot.say("El café sube", person=Person(id="ana", language="es"))
     assert reply.hits[0].date_text == "1 de marzo de 2014"
     assert reply.hits[0].age == "10 años antes"
-    assert [button.label for button in reply.buttons[-1]] == ["Más", "¿Por qué?", "Imagen"]
+    assert [button.label for button in reply.buttons[-1]] == ["Más", "¿Por qué?", "Imagen", "👍 👎"]
 
 
 async def test_a_page_gives_headline_and_date(bot: Bot) -> None:

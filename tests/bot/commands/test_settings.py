@@ -4,7 +4,7 @@ from datetime import time
 
 import pytest
 
-from bot.commands.settings import SETTINGS_BY_NAME, shown_value
+from bot.commands.setting_values import SETTINGS_BY_NAME, shown_value
 from bot.face.reply import Reply
 from bot.face.request import Person, Trigger
 from db.pool import Database
@@ -69,7 +69,7 @@ async def test_a_setting_is_changed_and_shown(
         (
             "colour red",
             "There is no setting colour. There are: language, listening, threshold, timezone,"
-            " quiet, picture, corpus.",
+            " quiet, picture, answers, corpus.",
         ),
     ],
 )
@@ -98,15 +98,17 @@ async def test_all_settings_are_shown(bot: Bot) -> None:
         "timezone: UTC",
         "quiet: off",
         "picture: off",
+        "answers: compact",
         "corpus: the configured one",
     ]
 
 
 async def test_a_new_language_is_spoken_at_once(bot: Bot) -> None:
-    reply = await bot.say("/settings language es")
-    assert (reply.text or "").startswith("Ajustes de este chat;")
+    assert (await bot.say("/settings language es")).text == "language: es"
+    assert ((await bot.say("/settings")).text or "").startswith("Ajustes de este chat;")
     assert (await bot.say("/top")).text == "Todavía nadie votó una profecía de este chat."
-    back = await bot.say("/settings language auto")
+    await bot.say("/settings language auto")
+    back = await bot.say("/settings")
     assert (back.text or "").startswith("Settings of this chat;")
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.face.reply import Reply
+from bot.face.request import Person
 from bot.jobs.content import NothingFound, content_to_json
 from bot.jobs.digest import digest
 from bot.jobs.saying import reply_of
@@ -78,7 +79,7 @@ class TestToday:
             await with_finds(news)
             reply = await news.bot.say("/today")
             assert [item.headline for item in reply.items] == [f"{COFFEE}!"]
-            assert "1. score" in ((await news.bot.press(reply, "why")).text or "")
+            assert "1. 10 years before: " in ((await news.bot.press(reply, "why")).text or "")
             assert await owed(news) == []
 
 
@@ -150,3 +151,29 @@ async def _subscribed(news: News) -> Subscription:
     subscription = await news.bot.services.news.subscriptions.get(await news.bot.chat())
     assert subscription is not None
     return subscription
+
+
+async def test_the_items_of_a_post_are_explained_and_drawn_by_their_numbers(news: News) -> None:
+    titles = ("Coffee prices soar", "Tea prices soar", "Milk prices soar")
+    for title, story in zip(titles, await news.stories(*titles), strict=True):
+        await news.found(story, 6, text=f"Mark my words: {title}")
+    assert await news.bot.hear(event("/today")) is None, "the post comes by itself"
+    posted = [await news.bot.say(f"/why {number}") for number in (1, 2, 3)]
+    headlines = [(reply.text or "").splitlines()[0] for reply in posted]
+    assert sorted(headlines) == sorted(titles)
+    whole = (await news.bot.say("/why")).text or ""
+    assert [whole.index(headline) for headline in headlines] == sorted(map(whole.index, headlines))
+    assert (await news.bot.say("/why 4")).text == "I showed 1, 2, 3. Ask /why or /why NUMBER."
+    first, third = [(await news.bot.say(f"/picture {number}")).picture for number in (1, 3)]
+    assert first
+    assert third
+    assert first != third
+
+
+async def test_posts_speak_the_language_of_whoever_subscribed(news: News) -> None:
+    await news.bot.say("/top")
+    assert (await news.bot.chat()).posts_in == "en"
+    await news.bot.say("/subscribe daily 9", person=Person(id="maria", language="es"))
+    assert (await news.bot.chat()).posts_in == "es"
+    await news.bot.say("/settings language en")
+    assert (await news.bot.chat()).posts_in == "en"

@@ -13,7 +13,7 @@ from bot.face.request import Person, Trigger
 from db.pool import Database
 from engine.chat import Answer
 from engine.types import Headline
-from tests.bot.conversing import GROUP, Bot, bot_on, event
+from tests.bot.conversing import GROUP, PRIVATE, Bot, bot_on, event
 from tests.bot.prophecies import NOW, make_hit, make_prophecy
 
 Press = Callable[[Reply, str, str], str]
@@ -21,6 +21,14 @@ Press = Callable[[Reply, str, str], str]
 
 def labels(reply: Reply) -> list[str]:
     return [button.label for row in reply.buttons[:-1] for button in row]
+
+
+@pytest.fixture
+async def bot(bot: Bot) -> Bot:
+    """A bot whose answers show the vote buttons of every hit."""
+    for place in (PRIVATE, GROUP):
+        await bot.set_up(place, full_answers=True)
+    return bot
 
 
 async def vote(bot: Bot, reply: Reply, value: str, person: str = "ana") -> Reply:
@@ -48,6 +56,8 @@ async def test_a_vote_counts_once_and_may_change(bot: Bot) -> None:
     reply = await bot.say("Coffee prices soar")
     for value, expected in (
         ("up 1", ["1. 👍 1", "1. 👎 0"]),
+        ("down 1", ["1. 👍 0", "1. 👎 1"]),
+        ("down 1", ["1. 👍 0", "1. 👎 0"]),
         ("up 1", ["1. 👍 1", "1. 👎 0"]),
         ("down 1", ["1. 👍 0", "1. 👎 1"]),
     ):
@@ -158,17 +168,11 @@ async def test_the_best_voted_are_the_top(bot: Bot) -> None:
         await vote(bot, reply, "up 2", person)
     await vote(bot, reply, "up 1")
     await vote(bot, reply, "down 3")
-    said = (await bot.say("/top")).text or ""
-    assert said.splitlines() == [
-        "The best prophecies of this chat:",
-        "",
-        "1. Coffee prices soar  👍 2 👎 0",
-        "March 1, 2014, 10 years before: Tweet number 2 about coffee",
-        "https://x.com/ana/status/9007199254740993",
-        "",
-        "2. Coffee prices soar  👍 1 👎 0",
-        "March 1, 2014, 10 years before: Tweet number 1 about coffee",
-        "https://x.com/ana/status/9007199254740993",
+    top = await bot.say("/top")
+    assert top.text == "The best prophecies of this chat:"
+    assert [(one.headline, one.hit.rank, one.hit.text) for one in top.items] == [
+        ("Coffee prices soar  👍 2 👎 0", 1, "Tweet number 2 about coffee"),
+        ("Coffee prices soar  👍 1 👎 0", 2, "Tweet number 1 about coffee"),
     ]
     assert (await bot.say("/top", place=GROUP)).text == "No prophecy of this chat has a vote yet."
 
@@ -178,7 +182,52 @@ async def test_ages_in_the_top_are_those_that_were_shown(storage: Database) -> N
         return Headline(text=text, original=text, date=datetime(2016, 5, 1, tzinfo=UTC))
 
     async with bot_on(storage, read_headline=dated) as bot:
+        await bot.set_up(PRIVATE, full_answers=True)
         reply = await bot.say("Coffee prices soar")
         await vote(bot, reply, "up 1")
-        assert f", {reply.hits[0].age}: " in ((await bot.say("/top")).text or "")
+        assert (await bot.say("/top")).items[0].hit.age == reply.hits[0].age
         assert reply.hits[0].age == "2 years before"
+
+
+def values(reply: Reply) -> list[str]:
+    return [str(button.action) for row in reply.buttons for button in row]
+
+
+class TestShort:
+    """A short answer has four buttons; the votes on its hits wait behind the last."""
+
+    @pytest.fixture
+    async def bot(self, bot: Bot) -> Bot:
+        await bot.set_up(PRIVATE, full_answers=False)
+        return bot
+
+    async def test_the_votes_are_shown_on_demand(self, bot: Bot) -> None:
+        reply = await bot.say("Coffee prices soar")
+        assert [len(row) for row in reply.buttons] == [4]
+        ballot = await bot.press(reply, "votes")
+        assert (ballot.replaces, ballot.text) == (True, None)
+        assert [button.label for button in ballot.buttons[0]] == [
+            "1. 👍 0", "1. 👎 0", "Next", "Back",
+        ]  # fmt: skip
+        voted = await bot.press(ballot, "up")
+        assert [button.label for button in voted.buttons[0]][:2] == ["1. 👍 1", "1. 👎 0"]
+        withdrawn = await bot.press(ballot, "up")
+        assert withdrawn.toast == "Withdrawn."
+        assert [button.label for button in withdrawn.buttons[0]][:2] == ["1. 👍 0", "1. 👎 0"]
+        assert (await bot.press(voted, "back")).buttons == reply.buttons
+
+    async def test_every_hit_shown_is_reached_in_turn(self, bot: Bot) -> None:
+        reply = await bot.say("Coffee prices soar")
+        shown, labels = reply, []
+        for _ in range(4):
+            shown = await bot.press(shown, "votes")
+            labels.append(shown.buttons[0][0].label)
+        assert labels == ["1. 👍 0", "2. 👍 0", "3. 👍 0", "1. 👍 0"]
+        assert max(map(len, values(shown))) <= 64
+
+    async def test_a_vote_on_a_later_page_keeps_that_page(self, bot: Bot) -> None:
+        await bot.say("Coffee prices soar")
+        second = await bot.say("/more")
+        ballot = await bot.press(second, "votes")
+        assert ballot.buttons[0][0].label == "4. 👍 0"
+        assert (await bot.press(ballot, "back")).buttons == second.buttons

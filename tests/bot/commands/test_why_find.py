@@ -16,7 +16,20 @@ from tests.bot.prophecies import NOW
 LATER = NOW + timedelta(minutes=1)
 
 
-async def test_a_query_is_explained(bot: Bot) -> None:
+async def test_a_query_is_explained_in_words(bot: Bot) -> None:
+    await bot.say("/find coffee -tea before:2015")
+    assert ((await bot.say("/why")).text or "").splitlines() == [
+        "Query: coffee -tea before:2015",
+        "Best first: rare words count more than frequent ones.",
+        "Of 100 texts in demo, 7 hold the words and 7 of those meet the filters; 2 of the best 2"
+        " differ, 2 are shown.",
+        "1. coffee",
+        "2. coffee",
+    ]
+
+
+async def test_a_query_is_explained_in_full(bot: Bot) -> None:
+    await bot.say("/settings answers full")
     await bot.say("/find coffee -tea before:2015")
     lines = ((await bot.say("/why")).text or "").splitlines()
     assert lines == [
@@ -37,15 +50,15 @@ async def test_a_query_is_explained(bot: Bot) -> None:
 async def test_one_hit_is_explained_by_its_number(bot: Bot) -> None:
     await bot.say("/find coffee")
     text = (await bot.say("/why 2")).text or ""
-    assert "2. score" in text
-    assert "1. score" not in text
+    assert "2. coffee" in text
+    assert "1. coffee" not in text
     assert (await bot.say("/why 9")).text == "I showed 1, 2. Ask /why or /why NUMBER."
 
 
 async def test_what_came_last_is_explained(bot: Bot) -> None:
     await bot.say("/find coffee")
     await bot.say("/prophecy Coffee prices soar", now=LATER)
-    assert "candidate" in ((await bot.say("/why")).text or "")
+    assert "the same event" in ((await bot.say("/why")).text or "")
     await bot.say("/find tea", now=LATER + timedelta(minutes=1))
     assert "Query: tea" in ((await bot.say("/why")).text or "")
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bot.conversation.gates import AccessLimits
 from bot.face.face import DeliveryError
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Trigger
+from bot.settings.faces import ChatSettings
 from db.pool import Database
 from engine.chat import Chat
 from tests.bot.conversing import GROUP, Bot, bot_on, event
@@ -159,7 +159,7 @@ async def test_what_is_overheard_asks_nobody(bot: Bot, post: Post) -> None:
 
 
 async def test_chats_that_the_settings_name_need_no_owner(storage: Database) -> None:
-    limits = AccessLimits(allow=("test:b",))
+    limits = ChatSettings(allow=("test:b",))
     operators = frozenset({"test:root"})
     async with bot_on(storage, access="owner", limits=limits, admins=operators) as bot:
         assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).headline == HEADLINE

@@ -10,10 +10,10 @@ import pytest
 
 from bot.commands.registry import Command, Registry
 from bot.commands.rights import LOOKS
-from bot.conversation.gates import AccessLimits
 from bot.face.face import ChatGone, DeliveryError
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
+from bot.settings.faces import ChatSettings
 from db.pool import Database
 from engine.chat import Listening
 from engine.errors import CorpusNotFound, StorageUnreachable
@@ -90,7 +90,7 @@ class TestOnce:
 
     async def test_what_a_gate_stops_is_settled_too(self, storage: Database) -> None:
         """Else the event would stay open, and be taken over when this process has ended."""
-        async with bot_on(storage, limits=AccessLimits(allow=("test:nobody",))) as bot:
+        async with bot_on(storage, limits=ChatSettings(allow=("test:nobody",))) as bot:
             request = event("Coffee prices soar")
             assert await bot.hear(request) is None
         assert await states(storage) == {request.event_id: "done"}
@@ -158,7 +158,8 @@ class TestOrder:
         await asyncio.gather(*tasks)
         heard = defaultdict(list)
         for request, reply in bot.face.delivered:
-            heard[request.place.chat_id].append(reply.headline)
+            assert reply.hits
+            heard[request.place.chat_id].append(request.text)
         assert all(texts == [f"Coffee {n}" for n in range(4)] for texts in heard.values())
         assert len(heard) == 5
 
@@ -189,7 +190,7 @@ class TestQueue:
             assert told.text == BUSY
             bot.engine.gate.set()
             await asyncio.gather(*waiting)
-            assert (await bot.say("Tea")).headline == "Tea"
+            assert (await bot.say("Tea")).hits
 
     async def test_beyond_that_events_are_left_alone(self, storage: Database) -> None:
         async with bot_on(storage, most=2) as bot:
@@ -241,9 +242,9 @@ class TestQueue:
             assert bot.face.texts == [BUSY]
             bot.engine.gate.set()
             await asyncio.gather(*tasks)
-            heard = [reply.headline for reply in bot.face.replies]
+            heard = [request.text for request, reply in bot.face.delivered if reply.hits]
             assert sorted(filter(None, heard)) == ["Coffee 0", "Coffee 1", "Tea"]
-            assert (await bot.say("Milk")).headline == "Milk"
+            assert (await bot.say("Milk")).hits
 
     async def test_small_talk_does_not_wait_in_line(self, storage: Database) -> None:
         async with bot_on(storage, most=1) as bot:
@@ -408,7 +409,7 @@ class TestDeadDatabase:
         assert await dead.hear(request)
         await self._rename(storage, "turn_away", "turn")
         assert await dead.hear(request) is None
-        assert (await dead.say("Tea")).headline == "Tea"
+        assert (await dead.say("Tea")).hits
 
     async def test_nobody_else_is_told(self, dead: Bot) -> None:
         bot_person = Person(id="b", bot=True)
@@ -437,13 +438,13 @@ class TestDeadDatabase:
 
         face = Last()
         await bot.conversation.answer(event("Coffee"), face)
-        assert [reply.headline for reply in face.replies] == ["Coffee"]
+        assert [request.text for request, reply in face.delivered if reply.hits] == ["Coffee"]
         assert "was not settled" in log.text
 
     async def test_a_blocked_chat_hears_nothing_of_it(self, storage: Database) -> None:
-        from bot.conversation.gates import AccessLimits
+        from bot.settings.faces import ChatSettings
 
-        async with bot_on(storage, limits=AccessLimits(block=("test:p",))) as bot:
+        async with bot_on(storage, limits=ChatSettings(block=("test:p",))) as bot:
             await self._rename(storage, "turn", "turn_away")
             assert await bot.hear(event("Coffee")) is None
 

@@ -7,8 +7,9 @@ import pytest
 
 from bot.commands import standard_commands
 from bot.conversation.admission import Stop
-from bot.conversation.gates import AccessLimits, Gates, not_meant
+from bot.conversation.gates import Gates, not_meant
 from bot.face.request import Person, Place, Request, Trigger
+from bot.settings.faces import ChatSettings
 from db.chat.chats import Chats
 from db.chat.quotas import Quotas
 from db.pool import Database
@@ -20,7 +21,7 @@ HEADLINE = "Senate Passes The Budget After A Long Night"
 
 
 def gates(storage: Database, **limits: object) -> Gates:
-    chosen = AccessLimits(**limits)  # type: ignore[arg-type]  # the fields of Limits
+    chosen = ChatSettings.model_validate(limits)
     return Gates(
         chats=Chats(storage),
         quotas=Quotas(storage),

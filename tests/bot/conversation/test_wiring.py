@@ -32,7 +32,9 @@ async def fetcher() -> AsyncIterator[Fetcher]:
         yield ready
 
 
-@pytest.mark.parametrize("around", ["{}", "  {}\n", "look: {}", "mirá esto {}", "<{}>", "({})."])
+@pytest.mark.parametrize(
+    "around", ["{}", "  {}\n", "look: {}", "look at this! {} lol", "mirá esto {}", "<{}>", "({})."]
+)
 async def test_a_link_almost_alone_is_fetched(
     web: WebServer, fetcher: Fetcher, around: str
 ) -> None:
@@ -48,8 +50,14 @@ async def test_a_link_almost_alone_is_fetched(
 async def test_a_headline_says_it_all(web: WebServer, fetcher: Fetcher, text: str) -> None:
     headline = await read_pasted(fetcher, text.format(web.url("/a")), now=NOW)
     assert headline.text == "Tea prices soar"
-    assert headline.date is None
-    assert web.asked == []
+    linked = "{}" in text
+    assert headline.date == (datetime(2024, 5, 1, 10, tzinfo=UTC) if linked else None)
+    assert web.asked == (["/a"] if linked else [])
+
+
+async def test_a_headline_needs_no_page_that_can_be_read(web: WebServer, fetcher: Fetcher) -> None:
+    headline = await read_pasted(fetcher, f"Tea prices soar {web.url('/gone')}", now=NOW)
+    assert (headline.text, headline.date) == ("Tea prices soar", None)
 
 
 @pytest.mark.parametrize("text", ["Coffee", "", "😀", "http://"])

@@ -110,7 +110,9 @@ async def test_a_run_that_fails_is_counted_and_repeated(
 
     async with running(database, job(work)):
         await until_counted(database, RunOutcome.FAILED, 2)
-    (summary,) = await JobOutcomes(database).summary(NOW - timedelta(days=1))
+    found = await JobOutcomes(database).summary(NOW - timedelta(days=1))
+    # On a busy machine a run may be skipped besides.
+    (summary,) = (one for one in found if one.outcome is RunOutcome.FAILED)
     expected = "KeyError" if isinstance(error, KeyError) else "The disk is on fire."
     assert summary.last_error == expected
 

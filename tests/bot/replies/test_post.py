@@ -40,7 +40,9 @@ def test_each_story_leads_to_its_page_and_shows_its_tweet() -> None:
         "The news of June 1, 2026, foretold:",
         "",
         '<b><a href="https://news.example/1">Coffee prices soar</a></b>',
-        "<u>1. 1 year before · March 1, 2014 @\u2060ana · foretold</u>",
+        "<b>1. 1 year before · "
+        '<a href="https://x.com/ana/status/9007199254740993">March 1, 2014</a>'
+        " · @\u2060ana · foretold</b>",
         "<blockquote>tweet 1.2</blockquote>",
     ]
     assert '<b><a href="https://news.example/2">&lt;Tea&gt; &amp; more</a></b>' in html
@@ -95,3 +97,8 @@ def test_any_post_is_one_message_that_both_platforms_take(titles: list[str], tim
     check_blocks([block.to_dict() for block in blocks(reply)])
     assert fallback(reply)
     assert all(f"tweet {number}.2" in html for number in range(1, len(titles) + 1))
+
+
+def test_a_short_post_has_four_buttons_in_all() -> None:
+    (row,) = post_reply([item(1), item(2, rank=3)], WORDS, compact=True).buttons
+    assert [str(button.action) for button in row] == ["why:71:1", "picture:71:1", "votes:71:2.en"]

@@ -191,3 +191,33 @@ async def test_a_shared_message_without_a_time_is_of_now(ts: object) -> None:
     request = await read_message(event, {}, MYSELF, now=NOW)
     assert request
     assert (request.text, request.written_at) == ("Coffee", None)
+
+
+def revised(subtype: str, **inner: object) -> dict[str, Any]:
+    message = {"type": "message", "user": "U1", "text": "<@UBOT> Tea", "ts": "1.1"}
+    previous = {**message, "text": "<@UBOT> Coffee"}
+    event = {"type": "message", "subtype": subtype, "channel": "C1", "ts": "2.2", "hidden": True}
+    after = {"message": {**message, "edited": {"user": "U1", "ts": "2.0"}, **inner}}
+    return {**event, "previous_message": previous, **(after if "changed" in subtype else {})}
+
+
+async def test_an_edited_message_revises_the_request_that_it_was() -> None:
+    event = revised("message_changed")
+    request = await read_message(event, event, MYSELF, now=NOW)
+    assert request
+    assert (request.text, request.revises, request.edited) == ("Tea", "C1:1.1", False)
+    assert (request.event_id, request.deleted) == ("C1:1.1:edited", False)
+
+
+async def test_a_deleted_message_revises_it_too() -> None:
+    event = revised("message_deleted")
+    request = await read_message(event, event, MYSELF, now=NOW)
+    assert request
+    assert (request.event_id, request.revises) == ("C1:1.1:deleted", "C1:1.1")
+    assert request.deleted
+
+
+@pytest.mark.parametrize("inner", [{"text": "<@UBOT> Coffee"}, {"user": None}])
+async def test_a_link_s_preview_and_what_nobody_said_revise_nothing(inner: dict[str, Any]) -> None:
+    event = revised("message_changed", **inner)
+    assert await read_message(event, event, MYSELF, now=NOW) is None

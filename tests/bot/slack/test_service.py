@@ -223,7 +223,7 @@ async def test_a_message_shortcut_is_answered_where_only_commands_are_listened_t
         await slack.quiet()
     (answer,) = slack.bot_messages
     assert answer.thread_ts == message.ts
-    assert "Coffee prices" in answer.visible
+    assert "Tweet number 1 about coffee" in answer.visible
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -34,7 +34,9 @@ def read(**fields: Any) -> Request | None:
         length = len(text.split()[0])
         about["entities"] = [{"type": "bot_command", "offset": 0, "length": length}]
     return read_update(
-        Update.de_json({"update_id": 1, "message": about | fields}, None), MYSELF, now=NOW
+        Update.de_json({"update_id": 1, fields.pop("kind", "message"): about | fields}, None),
+        MYSELF,
+        now=NOW,
     )
 
 
@@ -163,3 +165,20 @@ def test_only_topics_are_threads(topic: bool, thread: str | None) -> None:
     request = read(text="It rains", message_thread_id=9, is_topic_message=topic)
     assert request
     assert request.place.thread == thread
+
+
+def test_a_command_brings_the_text_that_it_answers() -> None:
+    answered = {"message_id": 4, "date": 7, "chat": GROUP, "from": ALICE, "text": "It rains"}
+    request = read(text="/why", reply_to_message=answered)
+    assert request
+    assert (request.text, request.quoted) == ("/why", "It rains")
+    assert request.quoted_at == datetime.fromtimestamp(7, UTC)
+
+
+def test_an_edited_message_revises_the_request_that_it_was() -> None:
+    before = read(text="It rains")
+    after = read(kind="edited_message", text="It snows")
+    assert before
+    assert after
+    assert (after.text, after.revises) == ("It snows", before.event_id)
+    assert after.event_id == f"{before.event_id}:edited"

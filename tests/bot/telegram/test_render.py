@@ -42,10 +42,23 @@ def test_an_answer_shows_headline_text_date_lead_time_and_link() -> None:
     assert html.splitlines() == [
         "<b>It rains</b>",
         "",
-        "<u>1. 9 years before · March 14, 2012 @\u2060ana · close</u>",
+        '<b>1. 9 years before · <a href="https://x.com/ana/status/1">March 14, 2012</a>'
+        " · @\u2060ana · close</b>",
         "<blockquote>Rain &amp; &lt;wind&gt;</blockquote>",
-        '<a href="https://x.com/ana/status/1">x.com/ana/status/1</a>',
     ]
+
+
+def test_small_ones_follow_in_a_line_each() -> None:
+    small = view("Wind\nand @sea " + "x" * 900, rank=2, small=True, why="unseen")
+    (html,) = html_messages(Reply(words=WORDS, hits=(view("Rain"), small), notice="So it is."))
+    first, _, _, line, _, notice = html.splitlines()
+    assert first.startswith("<b>1. ")
+    assert line.startswith(
+        '2. 9 years before · <a href="https://x.com/ana/status/1">March 14, 2012</a>: Wind and @'
+    )
+    assert len(shown(line)) < 200
+    assert "unseen" not in html
+    assert notice == "<i>So it is.</i>"
 
 
 def test_the_models_reason_stands_below_the_text_and_is_only_text() -> None:

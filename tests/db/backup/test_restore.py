@@ -12,7 +12,9 @@ from db.backup.dump import dump
 from db.backup.restore import check_backup, holds_something, is_set_up, others_work, restore
 from db.pool import Database, PoolSettings
 from engine.errors import InputError, StorageError, StorageOutdated, StorageUnreachable
+from engine.types import Kind
 from tests.database import Clones, execute
+from tests.db.loading import assert_exact, document, load
 
 CORPUS = "INSERT INTO corpus (name, kind, language) VALUES ('kept', 'tweets', 'english')"
 # What is in the schema and belongs to no extension.
@@ -76,8 +78,30 @@ async def test_a_backup_replaces_what_is_there(
     assert sent[-1] > 10_000
 
 
+async def test_a_library_keeps_its_postings(
+    database_url: str, other_url: str, tmp_path: Path
+) -> None:
+    before = await Database.open(database_url)
+    await load(before, "lib", [document("1", "a ship and a canal")], kind=Kind.LIBRARY)
+    await before.close()
+    await execute(other_url, "CREATE TABLE postings_7 ()")
+    await restore(other_url, await backed_up(database_url, tmp_path), progress=ignore)
+    assert await value(other_url, "SELECT to_regclass('postings_7')") is None
+    after = await Database.open(other_url)
+    corpus = await load(after, "lib", [document("2", "another ship")], kind=Kind.LIBRARY)
+    await assert_exact(after, corpus)
+    await after.close()
+    assert await value(other_url, f"SELECT count(*) FROM postings_{corpus.id}") == 4 + 2
+
+
 async def test_nothing_of_presagio_s_remains_when_it_is_cleared(database_url: str) -> None:
-    await execute(database_url, CORPUS, "CREATE TABLE embedding_1 ()", module._clearing())
+    await execute(
+        database_url,
+        CORPUS,
+        "CREATE TABLE embedding_1 ()",
+        "CREATE TABLE postings_1 ()",
+        module._clearing(),
+    )
     connection = await asyncpg.connect(database_url)
     assert [row[0] for row in await connection.fetch(REMAINING)] == []
     await connection.close()

@@ -1,10 +1,14 @@
 """Documents by id: as the ranking would have given them."""
 
+import pytest
+
 from db.pool import Database
 from db.search.described import Described
 from db.search.lexical import LexicalIndex
 from engine.types import Filters
 from tests.db.loading import load_texts
+
+pytestmark = pytest.mark.usefixtures("strategy")
 
 TEXTS = [
     "rust and rain and rust",

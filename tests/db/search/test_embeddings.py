@@ -8,6 +8,7 @@ import pytest
 
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
+from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from engine.embed.fill import BATCH, ENOUGH, Filled, fill
@@ -31,7 +32,7 @@ TEXTS = [f"thought {n} of rust and rain {n % 7}" for n in range(3 * BATCH)]
 async def embeddings(database: Database) -> Embeddings:
     if not await can_keep_vectors(database):
         pytest.skip("this server has no pgvector 0.7 or newer")
-    return Embeddings(database)
+    return Embeddings(database, times=LeaseTimes(renewal=0.05))
 
 
 async def filled(

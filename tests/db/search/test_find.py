@@ -29,6 +29,8 @@ from tests.database import Clones, wait_for
 from tests.db.loading import document, load, load_texts
 from tests.query_texts import query_texts, random_query
 
+pytestmark = pytest.mark.usefixtures("strategy")
+
 MIXED = [
     document("wall", "They are building the wall", lang="en", day=1),
     document("walls", "Walls work, Wall after wall", lang="en", day=2, author="Ana"),
@@ -43,7 +45,7 @@ MIXED = [
 
 
 @pytest.fixture(scope="module")
-def mixed_url(_clones: Clones) -> Iterator[str]:
+def mixed_url(_clones: Clones, strategy: str) -> Iterator[str]:
     """A database with one corpus in two languages, and a larger one of chance texts."""
 
     async def fill(url: str) -> None:
@@ -52,6 +54,9 @@ def mixed_url(_clones: Clones) -> Iterator[str]:
         await load(database, "mixed", full, "english")
         await load(database, "chance", chance_documents(), "english")
         await load(database, "empty", [])
+        assert all(
+            one.postings == (strategy == "postings") for one in await Corpora(database).list()
+        )
         await database.close()
 
     with _clones.clone() as url:

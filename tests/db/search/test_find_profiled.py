@@ -21,6 +21,8 @@ from engine.types import Kind
 from tests.bot.kinds import fill
 from tests.db.loading import document, load
 
+pytestmark = pytest.mark.usefixtures("strategy")
+
 WORDS = ["coffee", "tea", "milk", "sugar", "water", "bread"]
 
 

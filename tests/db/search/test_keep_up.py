@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from db.corpus.corpora import Corpora
+from db.lease import LeaseTimes
 from db.pool import Database
 from db.search.embeddings import Embeddings
 from db.search.vocabulary import CorpusVocabulary
@@ -35,7 +36,7 @@ class Clock:
 async def embeddings(database: Database) -> Embeddings:
     if not await can_keep_vectors(database):
         pytest.skip("this server has no pgvector 0.7 or newer")
-    return Embeddings(database)
+    return Embeddings(database, times=LeaseTimes(renewal=0.05))
 
 
 @dataclass

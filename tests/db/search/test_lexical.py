@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Self
+from unittest.mock import patch
 
 import bm25s
 import numpy as np
@@ -19,6 +20,7 @@ from db.corpus.corpora import Corpora
 from db.pool import Database
 from db.search import lexical as search_module
 from db.search.lexical import LexicalIndex
+from db.search.postings_statement import ranked_by_postings
 from db.search.rank_statement import rank_statement
 from db.search.scoring import MAX_LEXEMES, quoted, weighted_lexemes
 from engine.documents import Document
@@ -27,6 +29,8 @@ from engine.types import Candidate, Corpus, Filters, Flag, Term
 from tests.database import Clones, wait_for
 from tests.db.loading import START, Stored, document, load, load_texts, read_back
 from tests.db.reference import CLOSE, assert_same, ranked, scores
+
+pytestmark = pytest.mark.usefixtures("strategy")
 
 ANY = Filters()
 FLAGS = (Flag.NONE, Flag.NONE, Flag.NONE, Flag.REPOST, Flag.QUOTE, Flag.REPOST | Flag.MEDIA)
@@ -54,13 +58,20 @@ def synthetic(count: int, seed: int) -> list[Document]:
     return made
 
 
+@pytest.fixture
+def _by_classes(strategy: str) -> None:
+    if strategy != "classes":
+        pytest.skip("postings need no threshold")
+
+
 @pytest.fixture(scope="module")
-def large_url(_clones: Clones) -> Iterator[str]:
+def large_url(_clones: Clones, strategy: str) -> Iterator[str]:
     """A database with 2,000 synthetic documents in the corpus "large"."""
 
     async def fill(url: str) -> None:
         database = await Database.open(url)
-        await load(database, "large", synthetic(2000, seed=1))
+        corpus = await load(database, "large", synthetic(2000, seed=1))
+        assert corpus.postings == (strategy == "postings")
         await database.close()
 
     with _clones.clone() as url:
@@ -218,6 +229,7 @@ async def test_thresholds_are_really_used(large: Database, monkeypatch: pytest.M
     assert sum(need > 1 for need in needs.asked) >= 10
 
 
+@pytest.mark.usefixtures("_by_classes")
 async def test_few_dates_are_looked_up_before_words(
     large: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +251,24 @@ async def test_few_dates_are_looked_up_before_words(
         used.clear()
         await checked.ask(headline)
         assert used == {False}
+
+
+async def test_few_dates_are_looked_up_before_postings(
+    large: Database, strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if strategy != "postings":
+        pytest.skip("postings are read")
+    monkeypatch.setattr(search_module, "_FEW_POSTINGS", 0)
+    checked = await Checked.of(large, "large")
+    week = Filters(after=START + timedelta(days=100), before=START + timedelta(days=107))
+    with patch.object(search_module, "ranked_by_postings", wraps=ranked_by_postings) as chosen:
+        for filters in (week, replace(week, exclude=Flag.QUOTE)):
+            for headline in checked.headlines(6, seed=13):
+                await checked.ask(headline, filters, limit=3)
+            assert any(call.kwargs["dates_first"] for call in chosen.mock_calls)
+            chosen.reset_mock()
+            await checked.ask(headline)
+            assert not chosen.mock_calls[-1].kwargs["dates_first"]
 
 
 _WORDS = st.sampled_from(["ba", "be", "bi", "bo", "bu", "da", "de"])

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from engine.answer.answer import Answerer
+from engine.answer.prompt import ANSWER_VERSION
 from engine.answer.types import AnswerOutcome, CitedAnswer, ModelAnswer, Question
 from engine.budget import Budget
 from engine.llm.client import ChatClient
-from engine.llm.prompts import ANSWER_VERSION
 from engine.messages import as_message
 from engine.settings.models import LlmSettings
 from engine.settings.searching import AnswerSettings

@@ -6,11 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.feeds.decide import requested_pause, spread, wait_after_failure, wait_after_success
-from engine.feeds.types import DAY, HOUR, MINUTE, PollSettings
+from engine.feeds.decide import (
+    LONGEST,
+    requested_pause,
+    spread,
+    wait_after_failure,
+    wait_after_success,
+)
+from engine.feeds.types import DAY, HOUR, MINUTE
+from engine.settings.reading import PollingSettings
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
-SETTINGS = PollSettings(interval=30 * MINUTE)
+SETTINGS = PollingSettings(interval_minutes=30)
 
 
 @pytest.mark.parametrize(
@@ -101,5 +108,5 @@ def test_whatever_a_server_says_the_wait_stays_within_bounds(
     headers: dict[str, str], ttl: float | None, jitter: float
 ) -> None:
     wait = wait_after_success(headers, ttl, now=NOW, settings=SETTINGS)
-    assert SETTINGS.interval <= wait <= SETTINGS.longest
-    assert wait <= spread(wait, settings=SETTINGS, jitter=jitter) <= wait * 1.2
+    assert SETTINGS.interval <= wait <= LONGEST
+    assert wait <= spread(wait, jitter=jitter) <= wait * 1.2

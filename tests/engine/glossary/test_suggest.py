@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from engine.budget import Budget
 from engine.errors import BudgetExhausted, ModelAnswerInvalid, ModelUnreachable
+from engine.glossary.prompt import GLOSSARY_SCHEMA, GLOSSARY_VERSION
 from engine.glossary.suggest import AskedTerm, SuggestedPair, Suggester, read_pairs, request
 from engine.llm.client import ChatClient
-from engine.llm.prompts import GLOSSARY_SCHEMA, GLOSSARY_VERSION
 from engine.settings.models import LlmSettings
 from tests.engine.passages import ME
 from tests.fakes.model import ModelServer, answer, failure

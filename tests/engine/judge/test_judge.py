@@ -14,8 +14,8 @@ import stamina
 
 from engine.budget import Budget
 from engine.judge.judge import Judge
+from engine.judge.prompts import JUDGE, JUDGE_WITH_REASONS
 from engine.llm.client import ChatClient
-from engine.llm.prompts import JUDGE, JUDGE_WITH_REASONS
 from engine.settings.models import LlmSettings
 from engine.types import Candidate, Headline, Usage, Verdict
 from tests.engine.candidates import candidate

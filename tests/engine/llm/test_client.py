@@ -24,9 +24,9 @@ from engine.errors import (
     ModelRefused,
     ModelUnreachable,
 )
+from engine.judge.prompts import JUDGE_SCHEMA
 from engine.llm.client import ChatAnswer, ChatClient, PromptMessage
 from engine.llm.endpoint import Endpoint, chat_endpoint
-from engine.llm.prompts import JUDGE_SCHEMA
 from engine.llm.transport import MAX_ANSWER_BYTES
 from engine.settings.models import LlmSettings
 from engine.types import Usage
@@ -42,7 +42,7 @@ from tests.fakes.model import (
     slow,
 )
 from tests.fakes.ports import MemoryLedger
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, movable_time
 
 NOW = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
 KEY = "sk-or-v1-0123456789abcdef"
@@ -367,8 +367,12 @@ async def test_a_silent_server_is_left_at_the_read_timeout(server: ModelServer) 
 
 
 async def test_after_a_timeout_in_a_retry_the_known_reason_is_told(server: ModelServer) -> None:
-    error = await error_of(server, failure(500, "kaput"), slow(30, answer("")), total_timeout=0.3)
-    assert "kaput" in str(error)
+    script = [failure(500, "kaput"), slow(2 * PATIENCE, answer(""))]
+    with movable_time() as move:
+        asking = asyncio.create_task(error_of(server, *script, total_timeout=PATIENCE))
+        await server.until_asked(2)
+        move(PATIENCE)
+        assert "kaput" in str(await asking)
 
 
 @pytest.mark.parametrize("wait", [0.25, timedelta(seconds=0.25)])

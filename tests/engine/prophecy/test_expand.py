@@ -14,8 +14,7 @@ from aiohttp import web
 
 from engine.budget import Budget
 from engine.llm.client import ChatClient, PromptMessage
-from engine.llm.prompts import EXPANSION_VERSION
-from engine.prophecy.expand import LONGEST_ANSWER, Expander, Punctuality
+from engine.prophecy.expand import EXPANSION_VERSION, LONGEST_ANSWER, Expander, Punctuality
 from engine.settings.models import LlmSettings
 from engine.types import Expansion, Headline, Kind, Usage
 from tests.engine.passages import ME

@@ -11,7 +11,7 @@ from engine.prophecy.together import together
 from engine.text.address import addressed
 from engine.types import CorpusRole, Usage, Verdict
 from tests.bot.conversing import corpus
-from tests.bot.prophecies import make_hit, make_prophecy
+from tests.bot.prophecies import make_hit, make_prophecy, make_term
 
 ANA, LUIS = corpus("ana"), replace(corpus("luis"), display_name="Luis Pérez")
 
@@ -36,6 +36,13 @@ def test_costs_are_added_and_notices_said_once() -> None:
     assert joined.verdict.scores == {1: 6, 2: 3}
     assert joined.usage == Usage(cost_usd=0.25)
     assert joined.verdict.notice == said
+
+
+def test_a_word_that_one_archive_has_is_not_said_to_be_missing() -> None:
+    near, exact = make_term("coffees", neighbour_of="coffee"), make_term("coffee")
+    for first, second in ((near, exact), (exact, near)):
+        answers = [(ANA, make_prophecy(terms=(first,))), (LUIS, make_prophecy(terms=(second,)))]
+        assert together(answers, limit=3).terms == (exact,)
 
 
 @pytest.mark.parametrize(

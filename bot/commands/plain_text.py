@@ -1,0 +1,176 @@
+"""Tells what a plain message to the bot is, before anything is searched: a headline, small talk, a
+question, or a command without its slash."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from bot.commands.headline_detection import SOFT, TALK
+from bot.face.request import Request
+from bot.replies.limits import cut
+
+
+class Plain(Enum):
+    """The kinds of plain messages. Only headlines are searched for."""
+
+    HEADLINE = auto()
+    SMALL_TALK = auto()
+    THANKS = auto()
+    QUESTION = auto()
+    COMMAND = auto()  # without its slash
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """What a message is. `meant` is the command line that the person may have meant."""
+
+    kind: Plain
+    meant: str = ""
+
+
+_THANKS_WORDS = "thanks thank thx ty cheers gracias"
+_THANKS = frozenset(_THANKS_WORDS.split())
+# A message of pleasantries has one of these, and nothing but these and the words around them.
+_PLEASANT_WORDS = """
+    hi hello hey hiya howdy morning evening afternoon bye goodbye ok okay yes yeah yep yup no nope
+    nah sure great nice cool awesome perfect wow lol lmao haha hahaha sorry please welcome test
+    testing ping sup amazing congrats
+    hola holi buenas buenos chau chao adiós adios sí si vale dale bueno genial perfecto jaja jajaja
+    perdón perdon prueba probando bienvenido felicitaciones listo
+"""
+_PLEASANTRIES = _THANKS | frozenset(_PLEASANT_WORDS.split())
+_AROUND_WORDS = """
+    good day night you u very so much a lot that is it's this was for there how are going what's up
+    see later all everyone everybody bot and the to me i am fine
+    buen día dia días dias tardes noches muchas muchísimas muchisimas mil de nada hasta luego mañana
+    qué que tal cómo como estás estas va todo bien por favor muy a todos y vos el la
+"""
+_AROUND = frozenset(_AROUND_WORDS.split())
+_MOST_PLEASANTRIES = 7  # words
+_LONGEST_HINT = 300
+
+# Pleasantries and questions about the bot that have none of those words.
+_PHRASES = """
+    how are you, how is it going, what's up, who are you, what are you, what can you do,
+    what do you do, are you there, are you a bot, how does this work, how do you work, good day,
+    good night, see you, see you later, help me, de nada, qué tal, que tal, cómo estás, como estas,
+    quién sos, quien sos, quién eres, quien eres, qué podés hacer, qué puedes hacer,
+    que puedes hacer, qué haces, que haces, cómo funciona, como funciona, cómo funcionás,
+    cómo funciona esto, hasta luego, estás ahí, buen día
+"""
+_ABOUT_ME = frozenset(" ".join(phrase.split()) for phrase in _PHRASES.split(","))
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_OF_HIM = "he|she|they"
+_SPOKE = (
+    "say|said|saying|says|think|thinks|thought|tweet|tweeted|write|wrote|mention|mentioned|talk"
+)
+_SUBJECT = "sobre|acerca|de|del|al respecto"
+_DIJO = (
+    "dijo|dice|decía|decia|opina|opinaba|opinó|opino|piensa|pensaba|pensó|escribió|escribio|"
+    "tuiteó|tuiteo|mencionó|habló|hablo"
+)
+# "what did he say about wind", "has she ever tweeted ...", "qué dijo sobre ...": about the account,
+# whose name is not said. Written in lower case, as headlines in title case are not.
+_QUESTION = re.compile(
+    rf"(?:(?:[Ww]hat|[Ww]hen|[Ww]here|[Ww]hy|[Hh]ow(?: often| many times)?) "
+    rf"(?:did|does|do|has|have|was|were) (?:{_OF_HIM}) (?:ever )?(?:{_SPOKE})\b.*"
+    rf"|(?:[Dd]id|[Dd]oes|[Hh]as|[Hh]ave) (?:{_OF_HIM}) (?:ever )?(?:{_SPOKE})\b.*"
+    rf"|¿?(?:[Qq]u[eé]|[Cc]u[aá]ndo|[Dd][oó]nde|[Cc][oó]mo|[Aa]lguna vez) "
+    rf"(?:(?:él|ella) )?(?:{_DIJO})(?: (?:{_SUBJECT})\b.*|\s*\?*)"
+    rf"|¿(?:[Dd]e )?[Qq]u[eé] (?:{_DIJO}) (?:{_SUBJECT})\b.*)",
+    re.DOTALL,
+)
+
+_TIMES = r"(?:daily|instant|off|best|threshold|at|\d{1,2}(?::\d\d)?(?:\s?[ap]m)?)\b.*"
+_SETTING = r"(?:language|listening|threshold|timezone|quiet|picture|corpus|answers)\b.*"
+# The arguments with which the name of a command, as a first word, is no headline.
+_ARGUMENTS: Mapping[str, str] = {
+    "why": r"\d{1,3}",
+    "picture": r"\d{1,3}",
+    "help": r"[a-z]+",
+    "subscribe": _TIMES,
+    "settings": _SETTING,
+    "feeds": r"(?:list|add|remove|test|import|export)\b.*",
+    "glossary": r"(?:list|add|approve|reject)\b.*",
+    "corpus": r"[\w-]+",
+    # In lower case only, see below.
+    "find": r".+",
+    "ask": r".+",
+    "prophecy": r".+",
+}
+_LOWER_CASE_ONLY = frozenset({"find", "ask", "prophecy", "corpus", "help"})
+
+
+_FEWEST_TELLING = 3  # words that make a headline
+_BESIDE_LINKS = """
+    look at check out read watch see can believe guy guys article link news story someone sent
+    from by on in of about what an must interesting funny crazy unbelievable
+    miren mira mirá lean lee leé leer vean ve fíjate fijate nota noticia artículo enlace link
+    increíble que un una los las en me lo mandaron pasaron vi
+"""
+_REMARKS = TALK | SOFT | _PLEASANTRIES | _AROUND | frozenset(_BESIDE_LINKS.split())
+
+
+def read_plain(text: str, commands: frozenset[str]) -> PlainText:
+    """Return what a message to the bot is. `commands` are the names of all commands."""
+    if meant := _command(text.strip(), commands):
+        return PlainText(Plain.COMMAND, meant)
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
+    if _is_small_talk(words):
+        return PlainText(Plain.THANKS if _THANKS & {*words} else Plain.SMALL_TALK)
+    if _QUESTION.fullmatch(text.strip()):
+        return PlainText(Plain.QUESTION, f"/ask {text.strip()}")
+    return PlainText(Plain.HEADLINE)
+
+
+def is_remark(text: str) -> bool:
+    """Return whether the text beside a link is only a remark about it: "look at this! lol"."""
+    words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
+    telling = [word for word in words if word not in _REMARKS]
+    return len(telling) < _FEWEST_TELLING
+
+
+def _is_small_talk(words: list[str]) -> bool:
+    if " ".join(words) in _ABOUT_ME:
+        return True
+    return (
+        0 < len(words) <= _MOST_PLEASANTRIES
+        and any(word in _PLEASANTRIES for word in words)
+        and all(word in _PLEASANTRIES or word in _AROUND for word in words)
+    )
+
+
+def _command(text: str, commands: frozenset[str]) -> str:
+    """Return the command line that a text without a slash stands for, or ""."""
+    name, _, argument = text.partition(" ")
+    lowered, argument = name.lower().rstrip("!.?"), argument.strip()
+    if lowered not in commands:
+        return ""
+    if not argument:
+        return f"/{lowered}"
+    pattern = _ARGUMENTS.get(lowered)
+    fits = pattern and re.fullmatch(pattern, argument, re.IGNORECASE | re.DOTALL)
+    if not fits or (lowered in _LOWER_CASE_ONLY and not name.islower()):
+        return ""
+    return f"/{lowered} {argument}"
+
+
+def hint_for(request: Request, commands: frozenset[str]) -> str | None:
+    """Return what a plain message is answered with in place of a search, or None."""
+    words, plain = request.words, read_plain(request.text, commands)
+    headline = words.say("Send me a headline or a link; I look for old tweets that foretold it.")
+    match plain.kind:
+        case Plain.THANKS:
+            return words.say("You are welcome. Send me another headline whenever you like.")
+        case Plain.SMALL_TALK:
+            greeting = words.say("Hello!")
+            return f"{greeting} {headline}"
+        case Plain.QUESTION:
+            said = words.say("I answer questions like this: {command}", command=plain.meant)
+        case Plain.COMMAND:
+            said = words.say("Commands begin with a slash: {command}", command=plain.meant)
+        case Plain.HEADLINE:
+            return None
+    return cut(said, _LONGEST_HINT)

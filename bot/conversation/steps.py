@@ -1,0 +1,72 @@
+"""Shows what a slow answer waits for, until the answer replaces it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from bot.face.face import DeliveryError, Face
+from bot.face.request import Request, Trigger
+
+_SHOWN_FOR = (Trigger.ADDRESSED, Trigger.COMMAND)
+
+
+class Steps:
+    """The steps of one answer. Nothing is shown in the first `after` seconds."""
+
+    def __init__(self, face: Face, request: Request, *, after: float) -> None:
+        self._face = face
+        self._request = request
+        self._after = after
+        self._text = ""
+        self._changed = asyncio.Event()
+        self._message: str | None = None
+        self._showing: asyncio.Task[None] | None = None
+        self._sending = asyncio.Lock()
+
+    def show(self, text: str) -> None:
+        """Note the current step; it is shown if it lasts."""
+        if self._request.trigger not in _SHOWN_FOR or not self._request.place.kept:
+            return
+        self._text = text
+        self._changed.set()
+        self._showing = self._showing or asyncio.create_task(self._show())
+
+    async def end(self) -> None:
+        """Show no further steps."""
+        if self._showing:
+            async with self._sending:  # a message that is being sent is waited for
+                self._showing.cancel()
+            await asyncio.gather(self._showing, return_exceptions=True)
+
+    def take(self) -> str | None:
+        """Return the id of the message of the last step, which the caller then replaces."""
+        message, self._message = self._message, None
+        return message
+
+    async def withdraw(self) -> None:
+        """Delete the message of the last step, unless it was taken."""
+        if message := self.take():
+            with suppress(DeliveryError):  # the step stays where it is
+                await self._face.withdraw(self._request, message)
+
+    async def _show(self) -> None:
+        await asyncio.sleep(self._after)
+        while True:
+            self._changed.clear()
+            async with self._sending:
+                self._message = await self._face.show_step(self._request, self._text, self._message)
+            await self._changed.wait()
+
+
+@asynccontextmanager
+async def steps_shown(face: Face, request: Request, *, after: float) -> AsyncIterator[Steps]:
+    """Yield the steps of an answer; a message that no answer has replaced is deleted.
+
+    Only somebody who waits for the answer is shown steps, and only in a chat.
+    """
+    steps = Steps(face, request, after=after)
+    try:
+        yield steps
+    finally:
+        await steps.end()
+        await steps.withdraw()

@@ -1,0 +1,77 @@
+"""The buttons below an answer: its votes, and what can be done with the whole."""
+
+from collections.abc import Mapping
+
+from bot.card import can_draw
+from bot.face.reply import Action, Button
+from bot.i18n.words import Words
+from engine.chat import Answer, Tally
+
+VOTES = "👍 👎"
+
+
+def answer_buttons(
+    answer: Answer, tallies: Mapping[int, Tally], words: Words, *, compact: bool = False
+) -> tuple[tuple[Button, ...], ...]:
+    """Return a row of vote buttons for each hit shown, and a row for the page as a whole.
+
+    In a `compact` answer the vote buttons wait behind one button of that row. Near results have no
+    votes and no picture.
+
+    Vote buttons carry the rank of their hit and the language of the answer, which the buttons keep
+    whoever votes; the others carry the index of the first hit of a page.
+    """
+
+    def button(label: str, name: str, value: object) -> Button:
+        return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
+
+    votes = []
+    for hit in () if answer.is_near else answer.page:
+        tally, rank = tallies.get(hit.rank, Tally()), hit.rank
+        value = f"{rank}.{words.language}"
+        votes.append(
+            (
+                button(f"{rank}. 👍 {tally.up}", "up", value),
+                button(f"{rank}. 👎 {tally.down}", "down", value),
+            )
+        )
+    following = answer.page_at(answer.last)
+    label = words.say("Nearest") if following.is_near and not answer.is_near else words.say("More")
+    rest = (
+        *([button(label, "more", answer.last)] if following.page else []),
+        *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
+        *([button(words.say("Picture"), "picture", answer.first)] if votes and can_draw() else []),
+    )
+    if compact:
+        first = f"{answer.page[0].rank}.{words.language}" if votes else ""
+        return ((*rest, *([button(VOTES, "votes", first)] if votes else [])),) if rest else ()
+    return (*votes, rest) if rest else ()
+
+
+def ballot(
+    answer: Answer,
+    rank: int,
+    tally: Tally,
+    words: Words,
+    *,
+    number: int,
+    following: tuple[Answer, int] | None,
+) -> tuple[tuple[Button, ...], ...]:
+    """Return the vote buttons of one hit of a compact message, which shows it as `number`.
+
+    `following` is the next hit of the message, if it has several. The last button brings back the
+    message's own buttons.
+    """
+
+    def button(label: str, name: str, of: Answer, ranked: int) -> Button:
+        value = f"{ranked}.{words.language}"
+        return Button(label=label, action=Action(name=name, answer_id=of.id, value=value))
+
+    return (
+        (
+            button(f"{number}. 👍 {tally.up}", "up", answer, rank),
+            button(f"{number}. 👎 {tally.down}", "down", answer, rank),
+            *([button(words.say("Next"), "votes", *following)] if following else []),
+            button(words.say("Back"), "back", answer, rank),
+        ),
+    )

@@ -1,0 +1,136 @@
+"""A plain message is searched for only if it is a headline; the rest gets a hint."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.commands import standard_commands
+from bot.commands.plain_text import Plain, is_remark, read_plain
+from bot.face.request import Person, Trigger
+from bot.settings.faces import ChatSettings
+from db.pool import Database
+from tests.bot.conversing import GROUP, Bot, bot_on, event
+
+NAMES = frozenset(name for command in standard_commands().commands for name in command.names)
+TALK = """
+    hi|Hello!|hey there|good morning everyone|ok|okay thanks|thanks|Thank you so much!|lol|hahaha|
+    who are you?|how are you|hola|Hola, buen día|buenas tardes|muchas gracias|gracias!|jaja|
+    qué tal|¿cómo estás?|chau
+"""
+QUESTIONS = """
+    what did he say about wind?|What did he say about wind|Did she ever tweet about coffee?|
+    ¿qué dijo sobre el viento?|que opina de la inflación|¿Qué dijo?
+"""
+COMMANDS = """
+    why|Why?|why 2|picture 3|help|more|settings language es|subscribe daily 9|Subscribe daily 9|
+    find coffee -tea|ask what did he say|feeds add bbc|unsubscribe
+"""
+# Each begins like one of those above.
+HEADLINES = """
+    Hello Kitty turns fifty|Thanks to coffee, prices soar|Good morning Vietnam|Top ten films of all|
+    What did Merkel know about the wiretaps?|Find of the century in Egypt|More than 100 die in fire|
+    Ask the doctor: is coffee good for you?|Today in history|Why coffee is dear|Hola festival opens
+"""
+
+
+def listed(texts: str) -> list[str]:
+    return [" ".join(text.split()) for text in texts.split("|")]
+
+
+@pytest.mark.parametrize("text", listed(TALK))
+def test_small_talk_is_recognised(text: str) -> None:
+    assert read_plain(text, NAMES).kind in (Plain.SMALL_TALK, Plain.THANKS)
+
+
+@pytest.mark.parametrize("text", listed(QUESTIONS))
+def test_questions_about_the_account_are_recognised(text: str) -> None:
+    read = read_plain(text, NAMES)
+    assert (read.kind, read.meant) == (Plain.QUESTION, f"/ask {text}")
+
+
+@pytest.mark.parametrize("text", listed(COMMANDS))
+def test_commands_without_their_slash_are_recognised(text: str) -> None:
+    name, _, argument = text.rstrip("?").partition(" ")
+    read = read_plain(text, NAMES)
+    assert (read.kind, read.meant) == (Plain.COMMAND, f"/{name.lower()} {argument}".strip())
+
+
+@pytest.mark.parametrize("text", listed(HEADLINES))
+def test_what_begins_alike_is_a_headline(text: str) -> None:
+    assert read_plain(text, NAMES).kind is Plain.HEADLINE
+
+
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_no_real_headline_is_taken_for_anything_else(language: str, shared_data: Path) -> None:
+    with (shared_data / "headlines" / f"{language}.jsonl").open() as rows:
+        titles = [json.loads(row)["title"] for row in rows]
+    taken = [
+        title
+        for title in titles
+        if any(
+            read_plain(text, NAMES).kind is not Plain.HEADLINE for text in (title, title.lower())
+        )
+    ]
+    assert taken == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("look at this! lol", True),
+        ("", True),
+        ("omg can you believe this guy", True),
+        ("miren esto jajaja", True),
+        ("Coffee prices soar", False),
+        ("look: coffee prices hit a record", False),
+    ],
+)
+def test_a_remark_beside_a_link_is_no_headline(text: str, expected: bool) -> None:
+    assert is_remark(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hi", "Hello! Send me a headline or a link; I look for old tweets that foretold it."),
+        ("thanks!", "You are welcome. Send me another headline whenever you like."),
+        ("why 2", "Commands begin with a slash: /why 2"),
+        (
+            "what did he say about wind?",
+            "I answer questions like this: /ask what did he say about wind?",
+        ),
+    ],
+)
+async def test_a_hint_is_no_search(storage: Database, text: str, said: str) -> None:
+    async with bot_on(storage, limits=ChatSettings(user_daily=0)) as bot:
+        reply = await bot.say(text)
+        assert (reply.text, reply.ephemeral) == (said, True)
+        assert bot.engine.calls == []
+
+
+async def test_hints_speak_the_reader_s_language(bot: Bot) -> None:
+    reply = await bot.say("hola", person=Person(id="ana", language="es"))
+    assert (reply.text or "").startswith("¡Hola! Mándame un titular")
+
+
+async def test_a_bare_mention_is_answered_with_a_hint(bot: Bot) -> None:
+    reply = await bot.hear(event("", place=GROUP))
+    assert reply
+    assert (reply.text or "").startswith("Send me a headline, such as: ")
+    for silent in (event(""), event("", place=GROUP, trigger=Trigger.OVERHEARD)):
+        assert await bot.hear(silent) is None
+
+
+@pytest.mark.parametrize("command", ["/prophecy", "/p", "/find", "/ask"])
+async def test_a_command_takes_the_message_that_it_answers(bot: Bot, command: str) -> None:
+    reply = await bot.say(command, quoted="Coffee prices soar")
+    assert "such as" not in (reply.text or "")
+    given = await bot.say(f"{command} tea", quoted="Coffee prices soar")
+    assert "such as" not in (given.text or "")
+    if command in ("/p", "/prophecy"):
+        assert [call[0] for call in bot.engine.calls] == ["Coffee prices soar", "tea"]
+
+
+async def test_other_commands_ignore_the_message_that_they_answer(bot: Bot) -> None:
+    assert (await bot.say("/why", quoted="2")).text == "Send me a headline first."

@@ -1,0 +1,143 @@
+"""Answers follow what people do to their messages, and say what a slow one waits for."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from bot.conversation.steps import steps_shown
+from bot.face.request import Request, Trigger
+from db.pool import Database
+from tests.bot.conversing import GROUP, Bot, MemoryFace, bot_on, event, until
+from tests.bot.prophecies import NOW
+
+
+@pytest.fixture
+async def bot(storage: Database) -> AsyncIterator[Bot]:
+    async with bot_on(storage) as ready:
+        yield ready
+
+
+def edited(request: Request, text: str, *, minutes: float = 1, **changes: object) -> Request:
+    """The same message as it was edited later."""
+    return replace(
+        request,
+        event_id=f"{request.event_id}:edited",
+        revises=request.event_id,
+        text=text,
+        now=NOW + timedelta(minutes=minutes),
+        **changes,  # type: ignore[arg-type]  # fields of Request
+    )
+
+
+def deleted(request: Request) -> Request:
+    return replace(edited(request, ""), event_id=f"{request.event_id}:deleted", deleted=True)
+
+
+async def test_the_answer_to_an_edited_headline_is_edited_once(bot: Bot) -> None:
+    asked = event("Cofee prices soar")
+    await bot.hear(asked)
+    await bot.hear(edited(asked, "Coffee prices soar"))
+    ((message, reply),) = bot.face.changed
+    assert message == "m1"
+    assert reply.hits
+    assert [call[0] for call in bot.engine.calls] == ["Cofee prices soar", "Coffee prices soar"]
+    await bot.hear(edited(asked, "Coffee prices soar again"))
+    assert len(bot.face.changed) == 1
+
+
+async def test_the_edit_survives_a_restart(bot: Bot, storage: Database) -> None:
+    asked = event("Cofee prices soar")
+    await bot.hear(asked)
+    async with bot_on(storage) as other:
+        await other.hear(edited(asked, "Coffee prices soar"))
+        assert [message for message, _ in other.face.changed] == ["m1"]
+
+
+@pytest.mark.parametrize("minutes", [9.9, 10.1])
+async def test_after_ten_minutes_an_edit_is_ignored(bot: Bot, minutes: float) -> None:
+    asked = event("Cofee prices soar")
+    await bot.hear(asked)
+    await bot.hear(edited(asked, "Coffee prices soar", minutes=minutes))
+    assert len(bot.face.changed) == (minutes < 10)
+
+
+async def test_what_was_not_answered_is_not_answered_when_it_is_edited(bot: Bot) -> None:
+    asked = event("See you at five", place=GROUP, trigger=Trigger.OVERHEARD)
+    assert await bot.hear(asked) is None
+    await bot.hear(edited(asked, "Senate Passes The Budget After A Long Night"))
+    assert (bot.engine.calls, bot.face.changed) == ([], [])
+
+
+@pytest.mark.parametrize("text", ["/settings threshold 6", "/today", "/subscribe off", "thanks"])
+async def test_only_searches_are_made_again(bot: Bot, text: str) -> None:
+    asked = event("/p Coffee prices soar")
+    await bot.hear(asked)
+    await bot.hear(edited(asked, text))
+    assert bot.face.changed == []
+    assert (await bot.chat()).threshold == 4
+
+
+async def test_the_answer_to_a_deleted_message_goes(bot: Bot) -> None:
+    asked = event("Coffee prices soar", place=GROUP)
+    await bot.hear(asked)
+    await bot.hear(deleted(asked))
+    await bot.hear(deleted(asked))
+    assert bot.face.withdrawn == ["m1"]
+
+
+async def test_nothing_goes_with_a_message_that_had_no_answer(bot: Bot) -> None:
+    await bot.hear(deleted(event("Coffee prices soar")))
+    assert bot.face.withdrawn == []
+
+
+class TestSteps:
+    @pytest.fixture
+    async def bot(self, storage: Database) -> AsyncIterator[Bot]:
+        async with bot_on(storage, step_after=0.0) as ready:
+            yield ready
+
+    async def test_a_slow_answer_replaces_the_step_that_it_waited_for(self, bot: Bot) -> None:
+        bot.engine.gate = asyncio.Event()
+        asked = asyncio.create_task(bot.hear(event("Coffee prices soar")))
+        await until(lambda: bot.face.steps)
+        bot.engine.gate.set()
+        assert await asked is None, "nothing is sent beside the message of the step"
+        assert bot.face.steps == ["Asking the model …"]
+        ((message, reply),) = bot.face.changed
+        assert (message, len(reply.hits)) == ("step", 3)
+
+    async def test_its_message_is_edited_and_goes_as_that_of_an_answer(self, bot: Bot) -> None:
+        bot.engine.gate = asyncio.Event()
+        asked = event("Coffee prices soar")
+        answering = asyncio.create_task(bot.hear(asked))
+        await until(lambda: bot.face.steps)
+        bot.engine.gate.set()
+        await answering
+        await bot.hear(deleted(asked))
+        assert bot.face.withdrawn == ["step"]
+
+    async def test_what_is_overheard_shows_no_step(self, storage: Database) -> None:
+        face = MemoryFace()
+        request = event("x", place=GROUP, trigger=Trigger.OVERHEARD)
+        async with steps_shown(face, request, after=0.0) as steps:
+            steps.show("Asking the model …")
+            await asyncio.sleep(0.05)
+        assert face.steps == []
+
+    async def test_a_step_that_no_answer_followed_goes(self) -> None:
+        face = MemoryFace()
+        async with steps_shown(face, event("x"), after=0.0) as steps:
+            steps.show("Reading the page …")
+            await until(lambda: face.steps)
+            steps.show("Asking the model …")
+            await until(lambda: len(face.steps) == 2)
+        assert face.withdrawn == ["step"]
+
+    async def test_a_quick_answer_shows_none(self) -> None:
+        face = MemoryFace()
+        async with steps_shown(face, event("x"), after=60.0) as steps:
+            steps.show("Asking the model …")
+        assert (face.steps, face.withdrawn) == ([], [])

@@ -1,0 +1,245 @@
+"""Postings say what the documents say, whatever happens to these, and whoever does it."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from db.corpus import postings as module
+from db.corpus.corpora import Corpora
+from db.corpus.documents import Documents, Retention
+from db.corpus.health import statistics_differ
+from db.corpus.postings import LONG, Postings, has_postings
+from db.corpus.reindexing import Reindexing
+from db.pool import Database
+from db.search.lexical import LexicalIndex
+from engine.types import Corpus, Filters, Flag, Kind
+from tests.db.loading import START, assert_exact, document, load, load_texts
+
+TEXTS = ("a ship and a canal", "the canal is shut", "ship ship ship", "", "canal")
+LONG_TEXTS = tuple(" ".join(f"w{(n + i) % 90}" for i in range(LONG)) for n in range(10))
+
+
+@pytest.fixture(autouse=True)
+def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAGE", 3)
+
+
+async def library(database: Database, name: str = "lib", texts: Sequence[str] = TEXTS) -> Corpus:
+    documents = [document(str(i), text, day=i) for i, text in enumerate(texts)]
+    return await load(database, name, documents, kind=Kind.LIBRARY)
+
+
+async def stored(database: Database, corpus: Corpus) -> int:
+    """How many postings there are, by number and content those of the documents."""
+    assert not await Postings(database).differing(corpus)
+    async with database.connection() as connection:
+        return int(await connection.fetchval(f"SELECT count(*) FROM postings_{corpus.id}"))
+
+
+async def has_table(database: Database, corpus: Corpus) -> bool:
+    async with database.connection() as connection:
+        name = f"postings_{corpus.id}"
+        return bool(await connection.fetchval("SELECT to_regclass($1) IS NOT NULL", name))
+
+
+async def execute(database: Database, statement: str) -> None:
+    async with database.connection() as connection:
+        await connection.execute(statement)
+
+
+async def fill(database: Database, corpus: Corpus) -> list[int]:
+    return [page async for page in Postings(database).pages(corpus)]
+
+
+async def found(database: Database, corpus: Corpus, word: str) -> list[str]:
+    search = LexicalIndex(database)
+    top = await search.top(corpus, await search.terms(corpus, word), Filters(), 9)
+    return [one.external_id for one in top]
+
+
+def test_libraries_and_long_texts_have_postings() -> None:
+    assert has_postings(Kind.LIBRARY, average_length=1)
+    assert has_postings(Kind.PUBLISHED, average_length=LONG)
+    assert not has_postings(Kind.PUBLISHED, average_length=LONG - 1)
+    assert not has_postings(Kind.TWEETS, average_length=20)
+
+
+async def test_a_library_has_them_from_its_first_document(database: Database) -> None:
+    corpus = await library(database)
+    assert corpus.postings
+    assert await stored(database, corpus) == 4 + 4 + 1 + 1
+    assert await found(database, corpus, "canal") == ["4", "1", "0"]
+
+
+async def test_tweets_have_none(database: Database) -> None:
+    corpus = await load_texts(database, "c", TEXTS)
+    assert await fill(database, corpus) == []
+    assert not (await Corpora(database).get("c")).postings
+    assert not await has_table(database, corpus)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE document SET search_text = search_text || ' canal ship' WHERE corpus_id = {}",
+        "UPDATE document SET search_text = 'other' WHERE external_id = '0'",
+        "UPDATE document SET search_text = '' WHERE corpus_id = {}",
+        "UPDATE document SET engagement = 7, flags = 1",
+        "UPDATE document SET tsv = tsv || 'extra:9'::tsvector, length = 44 WHERE corpus_id = {}",
+        "DELETE FROM document WHERE external_id IN ('0', '2')",
+        "DELETE FROM document",
+        "INSERT INTO document (corpus_id, external_id, text, search_text, created_at, digest,"
+        " language) SELECT {}, 'new' || n, '', 'canal ship ' || n, now(), 1, 'simple'"
+        " FROM generate_series(1, 9) n",
+    ],
+)
+async def test_they_follow_every_statement(database: Database, statement: str) -> None:
+    corpus = await library(database)
+    other = await library(database, "other", ["canal of another corpus"])
+    await load_texts(database, "tweets", ["canal of a third"])
+    await execute(database, statement.format(corpus.id))
+    for one in (corpus, other):
+        await stored(database, one)
+
+
+async def test_a_text_that_stays_is_not_written_again(database: Database) -> None:
+    corpus = await library(database)
+    written = f"SELECT max(xmin::text::bigint) FROM postings_{corpus.id}"
+    async with database.connection() as connection:
+        before = await connection.fetchval(written)
+        await connection.execute("UPDATE document SET engagement = 7, search_text = search_text")
+        assert await connection.fetchval(written) == before
+
+
+async def test_what_fails_leaves_nothing(database: Database) -> None:
+    corpus = await library(database)
+    before = await stored(database, corpus)
+    with pytest.raises(ZeroDivisionError):
+        async with database.transaction() as connection:
+            await connection.execute("DELETE FROM document")
+            raise ZeroDivisionError
+    assert await stored(database, corpus) == before
+
+
+async def test_ingest_stitching_and_forgetting_keep_them_exact(database: Database) -> None:
+    corpus, documents = await library(database), Documents(database)
+    await documents.upsert(corpus, [document("0", "a new canal", day=0), document("9", "ship")])
+    replies = [document("r", "yes indeed", reply_to="9"), document("s", "no", reply_to="0")]
+    await documents.upsert(corpus, replies)
+    assert await documents.stitch_threads(corpus) == 2
+    await documents.settle(corpus)
+    await assert_exact(database, corpus)
+    assert await Retention(database).forget(corpus, before=START.replace(day=3))
+    await assert_exact(database, corpus)
+
+
+async def test_writers_at_once_keep_them_exact(database: Database) -> None:
+    corpus, documents = await library(database), Documents(database)
+    batches = [
+        [document(f"{n % 4}-{i}", f"canal ship {n} {i}", flags=Flag.NONE) for i in range(20)]
+        for n in range(8)
+    ]
+    await asyncio.gather(*(documents.upsert(corpus, batch) for batch in batches))
+    await assert_exact(database, corpus)
+
+
+async def test_long_texts_that_were_there_get_them_page_by_page(database: Database) -> None:
+    corpus = await load_texts(database, "c", LONG_TEXTS)
+    assert not corpus.postings
+    before = await found(database, corpus, "w1 w2 w3")
+    assert await fill(database, corpus) == [3, 3, 3, 1]
+    posted = await Corpora(database).get("c")
+    assert posted.postings
+    assert await stored(database, posted) == len(LONG_TEXTS) * LONG
+    assert await found(database, posted, "w1 w2 w3") == before
+    assert await fill(database, posted) == []
+    assert await fill(database, corpus) == []  # as another process knows it
+
+
+async def test_ended_anywhere_it_goes_on_where_it_was(database: Database) -> None:
+    corpus = await load_texts(database, "c", LONG_TEXTS)
+    pages = Postings(database).pages(corpus)
+    assert await anext(pages) == 3
+    await pages.aclose()
+    # Documents before and after this place change meanwhile.
+    await execute(
+        database,
+        "UPDATE document SET search_text = 'short' WHERE external_id IN ('1', '8');"
+        "DELETE FROM document WHERE external_id IN ('0', '9')",
+    )
+    await load(database, "c", [document("new", LONG_TEXTS[0])])
+    partial = await Corpora(database).get("c")
+    assert not partial.postings
+    await assert_exact(database, partial)
+    assert await fill(database, corpus) == [3, 3, 1]
+    await assert_exact(database, corpus)
+    assert (await Corpora(database).get("c")).postings
+
+
+async def test_two_that_fill_and_one_that_writes_agree(database: Database) -> None:
+    corpus = await load_texts(database, "c", LONG_TEXTS)
+    more = [document(f"m{n}", LONG_TEXTS[n % 10]) for n in range(12)]
+
+    async def write() -> None:
+        for one in more:
+            await Documents(database).upsert(corpus, [one])
+
+    await asyncio.gather(fill(database, corpus), fill(database, corpus), write())
+    assert (await Corpora(database).get("c")).postings
+    await assert_exact(database, corpus)
+
+
+async def test_catching_up_fills_them(database: Database) -> None:
+    corpus = await load_texts(database, "c", LONG_TEXTS)
+    await load_texts(database, "tweets", TEXTS)
+    assert await Reindexing(database).catch_up(pause=0) == len(LONG_TEXTS)
+    assert await Reindexing(database).catch_up(pause=0) == 0
+    await assert_exact(database, corpus)
+
+
+async def test_a_library_without_them_gets_them(database: Database) -> None:
+    """As one from before there were postings."""
+    corpus = await library(database)
+    await execute(
+        database, f"UPDATE corpus SET postings_to = NULL; DROP TABLE postings_{corpus.id}"
+    )
+    old = await Corpora(database).get("lib")
+    assert not old.postings
+    assert await found(database, old, "canal") == ["4", "1", "0"]
+    assert await fill(database, old) == [3, 2]
+    assert await stored(database, old) == 10
+
+
+async def test_an_empty_corpus_of_old_gets_its_table(database: Database) -> None:
+    corpus = await library(database, texts=[])
+    await execute(
+        database, f"UPDATE corpus SET postings_to = NULL; DROP TABLE postings_{corpus.id}"
+    )
+    assert await fill(database, await Corpora(database).get("lib")) == []
+    assert (await library(database)).postings
+    assert await stored(database, corpus) == 10
+
+
+async def test_dropping_the_corpus_drops_them(database: Database) -> None:
+    corpus = await library(database)
+    assert await Corpora(database).drop("lib") == len(TEXTS)
+    assert not await has_table(database, corpus)
+    assert await fill(database, corpus) == []
+    assert await Postings(database).differing(corpus) == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM postings_{} WHERE lexeme = 'ship' AND tf = 3",
+        "UPDATE postings_{} SET tf = 2 WHERE lexeme = 'ship' AND tf = 3",
+        "UPDATE postings_{} SET length = 2 WHERE lexeme = 'ship' AND tf = 3",
+        "INSERT INTO postings_{} VALUES (1, 4, 1, 'ghost')",
+    ],
+)
+async def test_any_damage_is_found(database: Database, damage: str) -> None:
+    corpus = await library(database)
+    assert await statistics_differ(database, corpus) is None
+    await execute(database, damage.format(corpus.id))
+    assert await statistics_differ(database, corpus) == "1 postings missing or wrong"
