@@ -10,6 +10,8 @@ from bot.face.reply import Action, Button, Reply
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
 from bot.replies.post import spoken
+from bot.replies.template import NAMES, require_template
+from engine.errors import UsageError
 from engine.posting.times import next_planned
 from engine.posting.types import PostingMode, Subscription
 from engine.prophecy.prophecy import NO_MODEL
@@ -23,6 +25,7 @@ _EXAMPLES = (
 _ZONE_EXAMPLE = "/settings timezone Europe/Madrid"
 _UNJUDGED = "/subscribe unjudged on"
 _NAME = "subscribe"
+_TOPIC, _TEMPLATE, _OFF = "topic", "template", "off"
 _BUTTONS = (
     (
         (marked("Every day at 9:00"), "daily 9:00"),
@@ -38,11 +41,18 @@ _BUTTONS = (
 )
 
 
+async def subscription_here(request: Request, news: NewsServices) -> Subscription | None:
+    """Return the subscription of the topic that the request is from, else of its chat, or None."""
+    chat, topic = request.known_chat, request.place.thread
+    own = await news.subscriptions.get(chat, topic) if topic else None
+    return own or await news.subscriptions.get(chat)
+
+
 async def _subscribe(request: Request, services: Services) -> Reply:
     news = services.news
     if request.text and request.text.lower() != "help":
         return await _set(request, request.text, services)
-    subscription = await news.subscriptions.get(request.known_chat)
+    subscription = await subscription_here(request, news)
     return await _shown(request, subscription, news, help_wanted=True)
 
 
@@ -62,14 +72,50 @@ async def _set(request: Request, text: str, services: Services) -> Reply:
     UsageError, and CorpusNotFound if the chat has no archive that posts could come from.
     """
     news = services.news
-    before = await news.subscriptions.get(request.known_chat)
-    start = Subscription(chat=request.known_chat, thread=request.place.thread)
-    subscription = read_subscription(text, before, start, request.words)
+    subscription = await _read(request, text, news)
     if subscription.mode is not PostingMode.OFF:
         await require_archive(request, services)
     await services.chats.change(replace(request.known_chat, asked_in=request.words.language))
     stored = await news.subscriptions.set(subscription, now=request.now)
     return await _shown(request, stored, news, help_wanted=False)
+
+
+async def _read(request: Request, text: str, news: NewsServices) -> Subscription:
+    """Return the subscription with what `text` changes. Raises UsageError.
+
+    "topic" at the beginning makes one for the topic alone, which what follows then is about;
+    "template" takes all that comes after it as it is.
+    """
+    chat, here, words = request.known_chat, request.place.thread, request.words
+    before = await subscription_here(request, news)
+    first, _, rest = text.partition(" ")
+    if first.lower() == _TOPIC:
+        if not here:
+            raise UsageError(
+                words.say("/subscribe topic is for topics and threads: write it in one.")
+            )
+        text = rest.strip()
+        if before is None or not before.topic:
+            before = Subscription(chat=chat, mode=PostingMode.DAILY, topic=here, thread=here)
+    start = Subscription(chat=chat, thread=here)
+    first, _, rest = text.partition(" ")
+    if first.lower() == _TEMPLATE:
+        subscription = read_subscription("", before, start, words)
+        return replace(subscription, template=_template(rest.strip(), words))
+    subscription = read_subscription(text, before, start, words)
+    return replace(subscription, thread=subscription.topic or subscription.thread)
+
+
+def _template(text: str, words: Words) -> str | None:
+    """Return a template as typed, or None for "off". Raises UsageError."""
+    if not text:
+        raise UsageError(
+            words.say("What is {name} to be? {any} takes it away.", name=_TEMPLATE, any=_OFF)
+        )
+    if text.lower() == _OFF:
+        return None
+    require_template(text)
+    return text
 
 
 async def _shown(
@@ -89,12 +135,16 @@ def _about(subscription: Subscription | None, request: Request) -> list[str]:
     words = request.words
     if subscription is None or subscription.mode is PostingMode.OFF:
         return [words.say("This chat is told nothing unasked.")]
-    lines = [
-        words.say("This chat is subscribed: {subscription}", subscription=as_typed(subscription))
-    ]
+    typed = as_typed(subscription)
+    if subscription.topic:
+        lines = [words.say("This topic is subscribed: {subscription}", subscription=typed)]
+    else:
+        lines = [words.say("This chat is subscribed: {subscription}", subscription=typed)]
+    if subscription.template:
+        lines.append(words.say("Posts have a template; /preview shows what it makes of them."))
     if next_post := said_next(subscription, request):
         lines.append(next_post)
-    if subscription.thread is not None:
+    if subscription.thread is not None and not subscription.topic:
         lines.append(words.say("Posts go to one thread; /subscribe chat moves them out of it."))
     if subscription.mode is PostingMode.DAILY and subscription.chat.time_zone == "UTC":
         lines.append(
@@ -148,6 +198,15 @@ def _help(words: Words) -> list[str]:
         words.say("unjudged on: also what no model judged; coverage 60: how much it must cover."),
         words.say("nothing on: tell me also when there was nothing."),
         words.say("here: posts go to this thread; chat: to the whole chat."),
+        words.say(
+            "topic ...: this topic has posts of its own, such as: topic feeds BBC daily 9:00."
+        ),
+        words.say("feeds BBC, Reuters: only news of feeds with such a name."),
+        words.say("silent on: posts make no sound."),
+        words.say(
+            "template TEXT: the words of a post, with {names} in double braces; off: the usual.",
+            names=", ".join(NAMES),
+        ),
         words.say("any takes a filter away, such as: must any."),
     ]
 

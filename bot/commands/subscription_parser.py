@@ -62,6 +62,7 @@ def as_typed(subscription: Subscription) -> str:
         "not": subscription.must_not,
         "languages": subscription.languages,
         "categories": subscription.categories,
+        "feeds": subscription.feeds,
     }
     parts += [f"{name} {_listed(values)}" for name, values in lists.items() if values]
     if subscription.unjudged:
@@ -70,6 +71,8 @@ def as_typed(subscription: Subscription) -> str:
         parts.append(f"coverage {subscription.unjudged_coverage:.0%}")
     if subscription.say_nothing_found:
         parts.append("nothing on")
+    if subscription.silent:
+        parts.append("silent on")
     return " ".join(parts)
 
 
@@ -103,6 +106,8 @@ class _Reader:
             "categories": lambda subscription: replace(
                 subscription, categories=self._list("categories")
             ),
+            "feeds": lambda subscription: replace(subscription, feeds=self._list("feeds")),
+            "silent": lambda subscription: replace(subscription, silent=self._switch("silent")),
             "unjudged": lambda subscription: replace(
                 subscription, unjudged=self._switch("unjudged")
             ),

@@ -7,8 +7,8 @@ from datetime import datetime
 from bot.commands.feed_words import local, reason_of
 from bot.commands.registry import Command, NewsServices, Services
 from bot.commands.rights import LOOKS, Act, Effect
-from bot.commands.subscribe import said_next
-from bot.face.reply import Reply, aside
+from bot.commands.subscribe import said_next, subscription_here
+from bot.face.reply import ItemView, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
 from bot.jobs.content import (
@@ -24,6 +24,7 @@ from bot.jobs.digest import choice_for, pictures_for
 from bot.replies.limits import cut
 from bot.replies.post import PostItem, post_reply, spoken
 from bot.replies.prophecy import hit_view
+from bot.replies.template import TEMPLATE_EXAMPLE, item_text, worded
 from db.chat.answers import Answers
 from engine.chat import Answer
 from engine.posting.choose import Choice, LeftOut
@@ -54,11 +55,12 @@ async def _today(request: Request, services: Services) -> Reply | None:
     day = request.now.astimezone(zone_or_utc(subscription.chat.time_zone)).date()
     if request.place.platform not in news.delivers:
         items = await _kept(request, services.answers, choice.chosen)
-        return post_reply(items, words, day, compact=not request.known_chat.full_answers)
+        posted = post_reply(items, words, day, compact=not request.known_chat.full_answers)
+        return worded(posted, subscription.template, [item.source for item in items])
     await news.outbox.decide_asked(
         subscription,
         f"today:{subscription.chat.id}:{request.event_id}",
-        content=content_to_json(post_of(choice.chosen, day)),
+        content=content_to_json(post_of(choice.chosen, day, subscription.template)),
         chosen=choice.chosen,
         **pictures_for(subscription, choice.chosen),
         now=request.now,
@@ -78,7 +80,12 @@ async def _kept(request: Request, answers: Answers, chosen: Sequence[Chosen]) ->
         number = await answers.keep(request.known_chat, request.place.thread, answer)
         story = one.find.story
         items.append(
-            PostItem(title=story.title, link=story.link, answer=replace(answer, id=number))
+            PostItem(
+                title=story.title,
+                link=story.link,
+                answer=replace(answer, id=number),
+                source=story.source or "",
+            )
         )
     return items
 
@@ -91,9 +98,12 @@ async def _preview(request: Request, services: Services) -> Reply:
     if choice.chosen:
         lines.append(words.say("As of now it would tell:"))
         for place, one in enumerate(choice.chosen, start=1):
-            lines += _chosen(place, one, words)
+            lines += _chosen(place, one, subscription, words)
     else:
         lines.append(words.say("As of now it would tell nothing."))
+        if subscription.template:
+            example = item_text(subscription.template, TEMPLATE_EXAMPLE, "BBC News")
+            lines += ["", words.say("An example of your template:"), example]
     if choice.left_out:
         lines += ["", words.say("And not:"), *_left_out(choice.left_out, subscription, words)]
     lines += await _unfound(news, subscription, request)
@@ -106,9 +116,13 @@ def _when(subscription: Subscription, request: Request) -> str:
     return said_next(subscription, request) or request.words.say("No post is planned.")
 
 
-def _chosen(place: int, chosen: Chosen, words: Words) -> Iterator[str]:
+def _chosen(place: int, chosen: Chosen, subscription: Subscription, words: Words) -> Iterator[str]:
     story = chosen.find.story
-    view = hit_view(chosen.hit, story.published, words)
+    view = replace(hit_view(chosen.hit, story.published, words), rank=place)
+    if subscription.template:
+        item = ItemView(headline=story.title, link=story.link, hit=view)
+        yield item_text(subscription.template, item, story.source or "")
+        return
     yield f"{place}. {cut(story.title, _LONGEST_HEADLINE)}"
     yield f"   {view.date_text}, {view.age}: {cut(view.text, _LONGEST_TEXT)}"
 
@@ -156,7 +170,7 @@ async def _unfound(news: NewsServices, subscription: Subscription, request: Requ
 async def _subscription(request: Request, news: NewsServices) -> Subscription:
     """Return the chat's subscription, or that of a new chat if it has none."""
     chat = request.known_chat
-    subscription = await news.subscriptions.get(chat)
+    subscription = await subscription_here(request, news)
     return subscription or Subscription(chat=chat, mode=PostingMode.OFF)
 
 

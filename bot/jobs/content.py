@@ -30,6 +30,7 @@ class PostContent:
     kind: Literal["post"] = "post"
     stories: tuple[NamedStory, ...]
     day: date | None = None  # of a daily post
+    template: str | None = None  # of its text; None for the usual form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,7 @@ class PictureContent:
     until: datetime  # the age of the hit is measured up to here
     hit: Hit
     corpus: str = ""  # of the hit; pictures stored by older versions have none
+    template: str | None = None  # of its caption; None for the usual form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,18 +81,21 @@ def content_from_json(text: str) -> Content:
     return _CONTENT.validate_json(text)
 
 
-def post_of(chosen: tuple[Chosen, ...], day: date | None) -> PostContent:
+def post_of(
+    chosen: tuple[Chosen, ...], day: date | None, template: str | None = None
+) -> PostContent:
     """Return the post for the chosen stories."""
-    return PostContent(stories=tuple(_named(one) for one in chosen), day=day)
+    return PostContent(stories=tuple(_named(one) for one in chosen), day=day, template=template)
 
 
-def picture_of(chosen: Chosen) -> PictureContent:
+def picture_of(chosen: Chosen, template: str | None = None) -> PictureContent:
     """Return the picture of a find."""
     return PictureContent(
         story=_named(chosen),
         until=chosen.find.story.published,
         hit=chosen.hit,
         corpus=chosen.find.corpus,
+        template=template,
     )
 
 

@@ -95,7 +95,7 @@ async def _daily(work: Deciding, subscription: Subscription, day: date, now: dat
     choice = await choice_for(work, subscription, since=now - work.window, now=now, reasons=False)
     content = None
     if choice.chosen:
-        content = content_to_json(post_of(choice.chosen, day))
+        content = content_to_json(post_of(choice.chosen, day, subscription.template))
     elif subscription.say_nothing_found:
         content = content_to_json(NothingFound(day=day))
     decided = await work.outbox.decide_daily(
@@ -119,7 +119,7 @@ async def _at_once(work: Deciding, subscription: Subscription, now: datetime) ->
     choice = await choice_for(work, subscription, since=now - work.window, now=now, reasons=False)
     posts = 0
     for chosen in choice.chosen:
-        content = content_to_json(post_of((chosen,), None))
+        content = content_to_json(post_of((chosen,), None, subscription.template))
         if await work.outbox.decide_instant(
             subscription,
             chosen,
@@ -141,7 +141,7 @@ class PostPictures(TypedDict):
 
 def pictures_for(subscription: Subscription, chosen: Sequence[Chosen]) -> PostPictures:
     """Return the contents of the pictures that the chat wants of a post."""
-    drawn = [content_to_json(picture_of(one)) for one in chosen]
+    drawn = [content_to_json(picture_of(one, subscription.template)) for one in chosen]
     match subscription.chat.picture:
         case PostPicture.POST:
             return PostPictures(picture=None, instead=drawn)

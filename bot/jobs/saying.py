@@ -1,5 +1,7 @@
 """Puts a delivery into words, in the language that its chat has when it is sent."""
 
+import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.face.reply import Reply
@@ -14,9 +16,12 @@ from bot.jobs.content import (
 )
 from bot.replies.picture import Pictured, Pictures
 from bot.replies.post import PostItem, post_buttons, post_reply, spoken
+from bot.replies.template import worded
 from db.chat.answers import Answers
-from engine.errors import ExtraMissing, SettingsError
+from engine.errors import ExtraMissing, SettingsError, UsageError
 from engine.posting.types import Delivery
+
+logger = logging.getLogger("presagio.deliver")
 
 
 async def reply_of(delivery: Delivery, answers: Answers, pictures: Pictures) -> Reply | None:
@@ -55,12 +60,30 @@ async def _post(
     posted = await answers.posted_with(first) if first else []
     by_id = {answer.id: answer for answer in posted}
     items = [
-        PostItem(title=story.title, link=story.link, answer=by_id[number])
+        PostItem(
+            title=story.title,
+            link=story.link,
+            answer=by_id[number],
+            source=story.source or "",
+        )
         for story, number in zip(content.stories, delivery.answers, strict=False)
         if number in by_id
     ]
     compact = not delivery.chat.full_answers
-    return post_reply(items, words, content.day, compact=compact) if items else None
+    if not items:
+        return None
+    reply = post_reply(items, words, content.day, compact=compact)
+    sources = [item.source for item in items]
+    return _worded_by(content.template, reply, sources)
+
+
+def _worded_by(template: str | None, reply: Reply, sources: Sequence[str]) -> Reply:
+    """Return a post as its template words it, or as usual if that cannot be used any more."""
+    try:
+        return worded(reply, template, sources)
+    except UsageError as error:
+        logger.warning("a template cannot be used: %s", error)
+        return reply
 
 
 async def _picture(
@@ -82,11 +105,13 @@ async def _picture(
         [answer for answer in found if answer], {}, words, compact=not delivery.chat.full_answers
     )
     try:
-        return await pictures.reply(shown, words, buttons=buttons)
+        reply = await pictures.reply(shown, words, buttons=buttons)
     except (ExtraMissing, SettingsError):
         if not posted:
             raise
-        return await _post(PostContent(stories=(story,)), delivery, answers, words)
+        post = PostContent(stories=(story,), template=content.template)
+        return await _post(post, delivery, answers, words)
+    return _worded_by(content.template, reply, [story.source or ""])
 
 
 def _about_feed(notice: FeedNotice, words: Words) -> str:

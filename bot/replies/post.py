@@ -19,6 +19,7 @@ class PostItem:
     title: str
     link: str | None
     answer: Answer
+    source: str = ""  # title of its feed
 
 
 def post_reply(

@@ -8,7 +8,7 @@ from bot.commands.setting_values import SETTINGS_BY_NAME, shown_value
 from bot.face.reply import Reply
 from bot.face.request import Person, Trigger
 from db.pool import Database
-from engine.chat import Chat, Listening
+from engine.chat import Chat, Listening, PostPicture
 from tests.bot.conversing import GROUP, Bot, bot_on, corpus, event
 
 ADMINS_ONLY = "Only admins of this chat may use /{}. Ask one of them."
@@ -33,8 +33,9 @@ async def yes() -> bool:
         ("quiet 23:00-08:00", "quiet_from", time(23), "23:00-08:00"),
         ("quiet 9:30 – 0:00", "quiet_to", time(0), "09:30-00:00"),
         ("quiet off", "quiet_from", None, "off"),
-        ("picture on", "picture", True, "on"),
-        ("picture OFF", "picture", False, "off"),
+        ("picture on", "picture", PostPicture.ON, "on"),
+        ("picture post", "picture", PostPicture.POST, "post"),
+        ("picture OFF", "picture", PostPicture.OFF, "off"),
         ("corpus larga", "corpus", "larga", "larga"),
     ],
 )
@@ -64,7 +65,7 @@ async def test_a_setting_is_changed_and_shown(
         ("quiet", "Write quiet hours as 23:00-08:00, or off."),
         ("quiet 25:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
         ("quiet 08:00-08:00", "Write quiet hours as 23:00-08:00, or off."),
-        ("picture maybe", "maybe does not fit picture. Use one of: on, off."),
+        ("picture maybe", "maybe does not fit picture. Use one of: off, on, post."),
         ("corpus nowhere", "There is no corpus nowhere. There are: demo, larga, all, default."),
         (
             "colour red",

@@ -86,7 +86,7 @@ async def test_a_picture_is_kept_in_a_file_that_is_named(
     link, place, *_ = stream.getvalue().splitlines()
     assert link == "https://x.com/1"
     assert Path(place).read_bytes() == b"PNG"
-    assert Path(place).parent == tmp_path
+    assert Path(place).parent.parent == tmp_path
 
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,0 +1,127 @@
+"""Subscriptions of topics, their feeds, silent posts, and templates."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from bot.commands.subscription_parser import as_typed
+from bot.face.reply import Reply
+from bot.jobs.digest import digest
+from bot.jobs.saying import reply_of
+from db.pool import Database
+from engine.posting.types import PostingMode, Subscription
+from tests.bot.commands.news import News, news_on
+from tests.bot.conversing import GROUP
+from tests.bot.prophecies import NOW
+
+DAY = timedelta(days=1)
+TOPIC = replace(GROUP, thread="77")
+ASIDE = replace(GROUP, thread="78")
+
+
+async def yes() -> bool:
+    return True
+
+
+@pytest.fixture
+async def news(storage: Database) -> AsyncIterator[News]:
+    async with news_on(storage) as news:
+        yield news
+
+
+async def wish(news: News, topic: str = "") -> Subscription | None:
+    chat = await news.bot.chat(GROUP)
+    return await news.bot.services.news.subscriptions.get(chat, topic)
+
+
+async def owed(news: News) -> list[tuple[str | None, Reply]]:
+    services = news.bot.services
+    found = []
+    now = NOW + DAY
+    while leased := await services.news.outbox.lease(
+        ["test"], now=now, limit=9, lease=timedelta(minutes=1)
+    ):
+        for one in leased:
+            reply = await reply_of(one.delivery, services.answers, services.pictures)
+            assert reply
+            found.append((one.delivery.thread, reply))
+            await services.news.outbox.begin(one, now=now)
+            await services.news.outbox.sent(one, "1", now=now)
+        now += timedelta(seconds=2)
+    return found
+
+
+async def test_a_topic_has_a_subscription_of_its_own(news: News) -> None:
+    say = news.bot.say
+    await say("/subscribe daily 8:00", place=GROUP, is_admin=yes)
+    reply = await say("/subscribe topic feeds news silent on 10:00", place=TOPIC, is_admin=yes)
+    assert (reply.text or "").startswith(
+        'This topic is subscribed: daily 10:00 best 3 threshold 5 feeds "news" silent on'
+    )
+    chat, topic = await wish(news), await wish(news, "77")
+    assert chat
+    assert topic
+    assert (chat.topic, chat.thread, chat.silent) == ("", None, False)
+    assert (topic.topic, topic.thread, topic.silent) == ("77", "77", True)
+    await say("/subscribe best 1", place=TOPIC, is_admin=yes)  # what else is said in it is about it
+    assert (topic := await wish(news, "77")) is not None
+    assert as_typed(topic).startswith("daily 10:00 best 1")
+    await say("/unsubscribe", place=TOPIC, is_admin=yes)
+    assert [(await wish(news, one) or chat).mode for one in ("77", "")] == [
+        PostingMode.OFF,
+        PostingMode.DAILY,
+    ]
+
+
+async def test_topic_needs_a_topic(news: News) -> None:
+    reply = await news.bot.say("/subscribe topic daily", place=GROUP, is_admin=yes)
+    assert reply.text == "/subscribe topic is for topics and threads: write it in one."
+
+
+async def test_each_topic_is_told_of_its_feeds_and_the_rest_goes_to_the_chat(news: News) -> None:
+    for place, text in (
+        (TOPIC, "topic feeds nobody 9:00"),
+        (ASIDE, "topic must tea silent on 9:00"),
+        (GROUP, "9:00 must coffee"),
+    ):
+        await news.bot.say(f"/subscribe {text}", place=place, is_admin=yes, now=NOW - DAY)
+    for story in await news.stories("Coffee prices soar", "Tea prices soar"):
+        await news.found(story, 6, text=f"{story.title}, mark my words")
+    deciding = news.bot.services.news.deciding
+    assert await digest(deciding, now=NOW + timedelta(hours=21)) == 2
+    assert await digest(deciding, now=NOW + timedelta(hours=21)) == 0, "each date is decided once"
+    posts = dict(await owed(news))
+    assert {thread: reply.silent for thread, reply in posts.items()} == {None: False, "78": True}
+    assert [item.headline for item in posts["78"].items] == ["Tea prices soar"]
+
+
+async def test_a_template_words_the_post_and_is_previewed(news: News) -> None:
+    say = news.bot.say
+    await say("/subscribe 9:00", now=NOW - DAY)
+    reply = await say("/subscribe template {{ age }}: {{ tweet }}\n({{ source }})", now=NOW - DAY)
+    assert "Posts have a template" in (reply.text or "")
+    assert "9: One day a boat will get stuck sideways." in ((await say("/preview")).text or "")
+    (story,) = await news.stories("Coffee prices soar")
+    await news.found(story, 6, text="Coffee will be dear")
+    said = f"10 years before: Coffee will be dear\n({story.source})"
+    assert said in ((await say("/preview")).text or "")
+    assert await digest(news.bot.services.news.deciding, now=NOW + timedelta(hours=21)) == 1
+    ((_, post),) = await owed(news)
+    assert (post.text, post.items) == (said, ())
+    assert post.buttons
+    assert "Posts have" not in ((await say("/subscribe template off")).text or "")
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [
+        ("", "What is template to be? off takes it away."),
+        ("{{ x }}", "A template knows no x."),
+    ],
+)
+async def test_a_template_that_cannot_be_used_is_refused(
+    news: News, template: str, why: str
+) -> None:
+    assert why in ((await news.bot.say(f"/subscribe template {template}")).text or "")
