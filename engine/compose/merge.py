@@ -3,17 +3,15 @@
 Ordering by a reranker is the caller's; `by_words` is what remains without one.
 """
 
-import math
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 from engine.compose.types import SourceKind, SourcePassage
-from engine.feeds.stories import words_of
-from engine.ranking.bm25 import Bm25, idf
+from engine.ranking.bm25 import scores_of
+from engine.rerank.local import terms_of
 from engine.text.address import link_key
 from engine.text.chunks import Block, chunks
 from engine.web.types import WebPage
@@ -23,7 +21,6 @@ SAME = 0.9  # Jaccard share of shingles above which two passages say the same
 SAME_MEANING = 0.95  # the same of the cosine of their vectors
 MOST_CHUNKS = 6  # of one page
 _WORD = re.compile(r"\w+")
-_BEGINNING = 6  # letters that forms of one word share
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
 
@@ -92,28 +89,8 @@ def _shingles(text: str) -> frozenset[int]:
 
 
 def by_words(query: str, passages: Sequence[SourcePassage]) -> list[float]:
-    """Return the BM25 score of each passage among these, 0..1 of the best one."""
-    asked = {word[:_BEGINNING] for word in words_of(query)}
-    read = [Counter(_beginnings(f"{one.title}\n{one.text}")) for one in passages]
-    lengths = [sum(words.values()) for words in read]
-    average = max(1.0, sum(lengths) / max(1, len(lengths)))
-    bm25 = Bm25()
-    frequency = {word: sum(word in words for words in read) for word in asked}
-    scores = [
-        math.fsum(
-            idf(len(read), frequency[word]) * bm25.part(words[word], length, average)
-            for word in sorted(asked & words.keys())
-        )
-        for words, length in zip(read, lengths, strict=True)
-    ]
-    highest = max(scores, default=0.0)
-    return [score / highest if highest else 0.0 for score in scores]
-
-
-def _beginnings(text: str) -> Iterator[str]:
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(one for one in apart if not unicodedata.combining(one))
-    return (word[0][:_BEGINNING] for word in _WORD.finditer(plain))
+    """Return the BM25 score, 0..1, of each passage among these."""
+    return scores_of(terms_of(query), [terms_of(f"{one.title}\n{one.text}") for one in passages])
 
 
 def best(

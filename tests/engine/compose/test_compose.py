@@ -1,5 +1,6 @@
 """Whole runs before a stand-in model: what is written, what fails, and what is never shown."""
 
+import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -15,7 +16,17 @@ from engine.settings.composing import ComposeSettings
 from engine.web.types import WebPage
 from tests.engine.compose.bench import HELD, NOW, Bench, MemoryWeb, Preferring, passage, private
 from tests.engine.passages import passage as found
-from tests.fakes.model import ModelServer, Step, answer, dropped, endless, failure, slow
+from tests.fakes.model import (
+    Asked,
+    ModelServer,
+    Step,
+    answer,
+    dropped,
+    endless,
+    failure,
+    judging,
+    slow,
+)
 from tests.fakes.writer import checking, drafting, finding, lines_of, naming_gaps
 
 RIGHT = "Coffee prices rose by 14 % in 2011 [1]."
@@ -93,10 +104,14 @@ async def test_the_web_is_asked_for_what_is_missing_and_cited_by_its_own_address
 ) -> None:
     bench.web = MemoryWeb(pages=(PAGE,))
     bench.writer.says["gaps"] = naming_gaps("coffee consumption 2026", "coffee consumption 2026")
-    bench.writer.says["evidence"] = finding(
-        (3, "10 million tonnes are drunk.", "drinks 10 million tonnes of coffee")
-    )
-    bench.writer.says["draft"] = drafting("The world drinks 10 million tonnes a year [3].")
+    quote = "drinks 10 million tonnes of coffee"
+
+    def fact(asked: Asked) -> str:
+        (number,) = (one["passage"] for one in lines_of(asked)[1:] if quote in one["text"])
+        return json.dumps({"facts": [{"text": quote, "quote": quote, "passage": number}]})
+
+    bench.writer.says["evidence"] = judging(fact)
+    del bench.writer.says["draft"]
     got = await bench.compose()
     assert bench.web.asked == ["coffee consumption 2026"]
     assert got.sources[0].passage.kind is SourceKind.WEB
