@@ -178,6 +178,15 @@ SELECT e.document_id AS id, 1 - (e.vector <=> (SELECT $2::text::halfvec)) AS cos
   FROM {embedding} e
  WHERE e.corpus_id = $1 AND e.document_id = ANY ($3::bigint[]) AND e.vector IS NOT NULL
 
+-- name: alike(corpus_id, document_ids, cosine)
+SELECT one.document_id AS one, other.document_id AS other
+  FROM {embedding} one
+  JOIN {embedding} other
+    ON other.corpus_id = one.corpus_id AND other.document_id > one.document_id
+ WHERE one.corpus_id = $1 AND one.document_id = ANY ($2::bigint[])
+   AND other.document_id = ANY ($2::bigint[])
+   AND 1 - (one.vector <=> other.vector) > $3
+
 -- name: lexemes(corpus_id, texts, configuration)
 SELECT t.place, u.lexeme, cardinality(u.positions) AS frequency,
        coalesce(k.document_frequency, 0) AS document_frequency
