@@ -26,7 +26,13 @@
     │   ├── FetchWrongType
     │   ├── FetchTooLarge
     │   ├── FetchUntitled        the page has no title
+    │   ├── PageUnreadable       reading the page takes too long, or kills the process that does
     │   └── FeedUnreadable       the answer is not a readable feed
+    ├── WebSearchError           a search provider gave no usable answer
+    │   ├── WebSearchUnreachable network, timeouts, 5xx
+    │   ├── WebSearchLimited     429
+    │   ├── WebSearchSpent       credits or quota are spent
+    │   └── WebSearchRefused     bad key, bad request
     └── ModelError               the language model
         ├── ModelUnreachable     network, timeouts, 5xx
         ├── ModelRateLimited     429
@@ -181,8 +187,36 @@ class FetchUntitled(FetchError):
     """The page was read but has no title."""
 
 
+class PageUnreadable(FetchError):
+    """Reading the page took too long or too much memory, or killed the process that read it."""
+
+
 class FeedUnreadable(FetchError):
     """The answer is not a feed, has forbidden content, or took too long to parse."""
+
+
+class WebSearchError(PresagioError):
+    """A search provider gave no usable answer. `rest`: seconds to leave it alone, 0 = none."""
+
+    def __init__(self, message: str, *, fix: str | None = None, rest: float = 0.0) -> None:
+        super().__init__(message, fix=fix)
+        self.rest = rest
+
+
+class WebSearchUnreachable(WebSearchError):
+    """Network failure, timeout, or a server error."""
+
+
+class WebSearchLimited(WebSearchError):
+    """The provider rejects the search because of a rate limit."""
+
+
+class WebSearchSpent(WebSearchError):
+    """The credits or the quota of the account are spent."""
+
+
+class WebSearchRefused(WebSearchError):
+    """The provider will not answer this search: key, rights or parameters."""
 
 
 class ModelError(PresagioError):

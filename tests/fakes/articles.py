@@ -51,3 +51,28 @@ BLOG = """<html><head><title>
 <article class=post><h1>The bridge will fall</h1>
 <time class="entry-date" datetime="2011-06-02 21:14">June 2</time></article></body></html>
 """
+
+REPORT = """<!doctype html>
+<html lang="en"><head><title>Harbour traffic in 2024 | The Harbour Gazette</title>
+<meta property="og:title" content="Harbour traffic in 2024">
+<meta property="og:site_name" content="The Harbour Gazette">
+<meta name="author" content="Ana Ruiz">
+<meta property="article:published_time" content="2025-02-03T08:00:00Z">
+</head><body>
+<nav><ul><li><a href="/">Home</a></li><li><a href="/subscribe">Subscribe now</a></li></ul></nav>
+<article><h1>Harbour traffic in 2024</h1>
+<p>Traffic grew by 12 percent to 4,310 ships, the port authority said on Monday.</p>
+<p>It was the third year in a row in which more ships came than in the year before it.</p>
+<h2>What they carried</h2>
+<p>Most of the ships carried grain, and one in five of them came from the north.</p>
+<ul><li>grain</li><li>timber</li></ul>
+<table><tr><th>Year</th><th>Ships</th></tr><tr><td>2023</td><td>3,848</td></tr>
+<tr><td>2024</td><td>4,310</td></tr></table>
+<h2>What comes next</h2>
+<p>The authority expects about as many ships in 2025, unless the canal closes again.</p>
+</article>
+<div class="related"><a href="/ghost">Read more: the ghost station</a></div>
+<div id="comments"><p>I am the first comment here, as ever.</p></div>
+<script>var x = "never shown";</script>
+</body></html>
+"""

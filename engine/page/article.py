@@ -1,0 +1,173 @@
+"""Extracts the article of a web page: its text without menus, teasers and comments.
+
+Blocking, and slow on hostile pages: 5 MB of <p> take 25 seconds. Call it in a process that can be
+killed, such as those of `engine.page.reader`.
+"""
+
+import logging
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from engine.errors import ExtraMissing
+from engine.messages import Message
+from engine.page.charset import decode_page
+from engine.page.read import read_page
+
+LONGEST_PAGE = 1_000_000  # bytes; what comes after is not read
+
+_LONGEST_TITLE = 1000  # characters
+_LONGEST_NAME = 200
+_LEVELS = {f"h{level}": level for level in range(1, 7)}
+_BLANKS = re.compile(r"[^\S\n]+")
+_LINE_ENDS = re.compile(r" ?\n[ \n]*")
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]+")
+_NO_LATEST = datetime(9000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleBlock:
+    """A paragraph, list or table, with the headings above it, the outermost first."""
+
+    text: str
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Article:
+    """The article of a page; None where the page does not say. `language` is ISO 639."""
+
+    title: str | None
+    author: str | None
+    date: datetime | None
+    site: str | None
+    language: str | None
+    text: str  # headings and paragraphs, separated by blank lines
+    blocks: tuple[ArticleBlock, ...]
+
+
+def article(
+    html: bytes,
+    *,
+    charset: str | None = None,
+    url: str | None = None,
+    now: datetime | None = None,
+) -> Article | None:
+    """Return the article in an HTML page, or None if there is none.
+
+    Only the first LONGEST_PAGE bytes are read, and nothing is ever fetched. `charset` is the
+    encoding that the server declared; `url` helps to find the site and the date. Dates after `now`
+    are ignored. Raises ExtraMissing.
+    """
+    html = html[:LONGEST_PAGE]
+    content_type = f"text/html; charset={charset}" if charset else None
+    found = _extracted(decode_page(html, content_type), url, now or _NO_LATEST)
+    if found is None:
+        return None
+    parts = tuple(_parts(found.body))
+    if not any(isinstance(part, ArticleBlock) for part in parts):
+        return None
+    page = read_page(html, content_type, now=now or _NO_LATEST)
+    return Article(
+        title=_line(found.title, _LONGEST_TITLE) or page.title,
+        author=_line(found.author, _LONGEST_NAME),
+        date=page.published or _date(found.date),
+        site=page.site or _line(found.sitename, _LONGEST_NAME),
+        language=page.language,
+        text="\n\n".join(part if isinstance(part, str) else part.text for part in parts),
+        blocks=tuple(part for part in parts if isinstance(part, ArticleBlock)),
+    )
+
+
+def load_libraries() -> Any:
+    """Import what extracts articles, which takes a second. Raises ExtraMissing."""
+    try:
+        library = import_module("trafilatura.core")
+    except ImportError as exc:
+        raise ExtraMissing(
+            Message("Articles of web pages need libraries that are not installed."),
+            extra="documents",
+        ) from exc
+    for name in ("trafilatura", "htmldate"):  # they log the addresses of pages
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    return library
+
+
+def is_installed() -> bool:
+    """Return whether articles can be extracted, without importing anything."""
+    return find_spec("trafilatura") is not None
+
+
+def _extracted(html: str, url: str | None, latest: datetime) -> Any:
+    return load_libraries().bare_extraction(
+        html,
+        url=url,
+        with_metadata=True,
+        include_comments=False,
+        include_formatting=True,  # else headings have no levels
+        date_extraction_params={
+            "original_date": True,
+            "extensive_search": False,  # it would take any number for a date
+            "max_date": latest.strftime("%Y-%m-%d"),
+        },
+    )
+
+
+def _parts(body: Any) -> Iterator[str | ArticleBlock]:
+    """Yield headings, as text, and blocks in the order of the page."""
+    headings: list[tuple[int, str]] = []
+    for element in body:
+        text = _shown(element)
+        if not text:
+            continue
+        if element.tag != "head":
+            yield ArticleBlock(text, tuple(heading for _, heading in headings))
+            continue
+        level = _LEVELS.get(element.get("rend") or "", 2)
+        text = " ".join(text.split())
+        headings = [one for one in headings if one[0] < level] + [(level, text)]
+        yield text
+
+
+def _shown(element: Any) -> str:
+    """Return the text of an element, with a line for each item or row."""
+    text = _BLANKS.sub(" ", _UNPRINTABLE.sub("", "".join(_pieces(element))))
+    return _LINE_ENDS.sub("\n", text).strip()
+
+
+def _pieces(element: Any) -> Iterator[str]:
+    """Yield texts in the order of the page; works at any depth of nesting."""
+    waiting: list[Any] = [element]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+            continue
+        if one.tag in ("lb", "item", "row", "p", "head", "quote"):
+            yield "\n"
+        elif one.tag == "cell" and one.getprevious() is not None:
+            yield " | "
+        # What an author typed as line ends in the source are blanks.
+        text = one.text or ""
+        yield text if one.tag == "code" else text.replace("\n", " ")
+        for child in reversed(one):
+            if child.tail:
+                waiting.append(child.tail.replace("\n", " "))
+            waiting.append(child)
+
+
+def _line(text: str | None, longest: int) -> str | None:
+    shown = " ".join(_UNPRINTABLE.sub(" ", text or "").split())
+    return shown[:longest] or None
+
+
+def _date(text: str | None) -> datetime | None:
+    """Read an ISO date as its first moment in UTC."""
+    try:
+        return datetime.fromisoformat(text or "").replace(tzinfo=UTC)
+    except ValueError:
+        return None
