@@ -41,7 +41,7 @@ class IngestOptions:
     @property
     def defaults(self) -> Defaults:
         """The values for records that do not have their own."""
-        return Defaults(author=self.author, only_mine=self.only_mine)
+        return Defaults(author=self.author, only_mine=self.only_mine, language=self.language)
 
 
 @asynccontextmanager

@@ -1,8 +1,11 @@
 """Stores the documents of a corpus; implements engine.ports.DocumentStore."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
+import asyncpg
 import orjson
 
 from db.connection import Connection
@@ -10,7 +13,7 @@ from db.corpus.languages import language_of
 from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
-from engine.documents import Document
+from engine.documents import Document, part_id
 from engine.errors import CorpusNotFound
 from engine.messages import Message
 from engine.types import Corpus, Flag, Kind
@@ -62,6 +65,11 @@ _COLUMNS = (
     "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
     "lang", "language", "url", "reply_to",
     "platform", "thread_id", "attribution", "tags", "mentions", "engagement", "flags", "meta",
+    "item", "part", "heading", "page", "last_page",
+)  # fmt: skip
+_ITEM_COLUMNS = (
+    "external_id", "digest", "created_at", "title", "author", "lang", "url", "attribution",
+    "platform", "pages", "parts",
 )  # fmt: skip
 
 # For documents that name none: plain JSON lines of tweets do not state their platform.
@@ -91,9 +99,9 @@ class Documents:
         return {row["external_id"] for row in rows}
 
     async def upsert(self, corpus: Corpus, documents: Sequence[Document]) -> tuple[int, int]:
-        """Store a batch in one transaction and return (inserted, updated).
+        """Store a batch in one transaction and return how many were (inserted, updated).
 
-        External ids must be unique within the batch. Raises CorpusNotFound if the corpus was
+        A document in parts replaces all its earlier parts, and their vectors are removed. External ids must be unique within the batch. Raises CorpusNotFound if the corpus was
         dropped meanwhile.
         """
         async with self._database.transaction() as connection:
@@ -104,12 +112,14 @@ class Documents:
                 connection,
                 "staging",
                 columns=_COLUMNS,
-                records=(_record(document, corpus, known) for document in documents),
+                records=(row for each in documents for row in _records(each, corpus, known)),
                 timeout=_BATCH_TIMEOUT,
             )
-            updated = await self._run(connection, "update", corpus)
-            inserted = await self._run(connection, "insert", corpus)
-        return inserted, updated
+            new, renewed = await self._keep_items(connection, corpus, documents)
+            changed = await self._fetch(connection, "update", corpus)
+            await self._forget_vectors(connection, corpus, changed["parts"])
+            inserted = await self._fetch(connection, "insert", corpus)
+        return inserted["whole"] + new, changed["whole"] + renewed
 
     async def stitch_threads(self, corpus: Corpus) -> int:
         """Add to every reply the text of the message that it answers, if from the same account.
@@ -158,12 +168,93 @@ class Documents:
             self._languages = frozenset(row[0] for row in rows)
         return self._languages
 
+    async def _keep_items(
+        self, connection: Connection, corpus: Corpus, documents: Sequence[Document]
+    ) -> tuple[int, int]:
+        """Store the items of a batch and remove what it replaces; return (inserted, updated)."""
+        items = [_item(document, corpus) for document in documents if document.parts]
+        if not items and not await connection.fetchval(self._sql["has_items"], corpus.id):
+            return 0, 0
+        await connection.execute(self._sql["stage_items"])
+        await copy_records(
+            connection,
+            "staging_item",
+            columns=_ITEM_COLUMNS,
+            records=items,
+            timeout=_BATCH_TIMEOUT,
+        )
+        kept = await self._fetch(connection, "keep_items", corpus)
+        gone = await self._fetch(connection, "forget_replaced", corpus)
+        await self._forget_vectors(connection, corpus, gone["documents"])
+        await self._run(connection, "forget_items", corpus)
+        return kept["inserted"], kept["updated"]
+
+    async def _forget_vectors(
+        self, connection: Connection, corpus: Corpus, documents: Sequence[int] | None
+    ) -> None:
+        if documents:
+            await connection.execute(self._sql["forget_vectors"], corpus.id, documents)
+
+    async def _fetch(self, connection: Connection, name: str, corpus: Corpus) -> asyncpg.Record:
+        statement = about_corpus("documents", name, corpus.id)
+        row = await connection.fetchrow(statement, timeout=_BATCH_TIMEOUT)
+        if row is None:
+            raise ValueError(f"{name} returned no row")
+        return row
+
     async def _run(
         self, connection: Connection, name: str, corpus: Corpus, *arguments: object
     ) -> int:
         statement = about_corpus("documents", name, corpus.id)
         status = await connection.execute(statement, *arguments, timeout=_BATCH_TIMEOUT)
         return int(status.rpartition(" ")[2])
+
+
+def _records(
+    document: Document, corpus: Corpus, known: frozenset[str]
+) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of a document: one, or one for each of its parts."""
+    if not document.parts:
+        yield (*_record(document, corpus, known), None, None, None, None, None)
+        return
+    for number, part in enumerate(document.parts, start=1):
+        row = replace(
+            document,
+            external_id=part_id(document.external_id, number),
+            text=part.text,
+            search_text=part.search_text,
+            attribution=_attribution(document.attribution, part.page),
+            digest=0,
+        )
+        place = (document.external_id, number, part.heading, part.page, part.last_page)
+        whole = (*_record(row, corpus, known), *place)
+        yield _record(replace(row, digest=_digest(whole)), corpus, known) + place
+
+
+def _attribution(whole: str | None, page: int | None) -> str | None:
+    return f"{whole}#page={page}" if whole and page else whole
+
+
+def _digest(row: tuple[object, ...]) -> int:
+    """Return a digest of a part, so that an unchanged one is not written again."""
+    content = hashlib.blake2b(repr(row).encode("utf-8", "replace"), digest_size=8)
+    return int.from_bytes(content.digest(), "big", signed=True)
+
+
+def _item(document: Document, corpus: Corpus) -> tuple[object, ...]:
+    return (
+        document.external_id,
+        document.digest,
+        document.created_at,
+        document.title,
+        document.author or corpus.author,
+        document.lang,
+        document.url,
+        document.attribution,
+        document.platform,
+        document.pages,
+        len(document.parts),
+    )
 
 
 def _record(document: Document, corpus: Corpus, known: frozenset[str]) -> tuple[object, ...]:

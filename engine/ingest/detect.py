@@ -9,6 +9,7 @@ from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest.formats.api import ApiReader
 from engine.ingest.formats.bluesky import BlueskyReader
 from engine.ingest.formats.chatgpt import ChatGptReader
+from engine.ingest.formats.documents import DocumentReader
 from engine.ingest.formats.feed import BlogFeedReader
 from engine.ingest.formats.jsonl import JsonlReader
 from engine.ingest.formats.linkedin import LinkedInReader
@@ -47,6 +48,7 @@ READERS: Mapping[str, Reader] = {
         JsonlReader(),
         TrumpArchiveCsvReader(),
         BlogFeedReader(),
+        DocumentReader(),
         MarkdownReader(),
     )
 }
@@ -124,7 +126,7 @@ def _sample(source: Source, name: str) -> Sample:
     # The last line or object of the head may be cut: it is a reject here and is read in full later.
     found = json_objects(name, BufferedReader(BytesIO(head)))
     objects = (item.value for item in found if isinstance(item, JsonObject))
-    return Sample(head=head, objects=tuple(itertools.islice(objects, _SAMPLED)))
+    return Sample(name=name, head=head, objects=tuple(itertools.islice(objects, _SAMPLED)))
 
 
 def _unknown(name: str, head: bytes) -> UnknownFormat:

@@ -1,12 +1,12 @@
 """Reads plain text and Markdown."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from engine.ingest.parsers.lines import paragraphs
 from engine.ingest.parsers.parsed import Heading, Parsed, says_nothing, under_headings
 from engine.page.charset import decode_page
-from engine.text.chunks import Block
+from engine.text.chunks import MOST, Block, token_count
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*")
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
@@ -35,6 +35,13 @@ def text_blocks(text: str) -> list[Block]:
 def markdown_blocks(text: str) -> list[Block]:
     """Return the paragraphs of a Markdown text with their headings."""
     return list(under_headings(_parts(text)))
+
+
+def article_blocks(
+    text: str, read: Callable[[str], list[Block]] = text_blocks
+) -> tuple[Block, ...] | None:
+    """Return the paragraphs of an article that is longer than a part; None for a shorter one."""
+    return tuple(read(text)) if token_count(text) > MOST else None
 
 
 def _parts(text: str) -> Iterator[Heading | Block]:

@@ -1,0 +1,251 @@
+"""Reads documents: PDF, Word, EPUB, web pages, text, Markdown and pictures of text.
+
+The date of a document is the one that it names, else the day when its file was last changed.
+"""
+
+import io
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from engine.errors import RecordError
+from engine.ingest.fields import host_of, made_id
+from engine.ingest.formats.front_matter import split_front_matter
+from engine.ingest.formats.markdown import MarkdownReader
+from engine.ingest.parsers.epub import parse_epub
+from engine.ingest.parsers.ocr import Ocr, parse_picture
+from engine.ingest.parsers.parsed import Parsed, is_damaged, is_protected, says_nothing
+from engine.ingest.parsers.pdf import parse_pdf
+from engine.ingest.parsers.plain import markdown_blocks, parse_text
+from engine.ingest.parsers.web_page import parse_page
+from engine.ingest.parsers.word import parse_word
+from engine.ingest.reader import BOM, JsonObject, Sample
+from engine.ingest.records import (
+    PARTS_VERSION,
+    Defaults,
+    PostFields,
+    Reject,
+    SourceRecord,
+    fingerprint,
+)
+from engine.ingest.sources import Source
+from engine.ingest.streams import read_whole
+from engine.messages import Message
+from engine.page.charset import decode_page
+from engine.types import Kind
+
+LARGEST_FILE = 256_000_000  # bytes
+
+PDF, WORD, EPUB, PAGE = "pdf", "docx", "epub", "html"
+PICTURE, TEXT, MARKDOWN = "picture", "text", "markdown"
+OTHER, DAMAGED = "other", "damaged"
+_ENDINGS = {
+    PDF: ("pdf",),
+    WORD: ("docx", "docm", "dotx"),
+    EPUB: ("epub",),
+    PAGE: ("html", "htm", "xhtml"),
+    PICTURE: ("png", "jpg", "jpeg", "tif", "tiff", "bmp", "webp"),
+    TEXT: ("txt", "text"),
+    MARKDOWN: ("md", "markdown", "mdx"),
+}
+_BY_ENDING = {f".{ending}": form for form, endings in _ENDINGS.items() for ending in endings}
+_NAMES = {
+    PDF: Message("a PDF file"),
+    WORD: Message("a Word file"),
+    EPUB: Message("an EPUB book"),
+    PAGE: Message("a web page"),
+    PICTURE: Message("a picture"),
+    TEXT: Message("text"),
+    MARKDOWN: Message("text"),
+    OTHER: Message("something else"),
+}
+_PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"BM")
+_OLE, _ENCRYPTED = b"\xd0\xcf\x11\xe0", "EncryptedPackage".encode("utf-16-le")
+_MARKUP = re.compile(rb"\s*<(?:!doctype\s+html|html|\?xml[^>]*>\s*<(?:!doctype\s+html|html))", re.I)
+_PDF_WITHIN = 1024  # bytes
+_MEMBERS = {WORD: "word/document.xml", EPUB: "META-INF/container.xml"}
+_CONTENT_TYPES = "[Content_Types].xml"
+
+
+class DocumentReader:
+    """Reads files one by one. They are parsed only if they have changed."""
+
+    name = "documents"
+    kinds = (Kind.LIBRARY, Kind.PUBLISHED)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the documents of a folder; none if it holds notes with some files beside them."""
+        found = [name for name in names if _form_of(name) and _is_seen(name)]
+        counts = Counter(_form_of(name) for name in found)
+        pictures, notes = counts.pop(PICTURE, 0), counts.pop(MARKDOWN, 0)
+        others = counts.total()
+        return found if others > notes or (pictures and not notes) else ()
+
+    def recognises(self, sample: Sample) -> bool:
+        named = _form_of(sample.name)
+        return recognised(sample.head) in _NAMES.keys() - {TEXT, OTHER} or named is not None
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = fingerprint(defaults, self.name, PARTS_VERSION)
+        for name in names:
+            label = source.label(name)
+            with source.open(name) as stream:
+                content = read_whole(stream, LARGEST_FILE + 1)
+            if len(content) > LARGEST_FILE:
+                yield Reject(file=label, line=1, reason=f"longer than {LARGEST_FILE:,} bytes")
+            elif not content.strip():
+                yield Reject(file=label, line=1, reason="the file is empty")
+            else:
+                yield _record(source, name, content, defaults, digest)
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        name, content = str(payload["name"]), payload["content"]
+        if not isinstance(content, bytes):
+            raise says_nothing()
+        form = _checked_form(name, content)
+        if form == MARKDOWN:
+            return _markdown_post(payload, content)
+        parsed = _parsed(form, content, _ocr(payload))
+        date = parsed.date or _changed(payload)
+        return PostFields(
+            text="",
+            blocks=tuple(parsed.blocks),
+            created_at=date,
+            author=parsed.author,
+            title=parsed.title or _title_of(name),
+            lang=parsed.language,
+            url=parsed.url,
+            platform=form,
+            attribution=str(payload["file"]),
+            pages=parsed.pages,
+            tags=(),
+            mentions=(),
+            meta={"domain": host_of(parsed.url), "dated_by": None if parsed.date else "file"},
+        )
+
+
+def _record(
+    source: Source,
+    name: str,
+    content: bytes,
+    defaults: Defaults,
+    digest: Callable[[bytes], int],
+) -> SourceRecord | Reject:
+    identity = f"{PurePosixPath(name).name[-80:]}-{made_id(source.origin(name))[:10]}"
+    payload = {
+        "content": content, "name": name, "file": source.citation(name),
+        "changed": source.modified(name), "language": defaults.language, "alive": source.alive,
+    }  # fmt: skip
+    return JsonObject(source.label(name), 1, "line", b"", {}).record(
+        DocumentReader.name, "".join(filter(str.isprintable, identity)), digest(content), payload
+    )
+
+
+def _markdown_post(payload: Mapping[str, object], content: bytes) -> PostFields:
+    fields, text = split_front_matter(decode_page(content, None).replace("\r\n", "\n"))
+    path = PurePosixPath(str(payload["name"])).name
+    post = MarkdownReader().post({**payload, "fields": fields, "text": text, "path": path})
+    return replace(post, blocks=tuple(markdown_blocks(post.text)), searched=None)
+
+
+def _parsed(form: str, content: bytes, ocr: Ocr) -> Parsed:
+    match form:
+        case "pdf":
+            return parse_pdf(content, ocr)
+        case "docx":
+            return parse_word(content)
+        case "epub":
+            return parse_epub(content)
+        case "html":
+            return parse_page(content)
+        case "picture":
+            return parse_picture(content, ocr)
+        case _:
+            return parse_text(content)
+
+
+def recognised(content: bytes) -> str:
+    """Return what the bytes of a file are."""
+    if b"%PDF-" in content[:_PDF_WITHIN]:
+        return PDF
+    if content.startswith(b"PK\x03\x04"):
+        return _zipped(content)
+    if content.startswith(_PICTURES) or content[8:12] == b"WEBP":
+        return PICTURE
+    head = content.removeprefix(BOM)[:_PDF_WITHIN]
+    if _MARKUP.match(head):
+        return PAGE
+    utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return OTHER if b"\0" in head and not utf16 else TEXT
+
+
+def zipped_document(names: Sequence[str]) -> str | None:
+    """Return the form of a document whose zip has these members; None if it is not a document."""
+    found = [form for form, member in _MEMBERS.items() if member in names]
+    return found[0] if found else OTHER if _CONTENT_TYPES in names else None
+
+
+def _zipped(content: bytes) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return zipped_document(archive.namelist()) or OTHER
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return DAMAGED
+
+
+def _checked_form(name: str, content: bytes) -> str:
+    """Return the form that both the name and the bytes of a file show. Raises RecordError."""
+    named, seen = _form_of(name), recognised(content)
+    if content.startswith(_OLE):
+        if _ENCRYPTED in content:
+            raise is_protected()
+        raise RecordError(Message("it is of an old Office; save it as .docx or PDF"))
+    if seen == DAMAGED:
+        raise is_damaged()
+    if {named, seen} <= {TEXT, MARKDOWN, PAGE}:
+        return named or seen
+    if named not in (None, seen):
+        raise RecordError(
+            Message(
+                "its name says that it is {named}, but it is {seen}",
+                named=_NAMES[named or OTHER],
+                seen=_NAMES[seen],
+            )
+        )
+    if seen == OTHER:
+        raise RecordError(Message("it is no document that can be read here"))
+    return seen
+
+
+def _form_of(name: str) -> str | None:
+    return _BY_ENDING.get(PurePosixPath(name).suffix.lower())
+
+
+def _is_seen(name: str) -> bool:
+    last = PurePosixPath(name).name
+    return not last.startswith((".", "~$"))
+
+
+def _title_of(name: str) -> str:
+    stem = PurePosixPath(name).stem
+    return " ".join(stem.replace("_", " ").split()) or name
+
+
+def _ocr(payload: Mapping[str, object]) -> Ocr:
+    language, alive = payload.get("language"), payload.get("alive")
+    return Ocr(
+        language if isinstance(language, str) else None, alive=alive if callable(alive) else None
+    )
+
+
+def _changed(payload: Mapping[str, object]) -> datetime:
+    changed = payload.get("changed")
+    if not isinstance(changed, datetime):
+        raise RecordError(Message("no date"))
+    return changed
