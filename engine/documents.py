@@ -27,7 +27,7 @@ class Part:
 
 def part_id(external_id: str, number: int) -> str:
     """Return the id of a part of a document; no other document has such an id."""
-    return f"{external_id}#part{number}"
+    return f"{external_id}~part{number}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

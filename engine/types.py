@@ -78,6 +78,7 @@ class Corpus:
     glossary: int = 0  # version of the alias groups; 0 = there never were any
     description: str | None = None  # whose texts these are, for prompts
     index_version: int = INDEX_VERSION  # the oldest version among its documents
+    in_parts: bool = False  # whether some of its documents are parts of items
 
     @property
     def outdated(self) -> bool:
@@ -145,7 +146,8 @@ class SearchRequest:
     """A search for a headline, independent of the corpus.
 
     If `judged` is false, no model is called. `mode` None uses the settings. If `embeds` is false,
-    no texts are embedded, whatever the mode: for callers that search hundreds of times.
+    no texts are embedded, whatever the mode: for callers that search hundreds of times. With
+    `passages`, several parts of one item may be hits; otherwise only the best one is.
     """
 
     headline: Headline
@@ -155,6 +157,7 @@ class SearchRequest:
     judged: bool = True
     mode: Mode | None = None
     embeds: bool = True
+    passages: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,15 +41,20 @@ async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
     corpus = await app.corpora.get(name)
     oldest, newest = await app.corpora.span(corpus)
     share = _share(app, corpus, await app.embeddings.coverage())
-    row = _row(corpus) | {
-        "vectors": share if json else _percent(share),
-        "languages": list(corpus.languages),
-        "average_length": round(corpus.average_length, 2),
-        "oldest": oldest.isoformat() if oldest else None,
-        "newest": newest.isoformat() if newest else None,
-        "url_template": corpus.url_template,
-        "description": corpus.description,
-    }
+    items = {"items": await app.corpora.items(corpus)} if corpus.in_parts else {}
+    row = (
+        _row(corpus)
+        | items
+        | {
+            "vectors": share if json else _percent(share),
+            "languages": list(corpus.languages),
+            "average_length": round(corpus.average_length, 2),
+            "oldest": oldest.isoformat() if oldest else None,
+            "newest": newest.isoformat() if newest else None,
+            "url_template": corpus.url_template,
+            "description": corpus.description,
+        }
+    )
     if json:
         output.json(row)
     else:

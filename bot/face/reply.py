@@ -86,13 +86,14 @@ class HitView:
     flags: tuple[str, ...]  # names of engine.types.Flag
     judged: bool  # by the language model
     why: str | None = None  # the model's reason; untrusted text, to be escaped
+    place: str | None = None  # "Title, p. 12", for a part of an item
 
     def marks(self, words: Words) -> tuple[str, ...]:
-        """Return the labels shown beside the text, beginning with how sure the answer is."""
+        """Return the labels shown beside the text: where it stands, how sure the answer is."""
         sure = () if self.sureness is None else (words.say(_SURENESS[self.sureness]),)
         unjudged = () if self.judged else (words.say("not judged"),)
         flags = (words.say(_MARKS[flag]) for flag in self.flags if flag in _MARKS)
-        return (*sure, *unjudged, *flags)
+        return (*((self.place,) if self.place else ()), *sure, *unjudged, *flags)
 
     def reason(self, words: Words) -> str | None:
         """Return the model's reason, attributed to the model."""

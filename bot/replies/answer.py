@@ -5,9 +5,10 @@ from datetime import UTC
 
 from bot.face.reply import Reply
 from bot.i18n.words import Words, marked
-from bot.replies.limits import cut
+from bot.replies.place import place_json, place_text
 from engine.answer.citations import without_brackets
 from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource
+from engine.answer.wording import cited_excerpt
 from engine.text.plain import without_links
 
 _INDENT = "   "
@@ -42,6 +43,7 @@ def _read(answer: CitedAnswer, words: Words) -> str:
 def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[str]:
     found = source.passage.hit.candidate
     facts = [
+        *((place_text(found.place, words),) if found.place else ()),
         words.date(found.created_at),
         *((f"@{found.author.removeprefix('@')}",) if found.author else ()),
         *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
@@ -49,7 +51,8 @@ def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[
     ]
     yield f"[{source.number}] {' · '.join(facts)}"
     # "[1]" and addresses in the text would look like citations and sources of the answer.
-    yield _INDENT + cut(without_links(without_brackets(found.text)), _LONGEST_TEXT)
+    cited = cited_excerpt(source, answer, longest=_LONGEST_TEXT)
+    yield _INDENT + without_links(without_brackets(cited))
     if found.url:
         yield _INDENT + found.url
 
@@ -89,11 +92,11 @@ def answer_json(answer: CitedAnswer, *, elapsed_ms: float) -> dict[str, object]:
             "cost_usd": usage.cost_usd,
         },
         "notice": answer.notice,
-        "sources": [_source_json(one) for one in answer.sources],
+        "sources": [_source_json(one, answer) for one in answer.sources],
     }
 
 
-def _source_json(source: CitedSource) -> dict[str, object]:
+def _source_json(source: CitedSource, answer: CitedAnswer) -> dict[str, object]:
     hit = source.passage.hit
     found = hit.candidate
     return {
@@ -102,6 +105,8 @@ def _source_json(source: CitedSource) -> dict[str, object]:
         "id": found.external_id,
         "created_at": found.created_at.astimezone(UTC).isoformat(),
         "text": found.text,
+        "cited": cited_excerpt(source, answer, longest=_LONGEST_TEXT),
+        "place": place_json(found.place),
         "url": found.url,
         "author": found.author,
         "relevance": round(hit.score, _DIGITS),

@@ -1,22 +1,19 @@
 """Stores the documents of a corpus; implements engine.ports.DocumentStore."""
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import asyncpg
-import orjson
 
 from db.connection import Connection
-from db.corpus.languages import language_of
+from db.corpus.document_rows import COLUMNS, ITEM_COLUMNS, document_rows, item_row
 from db.corpus.partitions import about_corpus, partition
 from db.pool import Database
 from db.statements import statements
-from engine.documents import Document, part_id
+from engine.documents import Document
 from engine.errors import CorpusNotFound
 from engine.messages import Message
-from engine.types import Corpus, Flag, Kind
+from engine.types import Corpus, Flag
 
 # Bytes that may wait to be sent: more than any batch, and never allocated in advance.
 _ROOM = 1 << 40
@@ -61,20 +58,6 @@ class Retention:
             removed += batch
 
 
-_COLUMNS = (
-    "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
-    "lang", "language", "url", "reply_to",
-    "platform", "thread_id", "attribution", "tags", "mentions", "engagement", "flags", "meta",
-    "item", "part", "heading", "page", "last_page",
-)  # fmt: skip
-_ITEM_COLUMNS = (
-    "external_id", "digest", "created_at", "title", "author", "lang", "url", "attribution",
-    "platform", "pages", "parts",
-)  # fmt: skip
-
-# For documents that name none: plain JSON lines of tweets do not state their platform.
-_PLATFORM = {Kind.TWEETS: "x"}
-
 # Seconds per batch; far above what one needs, so that only a hung server reaches it.
 _BATCH_TIMEOUT = 600
 
@@ -101,7 +84,8 @@ class Documents:
     async def upsert(self, corpus: Corpus, documents: Sequence[Document]) -> tuple[int, int]:
         """Store a batch in one transaction and return how many were (inserted, updated).
 
-        A document in parts replaces all its earlier parts, and their vectors are removed. External ids must be unique within the batch. Raises CorpusNotFound if the corpus was
+        A document in parts replaces all its earlier parts, and their vectors are removed. External
+        ids must be unique within the batch. Raises CorpusNotFound if the corpus was
         dropped meanwhile.
         """
         async with self._database.transaction() as connection:
@@ -111,8 +95,8 @@ class Documents:
             await copy_records(
                 connection,
                 "staging",
-                columns=_COLUMNS,
-                records=(row for each in documents for row in _records(each, corpus, known)),
+                columns=COLUMNS,
+                records=(row for each in documents for row in document_rows(each, corpus, known)),
                 timeout=_BATCH_TIMEOUT,
             )
             new, renewed = await self._keep_items(connection, corpus, documents)
@@ -172,14 +156,14 @@ class Documents:
         self, connection: Connection, corpus: Corpus, documents: Sequence[Document]
     ) -> tuple[int, int]:
         """Store the items of a batch and remove what it replaces; return (inserted, updated)."""
-        items = [_item(document, corpus) for document in documents if document.parts]
+        items = [item_row(document, corpus) for document in documents if document.parts]
         if not items and not await connection.fetchval(self._sql["has_items"], corpus.id):
             return 0, 0
         await connection.execute(self._sql["stage_items"])
         await copy_records(
             connection,
             "staging_item",
-            columns=_ITEM_COLUMNS,
+            columns=ITEM_COLUMNS,
             records=items,
             timeout=_BATCH_TIMEOUT,
         )
@@ -208,75 +192,3 @@ class Documents:
         statement = about_corpus("documents", name, corpus.id)
         status = await connection.execute(statement, *arguments, timeout=_BATCH_TIMEOUT)
         return int(status.rpartition(" ")[2])
-
-
-def _records(
-    document: Document, corpus: Corpus, known: frozenset[str]
-) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of a document: one, or one for each of its parts."""
-    if not document.parts:
-        yield (*_record(document, corpus, known), None, None, None, None, None)
-        return
-    for number, part in enumerate(document.parts, start=1):
-        row = replace(
-            document,
-            external_id=part_id(document.external_id, number),
-            text=part.text,
-            search_text=part.search_text,
-            attribution=_attribution(document.attribution, part.page),
-            digest=0,
-        )
-        place = (document.external_id, number, part.heading, part.page, part.last_page)
-        whole = (*_record(row, corpus, known), *place)
-        yield _record(replace(row, digest=_digest(whole)), corpus, known) + place
-
-
-def _attribution(whole: str | None, page: int | None) -> str | None:
-    return f"{whole}#page={page}" if whole and page else whole
-
-
-def _digest(row: tuple[object, ...]) -> int:
-    """Return a digest of a part, so that an unchanged one is not written again."""
-    content = hashlib.blake2b(repr(row).encode("utf-8", "replace"), digest_size=8)
-    return int.from_bytes(content.digest(), "big", signed=True)
-
-
-def _item(document: Document, corpus: Corpus) -> tuple[object, ...]:
-    return (
-        document.external_id,
-        document.digest,
-        document.created_at,
-        document.title,
-        document.author or corpus.author,
-        document.lang,
-        document.url,
-        document.attribution,
-        document.platform,
-        document.pages,
-        len(document.parts),
-    )
-
-
-def _record(document: Document, corpus: Corpus, known: frozenset[str]) -> tuple[object, ...]:
-    return (
-        document.external_id,
-        document.text,
-        document.search_text,
-        document.created_at,
-        document.digest,
-        document.author or corpus.author,
-        document.title,
-        document.role,
-        document.lang,
-        language_of(document.lang, corpus.language, known),
-        document.url,
-        document.reply_to,
-        document.platform or _PLATFORM.get(corpus.kind),
-        document.thread,
-        document.attribution,
-        document.tags,
-        document.mentions,
-        document.engagement,
-        int(document.flags),
-        orjson.dumps(document.meta).decode(),
-    )

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from db.corpus.partitions import partition
 from db.pool import Database
+from db.search.places import placed
 from db.search.rows import ranked_candidate
 from db.search.scoring import (
     constants,
@@ -43,8 +44,8 @@ class Described:
                 list(ids),
                 *operand_values(lexemes),
             )
-        where = places(terms, lexemes)
-        return [ranked_candidate(row, where) for row in rows]
+            where = places(terms, lexemes)
+            return await placed(connection, corpus, [ranked_candidate(row, where) for row in rows])
 
 
 @lru_cache(maxsize=512)

@@ -25,6 +25,7 @@ from db.search.find_statement import (
     ranked_statement,
 )
 from db.search.nearest import as_text, embedding_table
+from db.search.places import placed_documents
 from db.search.readings import Readings
 from db.search.rows import found_document
 from db.search.scoring import WeightedLexeme, constants, operand_values, quoted, weighted_lexemes
@@ -70,7 +71,7 @@ class DialectIndex(Readings):
             rows = await connection.fetch(
                 statement, *(values[name] for name in RANKED), *operand_values(lexemes)
             )
-        return _retrieved(rows, lexemes)
+            return await placed_documents(connection, corpus, _retrieved(rows, lexemes))
 
     async def newest(
         self,
@@ -85,7 +86,7 @@ class DialectIndex(Readings):
         async with self._database.transaction() as connection:
             await connection.execute(statements("find")["plan_for_values"])
             rows = await connection.fetch(statement, *(values[name] for name in NEWEST))
-        return _retrieved(rows, [])
+            return await placed_documents(connection, corpus, _retrieved(rows, []))
 
     async def nearest(
         self,
@@ -107,11 +108,12 @@ class DialectIndex(Readings):
         async with self._database.transaction() as connection:
             await connection.execute(statements("find")["plan_for_values"])
             rows = await connection.fetch(statement, *(values[name] for name in NEAREST))
-        return FoundDocuments(
-            matching=None,
-            passing=rows[0]["passing"],
-            documents=[_near(row) for row in rows if row["id"] is not None],
-        )
+            found = FoundDocuments(
+                matching=None,
+                passing=rows[0]["passing"],
+                documents=[_near(row) for row in rows if row["id"] is not None],
+            )
+            return await placed_documents(connection, corpus, found)
 
     async def months(
         self,

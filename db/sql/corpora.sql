@@ -1,6 +1,7 @@
 -- name: select(name)
 SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.documents, c.tokens,
        c.description, c.index_version,
+       EXISTS (SELECT FROM item i WHERE i.corpus_id = c.id) AS in_parts,
        coalesce((SELECT array_agg(l.language ORDER BY l.documents DESC, l.language)
                    FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages,
        (SELECT version FROM glossary_version) AS glossary
@@ -29,6 +30,9 @@ DELETE FROM corpus WHERE id = $1
 -- name: languages
 SELECT substr(cfgname, 10) FROM pg_catalog.pg_ts_config
  WHERE cfgname LIKE 'presagio\_%' ORDER BY 1
+
+-- name: items(corpus_id)
+SELECT count(*) FROM item WHERE corpus_id = $1
 
 -- name: span
 SELECT min(created_at) AS oldest, max(created_at) AS newest FROM {document}

@@ -20,7 +20,7 @@ from engine.types import Flag
 LONGEST_TEXT = 100_000  # characters
 LONGEST_IN_PARTS = 50_000_000
 _LONGEST_HEADING, _MOST_HEADINGS = 200, 4
-_PART_ID = re.compile(r"#part\d+$")
+_PART_ID = re.compile(r"~part\d+$")
 _LONGEST_URL = 2_000
 _LONGEST_THREAD = 500  # it has to fit in an index
 _MOST_ENGAGEMENT = 2**31 - 1  # what the column holds

@@ -1,11 +1,14 @@
-"""Collapsing near-identical texts to one."""
+"""Collapsing near-identical texts to one, and the parts of an item to the best one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from rapidfuzz import fuzz, process
 
-from engine.types import Candidate, Flag
+from engine.types import Candidate, Flag, Place
+
+_Found = TypeVar("_Found")
 
 _REPOST = re.compile(r"^\W*rt @\w+:?\s*", re.IGNORECASE)
 _LINK = re.compile(r"https?://\S+")
@@ -40,6 +43,21 @@ def eldest(group: Sequence[Candidate]) -> Candidate:
     A text by somebody else is returned only if none is the account's own.
     """
     return min(group, key=_seniority)
+
+
+def first_of_items(
+    found: Iterable[_Found], place: Callable[[_Found], Place | None]
+) -> list[_Found]:
+    """Return the first of the parts of each item, and everything that is no part."""
+    seen: set[int] = set()
+    kept = []
+    for one in found:
+        if (where := place(one)) is None:
+            kept.append(one)
+        elif where.item not in seen:
+            seen.add(where.item)
+            kept.append(one)
+    return kept
 
 
 def bare(text: str) -> str:
