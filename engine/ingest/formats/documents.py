@@ -67,6 +67,7 @@ _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"BM")
 _OLE, _ENCRYPTED = b"\xd0\xcf\x11\xe0", "EncryptedPackage".encode("utf-16-le")
 _MARKUP = re.compile(rb"\s*<(?:!doctype\s+html|html|\?xml[^>]*>\s*<(?:!doctype\s+html|html))", re.I)
 _PDF_WITHIN = 1024  # bytes
+_LONGEST_TITLE = 100  # characters of a first line that is taken for one
 _MEMBERS = {WORD: "word/document.xml", EPUB: "META-INF/container.xml"}
 _CONTENT_TYPES = "[Content_Types].xml"
 
@@ -118,7 +119,7 @@ class DocumentReader:
             blocks=tuple(parsed.blocks),
             created_at=date,
             author=parsed.author,
-            title=parsed.title or _title_of(name),
+            title=parsed.title or _first_line(parsed) or _title_of(name),
             lang=parsed.language,
             url=parsed.url,
             platform=form,
@@ -230,6 +231,16 @@ def _form_of(name: str) -> str | None:
 def _is_seen(name: str) -> bool:
     last = PurePosixPath(name).name
     return not last.startswith((".", "~$"))
+
+
+def _first_line(parsed: Parsed) -> str | None:
+    """Return the heading or the short line that a text begins with, which mostly is its title."""
+    first = parsed.blocks[0]
+    if first.headings:
+        return first.headings[0]
+    text = first.text
+    alone = len(text) <= _LONGEST_TITLE and text[0].isupper() and len(text.split()) > 1
+    return text if alone and text[-1] not in ".,;:?!" else None
 
 
 def _title_of(name: str) -> str:

@@ -10,7 +10,7 @@ _SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
 _NUMBER = re.compile(r"\d+")
 _SHORT, _SHORTER = 0.85, 0.6  # shares of a full line
 _EDGE = 2  # lines at the top and the bottom of a page
-_FEWEST_PAGES = 3
+_FEWEST_PAGES, _FEWEST_LINES = 3, 6
 
 
 def paragraphs(lines: Sequence[str]) -> Iterator[str]:
@@ -46,6 +46,8 @@ def without_running_titles(pages: Sequence[Sequence[str]]) -> list[list[str]]:
 def _edges(lines: Sequence[str]) -> dict[int, str]:
     """Return the first and last lines of a page by their places, with # for numbers."""
     filled = [place for place, line in enumerate(lines) if line.strip()]
+    if len(filled) < _FEWEST_LINES:
+        return {}
     chosen = {*filled[:_EDGE], *filled[-_EDGE:]}
     return {place: _NUMBER.sub("#", " ".join(lines[place].split())) for place in chosen}
 

@@ -59,7 +59,8 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
         document.close()
     blocks = _joined(under_headings(_parts(texts, headings)))
     if not blocks:
-        ocr.require()
+        if None in texts:
+            ocr.require()
         raise says_nothing()
     title = said["Title"].strip()
     return Parsed(
@@ -71,20 +72,21 @@ def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
     )
 
 
-def _page_text(document: Any, number: int, ocr: Ocr) -> str:
+def _page_text(document: Any, number: int, ocr: Ocr) -> str | None:
+    """Return the text of a page; None if it is a picture that cannot be read."""
     page = document[number]
     try:
         words = page.get_textpage()
         text: str = words.get_text_bounded()
         words.close()
         if not text.strip() and any(True for _ in page.get_objects(max_depth=1)):
-            text = ocr.read(_rendered(page)) if ocr.available else ""
+            return ocr.read(rendered(page)) if ocr.available else None
         return text
     finally:
         page.close()
 
 
-def _rendered(page: Any) -> bytes:
+def rendered(page: Any) -> bytes:
     """Return a page as a grey picture in the format PGM."""
     width, height = page.get_size()
     scale = min(_DPI / _POINTS, (_MOST_PIXELS / max(width * height, 1)) ** 0.5)
@@ -114,16 +116,20 @@ def _headings(document: Any) -> _Headings:
     return found
 
 
-def _parts(texts: Sequence[str], headings: _Headings) -> Iterator[Heading | Block]:
-    """Yield paragraphs; one that is a title of the outline is a heading."""
-    whole = [_LINE_END.split(_WITHIN_WORD.sub("", text)) for text in texts]
+def _parts(texts: Sequence[str | None], headings: _Headings) -> Iterator[Heading | Block]:
+    """Yield paragraphs; a line that is a title of the outline is a heading."""
+    whole = [_LINE_END.split(_WITHIN_WORD.sub("", text or "")) for text in texts]
     for page, lines in enumerate(without_running_titles(whole), start=1):
-        for text in paragraphs(lines):
-            level = headings.get((page, _bare(text))) if headings else None
+        below: list[str] = []
+        for line in lines:
+            level = headings.get((page, _bare(line))) if headings else None
             if level is None:
-                yield Block(text=text, page=page)
-            else:
-                yield Heading(text=text, level=level, page=page)
+                below.append(line)
+                continue
+            yield from (Block(text=text, page=page) for text in paragraphs(below))
+            yield Heading(text=line.strip(), level=level, page=page)
+            below = []
+        yield from (Block(text=text, page=page) for text in paragraphs(below))
 
 
 def _joined(blocks: Iterator[Block]) -> list[Block]:
