@@ -1,6 +1,7 @@
 """Items and their parts: replaced as a whole, with their vectors, in one transaction."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from db.corpus.corpora import Corpora
 from db.corpus.documents import Documents
@@ -10,7 +11,9 @@ from db.search.shown import Shown
 from engine.documents import Document, Part
 from engine.text.clean import searchable
 from engine.types import Corpus, Filters, Kind, Place
-from tests.db.loading import NOW, assert_exact, document
+from tests.db.loading import assert_exact, document
+
+NOW = datetime(2020, 1, 31, tzinfo=UTC)
 
 
 def _item(name: str, *texts: str, digest: int = 1) -> Document:
@@ -57,10 +60,8 @@ async def _items(database: Database) -> list[str]:
 
 async def test_an_item_counts_once(database: Database) -> None:
     corpus, documents = await _library(database), Documents(database)
-    assert await documents.upsert(corpus, [_item("a", "storm", "rain"), _item("b", "fog")]) == (
-        2,
-        0,
-    )
+    first = [_item("a", "storm", "rain"), _item("b", "fog")]
+    assert await documents.upsert(corpus, first) == (2, 0)
     assert await _ids(database) == ["a~part1", "a~part2", "b~part1"]
     assert await documents.upsert(corpus, [_item("a", "storm", "rain")]) == (0, 0)
     assert await documents.upsert(corpus, [_item("a", "storm", digest=2)]) == (0, 1)

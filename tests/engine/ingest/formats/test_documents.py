@@ -15,7 +15,8 @@ from tests.fakes.documents import epub, pdf, word
 
 _DATE = "D:20200131"
 _PAGE = (
-    "<!DOCTYPE html><html lang='en'><head><title>Coffee</title></head><body><article><h1>Coffee</h1>"
+    "<!DOCTYPE html><html lang='en'><head><title>Coffee</title></head><body><article>"
+    + "<h1>Coffee</h1>"
     + "<p>The price of coffee rose again, as everybody in the trade had foretold for years.</p>" * 4
     + "</article></body></html>"
 ).encode()

@@ -1,5 +1,7 @@
 """Pictures of text, read by tesseract where it is installed."""
 
+from importlib import import_module
+
 import pytest
 
 from engine.errors import RecordError
@@ -13,9 +15,9 @@ needs_tesseract = pytest.mark.skipif(not Ocr().available, reason="tesseract is n
 
 def _picture() -> bytes:
     """Return a page with text on it as a picture."""
-    import pypdfium2
-
-    document = pypdfium2.PdfDocument(pdf(["Coffee prices rose again", "in the city of London."]))
+    document = import_module("pypdfium2").PdfDocument(
+        pdf(["Coffee prices rose again", "in the city of London."])
+    )
     return rendered(document[0])
 
 
