@@ -9,7 +9,7 @@ from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest.formats.api import ApiReader
 from engine.ingest.formats.bluesky import BlueskyReader
 from engine.ingest.formats.chatgpt import ChatGptReader
-from engine.ingest.formats.documents import DocumentReader
+from engine.ingest.formats.documents import DocumentReader, documents_prevail
 from engine.ingest.formats.feed import BlogFeedReader
 from engine.ingest.formats.jsonl import JsonlReader
 from engine.ingest.formats.linkedin import LinkedInReader
@@ -48,8 +48,8 @@ READERS: Mapping[str, Reader] = {
         JsonlReader(),
         TrumpArchiveCsvReader(),
         BlogFeedReader(),
-        DocumentReader(),
         MarkdownReader(),
+        DocumentReader(),
     )
 }
 _SAMPLED = 20  # objects
@@ -103,7 +103,7 @@ def _choose_members(
     source: Source, names: Sequence[str], wanted: Reader | None
 ) -> tuple[Reader, Sequence[str]]:
     refused = source.refused()
-    for reader in (wanted,) if wanted else READERS.values():
+    for reader in (wanted,) if wanted else _candidates([*names, *refused]):
         if reader.members([*names, *refused]):
             source.miss(reader.members(refused))
             return reader, reader.members(names)
@@ -115,6 +115,12 @@ def _choose_members(
         ),
         fix=Message("Give the folder or zip of an export as it was downloaded, or a single file."),
     )
+
+
+def _candidates(names: Sequence[str]) -> Sequence[Reader]:
+    """Return the readers that a folder may be for; a few files beside others do not decide it."""
+    unlikely = MarkdownReader if documents_prevail(names) else DocumentReader
+    return [reader for reader in READERS.values() if not isinstance(reader, unlikely)]
 
 
 def _sample(source: Source, name: str) -> Sample:

@@ -44,6 +44,7 @@ from engine.types import Kind
 
 LARGEST_FILE = 256_000_000  # bytes
 
+_DATA, _DATA_ENDINGS = "data", (".json", ".jsonl", ".js", ".csv")
 _LONGEST_TITLE = 100  # characters of a first line that is taken for one
 
 
@@ -54,12 +55,7 @@ class DocumentReader:
     kinds = (Kind.LIBRARY, Kind.PUBLISHED)
 
     def members(self, names: Sequence[str]) -> Sequence[str]:
-        """Return the documents of a folder; none if it holds notes with some files beside them."""
-        found = [name for name in names if form_of(name) and _is_seen(name)]
-        counts = Counter(form_of(name) for name in found)
-        pictures, notes = counts.pop(PICTURE, 0), counts.pop(MARKDOWN, 0)
-        others = counts.total()
-        return found if others > notes or (pictures and not notes) else ()
+        return [name for name in names if form_of(name) and _is_seen(name)]
 
     def recognises(self, sample: Sample) -> bool:
         named = form_of(sample.name)
@@ -81,7 +77,7 @@ class DocumentReader:
                 yield _record(source, name, content, defaults, digest)
 
     def post(self, payload: Mapping[str, object]) -> PostFields:
-        name, content = str(payload["name"]), payload["content"]
+        name, content = str(payload.get("name")), payload.get("content")
         if not isinstance(content, bytes):
             raise says_nothing()
         form = checked_form(name, content)
@@ -98,12 +94,24 @@ class DocumentReader:
             lang=parsed.language,
             url=parsed.url,
             platform=form,
-            attribution=str(payload["file"]),
+            attribution=str(payload.get("file")),
             pages=parsed.pages,
             tags=(),
             mentions=(),
             meta={"domain": host_of(parsed.url), "dated_by": None if parsed.date else "file"},
         )
+
+
+def documents_prevail(names: Sequence[str]) -> bool:
+    """Tell whether a folder holds documents, rather than notes or an export with some beside."""
+    counts = Counter(form_of(name) or _data_form(name) for name in names if _is_seen(name))
+    pictures, unknown = counts.pop(PICTURE, 0), counts.pop(None, 0)
+    others = counts.pop(MARKDOWN, 0) + counts.pop(_DATA, 0)
+    return counts.total() > others or bool(pictures and not others and not unknown)
+
+
+def _data_form(name: str) -> str | None:
+    return _DATA if PurePosixPath(name).suffix.lower() in _DATA_ENDINGS else None
 
 
 def _record(
@@ -125,7 +133,7 @@ def _record(
 
 def _markdown_post(payload: Mapping[str, object], content: bytes) -> PostFields:
     fields, text = split_front_matter(decode_page(content, None).replace("\r\n", "\n"))
-    path = PurePosixPath(str(payload["name"])).name
+    path = PurePosixPath(str(payload.get("name"))).name
     post = MarkdownReader().post({**payload, "fields": fields, "text": text, "path": path})
     return replace(post, blocks=tuple(markdown_blocks(post.text)), searched=None)
 

@@ -8,7 +8,7 @@ import pytest
 from engine.documents import Document
 from engine.errors import RecordError
 from engine.ingest.detect import open_source
-from engine.ingest.formats.documents import DocumentReader
+from engine.ingest.formats.documents import documents_prevail
 from engine.ingest.normalise import normalise
 from engine.ingest.records import Defaults, Reject
 from tests.fakes.documents import epub, pdf, word
@@ -116,17 +116,27 @@ def test_a_zip_of_documents_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "read"),
+    ("names", "documents"),
     [
-        (["a.md", "b.png"], []),  # notes with pictures are read as Markdown
-        (["a.md", "b.md", "c.pdf"], []),
-        (["a.md", "b.pdf", "c.pdf"], ["a.md", "b.pdf", "c.pdf"]),
-        (["b.png"], ["b.png"]),
-        ([".hidden.pdf", "~$open.docx", "a.exe"], []),
+        (["a.md", "b.png"], False),  # notes with pictures are read as Markdown
+        (["a.md", "b.md", "c.pdf"], False),
+        (["a.md", "b.pdf", "c.pdf"], True),
+        (["b.png"], True),
+        (["data/tweet.js", "Your archive.html"], False),
+        ([".hidden.pdf", "~$open.docx", "a.exe"], False),
     ],
 )
-def test_which_folders_hold_documents(names: list[str], read: list[str]) -> None:
-    assert list(DocumentReader().members(names)) == read
+def test_which_folders_hold_documents(names: list[str], documents: bool) -> None:
+    assert documents_prevail(names) is documents
+
+
+def test_whoever_insists_gets_all_documents(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A")
+    (tmp_path / "b.pdf").write_bytes(pdf(["Hello."], date=_DATE))
+    with open_source(str(tmp_path), format="documents") as stream:
+        assert len(list(stream)) == 2
+    with open_source(str(tmp_path)) as stream:
+        assert stream.format == "markdown"
 
 
 def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
