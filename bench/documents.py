@@ -1,6 +1,7 @@
 """How much of real documents is read, how fast, and whether an ingest survives being killed.
 
-`python -m bench.documents [--data ../shared/data/documents] [--files 1000] [--only extraction]`
+`python -m bench.documents [--data ../shared/data/documents] [--files 1000]
+[--kill-after 30] [--only extraction]`
 
 The folder holds `pdf` and `docx` files with their texts beside them (`NAME.truth.md`), `html`
 pages with a `truth.json` of phrases that belong in or out, `scans`, and `damaged` files. Words are
@@ -37,7 +38,6 @@ from engine.text.chunks import chunks, token_count
 _WORD = re.compile(r"\w+")
 _MARKUP = re.compile(r"<!--.*?-->|!\[[^\]]*\]\([^)]*\)|\]\([^)]*\)", re.DOTALL)
 _SENTENCE_END = re.compile(r"[.!?…:;。！？؟][\"'”’»)\]]*$")
-_SECONDS_BEFORE_KILL = 12.0
 _MEGABYTE = 1 << 20
 
 
@@ -51,7 +51,8 @@ class Read:
     pages: int = 1
     seconds: float = 0.0
     parts: int = 0
-    cut: int = 0  # parts that end within a sentence, but for the last
+    open: int = 0  # parts, but for the last, that end without a mark: in lists, tables, code
+    cut: int = 0  # of these, parts that end within a paragraph
     sizes: tuple[int, ...] = ()
 
 
@@ -75,6 +76,8 @@ def _read(found: SourceRecord | Reject) -> Read:
     ended = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     ended += resource.getrusage(others).ru_utime
     parts = chunks(blocks)
+    unmarked = [part.text for part in parts[:-1] if not _SENTENCE_END.search(part.text)]
+    ends = tuple(line.strip()[-30:] for block in blocks for line in block.text.split("\n"))
     headings = dict.fromkeys(heading for block in blocks for heading in block.headings)
     return Read(
         found.file,
@@ -82,7 +85,8 @@ def _read(found: SourceRecord | Reject) -> Read:
         pages=post.pages or 1,
         seconds=ended - began,
         parts=len(parts),
-        cut=sum(not _SENTENCE_END.search(part.text) for part in parts[:-1]),
+        open=len(unmarked),
+        cut=sum(not text.endswith(ends) for text in unmarked),
         sizes=tuple(token_count(part.text) for part in parts),
     )
 
@@ -139,15 +143,17 @@ def extraction(data: Path) -> None:
             if one.text is None:
                 print(f"  {Path(one.file).name}: {one.reason}")
     parts, cut = sum(one.parts for one in every), sum(one.cut for one in every)
+    unmarked = sum(one.open for one in every)
     ends = sum(max(one.parts - 1, 0) for one in every)
     sizes = sorted(size for one in every for size in one.sizes[:-1])
-    print(f"parts: {parts}; {cut} of {ends} ends ({100 * cut / ends:.0f} %) within a sentence")
+    print(f"parts: {parts}; {cut} of {ends} ends ({100 * cut / ends:.0f} %) within a paragraph's")
+    print(f"  sentence; {unmarked} ({100 * unmarked / ends:.0f} %) without a mark of its end")
     print(
         f"  tokens of all but last ones: {sizes[0]} to {sizes[-1]}, median {sizes[len(sizes) // 2]}"
     )
 
 
-def resumption(data: Path, files: int) -> None:
+def resumption(data: Path, files: int, *, kill_after: float) -> None:
     """Ingest many documents, kill the ingest in the middle, and run it again."""
     folder = Path(tempfile.mkdtemp(prefix="presagio-documents-"))
     try:
@@ -155,11 +161,11 @@ def resumption(data: Path, files: int) -> None:
         # A server of its own, whose folder is removed with the rest.
         environment = os.environ | {"PRESAGIO_DATA_DIR": str(folder / "data")}
         environment |= {"HOME": str(folder), "XDG_DATA_HOME": str(folder / "xdg")}
-        _ingested(folder, environment, stop_after=_SECONDS_BEFORE_KILL)
+        _ingested(folder, environment, stop_after=kill_after)
         began = time.perf_counter()
         counts = _ingested(folder, environment)
         again = time.perf_counter()
-        print(f"{files} documents: killed after {_SECONDS_BEFORE_KILL:.0f} s, then {counts}")
+        print(f"{files} documents: killed after {kill_after:.0f} s, then {counts}")
         print(f"  the rest took {again - began:.0f} s", end="")
         print(f", once more {_ingested(folder, environment)}", end="")
         print(f" in {time.perf_counter() - again:.1f} s")
@@ -211,12 +217,13 @@ def main() -> None:
     beside = Path(__file__).resolve().parents[2] / "shared" / "data" / "documents"
     parser.add_argument("--data", type=Path, default=beside)
     parser.add_argument("--files", type=int, default=1000)
+    parser.add_argument("--kill-after", type=float, default=30.0, help="seconds")
     parser.add_argument("--only", choices=("extraction", "resumption"))
     asked = parser.parse_args()
     if asked.only != "resumption":
         extraction(asked.data)
     if asked.only != "extraction":
-        resumption(asked.data, asked.files)
+        resumption(asked.data, asked.files, kill_after=asked.kill_after)
 
 
 if __name__ == "__main__":
