@@ -156,6 +156,7 @@ def extraction(data: Path) -> None:
 def resumption(data: Path, files: int, *, kill_after: float) -> None:
     """Ingest many documents, kill the ingest in the middle, and run it again."""
     folder = Path(tempfile.mkdtemp(prefix="presagio-documents-"))
+    folder.chmod(0o755)  # the embedded server of root runs as another account
     try:
         _copied(data, folder / "library", files)
         # A server of its own, whose folder is removed with the rest.
@@ -198,10 +199,12 @@ def _ingested(
         [*command, "--corpus", "library"],
         env=environment,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
     if stop_after is None:
-        output, _ = process.communicate()
+        output, said = process.communicate()
+        if process.returncode:
+            raise SystemExit(said.decode())
         return dict(json.loads(output))
     try:
         process.wait(stop_after)

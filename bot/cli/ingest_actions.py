@@ -70,6 +70,9 @@ async def ingest_files(
     for a file that turns out to be damaged.
     """
     corpus, is_new = await _ensure_corpus(app, options, sources)
+    if not is_new:
+        for source in sources:
+            source.read_in(corpus.language)
     damage: InputError | None = None
     with (
         RejectsReport(app.settings.data_dir / "rejects" / f"{corpus.name}.jsonl") as rejects,

@@ -53,6 +53,9 @@ class Retention:
                 if not await connection.fetchrow(statements("documents")["lock"], corpus.id):
                     return removed  # the corpus was dropped meanwhile
                 batch = await connection.fetchval(batch_of, before)
+                if not batch:
+                    items = about_corpus("retention", "forget_items", corpus.id)
+                    await connection.execute(items, before)
             if not batch:
                 return removed
             removed += batch

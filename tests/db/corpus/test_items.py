@@ -1,10 +1,10 @@
 """Items and their parts: replaced as a whole, with their vectors, in one transaction."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from db.corpus.corpora import Corpora
-from db.corpus.documents import Documents
+from db.corpus.documents import Documents, Retention
 from db.pool import Database
 from db.search.lexical import LexicalIndex
 from db.search.shown import Shown
@@ -124,6 +124,14 @@ async def test_a_dropped_corpus_takes_its_items(database: Database) -> None:
     await Documents(database).upsert(corpus, [_item("a", "storm")])
     await Corpora(database).drop("lib")
     assert await _items(database) == []
+
+
+async def test_forgotten_documents_take_their_items(database: Database) -> None:
+    corpus = await _library(database)
+    old = replace(_item("b", "fog", "snow"), created_at=NOW - timedelta(days=9))
+    await Documents(database).upsert(corpus, [_item("a", "storm"), old])
+    assert await Retention(database).forget(corpus, before=NOW) == 2
+    assert (await _ids(database), await _items(database)) == (["a~part1"], ["a"])
 
 
 async def test_hits_know_where_they_stand(database: Database) -> None:
