@@ -20,7 +20,8 @@ _COMPARED = 5_000
 def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[list[Candidate]]:
     """Return the groups of near-identical texts; groups and members keep their order.
 
-    `similarity` is rapidfuzz's ratio, 0..100, over the bare words.
+    `similarity` is rapidfuzz's ratio, 0..100, over the bare words. Parts of one item are never
+    alike: the pages of a table or a contract may differ in one figure alone.
     """
     keys: list[str] = []
     groups: list[list[Candidate]] = []
@@ -29,12 +30,19 @@ def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[li
         text = candidate.text[:_COMPARED]
         key = bare(text) or text
         found = process.extractOne(key, keys, scorer=fuzz.ratio, score_cutoff=similarity)
-        if found is None:
+        if found is None or _shares_item(candidate, groups[found[2]]):
             keys.append(key)
             groups.append([candidate])
         else:
             groups[found[2]].append(candidate)
     return groups
+
+
+def _shares_item(candidate: Candidate, group: Sequence[Candidate]) -> bool:
+    place = candidate.place
+    return place is not None and any(
+        one.place is not None and one.place.item == place.item for one in group
+    )
 
 
 def eldest(group: Sequence[Candidate]) -> Candidate:
