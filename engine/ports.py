@@ -121,7 +121,7 @@ class Reranker(Protocol):
         """Name for logs and receipts."""
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return a score for each text, 0..1, higher is better. Raises ModelError, SettingsError."""
+        """Return a score 0..1 for each text, best highest. Raises ModelError, SettingsError."""
 
 
 class JudgmentCache(Protocol):
