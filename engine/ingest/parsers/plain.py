@@ -8,7 +8,7 @@ from engine.ingest.parsers.parsed import Heading, Parsed, says_nothing, under_he
 from engine.page.charset import decode_page
 from engine.text.chunks import MOST, Block, token_count
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*")
+_HEADING = re.compile(r"(#{1,6})[ \t]++(\S.*+)")
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _PARTED = re.compile(r"\n[ \t]*\n")
 
@@ -52,10 +52,11 @@ def _parts(text: str) -> Iterator[Heading | Block]:
         if fenced and fence in (None, fenced[1]):
             fence = None if fence else fenced[1]
         found = None if fence else _HEADING.fullmatch(line.rstrip())
-        if found is None or not found[2]:
+        title = found[2].rstrip("#").strip() if found else ""
+        if found is None or not title:
             lines.append(line)
             continue
         yield from text_blocks("\n".join(lines))
         lines = []
-        yield Heading(text=found[2], level=len(found[1]))
+        yield Heading(text=title, level=len(found[1]))
     yield from text_blocks("\n".join(lines))
