@@ -7,7 +7,7 @@ import pytest
 from engine.compose.merge import best, by_words, distinct, jaccard, web_passages
 from engine.compose.retrieve import internal_passages, topic
 from engine.compose.types import ComposeRequest, SourceKind
-from engine.types import Place
+from engine.types import ItemPlace
 from engine.web.types import WebPage
 from tests.engine.compose.bench import passage
 from tests.engine.passages import ME
@@ -86,7 +86,7 @@ def test_a_chunk_of_a_library_is_cited_by_item_and_page() -> None:
     from dataclasses import replace
 
     one = found("Wheat fell.", id=7, author="Ines")
-    place = Place(item=1, title="Grain report", page=12)
+    place = ItemPlace(item=1, title="Grain report", page=12)
     hit = replace(one.hit, candidate=replace(one.hit.candidate, place=place, url=None))
     request = ComposeRequest(prompt="x", corpora=(ME,), found=(replace(one, hit=hit),))
     (own, other) = internal_passages(request, [replace(one, hit=hit), found("Tea.", id=8)], most=50)
