@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.database import open_with_server
 from bot.embedders import Embedders, no_embedder, open_embedders, open_reranker
+from bot.evidence import Rerankers, open_rerankers, open_web
 from bot.query_log import log_of, logged, source
 from bot.settings import Settings
 from db.chat.questions import ModelAnswers
@@ -32,6 +33,7 @@ from engine.prophecy.question import Meaning
 from engine.prophecy.together import together
 from engine.search_log import SearchJob, search_logged
 from engine.types import Corpus, Kind, Prophecy, SearchRequest
+from engine.web.types import Web
 
 if TYPE_CHECKING:
     from bot.glossary_service import GlossaryService
@@ -55,6 +57,9 @@ class App:
     glossaries: Glossaries
     answerer: Answerer = field(default_factory=Answerer)
     phrases: Phrases | None = None  # also the prophet's; None without a model
+    client: "ChatClient | None" = None  # of the language model
+    web: Web | None = None  # None without a search provider
+    rerankers: Rerankers | None = None  # of passages; None: words alone order them
     server: EmbeddedServer | None = None  # None for an external database
 
     @property
@@ -164,6 +169,9 @@ async def open_app(
             judge=judge,
             meaning=meaning,
             phrases=phrases,
+            client=client,
+            web=open_web(settings, database, stack),
+            rerankers=open_rerankers(settings, database, embedders, stack),
             embeddings=embeddings,
             embedders=embedders or no_embedder,
             glossaries=glossaries,

@@ -15,8 +15,27 @@ def require_zone(moment: datetime) -> datetime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a long text: what is searched and embedded, while the whole is what is cited."""
+
+    text: str  # as shown
+    search_text: str  # as searched, with the title and the headings
+    heading: str | None = None  # the headings above it, outermost first: "Results > Prices"
+    page: int | None = None  # first page, from 1
+    last_page: int | None = None
+
+
+def part_id(external_id: str, number: int) -> str:
+    """Return the id of a part of a document; no other document has such an id."""
+    return f"{external_id}~part{number}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One searchable document, as ingest produces it."""
+    """One document, as ingest produces it: searchable itself, or in `parts`.
+
+    A document in parts is an item of a library, or a long article. Its own texts are empty.
+    """
 
     external_id: str
     text: str  # as shown
@@ -38,6 +57,8 @@ class Document:
     flags: Flag = Flag.NONE
     # Where known: device, attachments (names), participants, channel, app, domain, ...
     meta: Mapping[str, object] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+    pages: int | None = None
 
     def __post_init__(self) -> None:
         require_zone(self.created_at)

@@ -81,6 +81,7 @@ class Corpus:
     has_avatar: bool = False
     index_version: int = INDEX_VERSION  # the oldest version among its documents
     postings: bool = False  # whether all its documents have postings, which long texts are found by
+    in_parts: bool = False  # whether some of its documents are parts of items
 
     @property
     def outdated(self) -> bool:
@@ -153,7 +154,8 @@ class SearchRequest:
     """A search for a headline, independent of the corpus.
 
     If `judged` is false, no model is called. `mode` None uses the settings. If `embeds` is false,
-    no texts are embedded, whatever the mode: for callers that search hundreds of times.
+    no texts are embedded, whatever the mode: for callers that search hundreds of times. With
+    `passages`, several parts of one item may be hits; otherwise only the best one is.
     """
 
     headline: Headline
@@ -163,10 +165,11 @@ class SearchRequest:
     judged: bool = True
     mode: Mode | None = None
     embeds: bool = True
+    passages: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ItemPlace:
     """The item of a library that a text is a part of, and where in the item it stands."""
 
     item: int  # id of the item in the database
@@ -197,7 +200,7 @@ class Candidate:
     similarity: float | None = None  # by meaning, calibrated, 0..1; None = not known
     ranks: Mapping[str, int] = field(default_factory=dict)  # list that proposed it -> rank in it
     asked_for: Mapping[str, int] = field(default_factory=dict)  # phrase that found it -> rank
-    place: Place | None = None  # of a part of a library's item
+    place: ItemPlace | None = None  # of a part of a library's item
     voice: str | None = None  # display name of the archive's voice, if it wrote this
 
 

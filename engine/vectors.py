@@ -9,7 +9,7 @@ Vector = Sequence[float]
 
 # Incremented whenever `embeddable` changes, so that vectors of older readings are renewed.
 READING = 1
-_LONGEST = 1500  # characters; small models read 512 tokens
+_LONGEST = 2200  # characters: a part of a long text with its title; small models read 512 tokens
 _LINK = re.compile(r"https?://\S+|\bpic\.twitter\.com/\S+")
 _REPOST = re.compile(r"^\W*rt @\w+:?\s*", re.IGNORECASE)
 _LETTER = re.compile(r"\w")

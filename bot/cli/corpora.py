@@ -43,7 +43,8 @@ async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
     corpus = await app.corpora.get(name)
     oldest, newest = await app.corpora.span(corpus)
     share = _share(app, corpus, await app.embeddings.coverage())
-    row = _row(corpus) | {
+    items = {"items": await app.corpora.items(corpus)} if corpus.in_parts else {}
+    details = {
         "vectors": share if json else _percent(share),
         "languages": list(corpus.languages),
         "average_length": round(corpus.average_length, 2),
@@ -54,6 +55,7 @@ async def show_corpus(app: "App", name: str, *, json: bool, output: Output) -> N
         "display_name": corpus.display_name,
         "avatar": corpus.has_avatar,
     }
+    row = _row(corpus) | items | details
     if json:
         output.json(row)
     else:

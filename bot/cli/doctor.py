@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from datetime import datetime
+from importlib.util import find_spec
 
 import typer
 from pydantic import SecretStr
@@ -22,8 +23,10 @@ from db.corpus.health import EXTENSIONS, missing_extensions, server_version, sta
 from db.pool import Database
 from db.search.unembedded import ToEmbed
 from engine.errors import PresagioError
+from engine.ingest.parsers.ocr import Ocr
 from engine.vectors import percent
 
+_DOCUMENT_LIBRARIES = ("pypdfium2", "mammoth", "trafilatura")
 _Report = Callable[[Check], None]
 
 
@@ -42,6 +45,7 @@ async def examine(settings: Settings, *, json: bool, output: Output, now: dateti
     report(await _model_check(settings))
     report(await _web_search_check(settings, now))
     report(_picture_check())
+    report(_document_check())
     for check in await _face_checks(settings):
         report(check)
     return not faults
@@ -187,6 +191,17 @@ def _picture_check() -> Check:
         return Check(check="pictures", ok=True, detail="can be drawn")
     fix = "Run: pip install 'presagio[pictures]'"
     return Check(check="pictures", ok=None, detail="cannot be drawn", fix=fix)
+
+
+def _document_check() -> Check:
+    missing = [name for name in _DOCUMENT_LIBRARIES if find_spec(name) is None]
+    if missing:
+        fix = "Run: pip install 'presagio[documents]'"
+        return Check(check="documents", ok=None, detail="PDF and Word are not read", fix=fix)
+    if not Ocr().available:
+        fix = "Install tesseract and the data of your languages"
+        return Check(check="documents", ok=None, detail="scans are not read", fix=fix)
+    return Check(check="documents", ok=True, detail="can be read, scans too")
 
 
 async def _face_checks(settings: Settings) -> list[Check]:

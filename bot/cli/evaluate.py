@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 
-from bot.cli.shared import Json, NoLlm, SearchMode, now, settings_of, with_app
+from bot.cli.shared import Json, NoLlm, SearchMode, now, settings_of, text, with_app
 from bot.console.output import Output, progress_bar
 from engine.errors import InputError
 from engine.evaluate.judged import JudgedHeadline, read_headlines, read_qrels
@@ -88,28 +88,41 @@ def _write(report: Report, options: EvaluationOptions, output: Output) -> None:
         return
     notes, rows = measures.pop("notes"), measures.pop("rows")
     for name, value in measures.items():
-        output.line(f"{name}: {_figure(value)}")
+        output.line(f"{name}: {figure(value)}")
     if isinstance(rows, Sequence):
         output.line()
-        output.table([{name: _figure(value) for name, value in row.items()} for row in rows])
+        output.table([{name: figure(value) for name, value in row.items()} for row in rows])
     if isinstance(notes, Sequence):
         for note in notes:
             output.remark(str(note))
 
 
-def _figure(value: object) -> str:
+def figure(value: object) -> str:
+    """Return a measure as text."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_figure(part)}" for name, part in value.items())
+        return ", ".join(f"{name} {figure(part)}" for name, part in value.items())
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def command(
+commands = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="Measure answers against judged headlines.\n\n"
+    "Example: presagio eval --corpus demo --headlines h.jsonl --qrels q.tsv",
+)
+
+
+@commands.callback()
+def headlines_alone(
     context: typer.Context,
-    corpus: Annotated[str, typer.Option("--corpus", help="Corpus to search.")],
+    corpus: Annotated[str, typer.Option("--corpus", help="Corpus to search.", callback=text)] = "",
     headlines: Annotated[
-        Path, typer.Option("--headlines", help="JSON lines: qid, headline; kind, date if known.")
-    ],
-    qrels: Annotated[Path, typer.Option("--qrels", help="Lines of qid, id and label 0-6, tabbed.")],
+        Path | None,
+        typer.Option("--headlines", help="JSON lines: qid, headline; kind, date if known."),
+    ] = None,
+    qrels: Annotated[
+        Path | None, typer.Option("--qrels", help="Lines of qid, id and label 0-6, tabbed.")
+    ] = None,
     run_out: Annotated[
         Path | None, typer.Option("--run-out", help="Write what was found to this file.")
     ] = None,
@@ -117,10 +130,11 @@ def command(
     no_llm: NoLlm = False,
     json: Json = False,
 ) -> None:
-    """Measure answers against judged headlines.
-
-    Example: presagio eval --corpus demo --headlines h.jsonl --qrels q.tsv
-    """
+    """Measure answers to headlines when no command is named."""
+    if context.invoked_subcommand is not None:
+        return
+    if not corpus or headlines is None or qrels is None:
+        raise typer.BadParameter("Name --corpus, --headlines and --qrels.")
     chosen = EvaluationOptions(
         corpus=corpus,
         headlines=headlines,
@@ -133,4 +147,37 @@ def command(
     with_app(
         settings_of(context),
         lambda opened: evaluation(opened, chosen, now=now(), output=Output.of_process()),
+    )
+
+
+@commands.command("compose")
+def compose(
+    context: typer.Context,
+    cases: Annotated[
+        Path, typer.Option("--cases", help="JSON lines: prompt; id, language, thread if known.")
+    ],
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option("--corpus", help="Corpus to write from; may be given several times."),
+    ] = None,
+    no_web: Annotated[bool, typer.Option("--no-web", help="Ask the corpora alone.")] = False,
+    json: Json = False,
+) -> None:
+    """Measure written tweets: what code can trace, what the guard catches, what a model confirms.
+
+    Example: presagio eval compose --cases prompts.jsonl --corpus demo
+    """
+    from bot.cli.evaluate_compose import measure_compositions
+
+    with_app(
+        settings_of(context),
+        lambda opened: measure_compositions(
+            opened,
+            cases,
+            [text(one) or "" for one in corpus or ()],
+            web=not no_web,
+            json=json,
+            now=now(),
+            output=Output.of_process(),
+        ),
     )

@@ -12,6 +12,7 @@ from bot.console.output import Output
 from bot.i18n.words import DEFAULT, words_for
 from bot.queries.find import find as look
 from bot.replies.find import find_reply
+from bot.replies.place import place_json
 from engine.contracts.results import snippet_of
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode
@@ -93,6 +94,7 @@ def _hit(hit: FindHit) -> dict[str, object]:
         "text": candidate.text,
         "context": candidate.context,
         "title": document.title,
+        "place": place_json(candidate.place),
         "url": candidate.url,
         "author": candidate.author,
         "role": document.role,

@@ -12,7 +12,7 @@ from engine.types import Kind
 # Repeated here because importing the readers would slow down every --help.
 FORMATS = (
     "x-archive, mastodon, bluesky, telegram, slack, whatsapp, chatgpt, linkedin, facebook, "
-    "instagram, trump-archive-json, api, jsonl, trump-archive-csv, feed, markdown"
+    "instagram, trump-archive-json, api, jsonl, trump-archive-csv, feed, documents, markdown"
 )
 
 

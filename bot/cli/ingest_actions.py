@@ -41,7 +41,7 @@ class IngestOptions:
     @property
     def defaults(self) -> Defaults:
         """The values for records that do not have their own."""
-        return Defaults(author=self.author, only_mine=self.only_mine)
+        return Defaults(author=self.author, only_mine=self.only_mine, language=self.language)
 
 
 @asynccontextmanager
@@ -70,6 +70,9 @@ async def ingest_files(
     for a file that turns out to be damaged.
     """
     corpus, is_new = await _ensure_corpus(app, options, sources)
+    if not is_new:
+        for source in sources:
+            source.read_in(corpus.language)
     damage: InputError | None = None
     with (
         RejectsReport(app.settings.data_dir / "rejects" / f"{corpus.name}.jsonl") as rejects,

@@ -97,6 +97,11 @@ COMMANDS = (
         "Answer a question from the texts of one corpus or several, with sources.",
     ),
     CommandEntry(
+        "compose",
+        "bot.cli.compose",
+        "Write tweets from the texts of corpora and the web, each claim with its source.",
+    ),
+    CommandEntry(
         "corpora", "bot.cli.corpora", "List, show, read, change, reindex and drop corpora."
     ),
     CommandEntry(

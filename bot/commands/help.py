@@ -55,6 +55,7 @@ _GROUPS = (
         marked("Posts by myself"),
         ("subscribe", "unsubscribe", "today", "preview", "history", "feeds"),
     ),
+    (marked("For my owner"), ("access", "usage")),
 )
 
 

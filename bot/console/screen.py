@@ -67,7 +67,7 @@ def layout(reply: Reply) -> Iterator[Line]:
 def _hit(hit: HitView, words: Words) -> Iterator[Line]:
     if hit.small:
         text = cut(" ".join(hit.text.split()), LONGEST_SMALL)
-        when = " · ".join(part for part in (hit.age, hit.date_text) if part)
+        when = " · ".join(part for part in (hit.place, hit.age, hit.date_text) if part)
         yield from _lines(f"{hit.rank}. {when}: {text}")
         return
     facts = [part for part in (hit.age, hit.date_text) if part]

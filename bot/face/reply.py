@@ -94,6 +94,7 @@ class HitView:
     why: str | None = None  # the model's reason; untrusted text, to be escaped
     small: bool = False  # shown in one line, below a better one
     voice: str | None = None  # display name of the archive's voice
+    place: str | None = None  # "Title, p. 12", for a part of an item
 
     @property
     def signature(self) -> str | None:
@@ -101,7 +102,7 @@ class HitView:
         return signature(self.voice, self.author)
 
     def marks(self, words: Words) -> tuple[str, ...]:
-        """Return the labels shown beside the text, beginning with how sure the answer is.
+        """Return the labels shown beside the text: where it stands, how sure the answer is.
 
         A small one has none.
         """
@@ -110,7 +111,7 @@ class HitView:
         sure = () if self.sureness is None else (words.say(_SURENESS[self.sureness]),)
         unjudged = () if self.judged else (words.say("not judged"),)
         flags = (words.say(_MARKS[flag]) for flag in self.flags if flag in _MARKS)
-        return (*sure, *unjudged, *flags)
+        return (*((self.place,) if self.place else ()), *sure, *unjudged, *flags)
 
     def reason(self, words: Words) -> str | None:
         """Return the model's reason, attributed to the model."""

@@ -6,9 +6,10 @@ from datetime import UTC
 
 from bot.face.reply import HitView, Reply, signature
 from bot.i18n.words import Words, marked
-from bot.replies.limits import cut
+from bot.replies.place import place_json, place_text
 from engine.answer.citations import without_brackets
 from engine.answer.types import AnswerOutcome, CitedAnswer, CitedSource
+from engine.answer.wording import cited_excerpt
 from engine.text.plain import without_links
 
 _INDENT = "   "
@@ -41,14 +42,17 @@ def brief_answer_reply(answer: CitedAnswer, words: Words) -> Reply:
     extracted = answer.outcome is AnswerOutcome.EXTRACTED  # its label says that no model answered
     notice = None if extracted else answer.notice
     whole = answer_reply(replace(answer, sources=(), notice=notice), words)
-    return replace(whole, hits=tuple(_source_view(source, words) for source in answer.sources))
+    return replace(
+        whole, hits=tuple(_source_view(source, answer, words) for source in answer.sources)
+    )
 
 
-def _source_view(source: CitedSource, words: Words) -> HitView:
+def _source_view(source: CitedSource, answer: CitedAnswer, words: Words) -> HitView:
     found = source.passage.hit.candidate
     return HitView(
         rank=source.number,
-        text=cut(without_links(without_brackets(found.text)), _LONGEST_TEXT),
+        text=_cited_text(source, answer),
+        place=place_text(found.place, words) if found.place else None,
         author=found.author,
         date=found.created_at,
         date_text=words.date(found.created_at),
@@ -68,16 +72,24 @@ def _read(answer: CitedAnswer, words: Words) -> str:
 def _source(source: CitedSource, answer: CitedAnswer, words: Words) -> Iterator[str]:
     found = source.passage.hit.candidate
     facts = [
+        *((place_text(found.place, words),) if found.place else ()),
         words.date(found.created_at),
         *filter(None, (signature(found.voice, found.author),)),
         *((source.passage.corpus,) if len(answer.corpora) > 1 else ()),
         words.say("relevance {value}", value=f"{source.passage.hit.score:.2f}"),
     ]
     yield f"[{source.number}] {' · '.join(facts)}"
-    # "[1]" and addresses in the text would look like citations and sources of the answer.
-    yield _INDENT + cut(without_links(without_brackets(found.text)), _LONGEST_TEXT)
+    yield _INDENT + _cited_text(source, answer)
     if found.url:
         yield _INDENT + found.url
+
+
+def _cited_text(source: CitedSource, answer: CitedAnswer) -> str:
+    """Return the passage that is cited.
+
+    "[1]" and addresses in it would look like citations and sources of the answer.
+    """
+    return without_links(without_brackets(cited_excerpt(source, answer, longest=_LONGEST_TEXT)))
 
 
 _DIGITS = 4
@@ -115,11 +127,11 @@ def answer_json(answer: CitedAnswer, *, elapsed_ms: float) -> dict[str, object]:
             "cost_usd": usage.cost_usd,
         },
         "notice": answer.notice,
-        "sources": [_source_json(one) for one in answer.sources],
+        "sources": [_source_json(one, answer) for one in answer.sources],
     }
 
 
-def _source_json(source: CitedSource) -> dict[str, object]:
+def _source_json(source: CitedSource, answer: CitedAnswer) -> dict[str, object]:
     hit = source.passage.hit
     found = hit.candidate
     return {
@@ -128,6 +140,8 @@ def _source_json(source: CitedSource) -> dict[str, object]:
         "id": found.external_id,
         "created_at": found.created_at.astimezone(UTC).isoformat(),
         "text": found.text,
+        "cited": cited_excerpt(source, answer, longest=_LONGEST_TEXT),
+        "place": place_json(found.place),
         "url": found.url,
         "author": found.author,
         "relevance": round(hit.score, _DIGITS),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from bot.face.reply import HitView, Reply, signature
 from bot.i18n.words import Words, marked
 from bot.replies.limits import cut
+from bot.replies.place import place_text
 from engine.contracts.receipts import HitReceipt, MatchedTerm, Receipt, StageCounts
 from engine.query.plan import Plan
 from engine.query.types import FindHit, Found, Match
@@ -188,7 +189,7 @@ def _summary(found: Found, words: Words) -> str:
 
 
 def _rest(found: Found, words: Words) -> str:
-    alike = found.counts.fetched - found.counts.distinct
+    alike = found.counts.fetched - found.counts.distinct - found.counts.elsewhere
     shown = words.say("Shown: {number}.", number=words.number(found.counts.returned))
     if not alike:
         return shown
@@ -203,6 +204,7 @@ def _rest(found: Found, words: Words) -> str:
 def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
     found = hit.document.candidate
     facts = [
+        *((place_text(found.place, words),) if found.place else ()),
         words.date(found.created_at),
         *filter(None, (signature(found.voice, found.author),)),
         *((hit.document.platform,) if hit.document.platform else ()),
@@ -212,6 +214,10 @@ def _hit(hit: FindHit, words: Words, longest: int | None) -> Iterator[str]:
     ]
     yield f"{hit.rank}. {' · '.join(facts)}"
     yield from (f"{_INDENT}{line}" for line in _text(hit, longest).split("\n"))
+    if hit.elsewhere:
+        yield _INDENT + words.count(
+            "{number} more place in it", "{number} more places in it", hit.elsewhere
+        )
     if found.url:
         yield _INDENT + found.url
     if hit.matched:

@@ -8,6 +8,9 @@ from bot.face.reply import Button, HitView, Reply
 from bot.i18n.words import Words, marked
 from bot.replies.dates import age_between
 from bot.replies.limits import cut
+from bot.replies.place import place_text
+from engine.answer.types import Passage
+from engine.answer.wording import Wording
 from engine.messages import Message
 from engine.prophecy.sureness import sureness
 from engine.types import Headline, Hit, Prophecy, Term
@@ -15,6 +18,7 @@ from engine.types import Headline, Hit, Prophecy, Term
 EXAMPLE = marked("Coffee prices hit a record high")
 _NOTHING = marked("Nothing foretold this.")
 _LONGEST_HEADLINE = 200
+_RADIUS = 300  # characters of a part of an item on either side of its best match
 
 
 def prophecy_reply(
@@ -74,7 +78,8 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
     found = hit.candidate
     return HitView(
         rank=hit.rank,
-        text=found.text,
+        text=_shown_text(hit),
+        place=place_text(found.place, words) if found.place else None,
         author=found.author,
         voice=found.voice,
         date=found.created_at,
@@ -86,6 +91,16 @@ def hit_view(hit: Hit, until: datetime, words: Words, *, near: bool = False) -> 
         judged=hit.parts.get("judgment") is not None,
         why=hit.why,
     )
+
+
+def _shown_text(hit: Hit) -> str:
+    """Return the text, or that of a part of an item around the words that it was found by."""
+    text = hit.candidate.text
+    if hit.candidate.place is None:
+        return text
+    found = Wording.of([Passage(corpus="", hit=hit)]).window(text, _RADIUS)
+    before, after = ("…" if cut else "" for cut in (found.before, found.after))
+    return f"{before}{found.text.strip()}{after}"
 
 
 def _introduction(prophecy: Prophecy, words: Words, *, near: bool) -> str | None:

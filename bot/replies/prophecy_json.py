@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from bot.i18n.words import DEFAULT, words_for
 from bot.replies.dates import age_between
+from bot.replies.place import place_json
 from bot.replies.prophecy import notice_of
 from engine.prophecy.sureness import sureness
 from engine.types import Hit, Prophecy, Usage
@@ -57,6 +58,7 @@ def _hit(hit: Hit, until: datetime) -> dict[str, object]:
         "created_at": _moment(found.created_at),
         "age": str(age_between(found.created_at, until)),
         "text": found.text,
+        "place": place_json(found.place),
         "url": found.url,
         "author": found.author,
         "score": round(hit.score, _DIGITS),

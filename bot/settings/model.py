@@ -11,6 +11,7 @@ from bot.settings.news import FeedSettings, PostingSettings
 from bot.settings.web import WebSettings
 from engine.budget import Budget, BudgetSource
 from engine.llm.endpoint import Endpoint, chat_endpoint
+from engine.settings.composing import ComposeSettings
 from engine.settings.finding import (
     FindSettings,
     PersonalSettings,
@@ -75,6 +76,7 @@ class Sections(Section):
     embeddings: EmbeddingSettings = EmbeddingSettings()
     glossary: GlossarySettings = GlossarySettings()
     answer: AnswerSettings = AnswerSettings()
+    compose: ComposeSettings = ComposeSettings()
     log: LogSettings = LogSettings()
     ingest: IngestSettings = IngestSettings()
     fetch: FetchSettings = FetchSettings()

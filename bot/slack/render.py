@@ -138,8 +138,8 @@ def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
     if hit.small:
         text = cut(" ".join(_shown(hit.text).split()), LONGEST_SMALL)
         date = _linked(hit.url, hit.date_text)
-        age = f"{hit.age} · " if hit.age else ""
-        elements = [_text(f"{hit.rank}. {age}"), date, _text(f": {text}\n")]
+        before = "".join(f"{part} · " for part in (_shown(hit.place or ""), hit.age) if part)
+        elements = [_text(f"{hit.rank}. {before}"), date, _text(f": {text}\n")]
         yield RichTextSectionElement(elements=elements)
         return
     reason = cut(_shown(hit.reason(reply.words) or ""), _REASON)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
 
+from bot.replies.place import place_json
 from bot.replies.prophecy_json import prophecy_json
 from bot.web.dependencies import SharedOf, may_ask, paced, paced_answers
 from bot.web.failures import Refusal
@@ -129,6 +130,7 @@ def document_json(corpus: Corpus, document: FoundDocument) -> dict[str, object]:
         "text": found.text,
         "context": found.context,
         "title": document.title,
+        "place": place_json(found.place),
         "url": found.url,
         "author": found.author,
         "role": document.role,

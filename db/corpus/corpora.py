@@ -120,6 +120,11 @@ class Corpora:
             await connection.execute(self._sql["delete"], row["id"])
         return int(row["documents"])
 
+    async def items(self, corpus: Corpus) -> int:
+        """Return how many items the corpus holds in parts."""
+        async with self._database.connection() as connection:
+            return int(await connection.fetchval(self._sql["items"], corpus.id))
+
     async def span(self, corpus: Corpus) -> tuple[datetime | None, datetime | None]:
         """Return the dates of the oldest and the newest document."""
         async with self._database.connection() as connection:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-import orjson
+import asyncpg
 
 from db.connection import Connection
-from db.corpus.languages import language_of
+from db.corpus.document_rows import COLUMNS, ITEM_COLUMNS, document_rows, item_row
 from db.corpus.partitions import about_corpus, partition
 from db.corpus.postings import clean_postings
 from db.pool import Database
@@ -14,7 +14,7 @@ from db.statements import statements
 from engine.documents import Document
 from engine.errors import CorpusNotFound
 from engine.messages import Message
-from engine.types import Corpus, Flag, Kind
+from engine.types import Corpus, Flag
 
 # Bytes that may wait to be sent: more than any batch, and never allocated in advance.
 _ROOM = 1 << 40
@@ -54,19 +54,13 @@ class Retention:
                 if not await connection.fetchrow(statements("documents")["lock"], corpus.id):
                     return removed  # the corpus was dropped meanwhile
                 batch = await connection.fetchval(batch_of, before)
+                if not batch:
+                    items = about_corpus("retention", "forget_items", corpus.id)
+                    await connection.execute(items, before)
             if not batch:
                 return removed
             removed += batch
 
-
-_COLUMNS = (
-    "external_id", "text", "search_text", "created_at", "digest", "author", "title", "role",
-    "lang", "language", "url", "reply_to",
-    "platform", "thread_id", "attribution", "tags", "mentions", "engagement", "flags", "meta",
-)  # fmt: skip
-
-# For documents that name none: plain JSON lines of tweets do not state their platform.
-_PLATFORM = {Kind.TWEETS: "x"}
 
 # Seconds per batch; far above what one needs, so that only a hung server reaches it.
 _BATCH_TIMEOUT = 600
@@ -92,9 +86,10 @@ class Documents:
         return {row["external_id"] for row in rows}
 
     async def upsert(self, corpus: Corpus, documents: Sequence[Document]) -> tuple[int, int]:
-        """Store a batch in one transaction and return (inserted, updated).
+        """Store a batch in one transaction and return how many were (inserted, updated).
 
-        External ids must be unique within the batch. Raises CorpusNotFound if the corpus was
+        A document in parts replaces all its earlier parts, and their vectors are removed. External
+        ids must be unique within the batch. Raises CorpusNotFound if the corpus was
         dropped meanwhile.
         """
         async with self._database.transaction() as connection:
@@ -104,13 +99,15 @@ class Documents:
             await copy_records(
                 connection,
                 "staging",
-                columns=_COLUMNS,
-                records=(_record(document, corpus, known) for document in documents),
+                columns=COLUMNS,
+                records=(row for each in documents for row in document_rows(each, corpus, known)),
                 timeout=_BATCH_TIMEOUT,
             )
-            updated = await self._run(connection, "update", corpus)
-            inserted = await self._run(connection, "insert", corpus)
-        return inserted, updated
+            new, renewed = await self._keep_items(connection, corpus, documents)
+            changed = await self._fetch(connection, "update", corpus)
+            await self._forget_vectors(connection, corpus, changed["parts"])
+            inserted = await self._fetch(connection, "insert", corpus)
+        return inserted["whole"] + new, changed["whole"] + renewed
 
     async def stitch_threads(self, corpus: Corpus) -> int:
         """Add to every reply the text of the message that it answers, if from the same account.
@@ -161,34 +158,43 @@ class Documents:
             self._languages = frozenset(row[0] for row in rows)
         return self._languages
 
+    async def _keep_items(
+        self, connection: Connection, corpus: Corpus, documents: Sequence[Document]
+    ) -> tuple[int, int]:
+        """Store the items of a batch and remove what it replaces; return (inserted, updated)."""
+        items = [item_row(document, corpus) for document in documents if document.parts]
+        if not items and not await connection.fetchval(self._sql["has_items"], corpus.id):
+            return 0, 0
+        await connection.execute(self._sql["stage_items"])
+        await copy_records(
+            connection,
+            "staging_item",
+            columns=ITEM_COLUMNS,
+            records=items,
+            timeout=_BATCH_TIMEOUT,
+        )
+        kept = await self._fetch(connection, "keep_items", corpus)
+        gone = await self._fetch(connection, "forget_replaced", corpus)
+        await self._forget_vectors(connection, corpus, gone["documents"])
+        await self._run(connection, "forget_items", corpus)
+        return kept["inserted"], kept["updated"]
+
+    async def _forget_vectors(
+        self, connection: Connection, corpus: Corpus, documents: Sequence[int] | None
+    ) -> None:
+        if documents:
+            await connection.execute(self._sql["forget_vectors"], corpus.id, documents)
+
+    async def _fetch(self, connection: Connection, name: str, corpus: Corpus) -> asyncpg.Record:
+        statement = about_corpus("documents", name, corpus.id)
+        row = await connection.fetchrow(statement, timeout=_BATCH_TIMEOUT)
+        if row is None:
+            raise ValueError(f"{name} returned no row")
+        return row
+
     async def _run(
         self, connection: Connection, name: str, corpus: Corpus, *arguments: object
     ) -> int:
         statement = about_corpus("documents", name, corpus.id)
         status = await connection.execute(statement, *arguments, timeout=_BATCH_TIMEOUT)
         return int(status.rpartition(" ")[2])
-
-
-def _record(document: Document, corpus: Corpus, known: frozenset[str]) -> tuple[object, ...]:
-    return (
-        document.external_id,
-        document.text,
-        document.search_text,
-        document.created_at,
-        document.digest,
-        document.author or corpus.author,
-        document.title,
-        document.role,
-        document.lang,
-        language_of(document.lang, corpus.language, known),
-        document.url,
-        document.reply_to,
-        document.platform or _PLATFORM.get(corpus.kind),
-        document.thread,
-        document.attribution,
-        document.tags,
-        document.mentions,
-        document.engagement,
-        int(document.flags),
-        orjson.dumps(document.meta).decode(),
-    )

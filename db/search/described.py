@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from db.corpus.partitions import partition
 from db.pool import Database
+from db.search.places import placed
 from db.search.postings_statement import described_by_postings, posted_values
 from db.search.rows import ranked_candidate
 from db.search.scoring import (
@@ -48,8 +49,8 @@ class Described:
             rows = await connection.fetch(
                 statement, *constants(self._bm25, corpus.average_length), list(ids), *values
             )
-        where = places(terms, lexemes)
-        return [ranked_candidate(row, where) for row in rows]
+            where = places(terms, lexemes)
+            return await placed(connection, corpus, [ranked_candidate(row, where) for row in rows])
 
 
 @lru_cache(maxsize=512)

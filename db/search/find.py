@@ -26,6 +26,7 @@ from db.search.find_statement import (
     ranked_statement,
 )
 from db.search.nearest import as_text, embedding_table
+from db.search.places import placed_documents
 from db.search.postings_statement import posted_values
 from db.search.readings import Readings
 from db.search.rows import found_document
@@ -77,7 +78,7 @@ class DialectIndex(Readings):
             scored = operand_values(lexemes)
         async with self._database.connection() as connection:
             rows = await connection.fetch(statement, *(values[name] for name in RANKED), *scored)
-        return _retrieved(rows, lexemes)
+            return await placed_documents(connection, corpus, _retrieved(rows, lexemes))
 
     async def newest(
         self,
@@ -92,7 +93,7 @@ class DialectIndex(Readings):
         async with self._database.transaction() as connection:
             await connection.execute(statements("find")["plan_for_values"])
             rows = await connection.fetch(statement, *(values[name] for name in NEWEST))
-        return _retrieved(rows, [])
+            return await placed_documents(connection, corpus, _retrieved(rows, []))
 
     async def nearest(
         self,
@@ -114,11 +115,12 @@ class DialectIndex(Readings):
         async with self._database.transaction() as connection:
             await connection.execute(statements("find")["plan_for_values"])
             rows = await connection.fetch(statement, *(values[name] for name in NEAREST))
-        return FoundDocuments(
-            matching=None,
-            passing=rows[0]["passing"],
-            documents=[_near(row) for row in rows if row["id"] is not None],
-        )
+            found = FoundDocuments(
+                matching=None,
+                passing=rows[0]["passing"],
+                documents=[_near(row) for row in rows if row["id"] is not None],
+            )
+            return await placed_documents(connection, corpus, found)
 
     async def months(
         self,

@@ -10,6 +10,7 @@ import orjson
 from db.connection import Connection
 from db.corpus.partitions import about_corpus, partition
 from db.search.passing import passing_flags
+from db.search.places import placed
 from db.search.postings_statement import essential, posted_values, ranked_by_postings
 from db.search.rank_statement import CLASSES, rank_statement, reaching
 from db.search.readings import Readings
@@ -75,8 +76,8 @@ class LexicalIndex(Readings):
             return []
         async with self._database.connection() as connection:
             rows = await self._rank(connection, _Request(corpus, lexemes, filters, limit))
-        where = places(terms, lexemes)
-        return [ranked_candidate(row, where) for row in rows]
+            where = places(terms, lexemes)
+            return await placed(connection, corpus, [ranked_candidate(row, where) for row in rows])
 
     async def ranked(
         self, corpus: Corpus, phrases: Sequence[str], filters: Filters, limit: int

@@ -101,6 +101,16 @@ class Nearest:
             )
         return {row["id"]: row["cosine"] for row in rows}
 
+    async def alike(
+        self, corpus: Corpus, space: VectorSpace, ids: Sequence[int], least: float
+    ) -> list[tuple[int, int]]:
+        """Return the pairs among `ids` whose vectors have a cosine above `least`."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._statement("alike", corpus, space), corpus.id, list(ids), least
+            )
+        return [(row["one"], row["other"]) for row in rows]
+
     def _statement(self, name: str, corpus: Corpus, space: VectorSpace, depth: int = 0) -> str:
         return self._sql[name].format(
             embedding=embedding_table(space.model_id),

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from db.corpus.partitions import about_corpus
 from db.pool import Database
+from db.search.places import placed
 from db.search.rows import found_document
 from db.search.scoring import quoted
 from db.statements import statements
@@ -85,7 +86,11 @@ class Shown:
             row = await connection.fetchrow(
                 about_corpus("shown", "document", corpus.id), corpus.id, external_id
             )
-        return None if row is None else found_document(row)
+            if row is None:
+                return None
+            found = found_document(row)
+            [candidate] = await placed(connection, corpus, [found.candidate])
+        return replace(found, candidate=candidate)
 
     async def marked(
         self, corpus: Corpus, ids: Sequence[int], lexemes: Collection[str]

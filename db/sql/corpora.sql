@@ -2,6 +2,7 @@
 SELECT c.id, c.name, c.kind, c.language, c.author, c.url_template, c.role, c.documents, c.tokens,
        c.description, c.index_version, c.display_name, c.avatar IS NOT NULL AS has_avatar,
        coalesce(c.postings_to = 9223372036854775807, false) AS postings,
+       EXISTS (SELECT FROM item i WHERE i.corpus_id = c.id) AS in_parts,
        coalesce((SELECT array_agg(l.language ORDER BY l.documents DESC, l.language)
                    FROM corpus_language l WHERE l.corpus_id = c.id), '{}') AS languages,
        (SELECT version FROM glossary_version) AS glossary
@@ -39,6 +40,9 @@ DELETE FROM corpus WHERE id = $1
 -- name: languages
 SELECT substr(cfgname, 10) FROM pg_catalog.pg_ts_config
  WHERE cfgname LIKE 'presagio\_%' ORDER BY 1
+
+-- name: items(corpus_id)
+SELECT count(*) FROM item WHERE corpus_id = $1
 
 -- name: span
 SELECT min(created_at) AS oldest, max(created_at) AS newest FROM {document}

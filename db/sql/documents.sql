@@ -2,7 +2,8 @@
 SELECT s.external_id
   FROM unnest($2::text[], $3::bigint[]) AS s (external_id, digest)
   LEFT JOIN {document} d ON d.corpus_id = $1 AND d.external_id = s.external_id
- WHERE d.digest IS DISTINCT FROM s.digest
+  LEFT JOIN item i ON i.corpus_id = $1 AND i.external_id = s.external_id
+ WHERE coalesce(i.digest, d.digest) IS DISTINCT FROM s.digest
 
 -- name: lock(corpus_id)
 SELECT language FROM corpus WHERE id = $1 FOR UPDATE
@@ -12,33 +13,100 @@ CREATE TEMPORARY TABLE staging (
     external_id text, text text, search_text text, created_at timestamptz, digest bigint,
     author text, title text, role text, lang text, language text, url text, reply_to text,
     platform text, thread_id text, attribution text,
-    tags text[], mentions text[], engagement integer, flags integer, meta text
+    tags text[], mentions text[], engagement integer, flags integer, meta text,
+    item text, part integer, heading text, page integer, last_page integer
 ) ON COMMIT DROP
+
+-- name: stage_items
+CREATE TEMPORARY TABLE staging_item (
+    external_id text, digest bigint, created_at timestamptz, title text, author text, lang text,
+    url text, attribution text, platform text, pages integer, parts integer
+) ON COMMIT DROP
+
+-- name: has_items(corpus_id)
+SELECT EXISTS (SELECT FROM item WHERE corpus_id = $1)
 
 -- Writes through the table of all corpora, whose triggers keep the statistics. The corpus id is
 -- part of the text, so that the planner can skip the other partitions.
 -- name: update
+WITH changed AS (
 UPDATE document d
    SET text = s.text, search_text = s.search_text, created_at = s.created_at,
        digest = s.digest, author = s.author, title = s.title, role = s.role, lang = s.lang,
        language = s.language, url = s.url, reply_to = s.reply_to, platform = s.platform,
        thread_id = s.thread_id, attribution = s.attribution, tags = s.tags,
        mentions = s.mentions, engagement = s.engagement, flags = s.flags,
-       meta = s.meta::jsonb, context = NULL, context_search_text = NULL
+       meta = s.meta::jsonb, context = NULL, context_search_text = NULL,
+       heading = s.heading, page = s.page, last_page = s.last_page
   FROM staging s
  WHERE d.corpus_id = {corpus} AND d.external_id = s.external_id AND d.digest <> s.digest
+RETURNING d.id, d.item_id
+)
+SELECT count(*) FILTER (WHERE item_id IS NULL) AS whole,
+       array_agg(id) FILTER (WHERE item_id IS NOT NULL) AS parts
+  FROM changed
 
 -- name: insert
+WITH new AS (
 INSERT INTO document
        (corpus_id, external_id, text, search_text, created_at, digest, author, title, role,
         lang, language, url, reply_to, platform, thread_id, attribution, tags, mentions,
-        engagement, flags, meta)
+        engagement, flags, meta, item_id, part, heading, page, last_page)
 SELECT {corpus}, s.external_id, s.text, s.search_text, s.created_at, s.digest, s.author, s.title,
        s.role, s.lang, s.language, s.url, s.reply_to, s.platform, s.thread_id, s.attribution,
-       s.tags, s.mentions, s.engagement, s.flags, s.meta::jsonb
+       s.tags, s.mentions, s.engagement, s.flags, s.meta::jsonb,
+       CASE WHEN s.item IS NOT NULL
+            THEN (SELECT i.id FROM item i
+                   WHERE i.corpus_id = {corpus} AND i.external_id = s.item) END,
+       s.part, s.heading, s.page, s.last_page
   FROM staging s
  WHERE NOT EXISTS (SELECT FROM {document} d
                     WHERE d.corpus_id = {corpus} AND d.external_id = s.external_id)
+RETURNING item_id
+)
+SELECT count(*) FILTER (WHERE item_id IS NULL) AS whole FROM new
+
+-- name: keep_items
+WITH kept AS (
+INSERT INTO item (corpus_id, external_id, digest, created_at, title, author, lang, url,
+                  attribution, platform, pages, parts)
+SELECT {corpus}, s.external_id, s.digest, s.created_at, s.title, s.author, s.lang, s.url,
+       s.attribution, s.platform, s.pages, s.parts
+  FROM staging_item s
+    ON CONFLICT (corpus_id, external_id) DO UPDATE
+   SET digest = excluded.digest, created_at = excluded.created_at, title = excluded.title,
+       author = excluded.author, lang = excluded.lang, url = excluded.url,
+       attribution = excluded.attribution, platform = excluded.platform,
+       pages = excluded.pages, parts = excluded.parts
+ WHERE item.digest <> excluded.digest
+RETURNING (xmax = 0) AS inserted
+)
+SELECT count(*) FILTER (WHERE inserted) AS inserted,
+       count(*) FILTER (WHERE NOT inserted) AS updated
+  FROM kept
+
+-- What a batch replaces: parts that an item has no longer, whole documents that are now stored in
+-- parts, and parts of those that are now whole.
+-- name: forget_replaced
+WITH gone AS (
+    DELETE FROM document d
+     WHERE d.corpus_id = {corpus}
+       AND (d.external_id IN (SELECT s.external_id FROM staging_item s)
+            OR d.item_id IN (SELECT i.id FROM item i
+                              WHERE i.corpus_id = {corpus}
+                                AND (i.external_id IN (SELECT s.external_id FROM staging_item s)
+                                     OR i.external_id IN (SELECT s.external_id FROM staging s)))
+               AND d.external_id NOT IN (SELECT s.external_id FROM staging s))
+    RETURNING d.id
+)
+SELECT array_agg(id) AS documents FROM gone
+
+-- name: forget_items
+DELETE FROM item i USING staging s
+ WHERE i.corpus_id = {corpus} AND i.external_id = s.external_id
+
+-- name: forget_vectors(corpus_id, document_ids)
+SELECT forget_vectors($1, $2::bigint[])
 
 -- name: stitch(flag)
 UPDATE document d

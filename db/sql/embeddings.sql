@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS {embedding} (
 ALTER TABLE {embedding} ALTER COLUMN vector SET STORAGE MAIN
 
 -- name: documents(corpus_id, after_id, limit)
-SELECT d.id, d.title, d.text, d.context, replace(e.source::text, '-', '') AS source
+SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, replace(e.source::text, '-', '') AS source
   FROM {document} d
   LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = d.id
  WHERE d.corpus_id = $1 AND d.id > $2
@@ -32,7 +32,7 @@ SELECT d.id, d.title, d.text, d.context, replace(e.source::text, '-', '') AS sou
  LIMIT $3
 
 -- name: new_documents(corpus_id, after_id, limit)
-SELECT d.id, d.title, d.text, d.context, NULL AS source
+SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, NULL AS source
   FROM {document} d
  WHERE d.corpus_id = $1 AND d.id > $2
    AND NOT EXISTS (SELECT FROM {embedding} e WHERE e.corpus_id = $1 AND e.document_id = d.id)
@@ -40,7 +40,7 @@ SELECT d.id, d.title, d.text, d.context, NULL AS source
  LIMIT $3
 
 -- name: chosen_documents(corpus_id, ids)
-SELECT d.id, d.title, d.text, d.context, replace(e.source::text, '-', '') AS source
+SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context, replace(e.source::text, '-', '') AS source
   FROM {document} d
   LEFT JOIN {embedding} e ON e.corpus_id = $1 AND e.document_id = d.id
  WHERE d.corpus_id = $1 AND d.id = ANY ($2::bigint[])
@@ -105,7 +105,7 @@ CREATE INDEX IF NOT EXISTS {index} ON {embedding}
 SELECT count(*) FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL
 
 -- name: sample(corpus_id, limit)
-SELECT d.id, d.title, d.text, d.context
+SELECT d.id, concat_ws(' > ', d.title, d.heading) AS title, d.text, d.context
   FROM (SELECT document_id FROM {embedding} WHERE corpus_id = $1 AND vector IS NOT NULL
          ORDER BY source, document_id LIMIT $2) chosen
   JOIN {document} d ON d.corpus_id = $1 AND d.id = chosen.document_id
@@ -177,6 +177,15 @@ SELECT d.id, 1 - near.distance AS cosine
 SELECT e.document_id AS id, 1 - (e.vector <=> (SELECT $2::text::halfvec)) AS cosine
   FROM {embedding} e
  WHERE e.corpus_id = $1 AND e.document_id = ANY ($3::bigint[]) AND e.vector IS NOT NULL
+
+-- name: alike(corpus_id, document_ids, cosine)
+SELECT one.document_id AS one, other.document_id AS other
+  FROM {embedding} one
+  JOIN {embedding} other
+    ON other.corpus_id = one.corpus_id AND other.document_id > one.document_id
+ WHERE one.corpus_id = $1 AND one.document_id = ANY ($2::bigint[])
+   AND other.document_id = ANY ($2::bigint[])
+   AND 1 - (one.vector <=> other.vector) > $3
 
 -- name: lexemes(corpus_id, texts, configuration)
 SELECT t.place, u.lexeme, cardinality(u.positions) AS frequency,

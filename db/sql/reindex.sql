@@ -4,7 +4,7 @@
 SELECT index_version, coalesce(reindexed_to, 0) AS reindexed_to FROM corpus WHERE id = $1 FOR UPDATE
 
 -- name: page(corpus_id, after_id, limit)
-SELECT id, title, text, context, search_text, context_search_text
+SELECT id, concat_ws(E'\n', title, heading) AS title, text, context, search_text, context_search_text
   FROM {document} WHERE corpus_id = $1 AND id > $2
  ORDER BY id LIMIT $3
 

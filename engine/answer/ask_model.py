@@ -68,6 +68,8 @@ def _line(number: int, passage: Passage, wording: Wording, length: int) -> str:
         "i": number,
         "date": found.created_at.astimezone(UTC).date().isoformat(),
     }
+    if found.place:
+        shown["title"] = without_brackets(one_line(found.place.title, _NAME_LENGTH))
     if found.author:
         shown["author"] = without_brackets(one_line(found.author, _NAME_LENGTH))
     if found.context:

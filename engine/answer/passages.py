@@ -65,8 +65,9 @@ async def gather(
     together with the last of them, and the rankings are joined: "and in 2015?" needs the words
     before it, a new subject does not. Raises the errors of the search index.
     """
+    request = replace(request, judged=False, passages=True)
     asked = [
-        await prophet.prophesy(corpus, replace(request, headline=read_headline(text), judged=False))
+        await prophet.prophesy(corpus, replace(request, headline=read_headline(text)))
         for text in _texts(question)
         for corpus in corpora
     ]

@@ -6,15 +6,17 @@ that has already been found, comparing the first letters of words is enough.
 
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from engine.answer.types import Passage
+from engine.answer.types import CitedAnswer, CitedSource, Passage
 from engine.text.snippet import Excerpt, Spot, window, words
 
 _BEGINNING = 5  # letters that forms of one word share
 _MOST_MATCHES = 200  # considered for choosing a window
+_CUT = "…"
 _LONGEST_READ = 20_000  # characters, as in engine.text.snippet
 
 
@@ -36,6 +38,13 @@ class Wording:
             }
         )
 
+    @classmethod
+    def of_claims(cls, claims: Sequence[str], text: str) -> Self:
+        """Take the words of the claims that a text supports; the rarer in it, the more weight."""
+        said = Counter(_beginning(spot.word) for spot in words(text[:_LONGEST_READ]))
+        spoken = {_beginning(spot.word) for claim in claims for spot in words(claim)}
+        return cls({one: 1 / said[one] for one in sorted(spoken) if said[one]})
+
     def score(self, text: str) -> float:
         """Return the sum of the weights of the distinct words in a text."""
         found = {_beginning(spot.word) for spot in words(text)}
@@ -50,6 +59,17 @@ class Wording:
         for spot in words(text):
             if worth := self.worth.get(_beginning(spot.word)):
                 yield spot, worth
+
+
+def cited_excerpt(source: CitedSource, answer: CitedAnswer, *, longest: int) -> str:
+    """Return at most `longest` characters of a source, around what the answer cites it for."""
+    text = source.passage.hit.candidate.text
+    if len(text) <= longest:
+        return text
+    claims = [one.text for one in answer.sentences if source.number in one.sources]
+    excerpt = Wording.of_claims(claims, text).window(text, longest // 2 - len(_CUT))
+    before, after = (_CUT if cut else "" for cut in (excerpt.before, excerpt.after))
+    return f"{before}{excerpt.text.strip()}{after}"
 
 
 def _beginnings(matched: str) -> Iterable[str]:

@@ -85,6 +85,9 @@ class PublishedSnippet(Snippet):
     domain: str | None
     url: str | None
     article_id: str
+    heading: str | None  # the headings above it, outermost first
+    page: int | None  # of a document with pages, from 1
+    last_page: int | None
 
 
 def _values(hit: FindHit) -> dict[str, object]:
@@ -112,6 +115,9 @@ def _values(hit: FindHit) -> dict[str, object]:
         "title": document.title,
         "domain": document.domain,
         "article_id": candidate.external_id,
+        "heading": candidate.place and candidate.place.heading,
+        "page": candidate.place and candidate.place.page,
+        "last_page": candidate.place and candidate.place.last_page,
     }
 
 
@@ -120,10 +126,12 @@ def _notes(hit: FindHit) -> tuple[str, ...]:
     flags = hit.document.candidate.flags & ~Flag.THREAD
     cut = hit.excerpt is not None and (hit.excerpt.before or hit.excerpt.after)
     alike = f"{hit.alike} near-identical left out"
+    elsewhere = f"{hit.elsewhere} more places in it"
     return (
         *flags.names,
         *(("excerpt of a longer text",) if cut else ()),
         *((alike,) if hit.alike else ()),
+        *((elsewhere,) if hit.elsewhere else ()),
     )
 
 

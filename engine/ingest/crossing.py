@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from engine.documents import Document
+from engine.documents import Document, Part
 from engine.ingest.records import Reject
 from engine.types import Flag
 
@@ -28,6 +28,7 @@ def _document(said: dict[str, Any]) -> Document:
     said["created_at"] = datetime.fromisoformat(said["created_at"])
     said["tags"], said["mentions"] = tuple(said["tags"]), tuple(said["mentions"])
     said["flags"] = Flag(said["flags"])
+    said["parts"] = tuple(Part(**part) for part in said["parts"])
     return Document(**said)
 
 

@@ -12,7 +12,7 @@ from engine.errors import RecordError
 from engine.messages import Message
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2201, 1, 1, tzinfo=UTC)
+_EARLIEST, LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2201, 1, 1, tzinfo=UTC)
 _MONTH_NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), start=1)}
 
@@ -107,7 +107,7 @@ def _checked(moment: datetime) -> datetime:
         raise RecordError(
             Message("the time {time} lies outside the calendar", time=moment.isoformat())
         ) from exc
-    if not _EARLIEST <= moment < _LATEST:
+    if not _EARLIEST <= moment < LATEST:
         raise RecordError(
             Message("the time {time} lies outside 1990 to 2200", time=moment.isoformat())
         )

@@ -9,6 +9,7 @@ from engine.errors import InputError, UnknownFormat, UsageError
 from engine.ingest.formats.api import ApiReader
 from engine.ingest.formats.bluesky import BlueskyReader
 from engine.ingest.formats.chatgpt import ChatGptReader
+from engine.ingest.formats.documents import DocumentReader, documents_prevail
 from engine.ingest.formats.feed import BlogFeedReader
 from engine.ingest.formats.jsonl import JsonlReader
 from engine.ingest.formats.linkedin import LinkedInReader
@@ -48,6 +49,7 @@ READERS: Mapping[str, Reader] = {
         TrumpArchiveCsvReader(),
         BlogFeedReader(),
         MarkdownReader(),
+        DocumentReader(),
     )
 }
 _SAMPLED = 20  # objects
@@ -101,7 +103,7 @@ def _choose_members(
     source: Source, names: Sequence[str], wanted: Reader | None
 ) -> tuple[Reader, Sequence[str]]:
     refused = source.refused()
-    for reader in (wanted,) if wanted else READERS.values():
+    for reader in (wanted,) if wanted else _candidates([*names, *refused]):
         if reader.members([*names, *refused]):
             source.miss(reader.members(refused))
             return reader, reader.members(names)
@@ -115,6 +117,12 @@ def _choose_members(
     )
 
 
+def _candidates(names: Sequence[str]) -> Sequence[Reader]:
+    """Return the readers that a folder may be for; a few files beside others do not decide it."""
+    unlikely = MarkdownReader if documents_prevail(names) else DocumentReader
+    return [reader for reader in READERS.values() if not isinstance(reader, unlikely)]
+
+
 def _sample(source: Source, name: str) -> Sample:
     head = source.head(name).removeprefix(BOM)
     if not head.strip():
@@ -124,7 +132,7 @@ def _sample(source: Source, name: str) -> Sample:
     # The last line or object of the head may be cut: it is a reject here and is read in full later.
     found = json_objects(name, BufferedReader(BytesIO(head)))
     objects = (item.value for item in found if isinstance(item, JsonObject))
-    return Sample(head=head, objects=tuple(itertools.islice(objects, _SAMPLED)))
+    return Sample(name=name, head=head, objects=tuple(itertools.islice(objects, _SAMPLED)))
 
 
 def _unknown(name: str, head: bytes) -> UnknownFormat:

@@ -5,17 +5,22 @@ only the caller knows the current time; see engine.ingest.dates for the years th
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from engine.documents import Document
+from engine.documents import Document, Part
 from engine.errors import RecordError
 from engine.ingest.detect import READERS
 from engine.ingest.records import Defaults, PostFields, SourceRecord
 from engine.messages import Message
+from engine.text.chunks import Block, Chunk, chunks
 from engine.text.clean import searchable, shown
 from engine.types import Flag
 
 LONGEST_TEXT = 100_000  # characters
+LONGEST_IN_PARTS = 50_000_000
+_LONGEST_HEADING, _MOST_HEADINGS = 200, 4
+_PART_ID = re.compile(r"~part\d+$")
 _LONGEST_URL = 2_000
 _LONGEST_THREAD = 500  # it has to fit in an index
 _MOST_ENGAGEMENT = 2**31 - 1  # what the column holds
@@ -38,19 +43,21 @@ _RENAMED = {"in": "id", "iw": "he", "ji": "yi"}
 
 def normalise(record: SourceRecord, defaults: Defaults) -> Document:
     """Return the document of a record. Raises RecordError with the reason."""
+    if _PART_ID.search(record.external_id):
+        raise RecordError(Message("the id ends like that of a part of a document"))
     post = READERS[record.format].post(record.payload)
-    raw = shown(post.text)
+    parts = () if post.blocks is None else _parts(post.blocks, _clean(post.title))
+    raw = "" if parts else shown(post.text)
     if len(raw) > LONGEST_TEXT:
-        raise RecordError(
-            Message("the text is longer than {number:,} characters", number=LONGEST_TEXT)
-        )
+        raise _too_long(LONGEST_TEXT)
     text = _with_whole_links(raw, post.links)
-    if not text.strip():
+    written = shown(post.text) if parts else text
+    if not parts and not text.strip():
         raise RecordError(Message("the text is empty"))
     return Document(
         external_id=record.external_id,
         text=text,
-        search_text=searchable(text if post.searched is None else shown(post.searched)),
+        search_text=searchable(text if parts or post.searched is None else shown(post.searched)),
         created_at=post.created_at,
         digest=record.digest,
         author=_clean((post.author or defaults.author or "").removeprefix("@")),
@@ -62,14 +69,45 @@ def normalise(record: SourceRecord, defaults: Defaults) -> Document:
         platform=post.platform,
         thread=_thread(post.thread),
         attribution=_clean(post.attribution),
-        tags=_named(_TAG, "#", text) if post.tags is None else _given(post.tags, "#"),
+        tags=_named(_TAG, "#", written) if post.tags is None else _given(post.tags, "#"),
         mentions=(
-            _named(_MENTION, "@", text) if post.mentions is None else _given(post.mentions, "@")
+            _named(_MENTION, "@", written) if post.mentions is None else _given(post.mentions, "@")
         ),
         engagement=min(post.engagement, _MOST_ENGAGEMENT),
         flags=post.flags | (_seen_flags(raw, post) if post.platform in _TWEETS else Flag.NONE),
         meta=_meta(post),
+        parts=parts,
+        pages=post.pages,
     )
+
+
+def _parts(blocks: Iterable[Block], title: str | None) -> tuple[Part, ...]:
+    read = [
+        replace(block, text=shown(block.text), headings=tuple(map(shown, block.headings)))
+        for block in blocks
+    ]
+    if sum(len(block.text) for block in read) > LONGEST_IN_PARTS:
+        raise _too_long(LONGEST_IN_PARTS)
+    parts = tuple(_part(chunk, title) for chunk in chunks(read))
+    if not parts:
+        raise RecordError(Message("the text is empty"))
+    return parts
+
+
+def _part(chunk: Chunk, title: str | None) -> Part:
+    headings = [cut for each in chunk.headings if (cut := each[:_LONGEST_HEADING].strip())]
+    heading = " > ".join(headings[-_MOST_HEADINGS:])
+    return Part(
+        text=chunk.text,
+        search_text=searchable("\n".join(filter(None, (title, heading, chunk.text)))),
+        heading=heading or None,
+        page=chunk.page,
+        last_page=chunk.last_page,
+    )
+
+
+def _too_long(most: int) -> RecordError:
+    return RecordError(Message("the text is longer than {number:,} characters", number=most))
 
 
 def language(code: str | None) -> str | None:

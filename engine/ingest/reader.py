@@ -33,6 +33,7 @@ _ARRAY = re.compile(rb"\s*(?:(?:window\.|Grailbird\.)[\w.]+\s*=\s*)?\[\s*(?:[{\]
 class Sample:
     """The beginning of a file: its bytes without a byte order mark, and the JSON objects in it."""
 
+    name: str = ""
     head: bytes
     objects: tuple[Mapping[str, object], ...]  # the first few, in order
 

@@ -6,7 +6,7 @@ the files after it, starting at the beginning of the latest batch.
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -106,6 +106,12 @@ class ReadSource:
                 fix=Message("Look at what it holds, or raise the limits in [ingest]."),
             ) from exc
         self.name, self.kinds = name, tuple(map(Kind, kinds))
+
+    def read_in(self, language: str) -> None:
+        """Read pictures of text in this language, unless the caller named one."""
+        if self._defaults.language is None and Kind.LIBRARY in self.kinds[:1]:
+            self._defaults = replace(self._defaults, language=language)
+            self._reader.open_source = None  # opens it again
 
     async def batch(self, number: int) -> Batch:
         """Read the next batch of at most `number` records. Raises UsageError."""

@@ -9,11 +9,14 @@ from typing import Literal
 
 from engine.errors import RecordError
 from engine.messages import Message
+from engine.text.chunks import Block
 from engine.types import Flag
 
 # Part of every digest: raise it when the same record would become another document, so that files
 # ingested before are stored again.
 NORMALISER_VERSION = 2
+# The same for texts that may be stored in parts.
+PARTS_VERSION = "1"
 
 _LONGEST_ID = 200
 _ROUNDED = re.compile(r"\d(?:[.,]\d+)?[eE]\+?\d+")
@@ -28,6 +31,7 @@ class Defaults:
 
     author: str | None = None
     only_mine: bool = False
+    language: str | None = None  # text-search language, for reading pictures of text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +99,8 @@ class PostFields:
     links: tuple[tuple[str, str], ...] = ()
     device: str | None = None
     meta: Mapping[str, object] = field(default_factory=dict)
+    blocks: tuple[Block, ...] | None = None  # the text, if it is stored in parts
+    pages: int | None = None
     mine: bool | None = None  # written by the owner of the export; None = not known here
 
 

@@ -2,6 +2,7 @@
 
 import io
 import stat
+import zipfile
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import partial
@@ -25,6 +26,8 @@ from engine.ingest.streams import (
 )
 from engine.messages import Message
 
+# Members of the zips of Office and EPUB.
+_OF_DOCUMENTS = ("[Content_Types].xml", "META-INF/container.xml")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
@@ -37,6 +40,9 @@ class Watch(Protocol):
     def count(self, size: int) -> None:
         """Called when `size` bytes of it were read, or unpacked from a gzip."""
 
+    def alive(self) -> None:
+        """Called now and then while another program works on it."""
+
 
 class Unwatched:
     """A watch that does nothing."""
@@ -45,6 +51,9 @@ class Unwatched:
         """Do nothing."""
 
     def count(self, size: int) -> None:
+        """Do nothing."""
+
+    def alive(self) -> None:
         """Do nothing."""
 
 
@@ -125,6 +134,17 @@ class Source:
         whole = PurePath(self.name).name
         return f"{whole}/{name}" if self.packed else whole
 
+    def origin(self, name: str) -> str:
+        """Return what tells the file from those of other folders: its path on this machine."""
+        if self.name == STANDARD_INPUT:
+            return self.name
+        whole = Path(self.name).resolve()
+        return f"{whole}/{name}" if self.packed else str(whole)
+
+    def alive(self) -> None:
+        """Tell the watch that work on the file goes on."""
+        self._watch.alive()
+
     def modified(self, name: str) -> datetime | None:
         """Return when the file was last changed, if known; zips do not record the zone."""
         return self._files.modified(name)
@@ -195,7 +215,7 @@ def source_at(
             return source(where, FolderFiles(path), packed=True)
         if not stat.S_ISREG(path.stat().st_mode):
             raise not_a_file(where)
-        if _begins_like_zip(path):
+        if _begins_like_zip(path) and not _is_document(path):
             return source(where, ZipFiles(path), packed=True)
     except OSError as exc:
         raise refused_by_system(where, exc) from exc
@@ -209,3 +229,12 @@ def source_at(
 def _begins_like_zip(path: Path) -> bool:
     with regular_file(path, follow=True) as file:
         return file.read(4) in _ZIP
+
+
+def _is_document(path: Path) -> bool:
+    """Tell whether a zip is a document, such as those of Word, rather than a folder of files."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name in archive.NameToInfo for name in _OF_DOCUMENTS)
+    except zipfile.BadZipFile:
+        return path.suffix.lower() in (".docx", ".epub")

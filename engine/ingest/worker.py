@@ -27,9 +27,11 @@ from engine.ingest.record_stream import RecordStream
 from engine.ingest.records import Bookmark, Defaults, Reject, SourceRecord
 from engine.isolation.frames import pack_refusal
 from engine.isolation.worker import Owner, allow, run_worker, seconds_left
+from engine.types import Kind
 
 _MEGABYTE = 1_000_000
 _BATCH_BYTES = 32 * _MEGABYTE  # of the source; a batch ends there even if it has few records
+_DOCUMENT_BYTES = 2 * _MEGABYTE  # the same for documents, which take long to parse
 _PART = 500  # documents
 
 
@@ -72,6 +74,9 @@ class _Allowance:
         if self._unpaid >= _MEGABYTE:
             self._pay()
             self._owner.tell(PROGRESS)
+
+    def alive(self) -> None:
+        self._owner.tell(PROGRESS)
 
     def _pay(self) -> None:
         allow(seconds_left() + self._unpaid / _MEGABYTE * self._per_megabyte)
@@ -147,7 +152,8 @@ class Desk:
             raise ValueError("no source is open")
         self._allowance.begin_batch(self._stream.reading)
         self._versions, rejects, damage, read = {}, list[Reject](), None, 0
-        enough = self._allowance.bytes_read + _BATCH_BYTES
+        documents = self._stream.kinds[0] is Kind.LIBRARY
+        enough = self._allowance.bytes_read + (_DOCUMENT_BYTES if documents else _BATCH_BYTES)
         try:
             for found in islice(self._stream, number):
                 read += 1
@@ -199,6 +205,7 @@ def _parts(documents: Iterable[Document]) -> Iterator[Sequence[Document]]:
     for document in documents:
         part.append(document)
         size += len(document.text) + len(document.search_text) + len(document.title or "")
+        size += sum(len(each.text) + len(each.search_text) for each in document.parts)
         if len(part) == _PART or size > _MEGABYTE:
             yield part
             part, size = [], 0

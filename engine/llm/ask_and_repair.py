@@ -4,14 +4,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from engine.errors import CorpusWithheld, ModelAnswerCut, ModelAnswerInvalid, ModelError
+from engine.llm.consent import Consent
 from engine.llm.wire import ChatAnswer, PromptMessage
 from engine.types import Corpus
-
-if TYPE_CHECKING:
-    from engine.llm.client import ChatClient
 
 _MOST_STARTS = 64  # attempts to parse an object
 
@@ -47,8 +45,30 @@ class ModelQuestion:
     schema: Mapping[str, object]
 
 
+class ChatModel(Protocol):
+    """A model that answers chats: a client, or the record of one."""
+
+    @property
+    def model(self) -> str:
+        """Name of the preferred model."""
+
+    @property
+    def consent(self) -> Consent:
+        """Which private corpora it may read."""
+
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        *,
+        purpose: str,
+        now: datetime,
+        schema: Mapping[str, object] | None = None,
+    ) -> ChatAnswer:
+        """Return the answer, as `engine.llm.client.ChatClient.complete` does. Raises ModelError."""
+
+
 async def ask_and_repair(
-    client: "ChatClient",
+    client: ChatModel,
     question: ModelQuestion,
     hear: Callable[[ChatAnswer], bool],
     *,

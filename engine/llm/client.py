@@ -17,7 +17,7 @@ from engine.llm.breaker import Breaker
 from engine.llm.consent import Consent
 from engine.llm.endpoint import chat_endpoint
 from engine.llm.faults import Fault, status_fault, too_slow
-from engine.llm.spending import ChatSpending
+from engine.llm.spending import ChatSpending, Reservation
 from engine.llm.transport import Transport
 from engine.llm.wire import (
     ChatAnswer,
@@ -82,6 +82,7 @@ class ChatClient:
             failures=settings.breaker_failures, pause=settings.breaker_pause, clock=clock
         )
         self._schema_refused = False
+        self._temperature: float | None = None
         self._endpoint = chat_endpoint(settings, api_key)
         self._transport = Transport(
             self._endpoint,
@@ -112,21 +113,54 @@ class ChatClient:
         own breaker, because an endpoint too slow for it may be fast enough for others. It shares
         the connections of this client, which closes them.
         """
+        effort = self._settings.reasoning_effort and "minimal"
+        hurried = self.varied(seconds, longest_answer=longest_answer)
+        return hurried._with(retries=0, reasoning_effort=effort)
+
+    def varied(
+        self,
+        seconds: float,
+        *,
+        longest_answer: int,
+        model: str = "",
+        temperature: float | None = None,
+    ) -> Self:
+        """Return a client of the same endpoint with another time limit, and maybe another model.
+
+        It has its own breaker and shares the connections of this client, which closes them.
+        `temperature` None sends none, because reasoning models refuse it.
+        """
         chosen = self._settings
-        hurried = copy.copy(self)
-        hurried._settings = chosen.model_copy(
-            update={
-                "read_timeout": seconds,
-                "total_timeout": seconds,
-                "retries": 0,
-                "max_completion_tokens": min(longest_answer, chosen.max_completion_tokens),
-                "reasoning_effort": chosen.reasoning_effort and "minimal",
-            }
+        varied = self._with(
+            model=model or chosen.model,
+            read_timeout=seconds,
+            total_timeout=seconds,
+            max_completion_tokens=min(longest_answer, chosen.max_completion_tokens),
         )
-        hurried._breaker = Breaker(
+        varied._temperature = temperature
+        varied._breaker = Breaker(
             failures=chosen.breaker_failures, pause=chosen.breaker_pause, clock=self._clock
         )
-        return hurried
+        return varied
+
+    def within(self, reservation: Reservation) -> Self:
+        """Return a client whose calls use what `reservation` holds, not a share of their own."""
+        reserved = copy.copy(self)
+        reserved._spending = self._spending.within(reservation)
+        return reserved
+
+    def _with(self, **changes: object) -> Self:
+        other = copy.copy(self)
+        other._settings = self._settings.model_copy(update=changes)
+        return other
+
+    def reserve(self, tokens: Sequence[int], seconds: float, *, now: datetime) -> Reservation:
+        """Return a reservation for as many calls as `tokens` lists, to be entered before them.
+
+        Each number is an estimate of one call; `seconds` is the longest time for all of them.
+        """
+        until = now + timedelta(seconds=seconds + _MARGIN)
+        return self._spending.reserve(tokens, until=until, now=now)
 
     async def __aenter__(self) -> Self:
         return self
@@ -224,7 +258,13 @@ class ChatClient:
 
     async def _exchange(self, call: _Call, schema: Mapping[str, object] | None) -> ChatAnswer:
         endpoint, settings = self._endpoint, self._settings
-        body = request_body(settings, call.messages, schema, openrouter=endpoint.is_openrouter)
+        body = request_body(
+            settings,
+            call.messages,
+            schema,
+            openrouter=endpoint.is_openrouter,
+            temperature=self._temperature,
+        )
         status, headers, content = await self._transport.post(body)
         now = call.asked_at + timedelta(seconds=self._clock() - call.started)
         if status != httpx.codes.OK:

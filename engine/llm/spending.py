@@ -1,8 +1,12 @@
-"""Reserving a part of the day's budget while a model call is under way, and recording its cost."""
+"""Reserving the day's budget while model calls are under way, and recording their cost."""
 
+import copy
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from datetime import datetime
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
 
 from engine.budget import Budget, BudgetSource, Planned, require_budget, require_open
 from engine.ports import UsageLedger
@@ -47,6 +51,22 @@ class ChatSpending:
         self._ledger = ledger
         self._source = source
         self._price = 0.0  # US dollars per token, from the last answer that reported its cost
+        self._reservation: Reservation | None = None
+
+    def within(self, reservation: "Reservation") -> Self:
+        """Return spending whose calls use what `reservation` holds, not a share of their own."""
+        other = copy.copy(self)
+        other._reservation = reservation
+        return other
+
+    def reserve(self, tokens: Sequence[int], *, until: datetime, now: datetime) -> "Reservation":
+        """Return a reservation for as many calls as `tokens` lists, an estimate of each."""
+        source = self._source()
+        planned = [
+            Planned(source=source, tokens=one, cost_usd=one * self._price, until=until)
+            for one in tokens
+        ]
+        return Reservation(self._budget, planned, self._ledger, now=now)
 
     def planned(self, characters: int, *, most_answered: int, until: datetime) -> Planned:
         """Return the estimate of a call that sends `characters`."""
@@ -69,7 +89,7 @@ class ChatSpending:
         Bills are pairs of model and usage; those of a failed call are recorded as well. Raises
         what `within_budget` raises.
         """
-        async with within_budget(self._budget, planned, self._ledger, now=now):
+        async with self._allowed(planned, now):
             try:
                 yield
             finally:
@@ -79,7 +99,93 @@ class ChatSpending:
                         usage, model=model, purpose=purpose, source=planned.source, now=now
                     )
 
+    def _allowed(self, planned: Planned, now: datetime) -> AbstractAsyncContextManager[None]:
+        if self._reservation:
+            return self._reservation.call(now=now)
+        return within_budget(self._budget, planned, self._ledger, now=now)
+
     def _learn_price(self, usage: Usage) -> None:
         tokens = (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)
         if usage.cost_usd is not None and tokens:
             self._price = usage.cost_usd / tokens
+
+
+class Reservation:
+    """Budget for several calls that come one after the other; each gives back its part.
+
+        async with client.reserve(...) as reservation:
+            await client.within(reservation).complete(...)
+
+    Entering raises BudgetExhausted if the budget does not allow all of them together.
+    """
+
+    def __init__(
+        self, budget: Budget, planned: Sequence[Planned], ledger: UsageLedger, *, now: datetime
+    ) -> None:
+        self._budget = budget
+        self._left = list(planned)
+        self._source = planned[0].source
+        self._ledger = ledger
+        self._now = now
+        self._place: int | None = None
+
+    async def __aenter__(self) -> Self:
+        whole = self._whole()
+        require_open(self._budget, whole.source)
+        if self._budget.limited:
+
+            def check(spent: Mapping[BudgetSource, Usage]) -> None:
+                require_budget(self._budget, _with(spent, whole), whole.source, now=self._now)
+
+            self._place = await self._ledger.reserve(whole, check, now=self._now)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._left = []
+        await self._shrink()
+
+    @asynccontextmanager
+    async def call(self, *, now: datetime) -> AsyncIterator[None]:
+        """Use the part of the next call. The block itself must record the usage.
+
+        Raises BudgetExhausted if what was really spent has used up the budget meanwhile.
+        """
+        if self._budget.limited:
+            spent = await self._ledger.spent(now.astimezone(UTC).date())
+            require_budget(self._budget, spent, self._source, now=now)
+        try:
+            yield
+        finally:
+            self._left = self._left[1:]
+            await self._shrink()
+
+    async def _shrink(self) -> None:
+        """Reserve what is left in place of what was reserved: more for a moment, never less."""
+        if self._place is None:
+            return
+        before, self._place = self._place, None
+        if self._left:
+            self._place = await self._ledger.reserve(self._whole(), _allowed, now=self._now)
+        await self._ledger.release(before)
+
+    def _whole(self) -> Planned:
+        return replace(
+            self._left[0],
+            tokens=sum(one.tokens for one in self._left),
+            cost_usd=sum(one.cost_usd for one in self._left),
+        )
+
+
+def _allowed(_: Mapping[BudgetSource, Usage]) -> None:
+    """Allow what was allowed before."""
+
+
+def _with(spent: Mapping[BudgetSource, Usage], planned: Planned) -> dict[BudgetSource, Usage]:
+    more = Usage(prompt_tokens=planned.tokens, completion_tokens=0, cost_usd=planned.cost_usd)
+    before = spent.get(planned.source, Usage())
+    return {**spent, planned.source: before + more}

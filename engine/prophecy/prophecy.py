@@ -120,6 +120,7 @@ class Prophet:
             average_length=corpus.average_length,
             asked_at=asked_at,
             means=retrieved.model not in WORD_COUNTERS,
+            passages=request.passages,
         )
         compared = None
         if (reranker := retrieved.rerank) and self._may_compare(request, verdict):

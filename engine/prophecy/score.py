@@ -9,8 +9,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 
 from engine.ranking.bm25 import Bm25, idf
+from engine.ranking.distinct import first_of_items
 from engine.ranking.profile import Parts, best_first, level, weighted_mean
 from engine.settings.searching import ProphecySettings, ScoreSettings
 from engine.types import Candidate, Hit, Term
@@ -136,6 +138,7 @@ class Scorer:
     average_length: float
     asked_at: datetime  # the headline's date, or now
     means: bool = True  # whether similarity is by meaning; False for vectors of word counts
+    passages: bool = False  # whether several parts of one item may be hits
 
     def hits(
         self, candidates: Sequence[Candidate], judgments: Mapping[int, int], limit: int
@@ -156,9 +159,12 @@ class Scorer:
         """
         parts = [self._parts(candidate, judgments.get(candidate.id)) for candidate in candidates]
         scored = list(map(self._hit, candidates, level(parts, _LEVELLED)))
-        hits = _best(filter(self._qualifies, scored), limit, after=0)
+        scored.sort(key=lambda hit: (not self._qualifies(hit), *_order(hit)))
+        if not self.passages:
+            scored = first_of_items(scored, lambda hit: hit.candidate.place)
+        hits = _ranked(filter(self._qualifies, scored), limit, after=0)
         weak = (one for one in scored if one.parts["judgment"] != 0 and not self._qualifies(one))
-        return hits, _best(weak, limit, after=len(hits))
+        return hits, _ranked(weak, limit, after=len(hits))
 
     def best(self, candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
         """Return the best `limit` candidates without any judgment, whether or not they are hits."""
@@ -174,8 +180,13 @@ class Scorer:
                 score=one.similarity or 0.0,
                 factors={},
             )
-            for rank, one in enumerate(candidates[:limit], start=1)
+            for rank, one in enumerate(self._once(candidates)[:limit], start=1)
         ]
+
+    def _once(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        if self.passages:
+            return candidates
+        return first_of_items(candidates, lambda one: one.place)
 
     def _parts(self, candidate: Candidate, judgment: int | None) -> dict[str, float | None]:
         return {
@@ -229,8 +240,8 @@ def _share(value: float | None, least: float) -> float:
     return value / least if least else math.inf
 
 
-def _best(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
-    kept = sorted(hits, key=_order)[:limit]
+def _ranked(hits: Iterable[Hit], limit: int, *, after: int) -> list[Hit]:
+    kept = islice(hits, limit)
     return [replace(hit, rank=rank) for rank, hit in enumerate(kept, start=after + 1)]
 
 

@@ -3,7 +3,7 @@
 query -> lexemes -> plan -> matching documents -> best or newest -> distinct -> hits
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,7 +17,7 @@ from engine.query.query import Alternative, Query
 from engine.query.receipts import Receipts
 from engine.query.types import Counts, Found, FoundDocuments, Scored
 from engine.ranking.bm25 import idf
-from engine.ranking.distinct import alike
+from engine.ranking.distinct import alike, first_of_items
 from engine.settings.finding import FindSettings
 from engine.text.clean import searchable
 from engine.types import Corpus, Term
@@ -126,6 +126,7 @@ class Finder:
                 passing=retrieved.passing,
                 fetched=stages.looked_at,
                 distinct=len(kept),
+                elsewhere=sum(one.elsewhere for one in kept),
                 returned=len(shown),
                 candidates=None if profile is None else len(retrieved.documents),
             ),
@@ -205,13 +206,24 @@ class Finder:
                 return FoundDocuments(matching=None, passing=0, documents=())
 
     def _distinct(self, found: Sequence[Scored]) -> list[Scored]:
-        """Keep the first of each group of near-identical texts: the best, or the newest."""
+        """Keep the first of each group of near-identical texts, and the first part of each item:
+        the best, or the newest."""
         by_id = {one.document.candidate.id: one for one in found}
         groups = alike(
             [one.document.candidate for one in found],
             similarity=self._settings.score.duplicate_similarity,
         )
-        return [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
+        kept = [replace(by_id[group[0].id], alike=len(group) - 1) for group in groups]
+        items = Counter(_item(one) for one in kept)
+        return [
+            replace(one, elsewhere=items[item] - 1) if (item := _item(one)) else one
+            for one in first_of_items(kept, lambda one: one.document.candidate.place)
+        ]
+
+
+def _item(one: Scored) -> int | None:
+    place = one.document.candidate.place
+    return place.item if place else None
 
 
 def fetched_for(limit: int) -> int:

@@ -108,6 +108,7 @@ class MeaningFinder(Finder):
                 score=None,
                 matched=(),
                 alike=one.alike,
+                elsewhere=one.elsewhere,
                 similarity=similarity(one.document.candidate.similarity or 0.0),
             )
             for rank, one in enumerate(kept[:limit], start=1)
@@ -123,6 +124,7 @@ class MeaningFinder(Finder):
                 passing=found.passing,
                 fetched=len(found.documents),
                 distinct=len(kept),
+                elsewhere=sum(one.elsewhere for one in kept),
                 returned=len(hits),
             ),
             hits=hits,

@@ -34,6 +34,7 @@ class Receipts:
             matched=tuple(match for match in matches if match.count),
             parts=scored.parts,
             alike=scored.alike,
+            elsewhere=scored.elsewhere,
         )
 
     def notices(self) -> list[Message]:

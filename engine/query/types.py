@@ -46,6 +46,7 @@ class Scored:
     score: float | None
     parts: Mapping[str, float | None] = field(default_factory=dict)
     alike: int = 0
+    elsewhere: int = 0  # other parts of the same item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,7 @@ class FindHit:
     matched: tuple[Match, ...]
     parts: Mapping[str, float | None] = field(default_factory=dict)  # of a profile's score, 0..1
     alike: int = 0  # near-identical documents left out in its favour
+    elsewhere: int = 0  # other parts of its item left out in its favour
     excerpt: Excerpt | None = None  # None: show the whole text
     voice_terms: tuple[str, ...] = ()
     comments: tuple[Comment, ...] = ()  # the strongest first
@@ -103,6 +105,7 @@ class Counts:
     fetched: int = 0  # the first of those
     distinct: int = 0  # of the fetched, without near-identical ones
     returned: int = 0
+    elsewhere: int = 0  # of the fetched, left out in favour of another part of their item
     candidates: int | None = None  # ranked by a profile, before the cut to `fetched`
 
 

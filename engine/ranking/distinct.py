@@ -1,11 +1,14 @@
-"""Collapsing near-identical texts to one."""
+"""Collapsing near-identical texts to one, and the parts of an item to the best one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from rapidfuzz import fuzz, process
 
-from engine.types import Candidate, Flag
+from engine.types import Candidate, Flag, ItemPlace
+
+_Found = TypeVar("_Found")
 
 _REPOST = re.compile(r"^\W*rt @\w+:?\s*", re.IGNORECASE)
 _LINK = re.compile(r"https?://\S+")
@@ -17,7 +20,8 @@ _COMPARED = 5_000
 def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[list[Candidate]]:
     """Return the groups of near-identical texts; groups and members keep their order.
 
-    `similarity` is rapidfuzz's ratio, 0..100, over the bare words.
+    `similarity` is rapidfuzz's ratio, 0..100, over the bare words. Parts of one item are never
+    alike: the pages of a table or a contract may differ in one figure alone.
     """
     keys: list[str] = []
     groups: list[list[Candidate]] = []
@@ -26,12 +30,19 @@ def alike(candidates: Sequence[Candidate], *, similarity: float = 90) -> list[li
         text = candidate.text[:_COMPARED]
         key = bare(text) or text
         found = process.extractOne(key, keys, scorer=fuzz.ratio, score_cutoff=similarity)
-        if found is None:
+        if found is None or _shares_item(candidate, groups[found[2]]):
             keys.append(key)
             groups.append([candidate])
         else:
             groups[found[2]].append(candidate)
     return groups
+
+
+def _shares_item(candidate: Candidate, group: Sequence[Candidate]) -> bool:
+    place = candidate.place
+    return place is not None and any(
+        one.place is not None and one.place.item == place.item for one in group
+    )
 
 
 def eldest(group: Sequence[Candidate]) -> Candidate:
@@ -40,6 +51,21 @@ def eldest(group: Sequence[Candidate]) -> Candidate:
     A text by somebody else is returned only if none is the account's own.
     """
     return min(group, key=_seniority)
+
+
+def first_of_items(
+    found: Iterable[_Found], place: Callable[[_Found], ItemPlace | None]
+) -> list[_Found]:
+    """Return the first of the parts of each item, and everything that is no part."""
+    seen: set[int] = set()
+    kept = []
+    for one in found:
+        if (where := place(one)) is None:
+            kept.append(one)
+        elif where.item not in seen:
+            seen.add(where.item)
+            kept.append(one)
+    return kept
 
 
 def bare(text: str) -> str:

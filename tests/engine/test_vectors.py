@@ -29,7 +29,7 @@ def test_a_document_is_read_without_what_means_nothing(
 
 
 def test_a_long_text_is_cut() -> None:
-    assert len(embeddable("word " * 10_000)) == 1500
+    assert len(embeddable("word " * 10_000)) == 2200
 
 
 def test_another_text_has_another_source() -> None:

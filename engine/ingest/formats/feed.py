@@ -14,8 +14,16 @@ from engine.feeds.plain import feed_language, plain_words, tags_of, web_link
 from engine.ingest.dates import zoned
 from engine.ingest.fields import host_of, made_id, string, strings, text_of
 from engine.ingest.html_text import html_text
+from engine.ingest.parsers.plain import article_blocks
 from engine.ingest.reader import JsonObject, Sample
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import (
+    PARTS_VERSION,
+    Defaults,
+    PostFields,
+    Reject,
+    SourceRecord,
+    fingerprint,
+)
 from engine.ingest.sources import Source
 from engine.ingest.streams import read_whole
 from engine.messages import Message
@@ -104,7 +112,7 @@ class BlogFeedReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name)
+        digest = fingerprint(defaults, self.name, PARTS_VERSION)
         for name in names:
             label, file = source.label(name), source.citation(name)
             with source.open(name) as stream:
@@ -126,6 +134,7 @@ class BlogFeedReader:
         body = string(payload.get("text")) or title
         return PostFields(
             text=text_of(body),
+            blocks=article_blocks(text_of(body)),
             searched=f"{title}\n\n{body}" if title != body else None,
             created_at=zoned(payload.get("published")),
             author=string(payload.get("author")),

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from engine.ingest.dates import zoned
 from engine.ingest.fields import count, flag, identifier, string, text_of
+from engine.ingest.parsers.plain import article_blocks
 from engine.ingest.reader import JsonReader
 from engine.ingest.records import PostFields
 from engine.types import Flag, Kind
@@ -36,11 +37,13 @@ class JsonlReader(JsonReader):
                 flags |= meaning
         if answered:
             flags |= Flag.REPLY
+        title, text = string(payload.get("title")), text_of(payload.get("text"))
         return PostFields(
-            text=text_of(payload.get("text")),
+            text=text,
+            blocks=article_blocks(text) if title else None,
             created_at=zoned(payload.get("created_at")),
             author=string(payload.get("author")),
-            title=string(payload.get("title")),
+            title=title,
             role=string(payload.get("role")),
             lang=string(payload.get("lang")),
             url=string(payload.get("url")),

@@ -12,8 +12,16 @@ from pathlib import PurePosixPath
 from engine.errors import RecordError
 from engine.ingest.fields import host_of, mapping, string, text_of
 from engine.ingest.formats.front_matter import moment, names, split_front_matter
+from engine.ingest.parsers.plain import article_blocks, markdown_blocks
 from engine.ingest.reader import BOM, JsonObject, Sample, members_named
-from engine.ingest.records import Defaults, PostFields, Reject, SourceRecord, fingerprint
+from engine.ingest.records import (
+    PARTS_VERSION,
+    Defaults,
+    PostFields,
+    Reject,
+    SourceRecord,
+    fingerprint,
+)
 from engine.ingest.sources import Source
 from engine.messages import Message
 from engine.types import Kind
@@ -39,7 +47,7 @@ class MarkdownReader:
     def records(
         self, source: Source, names: Sequence[str], defaults: Defaults
     ) -> Generator[SourceRecord | Reject]:
-        digest = fingerprint(defaults, self.name)
+        digest = fingerprint(defaults, self.name, PARTS_VERSION)
         for name in names:
             label = source.label(name)
             with source.open(name) as stream:
@@ -59,6 +67,7 @@ class MarkdownReader:
         folder = str(path.parent)
         return PostFields(
             text=text_of(body),
+            blocks=article_blocks(body, markdown_blocks),
             searched=f"{title}\n\n{body}",
             created_at=_date(fields, path, payload.get("changed")),
             author=string(_first(fields.get("author") or fields.get("authors"))),

@@ -331,13 +331,13 @@ class TestOptions:
         complaint = invoke("ingest", str(file), "--format", "trump-archive-csv").complaint()
         assert "does not begin with the columns of the archive" in complaint
 
-    # Any text is Markdown. Each of the five files has a process of its own.
+    # Any text is Markdown, and a document. Each of the others has a process of its own.
     @pytest.mark.parametrize(
         "name",
         [
             pytest.param(name, marks=[] if name in ("jsonl", "slack") else pytest.mark.slow)
             for name in READERS
-            if name != "markdown"
+            if name not in ("markdown", "documents")
         ],
     )
     def test_a_wrong_format_that_is_insisted_on_is_told(

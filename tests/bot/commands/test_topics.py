@@ -94,7 +94,7 @@ async def test_each_topic_is_told_of_its_feeds_and_the_rest_goes_to_the_chat(new
     assert await digest(deciding, now=NOW + timedelta(hours=21)) == 0, "each date is decided once"
     posts = dict(await owed(news))
     assert {thread: reply.silent for thread, reply in posts.items()} == {None: False, "78": True}
-    assert [item.headline for item in posts["78"].items] == ["Tea prices soar"]
+    assert [item.headline for item in posts["78"].items] == ["Tea prices soar!"]
 
 
 async def test_a_template_words_the_post_and_is_previewed(news: News) -> None:

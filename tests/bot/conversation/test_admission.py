@@ -78,7 +78,7 @@ async def test_the_code_makes_one_owner_and_is_used_up(bot: Bot) -> None:
     owner = await ownership.access.owner("test")
     assert owner
     assert owner.person == "o"
-    assert (await bot.say(HEADLINE, person=OWNER, place=HOME)).headline == HEADLINE
+    assert (await bot.say(HEADLINE, person=OWNER, place=HOME)).hits
 
 
 async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:
@@ -101,8 +101,8 @@ async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, pos
     assert done.text == "@bob (test:b) may use me now. /access changes that."
     assert post.posted[1][0] == "b"
     assert (post.posted[1][1].text or "").startswith("Quien es dueño de este bot te ha dejado")
-    assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).headline == HEADLINE
-    assert (await bot.say(HEADLINE, person=BOB, place=INLINE)).headline == HEADLINE
+    assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
+    assert (await bot.say(HEADLINE, person=BOB, place=INLINE)).hits
 
 
 async def test_who_is_refused_hears_nothing_more(bot: Bot, post: Post) -> None:
@@ -111,7 +111,7 @@ async def test_who_is_refused_hears_nothing_more(bot: Bot, post: Post) -> None:
     await bot.say("access::refused=test:b", trigger=Trigger.BUTTON, person=OWNER, place=HOME)
     assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None
     await bot.say("/access allow test:b", person=OWNER, place=HOME)
-    assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).headline == HEADLINE
+    assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
 
 
 async def test_only_the_owner_lets_in(bot: Bot, post: Post) -> None:
@@ -131,7 +131,7 @@ async def test_a_group_is_let_in_when_the_owner_brings_the_bot(bot: Bot) -> None
     assert await bot.hear(event(HEADLINE, person=BOB, place=GROUP))
     assert bot.engine.calls == []
     await bot.say("/start", person=OWNER, place=GROUP)
-    assert (await bot.say(HEADLINE, person=BOB, place=GROUP)).headline == HEADLINE
+    assert (await bot.say(HEADLINE, person=BOB, place=GROUP)).hits
 
 
 async def test_the_owner_is_asked_again_if_the_question_was_not_delivered(
@@ -162,9 +162,9 @@ async def test_chats_that_the_settings_name_need_no_owner(storage: Database) -> 
     limits = ChatSettings(allow=("test:b",))
     operators = frozenset({"test:root"})
     async with bot_on(storage, access="owner", limits=limits, admins=operators) as bot:
-        assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).headline == HEADLINE
+        assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
         root = Person(id="root")
-        assert (await bot.say(HEADLINE, person=root, place=GROUP)).headline == HEADLINE
+        assert (await bot.say(HEADLINE, person=root, place=GROUP)).hits
         stranger = Place(platform="test", chat_id="c", private=True)
         assert await bot.hear(event(HEADLINE, place=stranger)) is None, "ignored, as ever"
 
@@ -172,7 +172,7 @@ async def test_chats_that_the_settings_name_need_no_owner(storage: Database) -> 
 async def test_an_open_bot_answers_everybody_and_still_has_an_owner(storage: Database) -> None:
     async with bot_on(storage, access="open") as bot:
         await owned(bot)
-        assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).headline == HEADLINE
+        assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
         usage = (await bot.say("/usage", person=OWNER, place=HOME)).text or ""
     assert "test:b: 1 search" in usage
     assert "Models cost $0.00 for chats and $0.00 in all." in usage

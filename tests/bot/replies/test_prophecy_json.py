@@ -56,6 +56,7 @@ def test_a_judged_prophecy() -> None:
                 "created_at": "2014-03-01T09:00:00+00:00",
                 "age": "5 years before",
                 "text": "Café ☕",
+                "place": None,
                 "url": "https://x.com/ana/status/9007199254740993",
                 "author": "ana",
                 "score": 0.8346,

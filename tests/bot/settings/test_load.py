@@ -201,8 +201,8 @@ def test_no_secret_is_shown() -> None:
             'model = "x"\n',
             'config.toml: there is no section "model".'
             " There are: database, search, score, personal, social, published, llm, embeddings,"
-            " glossary, answer, log, ingest, fetch, web_search, rerank, feeds, polling, posting,"
-            " chat, pictures, telegram, slack, web, logging.",
+            " glossary, answer, compose, log, ingest, fetch, web_search, rerank, feeds, polling,"
+            " posting, chat, pictures, telegram, slack, web, logging.",
         ),
         (
             "[logging]\nzzz = 1\n",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -369,14 +370,12 @@ class PausedDocuments(Documents):
         self.reached, self.go_on = asyncio.Event(), asyncio.Event()
         self.process = 0
 
-    async def _run(
-        self, connection: Connection, name: str, corpus: Corpus, *arguments: object
-    ) -> int:
-        count = await super()._run(connection, name, corpus, *arguments)
+    async def _fetch(self, connection: Connection, name: str, corpus: Corpus) -> asyncpg.Record:
+        row = await super()._fetch(connection, name, corpus)
         self.process = connection.get_server_pid()
         self.reached.set()
         await self.go_on.wait()
-        return count
+        return row
 
 
 CHANGES = [document("1", "rain rain"), document("2", "snow"), document("3", "fog")]

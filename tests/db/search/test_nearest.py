@@ -158,3 +158,21 @@ async def test_cosines_are_those_of_the_documents_asked_for(
     asked = MODEL.vector("w1 w2")
     nearest = dict(await embeddings.nearest(corpus, space, asked, Filters(), 9))
     assert await embeddings.cosines(corpus, space, asked, [*nearest, -1]) == pytest.approx(nearest)
+
+
+async def test_pairs_of_nearly_the_same_vector(database: Database, corpus: Corpus) -> None:
+    embeddings, space = await embedded(database, corpus)
+    stored = await read_back(database, corpus)
+    texts = {one.external_id: one.search_text for one in documents()}
+    some = [one.id for one in stored[:80]]
+    expected = {
+        frozenset((one.id, other.id))
+        for one in stored[:80]
+        for other in stored[:80]
+        if one.id < other.id
+        and cosine(MODEL.vector(texts[one.external_id]), MODEL.vector(texts[other.external_id]))
+        > 0.39
+    }
+    found = await embeddings.alike(corpus, space, some, 0.39)
+    assert expected and {frozenset(pair) for pair in found} == expected
+    assert await embeddings.alike(corpus, space, [], 0.39) == []

@@ -113,7 +113,7 @@ def test_a_path_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_a_folder_or_zip_without_tweets_says_what_was_looked_for(form: str, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / "data").mkdir(parents=True)
-    (folder / "data" / "notes.txt").write_text("x")
+    (folder / "data" / "notes.bin").write_text("x")
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("__MACOSX/data/tweets.js", "x")
     for path in (folder, tmp_path / "a.zip"):

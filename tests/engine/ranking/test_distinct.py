@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.ranking.distinct import alike, bare, eldest
-from engine.types import Candidate, Flag
+from engine.ranking.distinct import alike, bare, eldest, first_of_items
+from engine.types import Candidate, Flag, ItemPlace
 from tests.engine.candidates import candidate
 
 TEXT = "Windmills are the greatest threat in the US to both bald and golden eagles."
@@ -161,3 +161,18 @@ def test_of_long_texts_the_first_5000_characters_tell_them_apart(shared: int, le
     start, rest = "ab" * (shared // 2), 20_000 - shared
     one, other = posted(1, start + "cd" * (rest // 2)), posted(2, start + "ef" * (rest // 2))
     assert len(distinct([one, other])) == left
+
+
+def _part(identity: int, item: int, text: str = TEXT) -> Candidate:
+    return replace(posted(identity, text), place=ItemPlace(item=item, title="A book"))
+
+
+def test_parts_of_one_item_are_never_alike() -> None:
+    assert ids([_part(2, 1), _part(1, 1)]) == [2, 1]
+    assert ids([_part(2, 1), _part(1, 2), posted(3, OTHER)]) == [1, 3]
+
+
+def test_the_first_part_of_an_item_stands_for_all() -> None:
+    found = [_part(2, 1), posted(3, OTHER), _part(1, 1), _part(4, 2)]
+    kept = first_of_items(found, lambda one: one.place)
+    assert [one.id for one in kept] == [2, 3, 4]

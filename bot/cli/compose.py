@@ -1,0 +1,170 @@
+"""`presagio compose`: tweets from evidence, from the command line."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli.shared import Json, now, settings_of, text, with_app
+from bot.console.output import Output
+from bot.i18n.words import DEFAULT, Words, marked, words_for
+from bot.queries.ask import corpora_for
+from bot.queries.compose import compose_parts
+from bot.replies.compose import composition_json, composition_reply
+from bot.signals import run_until_signal
+from engine.compose.compose import Composer
+from engine.compose.record import (
+    RunRecord,
+    read_record,
+    recording,
+    save_record,
+)
+from engine.compose.replay import replaying
+from engine.compose.types import ComposeRequest, Composition, StepName
+from engine.errors import UsageError
+
+if TYPE_CHECKING:
+    from bot.app import App
+
+STEPS = {
+    StepName.RETRIEVE: marked("Looking into the corpora…"),
+    StepName.GAPS: marked("Asking what is missing…"),
+    StepName.WEB: marked("Asking the web for that…"),
+    StepName.MERGE: marked("Choosing the passages…"),
+    StepName.EVIDENCE: marked("Collecting the evidence…"),
+    StepName.WRITE: marked("Writing…"),
+    StepName.GUARD: marked("Comparing numbers, dates and quotations…"),
+    StepName.CHECK: marked("Checking each sentence…"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeOptions:
+    """Options from the command line."""
+
+    corpora: tuple[str, ...] = ()
+    thread: bool = False
+    variants: int = 1
+    web: bool = True
+    language: str | None = None
+    explain: bool = False
+    json: bool = False
+    record: Path | None = None
+
+
+async def write_composition(
+    app: "App", prompt: str, options: ComposeOptions, *, now: datetime, output: Output
+) -> None:
+    """Write the tweets, or why there are none."""
+    request = ComposeRequest(
+        prompt=prompt,
+        corpora=tuple(await corpora_for(app, options.corpora)),
+        language=options.language,
+        thread=options.thread,
+        variants=options.variants,
+        web=options.web,
+    )
+    words, parts = words_for(DEFAULT), compose_parts(app)
+    record = RunRecord(request=request, now=now, settings=parts.settings)
+    if options.record:
+        parts = recording(parts, record)
+    try:
+        composition = await Composer(parts).compose(
+            request, now=now, progress=_progress(output, words)
+        )
+    finally:
+        if options.record:
+            save_record(record, options.record)
+    show(composition, options, output, words)
+
+
+async def write_again(record: Path, options: ComposeOptions, *, output: Output) -> None:
+    """Repeat a recorded run, without database and model. Raises InputError."""
+    recorded = read_record(record)
+    parts = replaying(recorded, clock=time.perf_counter)
+    composition = await Composer(parts).compose(recorded.request, now=recorded.now)
+    show(composition, options, output, words_for(DEFAULT))
+
+
+def show(composition: Composition, options: ComposeOptions, output: Output, words: Words) -> None:
+    """Write a composition to the terminal or as JSON."""
+    if options.json:
+        output.json(composition_json(composition))
+    else:
+        # Not wrapped to the width of the terminal: tweets are there to be copied.
+        output.line(composition_reply(composition, words, explain=options.explain).text or "")
+
+
+def _progress(output: Output, words: Words) -> Callable[[StepName], None] | None:
+    if not output.remarks.isatty():
+        return None
+    return lambda step: output.remark(words.say(STEPS[step]))
+
+
+def _each(values: list[str] | None) -> list[str]:
+    return [text(value) or "" for value in values or ()]
+
+
+def command(
+    context: typer.Context,
+    prompt: Annotated[
+        str | None, typer.Argument(help="What to write about, in quotes.", callback=text)
+    ] = None,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--corpus",
+            help="Corpus; may be given several times. Default: the configured one, else the only"
+            " one.",
+            callback=_each,
+        ),
+    ] = None,
+    thread: Annotated[bool, typer.Option("--thread", help="A thread of 2 to 6 tweets.")] = False,
+    variants: Annotated[
+        int, typer.Option("--variants", min=1, max=3, help="Variants to choose from.")
+    ] = 1,
+    no_web: Annotated[bool, typer.Option("--no-web", help="Ask the corpora alone.")] = False,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language", help="To write in, such as es. Default: the prompt's.", callback=text
+        ),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show every step.")] = False,
+    record: Annotated[
+        Path | None, typer.Option("--record", help="Write what the run was given to this file.")
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option("--replay", help="Repeat a recorded run; takes no prompt.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write tweets from the texts of corpora and the web, each claim with its source.
+
+    Example: presagio compose "Coffee prices" --corpus demo --variants 3
+    """
+    chosen = ComposeOptions(
+        corpora=tuple(corpus or ()),
+        thread=thread,
+        variants=variants,
+        web=not no_web,
+        language=language or None,
+        explain=explain,
+        json=json,
+        record=record,
+    )
+    if (prompt is None) is (replay is None):
+        raise UsageError("Give a prompt, or --replay FILE.")
+    if replay is not None:
+        run_until_signal(write_again(replay, chosen, output=Output.of_process()))
+        return
+    with_app(
+        settings_of(context),
+        lambda opened: write_composition(
+            opened, prompt or "", chosen, now=now(), output=Output.of_process()
+        ),
+    )

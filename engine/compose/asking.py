@@ -1,0 +1,178 @@
+"""One question of a step to the model: asked within the step's deadline, and read tolerantly."""
+
+import asyncio
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Generic, TypeVar
+
+from engine.answer.citations import without_brackets
+from engine.compose.types import SourcePassage
+from engine.errors import BudgetExhausted, ModelError
+from engine.judge.request import one_line
+from engine.llm.ask_and_repair import ChatModel, ModelQuestion, ask_and_repair
+from engine.llm.prompts import Prompt
+from engine.llm.wire import ChatAnswer, add_usage
+from engine.messages import Message
+from engine.types import Corpus, Usage
+
+logger = logging.getLogger("presagio.compose")
+
+T = TypeVar("T")
+Read = Callable[[str, Counter[str]], T | None]  # content and damage -> value, None if unusable
+
+_LONGEST_ANSWER = 64_000  # characters
+_NAME_LENGTH = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepModel:
+    """The model of one step, and the seconds that it has for all its attempts."""
+
+    model: ChatModel
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told(Generic[T]):
+    """What the model answered. Without a value, `failure` says why."""
+
+    value: T | None = None
+    usage: Usage | None = None
+    model: str | None = None
+    failure: Message | None = None
+    damage: Mapping[str, int] = field(default_factory=dict)
+
+
+async def ask_step(
+    step: StepModel,
+    prompt: Prompt,
+    content: str,
+    read: Read[T],
+    *,
+    corpora: Sequence[Corpus],
+    now: datetime,
+    satisfied: Callable[[T], bool] = lambda _: True,
+) -> Told[T]:
+    """Ask for one step, once more if the answer is unusable or not `satisfied` by it.
+
+    Never raises ModelError; raises what the ledger raises.
+    """
+    hearing = _Hearing(read, satisfied)
+    question = ModelQuestion(
+        system=prompt.system,
+        repair=prompt.repair,
+        content=content,
+        corpora=corpora,
+        purpose=f"compose {prompt.schema['name']}",
+        schema=prompt.schema,
+    )
+    try:
+        async with asyncio.timeout(step.seconds):
+            hearing.error = await ask_and_repair(step.model, question, hearing.hear, now=now)
+    except TimeoutError:
+        hearing.late = step.seconds
+    return hearing.told()
+
+
+@dataclass(slots=True)
+class _Hearing(Generic[T]):
+    """The results so far from the one or two answers."""
+
+    read: Read[T]
+    satisfied: Callable[[T], bool]
+    answers: list[ChatAnswer] = field(default_factory=list)
+    value: T | None = None
+    damage: Counter[str] = field(default_factory=Counter)
+    error: ModelError | None = None
+    late: float = 0.0
+
+    def hear(self, answer: ChatAnswer) -> bool:
+        """Read an answer; keep the one before it if this one is unusable."""
+        self.answers.append(answer)
+        text = answer.content[:_LONGEST_ANSWER].rpartition("</think>")[2]
+        value = self.read(text, self.damage)
+        if not answer.finished:
+            self.damage["unfinished"] += 1
+        if value is None:
+            self.damage["unreadable"] += 1
+        else:
+            self.value = value
+        if faults := dict(+self.damage):
+            logger.warning("%s answered with damage: %s", answer.model, faults)
+        return value is not None and self.satisfied(value)
+
+    def told(self) -> Told[T]:
+        return Told(
+            value=self.value,
+            usage=add_usage(one.usage for one in self.answers) if self.answers else None,
+            model=self.answers[-1].model if self.answers else None,
+            failure=self._failure() if self.value is None else None,
+            damage=dict(+self.damage),
+        )
+
+    def _failure(self) -> Message:
+        if self.late:
+            return Message("The model answered nothing within {seconds:g} s.", seconds=self.late)
+        if isinstance(self.error, BudgetExhausted):
+            return self.error.said
+        if self.error:
+            return self.error.said
+        return Message("The model answered nothing that can be read.")
+
+
+def as_line(value: Mapping[str, object]) -> str:
+    """Return one JSON object on one line, without spaces, which would cost tokens."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def passage_line(number: int, passage: SourcePassage, length: int) -> str:
+    """Return the line of a passage. A "[1]" in its text becomes "(1)", as it is not a citation."""
+    shown: dict[str, object] = {"passage": number, "from": passage.kind.value}
+    if passage.date:
+        shown["date"] = passage.date.astimezone(UTC).date().isoformat()
+    shown["title"] = plain(passage.title, _NAME_LENGTH)
+    if passage.author:
+        shown["author"] = plain(passage.author, _NAME_LENGTH)
+    shown["text"] = plain(passage.text, length)
+    return as_line(shown)
+
+
+def plain(text: str, length: int) -> str:
+    """Return text from elsewhere on one line, without anything that looks like a mark."""
+    return without_brackets(one_line(text, length))
+
+
+def listed(value: object) -> list[object]:
+    """Return a value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def integer(value: object) -> int | None:
+    """Return a whole number given as a number or as text such as "[3]", or None."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str):
+        digits = "".join(one for one in value if one in "0123456789")
+        return int(digits) if 0 < len(digits) <= 4 else None
+    return value if isinstance(value, int) else None
+
+
+def strict(name: str, properties: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a schema in strict mode: every property required and nothing else allowed."""
+    return {"name": name, "strict": True, "schema": closed(properties)}
+
+
+def closed(properties: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the schema of an object that has exactly these properties."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,185 @@
+"""What code can check in a sentence: its citations, numbers, dates, quotations, superlatives. Pure.
+
+Names only warn: on supported sentences they are what raises false alarms. Swapped names, negations
+and comparisons pass; `engine.compose.check` asks a model about those.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.compose.days import Days, mentions, without_dates
+from engine.compose.figures import Figures, figures
+from engine.compose.quotations import normal, open_quotation, quotations, stands_in
+from engine.compose.superlatives import superlatives, unsupported
+from engine.compose.types import DraftSentence, SourcePassage
+from engine.messages import Message
+
+
+class GuardFault(StrEnum):
+    """What is wrong with a sentence."""
+
+    UNCITED = "uncited"
+    UNKNOWN_SOURCE = "unknown source"
+    NUMBER = "number"
+    DATE = "date"
+    QUOTATION = "quotation"
+    SUPERLATIVE = "superlative"
+    NAME = "name"
+
+
+_SAID: Mapping[GuardFault, Message] = {
+    GuardFault.UNCITED: Message("It names no source."),
+    GuardFault.UNKNOWN_SOURCE: Message("It cites a source that does not exist."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault of a sentence, and the words that have it."""
+
+    fault: GuardFault
+    words: str = ""
+
+    @property
+    def vetoes(self) -> bool:
+        """Whether the sentence must not be shown."""
+        return self.fault is not GuardFault.NAME
+
+    @property
+    def said(self) -> Message:
+        """What is wrong, for a user."""
+        match self.fault:
+            case GuardFault.NUMBER:
+                return Message("No cited source holds the number {words}.", words=self.words)
+            case GuardFault.DATE:
+                return Message("No cited source holds the date {words}.", words=self.words)
+            case GuardFault.QUOTATION:
+                return Message("No cited source holds the quotation “{words}”.", words=self.words)
+            case GuardFault.SUPERLATIVE:
+                return Message("No cited source says “{words}”.", words=self.words)
+            case GuardFault.NAME:
+                return Message("No cited source holds the name {words}.", words=self.words)
+            case _:
+                return _SAID[self.fault]
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What some passages hold, for comparing sentences with it."""
+
+    figures: Figures
+    days: Days
+    normal_text: str
+    words: frozenset[str]
+    superlatives: Mapping[str, str]
+
+    @classmethod
+    def of(cls, passages: Sequence[SourcePassage]) -> "Witness":
+        """Collect what passages hold, their titles, authors and dates included."""
+        texts = [text for one in passages for text in (one.title, one.author or "", one.text)]
+        # A person who reads the source sees its date as well.
+        dated = [one.date for one in passages if one.date]
+        together = "\n".join(texts)
+        return cls(
+            figures=Figures.of([*texts, *(day.date().isoformat() for day in dated)]),
+            days=Days.of(texts, dated),
+            normal_text=normal(together),
+            words=frozenset(_folded(together)),
+            superlatives=superlatives(together),
+        )
+
+
+def guard(sentence: DraftSentence, passages: Sequence[SourcePassage]) -> tuple[Finding, ...]:
+    """Return the faults of a sentence; `passages` are all passages, numbered from 1."""
+    cited = [passages[number - 1] for number in sentence.sources]
+    if sentence.unknown:
+        return (Finding(GuardFault.UNKNOWN_SOURCE),)
+    if not cited:
+        return (Finding(GuardFault.UNCITED),) if makes_claim(sentence.text) else ()
+    return _against(sentence.text, Witness.of(cited))
+
+
+def makes_claim(text: str) -> bool:
+    """Return whether a sentence says something that a source must support.
+
+    Questions, lines that announce what follows, hashtags and symbols alone say nothing, unless
+    they hold a number, a date, a quotation or a superlative.
+    """
+    plain = _HASHTAG.sub(" ", text).strip()
+    if not re.search(r"[^\W\d_]", plain) and not re.search(r"\d", plain):
+        return False
+    if figures(_COUNTER.sub(" ", plain)) or mentions(plain):
+        return True
+    if quotations(plain) or superlatives(plain):
+        return True
+    bare = re.sub(r"[^\w\s?:¿]", " ", plain).strip()
+    return not (bare.endswith(("?", ":")) or _OPENING.fullmatch(bare))
+
+
+_HASHTAG = re.compile(r"#\w+")
+_COUNTER = re.compile(r"^\s*\(?\d{1,2}\s?(?:/\s?\d{0,2}|\))")
+_OPENING = re.compile(
+    r"(?:a |un |el |the )?(?:thread|hilo|sources?|fuentes?|read on|sigue|abro hilo)\s*",
+    re.IGNORECASE,
+)
+
+
+def _against(text: str, witness: Witness) -> tuple[Finding, ...]:
+    found = [
+        Finding(GuardFault.NUMBER, one.shown)
+        for one in figures(without_dates(_COUNTER.sub(" ", text)))
+        if not witness.figures.hold(one)
+    ]
+    found += [
+        Finding(GuardFault.DATE, one.shown) for one in mentions(text) if not witness.days.hold(one)
+    ]
+    quoted = [one for one in quotations(text) if not stands_in(one, witness.normal_text)]
+    quoted += filter(None, [open_quotation(text)])
+    found += [Finding(GuardFault.QUOTATION, one) for one in quoted]
+    claimed = unsupported(text, witness.superlatives)
+    found += [Finding(GuardFault.SUPERLATIVE, one) for one in claimed]
+    found += [Finding(GuardFault.NAME, one) for one in names_in(text) if not _known(one, witness)]
+    return tuple(found)
+
+
+_CAPITALISED = re.compile(
+    r"(?<![\w@])[A-ZÁÉÍÓÚÑÜ][\w’'-]*(?:\s+(?:de\s+la\s+|de\s+|del\s+|of\s+|of\s+the\s+)?"
+    r"[A-ZÁÉÍÓÚÑÜ][\w’'-]*)*"
+)
+_NO_NAMES = frozenset(
+    """
+    i a an the this that these those it he she they we you in on at by for from to of and or but
+    as if when while after before since with without no not el la los las un una unos unas este
+    esta estos estas ese esa eso esto en de del al a por para con sin y o pero si que cuando
+    mientras tras desde hasta segun su sus lo se there here what who how why where today new
+    january february march april may june july august september october november december monday
+    tuesday wednesday thursday friday saturday sunday ok tv
+    """.split()  # noqa: SIM905 - a list of words, not of strings
+)
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names in a sentence: capitalised words, but not a single one at its beginning."""
+    found = []
+    for one in _CAPITALISED.finditer(text):
+        words = one[0].split()
+        begins = not re.search(r"\w", text[: one.start()])
+        while words and words[0].casefold() in _NO_NAMES:
+            words, begins = words[1:], False
+        if words and not (begins and len(words) == 1):
+            found.append(" ".join(words))
+    return found
+
+
+def _known(name: str, witness: Witness) -> bool:
+    return all(word in witness.words or word in _NO_NAMES for word in _folded(name))
+
+
+def _folded(text: str) -> list[str]:
+    """Return the words of a text without accents, in lower case and without a genitive s."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(one for one in apart if not unicodedata.combining(one))
+    return [re.sub(r"[’']s$", "", word) for word in re.findall(r"\w+(?:[’'-]\w+)*", plain)]

@@ -1,0 +1,242 @@
+"""The steps of one run, in which a step that fails is noted and the next one goes on without it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Self, TypeVar
+
+from engine.compose.asking import Read, Told, ask_step
+from engine.compose.check import SupportVerdict, check_content, read_checks
+from engine.compose.evidence import Evidence, evidence_content, read_evidence
+from engine.compose.finish import Guarded
+from engine.compose.gaps import NOT_ASKED, gaps_content, no_web, read_gaps
+from engine.compose.journal import PROMPTS, Journal
+from engine.compose.models import Models, StepModels
+from engine.compose.retrieve import topic
+from engine.compose.select import Chooser
+from engine.compose.types import (
+    ComposeRequest,
+    DraftSentence,
+    Fact,
+    Progress,
+    RetrievedPassages,
+    SourcePassage,
+    StepName,
+)
+from engine.compose.write import Drafts, draft_content, read_drafts
+from engine.errors import StorageInterrupted
+from engine.messages import Message, join_messages
+from engine.ports import Reranker
+from engine.settings.composing import ComposeSettings
+from engine.types import Corpus
+from engine.web.types import Web, WebFindings
+
+Find = Callable[[ComposeRequest, datetime], Awaitable[RetrievedPassages]]
+Rerankers = Callable[[Sequence[Corpus]], Reranker]
+T = TypeVar("T")
+
+_GRACE = 1.0  # seconds beyond the deadline that the web keeps itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeParts:
+    """What a composer needs from outside. `clock` returns monotonic seconds.
+
+    `models`, `web` and `rerankers` are None where none is set up; `rerankers` returns the one that
+    may read passages of some corpora.
+    """
+
+    find: Find
+    models: Models | None
+    clock: Callable[[], float]
+    web: Web | None = None
+    rerankers: Rerankers | None = None
+    settings: ComposeSettings = field(default_factory=ComposeSettings)
+
+
+_UNCHECKED = Message("Not checked by a model, as set.")
+
+
+class ComposeRun:
+    """One run: its steps so far, and what they left to say."""
+
+    def __init__(
+        self,
+        parts: ComposeParts,
+        request: ComposeRequest,
+        now: datetime,
+        progress: Progress | None = None,
+    ) -> None:
+        self.journal = Journal(request, parts.clock, progress)
+        self._parts = parts
+        self._settings = parts.settings
+        self._request = request
+        self._now = now
+        self._models: StepModels = {}
+
+    def asking(self, models: StepModels) -> Self:
+        """Ask these models from now on."""
+        self._models = models
+        return self
+
+    async def retrieve(self) -> RetrievedPassages:
+        seconds = self._settings.retrieve_seconds
+        """Return what the corpora hold. Raises storage errors, StorageInterrupted if it is late."""
+        async with self.journal.step(StepName.RETRIEVE) as step:
+            try:
+                async with asyncio.timeout(seconds):
+                    retrieved = await self._parts.find(self._request, self._now)
+            except TimeoutError as exc:
+                raise StorageInterrupted(
+                    Message("The corpora gave nothing within {seconds:g} s.", seconds=seconds),
+                    fix=Message("Try again later."),
+                ) from exc
+            step.figures["passages"] = len(retrieved.passages)
+        if retrieved.notice:
+            self.journal.notice(retrieved.notice)
+        return retrieved
+
+    async def gaps(self, internal: Sequence[SourcePassage]) -> tuple[str, ...]:
+        """Return the queries for what the corpora lack."""
+        unasked = no_web(self._request, self._parts.web)
+        async with self.journal.step(StepName.GAPS, runs=unasked is None) as step:
+            if unasked:
+                step.skipped = unasked
+                if unasked is not NOT_ASKED:
+                    self.journal.notice(unasked)
+                return ()
+            told = await self._ask(
+                StepName.GAPS,
+                gaps_content(self._request, internal),
+                lambda text, damage: read_gaps(text, damage, most=self._settings.queries),
+            )
+            step.take(told)
+            if told.failure:
+                said = Message("The web was not asked: {reason}", reason=told.failure)
+                self.journal.notice(said)
+            step.figures["queries"] = len(told.value or ())
+            return told.value or ()
+
+    async def web(self, queries: Sequence[str]) -> WebFindings:
+        """Return the pages that the web has for some queries; none if it fails."""
+        web, seconds = self._parts.web, self._settings.web_seconds
+        async with self.journal.step(StepName.WEB, runs=bool(queries)) as step:
+            if web is None or not queries:
+                step.skipped = self.journal.last.skipped or Message("Nothing was missing.")
+                return WebFindings()
+            try:
+                async with asyncio.timeout(seconds + _GRACE):
+                    found = await web.gather(queries, deadline=seconds, now=self._now)
+            except TimeoutError:
+                step.skipped = Message(
+                    "The web gave nothing within {seconds:g} s.", seconds=seconds
+                )
+                self.journal.notice(step.skipped)
+                return WebFindings()
+            step.usage = found.usage
+            step.figures |= {
+                "searches": found.searches,
+                "fetched": found.fetched,
+                "cached": found.cached,
+                "pages": len(found.pages),
+            }
+            self.journal.notice(*found.notices)
+            if not found.pages:
+                step.skipped = join_messages(*found.notices) or Message("The web had nothing.")
+            return found
+
+    async def merge(self, internal: RetrievedPassages, web: WebFindings) -> list[SourcePassage]:
+        """Return the best passages of corpora and web."""
+        async with self.journal.step(StepName.MERGE) as step:
+            rerankers = self._parts.rerankers
+            reranker = rerankers(self._request.corpora) if rerankers else None
+            chooser = Chooser(self._settings, reranker)
+            chosen = await chooser.choose(topic(self._request.prompt), internal, web.pages)
+            step.figures |= {"repeats": chosen.repeats, "passages": len(chosen.passages)}
+            if chosen.notice:
+                step.skipped = chosen.notice
+                self.journal.notice(chosen.notice)
+            return chosen.passages
+
+    async def evidence(self, passages: Sequence[SourcePassage]) -> tuple[Evidence, Message]:
+        """Return the facts that the passages state, and what to say if there are none."""
+        async with self.journal.step(StepName.EVIDENCE) as step:
+            told = await self._ask(
+                StepName.EVIDENCE,
+                evidence_content(self._request, passages, length=self._settings.passage_length),
+                lambda text, damage: read_evidence(text, damage, passages),
+            )
+            step.take(told)
+            found = told.value or Evidence()
+            step.figures |= {"facts": len(found.facts), "dropped": len(found.dropped)}
+        self.journal.remove(found.dropped)
+        if told.failure:
+            return found, Message("Nothing was written: {reason}", reason=told.failure)
+        return found, Message("Nothing was written: the sources hold no fact about this.")
+
+    async def write(
+        self, facts: Sequence[Fact], passages: Sequence[SourcePassage]
+    ) -> tuple[Drafts, Message]:
+        """Return the drafts, and what to say if there are none."""
+        given = frozenset(fact.passage for fact in facts)
+        async with self.journal.step(StepName.WRITE) as step:
+            told = await self._ask(
+                StepName.WRITE,
+                draft_content(self._request, facts, passages),
+                lambda text, damage: read_drafts(
+                    text, damage, given=given, variants=self._request.variants
+                ),
+                satisfied=lambda drafts: drafts.fit,
+            )
+            step.take(told)
+            drafts = told.value or Drafts(variants=())
+            step.figures["variants"] = len(drafts.variants)
+        if told.failure:
+            return drafts, Message("Nothing was written: {reason}", reason=told.failure)
+        return drafts, Message("Nothing was written: the model wrote no tweet.")
+
+    async def check(
+        self, result: Guarded, passages: Sequence[SourcePassage]
+    ) -> Mapping[DraftSentence, SupportVerdict] | None:
+        """Return the model's verdicts by sentence, or None if it gave none."""
+        asked = result.to_check
+        async with self.journal.step(
+            StepName.CHECK, runs=self._settings.check and bool(asked)
+        ) as step:
+            if not self._settings.check or not asked:
+                step.skipped = _UNCHECKED if asked else Message("There is nothing to check.")
+                if asked:
+                    self.journal.notice(_UNCHECKED)
+                return None
+            faults = {at: result.vetoes(one) for at, one in enumerate(asked)}
+            given = frozenset(number for one in asked for number in one.sources)
+            told = await self._ask(
+                StepName.CHECK,
+                check_content(asked, faults, passages, length=self._settings.passage_length),
+                lambda text, damage: read_checks(text, damage, asked, given),
+            )
+            step.take(told)
+            step.figures["sentences"] = len(asked)
+            if told.value is None:
+                said = Message("Not checked by a model: {reason}", reason=told.failure)
+                self.journal.notice(said)
+                return None
+            return {asked[at]: verdict for at, verdict in told.value.items()}
+
+    async def _ask(
+        self,
+        name: StepName,
+        content: str,
+        read: Read[T],
+        satisfied: Callable[[T], bool] = lambda _: True,
+    ) -> Told[T]:
+        return await ask_step(
+            self._models[name],
+            PROMPTS[name],
+            content,
+            read,
+            corpora=self._request.corpora,
+            now=self._now,
+            satisfied=satisfied,
+        )

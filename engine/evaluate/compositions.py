@@ -1,0 +1,267 @@
+"""How far compositions can be trusted: three figures that are never mixed.
+
+Traceability and the guard's precision and recall are found by code; support, as in ALCE (Gao et al.
+2023), is a model's opinion: a sentence counts if its cited passages support it whole.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+import orjson
+
+from engine.compose import check
+from engine.compose.asking import StepModel, ask_step
+from engine.compose.check import Support, check_content, read_checks
+from engine.compose.guard import GuardFault, guard, makes_claim
+from engine.compose.quotations import normal, stands_in
+from engine.compose.tweets import LONGEST, SOURCES, tweet_length
+from engine.compose.types import Composition, DraftSentence, SourceKind, SourcePassage
+from engine.compose.write import read_sentences
+from engine.errors import InputError
+from engine.messages import Message
+
+
+class Flaw(StrEnum):
+    """What was done to a sentence of the labelled set."""
+
+    RIGHT = "right"
+    NUMBER = "number"
+    DATE = "date"
+    NAME = "name"
+    SWAP = "swap"  # another actor of the same passage
+    NEGATION = "negation"
+    QUOTE = "quote"
+    MISSING = "missing"  # no citation
+    UNKNOWN = "unknown"  # a citation of nothing
+    SUPERLATIVE = "superlative"
+
+
+# What code cannot see: names only warn, and these two need a reader.
+UNSEEN = frozenset({Flaw.NAME, Flaw.SWAP, Flaw.NEGATION})
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSentence:
+    """A sentence as a model might write it, the passage that is its source [1], and its flaw."""
+
+    text: str
+    flaw: Flaw
+    passage: SourcePassage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardReport:
+    """What the guard makes of labelled sentences."""
+
+    sentences: int
+    precision: float  # of the sentences it refuses, how many are wrong
+    recall: float  # of the wrong sentences that code can see, how many it refuses
+    recall_of_all: float  # of all wrong sentences
+    by_flaw: Mapping[str, float]  # share refused
+    names_warned: float  # share of wrong names that it warns of
+
+
+def read_labelled(path: Path) -> tuple[LabelledSentence, ...]:
+    """Read JSON lines: passages (passage, title, date, text) and sentences (cites, kind, text).
+
+    Raises InputError.
+    """
+    passages: dict[str, SourcePassage] = {}
+    found: list[LabelledSentence] = []
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            entry = orjson.loads(line)
+            if "passage" in entry:
+                passages[entry["passage"]] = _passage(entry)
+            else:
+                flaw = Flaw(entry["kind"])
+                found.append(LabelledSentence(entry["text"], flaw, passages[entry["cites"]]))
+        except (ValueError, KeyError, TypeError) as exc:
+            raise InputError(
+                Message("{path}, line {number}: {reason}", path=path, number=number, reason=exc)
+            ) from exc
+    return tuple(found)
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return [line for line in path.read_bytes().splitlines() if line.strip()]
+    except OSError as exc:
+        reason = exc.strerror or str(exc)
+        raise InputError(
+            Message("{path} cannot be read: {reason}.", path=path, reason=reason)
+        ) from exc
+
+
+def _passage(entry: Mapping[str, str]) -> SourcePassage:
+    return SourcePassage(
+        key=entry["passage"],
+        kind=SourceKind.INTERNAL,
+        text=entry["text"],
+        title=entry["title"],
+        date=datetime.fromisoformat(entry["date"]).replace(tzinfo=UTC),
+    )
+
+
+def measure_guard(labelled: Sequence[LabelledSentence]) -> GuardReport:
+    """Apply the guard to labelled sentences, each read as a model's answer is."""
+    refused: Counter[Flaw] = Counter()
+    warned = 0
+    total = Counter(one.flaw for one in labelled)
+    for one in labelled:
+        read = read_sentences(one.text, {1})
+        found = [finding for each in read for finding in guard(each, [one.passage])]
+        refused[one.flaw] += any(finding.vetoes for finding in found)
+        named = any(finding.fault is GuardFault.NAME for finding in found)
+        warned += one.flaw is Flaw.NAME and named
+    wrong = {flaw: count for flaw, count in total.items() if flaw is not Flaw.RIGHT}
+    seen = {flaw: count for flaw, count in wrong.items() if flaw not in UNSEEN}
+    caught = sum(refused[flaw] for flaw in wrong)
+    return GuardReport(
+        sentences=len(labelled),
+        precision=_share(caught, caught + refused[Flaw.RIGHT]),
+        recall=_share(sum(refused[flaw] for flaw in seen), sum(seen.values())),
+        recall_of_all=_share(caught, sum(wrong.values())),
+        by_flaw={flaw.value: _share(refused[flaw], total[flaw]) for flaw in Flaw if total[flaw]},
+        names_warned=_share(warned, total[Flaw.NAME]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traced:
+    """How much of what is shown can be traced by code."""
+
+    statements: int = 0  # sentences, quotes, links and lengths that were compared
+    faults: tuple[str, ...] = ()
+
+    def __add__(self, other: "Traced") -> "Traced":
+        statements = self.statements + other.statements
+        return Traced(statements=statements, faults=(*self.faults, *other.faults))
+
+    @property
+    def share(self) -> float:
+        """The share without a fault; 1 if nothing was shown."""
+        return 1 - _share(len(self.faults), self.statements) if self.statements else 1.0
+
+
+def traced(composition: Composition) -> Traced:
+    """Compare what is shown with its sources anew, from the text of the tweets alone."""
+    passages = [source.passage for source in composition.sources]
+    faults: list[str] = []
+    statements = 0
+    for variant in composition.variants:
+        for tweet in variant.tweets:
+            statements += 1
+            if tweet.length > LONGEST or tweet_length(tweet.text) != tweet.length:
+                faults.append(f"length: {tweet.text}")
+    for one in shown_sentences(composition):
+        statements += makes_claim(one.text)
+        found = [finding for finding in guard(one, passages) if finding.vetoes]
+        faults += [f"{finding.fault.value}: {one.text}" for finding in found[:1]]
+    for source in composition.sources:
+        statements += 1
+        if not stands_in(source.quote, normal(source.passage.text)):
+            faults.append(f"quote: {source.quote}")
+    return Traced(statements=statements, faults=tuple(faults))
+
+
+def shown_sentences(composition: Composition) -> tuple[DraftSentence, ...]:
+    """Return the distinct sentences of all variants, with the numbers of their sources."""
+    numbers = {source.number for source in composition.sources}
+    read = (
+        one
+        for variant in composition.variants
+        for tweet in variant.tweets
+        if not tweet.text.startswith(SOURCES)
+        for one in read_sentences(tweet.text, numbers)
+    )
+    return tuple(dict.fromkeys(read))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supported:
+    """How many sentences a model found supported whole; `failed` compositions were not judged."""
+
+    sentences: int = 0
+    supported: int = 0
+    failed: int = 0
+
+    def __add__(self, other: "Supported") -> "Supported":
+        return Supported(
+            sentences=self.sentences + other.sentences,
+            supported=self.supported + other.supported,
+            failed=self.failed + other.failed,
+        )
+
+    @property
+    def share(self) -> float | None:
+        """The share supported whole; None if nothing was judged."""
+        return _share(self.supported, self.sentences) if self.sentences else None
+
+
+async def supported(
+    judge: StepModel, composition: Composition, *, length: int, now: datetime
+) -> Supported:
+    """Have a model compare the sentences shown with what they cite. Raises what the ledger raises.
+
+    A sentence that it passes over counts as not supported.
+    """
+    asked = [one for one in shown_sentences(composition) if one.sources]
+    if not asked:
+        return Supported()
+    passages = [source.passage for source in composition.sources]
+    told = await ask_step(
+        judge,
+        check.PROMPT,
+        check_content(asked, {}, passages, length=length),
+        lambda text, damage: read_checks(text, damage, asked, frozenset()),
+        corpora=composition.request.corpora,
+        now=now,
+    )
+    if told.value is None:
+        return Supported(failed=1)
+    held = sum(one.support is Support.SUPPORTED for one in told.value.values())
+    return Supported(sentences=len(asked), supported=held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeCase:
+    """A request of a file of cases."""
+
+    id: str
+    prompt: str
+    language: str | None = None
+    thread: bool = False
+
+
+def read_cases(path: Path) -> tuple[ComposeCase, ...]:
+    """Read JSON lines with prompt, and id, language, thread if known. Raises InputError."""
+    return tuple(_cases(path, _lines(path)))
+
+
+def _cases(path: Path, lines: Iterable[bytes]) -> Iterable[ComposeCase]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            entry = orjson.loads(line)
+            yield ComposeCase(
+                id=str(entry.get("id", number)),
+                prompt=str(entry["prompt"]),
+                language=entry.get("language"),
+                thread=bool(entry.get("thread", False)),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as exc:
+            raise InputError(
+                Message(
+                    "{path}, line {number} is not a request with a prompt.",
+                    path=path,
+                    number=number,
+                )
+            ) from exc
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0

@@ -1,0 +1,188 @@
+"""Reads documents: PDF, Word, EPUB, web pages, text, Markdown and pictures of text.
+
+The date of a document is the one that it names, else the day when its file was last changed.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from engine.errors import RecordError
+from engine.ingest.fields import host_of, made_id
+from engine.ingest.formats.document_forms import (
+    MARKDOWN,
+    PICTURE,
+    checked_form,
+    form_of,
+    is_document,
+)
+from engine.ingest.formats.front_matter import split_front_matter
+from engine.ingest.formats.markdown import MarkdownReader
+from engine.ingest.parsers.epub import parse_epub
+from engine.ingest.parsers.ocr import Ocr, parse_picture
+from engine.ingest.parsers.parsed import Parsed, says_nothing
+from engine.ingest.parsers.pdf import parse_pdf
+from engine.ingest.parsers.plain import markdown_blocks, parse_text
+from engine.ingest.parsers.web_page import parse_page
+from engine.ingest.parsers.word import parse_word
+from engine.ingest.reader import JsonObject, Sample
+from engine.ingest.records import (
+    PARTS_VERSION,
+    Defaults,
+    PostFields,
+    Reject,
+    SourceRecord,
+    fingerprint,
+)
+from engine.ingest.sources import Source
+from engine.ingest.streams import read_whole
+from engine.messages import Message
+from engine.page.charset import decode_page
+from engine.types import Kind
+
+LARGEST_FILE = 256_000_000  # bytes
+
+_DATA, _DATA_ENDINGS = "data", (".json", ".jsonl", ".js", ".csv")
+_LONGEST_TITLE = 100  # characters of a first line that is taken for one
+
+
+class DocumentReader:
+    """Reads files one by one. They are parsed only if they have changed."""
+
+    name = "documents"
+    kinds = (Kind.LIBRARY, Kind.PUBLISHED)
+
+    def members(self, names: Sequence[str]) -> Sequence[str]:
+        return [name for name in names if form_of(name) and _is_seen(name)]
+
+    def recognises(self, sample: Sample) -> bool:
+        named = form_of(sample.name)
+        return is_document(sample.head) or named is not None
+
+    def records(
+        self, source: Source, names: Sequence[str], defaults: Defaults
+    ) -> Generator[SourceRecord | Reject]:
+        digest = fingerprint(defaults, self.name, PARTS_VERSION)
+        for name in names:
+            label = source.label(name)
+            with source.open(name) as stream:
+                content = read_whole(stream, LARGEST_FILE + 1)
+            if len(content) > LARGEST_FILE:
+                yield Reject(file=label, line=1, reason=f"longer than {LARGEST_FILE:,} bytes")
+            elif not content.strip():
+                yield Reject(file=label, line=1, reason="the file is empty")
+            else:
+                yield _record(source, name, content, defaults, digest)
+
+    def post(self, payload: Mapping[str, object]) -> PostFields:
+        name, content = str(payload.get("name")), payload.get("content")
+        if not isinstance(content, bytes):
+            raise says_nothing()
+        form = checked_form(name, content)
+        if form == MARKDOWN:
+            return _markdown_post(payload, content)
+        parsed = _parsed(form, content, _ocr(payload))
+        date = parsed.date or _changed(payload)
+        return PostFields(
+            text="",
+            blocks=tuple(parsed.blocks),
+            created_at=date,
+            author=parsed.author,
+            title=parsed.title or _first_line(parsed) or _title_of(name),
+            lang=parsed.language,
+            url=parsed.url,
+            platform=form,
+            attribution=str(payload.get("file")),
+            pages=parsed.pages,
+            tags=(),
+            mentions=(),
+            meta={"domain": host_of(parsed.url), "dated_by": None if parsed.date else "file"},
+        )
+
+
+def documents_prevail(names: Sequence[str]) -> bool:
+    """Tell whether a folder holds documents, rather than notes or an export with some beside."""
+    counts = Counter(form_of(name) or _data_form(name) for name in names if _is_seen(name))
+    pictures, unknown = counts.pop(PICTURE, 0), counts.pop(None, 0)
+    others = counts.pop(MARKDOWN, 0) + counts.pop(_DATA, 0)
+    return counts.total() > others or bool(pictures and not others and not unknown)
+
+
+def _data_form(name: str) -> str | None:
+    return _DATA if PurePosixPath(name).suffix.lower() in _DATA_ENDINGS else None
+
+
+def _record(
+    source: Source,
+    name: str,
+    content: bytes,
+    defaults: Defaults,
+    digest: Callable[[bytes], int],
+) -> SourceRecord | Reject:
+    identity = f"{PurePosixPath(name).name[-80:]}-{made_id(source.origin(name))[:10]}"
+    payload = {
+        "content": content, "name": name, "file": source.citation(name),
+        "changed": source.modified(name), "language": defaults.language, "alive": source.alive,
+    }  # fmt: skip
+    return JsonObject(source.label(name), 1, "line", b"", {}).record(
+        DocumentReader.name, "".join(filter(str.isprintable, identity)), digest(content), payload
+    )
+
+
+def _markdown_post(payload: Mapping[str, object], content: bytes) -> PostFields:
+    fields, text = split_front_matter(decode_page(content, None).replace("\r\n", "\n"))
+    path = PurePosixPath(str(payload.get("name"))).name
+    post = MarkdownReader().post({**payload, "fields": fields, "text": text, "path": path})
+    return replace(post, blocks=tuple(markdown_blocks(post.text)), searched=None)
+
+
+def _parsed(form: str, content: bytes, ocr: Ocr) -> Parsed:
+    match form:
+        case "pdf":
+            return parse_pdf(content, ocr)
+        case "docx":
+            return parse_word(content)
+        case "epub":
+            return parse_epub(content)
+        case "html":
+            return parse_page(content)
+        case "picture":
+            return parse_picture(content, ocr)
+        case _:
+            return parse_text(content)
+
+
+def _is_seen(name: str) -> bool:
+    last = PurePosixPath(name).name
+    return not last.startswith((".", "~$"))
+
+
+def _first_line(parsed: Parsed) -> str | None:
+    """Return the heading or the short line that a text begins with, which mostly is its title."""
+    first = parsed.blocks[0]
+    if first.headings:
+        return first.headings[0]
+    text = first.text
+    alone = len(text) <= _LONGEST_TITLE and text[0].isupper() and len(text.split()) > 1
+    return text if alone and text[-1] not in ".,;:?!" else None
+
+
+def _title_of(name: str) -> str:
+    stem = PurePosixPath(name).stem
+    return " ".join(stem.replace("_", " ").split()) or name
+
+
+def _ocr(payload: Mapping[str, object]) -> Ocr:
+    language, alive = payload.get("language"), payload.get("alive")
+    return Ocr(
+        language if isinstance(language, str) else None, alive=alive if callable(alive) else None
+    )
+
+
+def _changed(payload: Mapping[str, object]) -> datetime:
+    changed = payload.get("changed")
+    if not isinstance(changed, datetime):
+        raise RecordError(Message("no date"))
+    return changed

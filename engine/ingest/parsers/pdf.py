@@ -1,0 +1,172 @@
+"""Reads PDF files; pages without text are recognised by OCR."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from importlib import import_module
+from typing import Any
+
+from engine.errors import RecordError
+from engine.ingest.parsers.lines import paragraphs, without_running_titles
+from engine.ingest.parsers.ocr import Ocr
+from engine.ingest.parsers.parsed import (
+    Heading,
+    Parsed,
+    is_damaged,
+    is_protected,
+    needs_extra,
+    said_date,
+    says_nothing,
+    under_headings,
+)
+from engine.text.chunks import Block
+
+_PASSWORD = 4  # FPDF_ERR_PASSWORD
+_DPI = 200
+_POINTS = 72  # to the inch
+_MOST_PIXELS = 25_000_000
+# Where a line ends within a word, the library puts one of these in place of the hyphen.
+_WITHIN_WORD = re.compile("[\x02\ufffe](?:\\r?\\n)?")
+_LINE_END = re.compile(r"\r?\n")
+_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-]\d\d)'?(\d\d)?)?")
+# Titles that programs make up.
+_NO_TITLE = re.compile(
+    r"untitled.*|microsoft \w+ - .*|.*\.(?:docx?|indd|qxd|pdf|rtf|tex|dvi|p65|pptx?)", re.IGNORECASE
+)
+_PUNCTUATION = re.compile(r"\W+")
+_SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*$")
+_MOST_HEADINGS = 10_000
+
+
+def parse_pdf(content: bytes, ocr: Ocr) -> Parsed:
+    """Return the text of a PDF file by pages. Raises RecordError."""
+    try:
+        library = import_module("pypdfium2")
+    except ImportError as exc:
+        raise needs_extra() from exc
+    try:
+        document = library.PdfDocument(content)
+    except library.PdfiumError as exc:
+        raise (is_protected() if exc.err_code == _PASSWORD else is_damaged()) from exc
+    try:
+        texts = [_page_text(document, number, ocr) for number in range(len(document))]
+        said = document.get_metadata_dict()
+        headings = _headings(document)
+    except library.PdfiumError as exc:
+        raise is_damaged() from exc
+    finally:
+        document.close()
+    blocks = _joined(under_headings(_parts(texts, headings)))
+    if not blocks:
+        if None in texts:
+            ocr.require()
+        raise says_nothing()
+    title = said["Title"].strip()
+    return Parsed(
+        blocks=blocks,
+        title=None if _NO_TITLE.fullmatch(title) else title or None,
+        author=said["Author"].strip() or None,
+        date=_date(said["CreationDate"]),
+        pages=len(texts),
+    )
+
+
+def _page_text(document: Any, number: int, ocr: Ocr) -> str | None:
+    """Return the text of a page; None if it is a picture that cannot be read."""
+    page = document[number]
+    try:
+        words = page.get_textpage()
+        text: str = words.get_text_bounded()
+        words.close()
+        if not text.strip() and any(True for _ in page.get_objects(max_depth=1)):
+            return ocr.read(rendered(page)) if ocr.available else None
+        return text
+    finally:
+        page.close()
+
+
+def rendered(page: Any) -> bytes:
+    """Return a page as a grey picture in the format PGM."""
+    width, height = page.get_size()
+    scale = min(_DPI / _POINTS, (_MOST_PIXELS / max(width * height, 1)) ** 0.5)
+    picture = page.render(scale=scale, grayscale=True)
+    rows = memoryview(picture.buffer).cast("B")
+    lines = (
+        rows[start : start + picture.width]
+        for start in range(0, picture.stride * picture.height, picture.stride)
+    )
+    head = f"P5 {picture.width} {picture.height} 255\n".encode()
+    return head + b"".join(lines)
+
+
+_Headings = dict[tuple[int, str], int]
+
+
+def _headings(document: Any) -> _Headings:
+    """Return the levels of the outline's titles, by page and the words of the title."""
+    found: _Headings = {}
+    for entry in document.get_toc():
+        target = entry.get_dest()
+        place = target.get_index() if target else None
+        if place is not None and (name := _bare(entry.get_title())):
+            found.setdefault((place + 1, name), entry.level)
+        if len(found) == _MOST_HEADINGS:
+            break
+    return found
+
+
+def _parts(texts: Sequence[str | None], headings: _Headings) -> Iterator[Heading | Block]:
+    """Yield paragraphs; a line that is a title of the outline is a heading."""
+    whole = [_LINE_END.split(_WITHIN_WORD.sub("", text or "")) for text in texts]
+    for page, lines in enumerate(without_running_titles(whole), start=1):
+        below: list[str] = []
+        for line in lines:
+            level = headings.get((page, _bare(line))) if headings else None
+            if level is None:
+                below.append(line)
+                continue
+            yield from (Block(text=text, page=page) for text in paragraphs(below))
+            yield Heading(text=line.strip(), level=level, page=page)
+            below = []
+        yield from (Block(text=text, page=page) for text in paragraphs(below))
+
+
+def _joined(blocks: Iterator[Block]) -> list[Block]:
+    """Join paragraphs that continue on the next page."""
+    found: list[Block] = []
+    for block in blocks:
+        last = found[-1] if found else None
+        if last and _continues(last, block):
+            found[-1] = replace(last, text=f"{last.text} {block.text}", last_page=block.page)
+        else:
+            found.append(block)
+    return found
+
+
+def _continues(one: Block, other: Block) -> bool:
+    return (
+        other.page == (one.last_page or one.page or 0) + 1
+        and one.headings == other.headings
+        and not _SENTENCE_END.search(one.text)
+        and other.text[0].islower()
+    )
+
+
+def _bare(text: str) -> str:
+    return _PUNCTUATION.sub(" ", text).strip().casefold()
+
+
+def _date(text: str) -> datetime | None:
+    found = _DATE.match(text)
+    if not found:
+        return None
+    year, month, day, hour, minute, second, zone, zone_minutes = found.groups()
+    clock = f"{hour or '00'}:{minute or '00'}:{second or '00'}"
+    offset = f"{zone}:{zone_minutes or '00'}" if zone else "+00:00"
+    try:
+        return said_date(
+            datetime.fromisoformat(f"{year}-{month or '01'}-{day or '01'}T{clock}{offset}")
+        )
+    except (ValueError, RecordError):
+        return None

@@ -1,0 +1,204 @@
+"""`presagio compose`: its JSON as a contract, its refusals, its record."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.app import open_app
+from bot.queries.compose import require_daily
+from bot.settings import load_settings
+from engine.errors import PresagioError
+from tests.bot.command_line import Done
+from tests.bot.conftest import Invoke
+from tests.bot.forking import forked
+from tests.fakes.model import ModelServer, failure
+from tests.fakes.writer import Writer, drafting
+
+PROMPT = "Write a tweet about coffee"
+FIELDS: dict[str, type | tuple[type, ...]] = {
+    "prompt": str,
+    "corpora": list,
+    "language": (str, type(None)),
+    "variants": list,
+    "sources": list,
+    "removed": list,
+    "steps": list,
+    "usage": (dict, type(None)),
+    "elapsed_ms": int,
+    "prompt_version": str,
+    "notice": (str, type(None)),
+}
+
+
+def assert_contract(got: dict[str, Any]) -> None:
+    assert set(got) == set(FIELDS)
+    for name, kind in FIELDS.items():
+        assert isinstance(got[name], kind), name
+    assert [one["n"] for one in got["sources"]] == list(range(1, len(got["sources"]) + 1))
+    for source in got["sources"]:
+        assert {"n", "title", "url", "page", "date", "kind", "quote"} <= set(source)
+        assert source["kind"] in {"internal", "web"} and source["quote"]
+    numbers = {source["n"] for source in got["sources"]}
+    for variant in got["variants"]:
+        assert {"tweets", "unsupported"} <= set(variant)
+        for tweet in variant["tweets"]:
+            assert 0 < tweet["length"] <= 280
+            assert {int(mark) for mark in re.findall(r"\[(\d+)\]", tweet["text"])} <= numbers
+    assert all({"text", "why"} == set(one) for one in got["removed"])
+    steps = ["retrieve", "gaps", "web", "merge", "evidence", "write", "guard", "check"]
+    assert [one["name"] for one in got["steps"]] == steps[: len(got["steps"])]
+    assert all({"elapsed_ms", "skipped", "usage"} <= set(one) for one in got["steps"])
+
+
+@pytest.fixture
+async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Writer]:
+    async with ModelServer() as server:
+        writer = Writer()
+        server.script = [writer]
+        monkeypatch.setenv("PRESAGIO_LLM__BASE_URL", server.base_url)
+        yield writer
+
+
+async def run(*arguments: str) -> Done:
+    return await asyncio.to_thread(partial(forked, *arguments))
+
+
+async def test_variants_and_their_sources(model: Writer, demo: str) -> None:
+    got = (await run("compose", PROMPT, "--variants", "3", "--json")).json
+    assert_contract(got)
+    assert got["corpora"] == ["demo"]
+    texts = [one["tweets"][0]["text"] for one in got["variants"]]
+    assert len(texts) >= 2 and len(set(texts)) == len(texts)  # equal ones are shown once
+    assert got["usage"]["prompt_tokens"] == 3 * 7000
+    assert [one["usage"] is not None for one in got["steps"]] == [False] * 4 + [
+        *(True, True, False, True)
+    ]
+
+
+async def test_a_thread_ends_with_its_sources(model: Writer, demo: str) -> None:
+    got = (await run("compose", PROMPT, "--thread", "--json")).json
+    assert_contract(got)
+    tweets = [one["text"] for one in got["variants"][0]["tweets"]]
+    assert 2 <= len(tweets) <= 6 and tweets[-1].startswith("Sources:\n[1] https://")
+    shown = "\n".join(tweets)
+    assert set(re.findall(r"https?://\S+", shown)) <= {one["url"] for one in got["sources"]}
+
+
+async def test_as_text_with_every_step(model: Writer, demo: str) -> None:
+    done = await run("compose", PROMPT, "--explain")
+    assert done.code == 0
+    assert re.search(r"\[1\]\n\(\d+ of 280 characters\)", done.out)
+    assert "evidence: " in done.out and "7,120 tokens" in done.out
+    assert "Looking into" not in done.err  # progress is for terminals
+
+
+async def test_a_step_that_fails_is_told(model: Writer, demo: str) -> None:
+    model.says["check"] = failure(400, "no such parameter")
+    got = (await run("compose", PROMPT, "--json")).json
+    assert_contract(got)
+    assert got["variants"][0]["unsupported"] == 1
+    assert "Not checked by a model: " in got["notice"]
+    assert got["steps"][-1]["skipped"]
+
+
+async def test_nothing_is_written_about_nothing(model: Writer, demo: str) -> None:
+    done = await run("compose", "qwxzzy vvvkkq", "--json")
+    assert done.code == 0
+    assert_contract(done.json)
+    assert done.json["variants"] == [] and not model.calls
+    assert done.json["notice"].startswith("Nothing was written: nothing was found about this")
+
+
+async def test_a_run_is_recorded_and_repeated(
+    model: Writer, demo: str, tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(tmp_path / "run.json")
+    model.says["draft"] = drafting("Coffee is the best drink [1].")
+    made = (await run("compose", PROMPT, "--record", file, "--json")).json
+    assert json.loads(Path(file).read_text())["request"]["prompt"] == PROMPT
+    monkeypatch.setenv("DATABASE_URL", "postgresql://127.0.0.1:1/x")
+    again = (await run("compose", "--replay", file, "--json")).json
+    for one in (made, again):
+        for name in ("elapsed_ms", "steps"):
+            one.pop(name)
+    assert again == made
+    assert made["removed"] == [
+        {"text": "Coffee is the best drink. [1]", "why": "No cited source says “best”."}
+    ]
+
+
+def test_without_a_model_it_refuses_and_offers_ask(invoke: Invoke, demo: str) -> None:
+    done = invoke("compose", PROMPT)
+    assert done.code == 1
+    assert done.err == (
+        "presagio: No language model is set up, and without one nothing is written."
+        " Ask a question instead: ask answers without a model, in words of the sources.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "Give a prompt, or --replay FILE."),
+        (("x", "--replay", "y"), "Give a prompt, or --replay FILE."),
+        (("x", "--variants", "4"), "less than or equal to 3"),
+        (("--replay", "absent.json"), "absent.json cannot be read"),
+    ],
+)
+def test_wrong_usage(invoke: Invoke, arguments: tuple[str, ...], complaint: str) -> None:
+    done = invoke("compose", *arguments)
+    assert done.code in {1, 2} and complaint in done.err
+    assert "Traceback" not in done.err
+
+
+async def test_three_figures(model: Writer, demo: str, tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text('{"prompt": "coffee", "id": "a"}\n{"prompt": "the ferry", "thread": true}\n')
+    done = await run("eval", "compose", "--cases", str(cases), "--json")
+    assert done.code == 0, done.err
+    got = done.json
+    assert got["traceability"] == 1.0 and got["untraced"] == [] and got["statements"] > 6
+    assert got["guard"]["precision"] == 1.0 and got["guard"]["sentences"] >= 80
+    assert got["support"] == 1.0 and got["judged_sentences"] >= 2
+    assert [row["id"] for row in got["rows"]] == ["a", "2"]
+    shown = (await run("eval", "compose", "--cases", str(cases))).out
+    assert "traceability: 1.000" in shown and "support: 1.000" in shown
+
+
+def test_figures_need_cases_and_a_model(invoke: Invoke, demo: str, tmp_path: Path) -> None:
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text('{"id": 3}\n')
+    assert "line 1 is not a request" in invoke("eval", "compose", "--cases", str(cases)).err
+    cases.write_text('{"prompt": "coffee"}\n')
+    assert "No language model" in invoke("eval", "compose", "--cases", str(cases)).err
+    assert "Name --corpus, --headlines and --qrels." in invoke("eval").err
+
+
+async def test_the_quota_of_somebody_in_a_chat(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRESAGIO_COMPOSE__DAILY", "1")
+    now = datetime(2026, 5, 1, tzinfo=UTC)
+    async with open_app(load_settings(), progress=lambda _: None) as app:
+        await require_daily(app, "telegram:1", now=now)
+        await require_daily(app, "telegram:2", now=now)
+        with pytest.raises(PresagioError, match="1 times"):
+            await require_daily(app, "telegram:1", now=now)
+        await require_daily(app, "telegram:1", now=now + timedelta(days=1))
+
+
+async def test_texts_with_nearly_the_same_vector_are_used_once(
+    model: Writer, demo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRESAGIO_EMBEDDINGS__BACKEND", "tfidf")
+    assert (await run("embed", "--corpus", "demo")).code == 0
+    got = (await run("compose", PROMPT, "--json")).json
+    assert_contract(got)
+    assert got["variants"]

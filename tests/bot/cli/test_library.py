@@ -1,0 +1,63 @@
+"""A library of documents: stored in parts, cited by title and page, replaced as a whole."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.bot.command_line import ask
+from tests.bot.conftest import Invoke
+from tests.fakes.documents import epub, pdf, word
+
+_LONG = [f"Sentence {number} of the report says little that anybody needs." for number in range(60)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "harbours.pdf").write_bytes(
+        pdf(_LONG[:30], ["The harbour cost nine million.", *_LONG[30:]], title="Harbours of old")
+    )
+    (library / "minutes.docx").write_bytes(word("# Minutes", "The council wants a canal."))
+    (library / "novel.epub").write_bytes(epub("<h1>One</h1><p>A ship sank in the harbour.</p>"))
+    (library / "secret.pdf").write_bytes(pdf(["x"], password=True))
+    return library
+
+
+def test_a_library_from_files_to_citations(invoke: Invoke, database: str, folder: Path) -> None:
+    done = invoke("ingest", str(folder), "--json")
+    assert done.json == {
+        "corpus": "library", "read": 4, "inserted": 3, "updated": 0, "unchanged": 0, "rejected": 1,
+    }  # fmt: skip
+    assert "secret.pdf:1: it is protected by a password" in done.err
+    assert invoke("corpora", "show", "library", "--json").json["items"] == 3
+
+    found = invoke("find", "harbour", "--corpus", "library", "--json").json["hits"]
+    assert {hit["title"] for hit in found} == {"Harbours of old", "A book"}
+    [hit] = [hit for hit in found if hit["platform"] == "pdf"]
+    assert (hit["page"], hit["place"]["pages"]) == (1, 2) or hit["page"] == 2
+    assert hit["attribution"].startswith("library/harbours.pdf#page=")
+
+    told = invoke("ask", "What did the harbour cost?", "--corpus", "library").out
+    assert "Harbours of old, p" in told
+    assert "The harbour cost nine million." in " ".join(told.split())
+    foretold = invoke("search", "Council wants a canal", "--corpus", "library").out
+    assert "Minutes" in foretold
+
+
+def test_an_item_is_shown_once(invoke: Invoke, database: str, folder: Path) -> None:
+    invoke("ingest", str(folder), "--json")
+    shown = invoke("find", "sentence", "--corpus", "library").out
+    assert shown.count("Harbours of old") == 1
+    assert "more place" in shown
+
+
+def test_only_changed_files_are_parsed(invoke: Invoke, database: str, folder: Path) -> None:
+    invoke("ingest", str(folder), "--json")
+    before = ask(database, "SELECT count(*) FROM document")
+    assert invoke("ingest", str(folder), "--json").json["unchanged"] == 3
+    (folder / "harbours.pdf").write_bytes(pdf(["The harbour is free."], title="Harbours of old"))
+    again = invoke("ingest", str(folder), "--json").json
+    assert (again["updated"], again["unchanged"]) == (1, 2)
+    assert ask(database, "SELECT count(*) FROM document") < before
+    assert ask(database, "SELECT count(*) FROM item") == 3

@@ -1,0 +1,164 @@
+"""A composer before a stand-in model, with corpora, web and reranker in memory."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from engine.budget import Budget
+from engine.compose.compose import Composer
+from engine.compose.models import ClientModels
+from engine.compose.run import ComposeParts
+from engine.compose.types import (
+    ComposeRequest,
+    Composition,
+    RetrievedPassages,
+    SourceKind,
+    SourcePassage,
+)
+from engine.errors import ModelUnreachable
+from engine.llm.client import ChatClient
+from engine.messages import Message
+from engine.settings.composing import ComposeSettings
+from engine.settings.models import LlmSettings
+from engine.types import Corpus, Kind
+from engine.web.types import WebFindings, WebPage
+from tests.engine.passages import ME
+from tests.fakes.model import ModelServer
+from tests.fakes.ports import MemoryLedger
+from tests.fakes.writer import Writer
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+PROMPT = "Write a tweet about coffee prices"
+
+
+def passage(
+    text: str = "Coffee prices rose by 14 % in 2011.",
+    *,
+    key: str = "me:1",
+    kind: SourceKind = SourceKind.INTERNAL,
+    title: str = "@ana",
+    date: datetime | None = datetime(2011, 3, 28, 12, tzinfo=UTC),
+    url: str | None = "https://posts.example/1",
+    page: int | None = None,
+    score: float = 0.5,
+    author: str | None = None,
+) -> SourcePassage:
+    """A text that may be cited."""
+    return SourcePassage(
+        key=key,
+        kind=kind,
+        text=text,
+        title=title,
+        date=date,
+        url=url,
+        page=page,
+        score=score,
+        author=author,
+        corpus="me" if kind is SourceKind.INTERNAL else None,
+    )
+
+
+HELD = (
+    passage(),
+    passage(
+        "Frost in Brazil killed the harvest of coffee.", key="me:2", url="https://posts.example/2"
+    ),
+    passage("Tea stays cheap, said nobody.", key="me:3", url="https://posts.example/3"),
+)
+
+
+@dataclass
+class MemoryWeb:
+    """A Web of pages that are found by any query."""
+
+    pages: tuple[WebPage, ...] = ()
+    available: bool = True
+    seconds: float = 0.0
+    notices: tuple[Message, ...] = ()
+    asked: list[str] = field(default_factory=list)
+
+    async def gather(
+        self, queries: Sequence[str], *, deadline: float, now: datetime
+    ) -> WebFindings:
+        self.asked += queries
+        await asyncio.sleep(self.seconds)
+        return WebFindings(
+            pages=self.pages,
+            provider="stand-in",
+            searches=len(queries),
+            fetched=len(self.pages),
+            notices=self.notices,
+        )
+
+
+@dataclass
+class Preferring:
+    """A Reranker that likes the texts which hold a word."""
+
+    word: str
+    name: str = "stand-in"
+    fails: bool = False
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        if self.fails:
+            raise ModelUnreachable(Message("It does not answer."))
+        return [0.9 if self.word in text else 0.1 for text in texts]
+
+
+class Bench:
+    """What a run needs; change it before `compose`."""
+
+    def __init__(self, server: ModelServer) -> None:
+        self.server = server
+        self.writer = Writer()
+        server.script = [self.writer]
+        self.ledger = MemoryLedger()
+        self.held: tuple[SourcePassage, ...] = HELD
+        self.web: MemoryWeb | None = None
+        self.reranker: Preferring | None = None
+        self.settings = ComposeSettings()
+        self.corpus: Corpus = ME
+        self.budget = Budget()
+        self.private_corpora: tuple[str, ...] = ()
+        self.base_url = server.base_url
+        self.clients: list[ChatClient] = []
+
+    def parts(self) -> ComposeParts:
+        async def find(request: ComposeRequest, now: datetime) -> RetrievedPassages:
+            return RetrievedPassages(passages=self.held)
+
+        client = ChatClient(
+            LlmSettings(base_url=self.base_url, retries=0, private_corpora=self.private_corpora),
+            ledger=self.ledger,
+            clock=time.monotonic,
+            budget=self.budget,
+        )
+        self.clients.append(client)
+        reranker = self.reranker
+        return ComposeParts(
+            find=find,
+            models=ClientModels(client, self.settings),
+            web=self.web,
+            rerankers=None if reranker is None else lambda _: reranker,
+            settings=self.settings,
+            clock=time.monotonic,
+        )
+
+    def request(self, **changes: object) -> ComposeRequest:
+        return ComposeRequest(**{"prompt": PROMPT, "corpora": (self.corpus,), **changes})  # type: ignore[arg-type]
+
+    async def compose(self, **changes: object) -> Composition:
+        return await Composer(self.parts()).compose(self.request(**changes), now=NOW)
+
+    async def close(self) -> None:
+        for client in self.clients:
+            await client.aclose()
+
+
+def private(corpus: Corpus) -> Corpus:
+    """The same corpus as texts that were not written for the public."""
+    from dataclasses import replace
+
+    return replace(corpus, kind=Kind.PERSONAL)

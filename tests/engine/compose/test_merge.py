@@ -1,0 +1,111 @@
+"""Merging passages of corpora and web, and the words that a request is about."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engine.compose.merge import best, by_words, distinct, jaccard, web_passages
+from engine.compose.retrieve import internal_passages, topic
+from engine.compose.types import ComposeRequest, SourceKind
+from engine.types import ItemPlace
+from engine.web.types import WebPage
+from tests.engine.compose.bench import passage
+from tests.engine.passages import ME
+from tests.engine.passages import passage as found
+
+TEXT = "The board said on Monday that the price of coffee rose by fourteen percent in one year."
+
+
+def on_the_web(url: str, text: str = TEXT, key: str | None = None) -> object:
+    return passage(text, key=key or url, kind=SourceKind.WEB, url=url, title="Page")
+
+
+def test_repeats_are_dropped_and_the_first_stays() -> None:
+    passages = [
+        passage(TEXT, key="a"),
+        passage(TEXT.upper() + "!", key="b"),
+        passage("The board said: " + TEXT * 3 + " And more.", key="c"),
+        passage(TEXT.replace("coffee", "tea").replace("one year", "two years"), key="d"),
+    ]
+    kept, repeats = distinct(passages)
+    assert [one.key for one in kept] == ["a", "c", "d"] and repeats == 1
+
+
+def test_a_page_that_a_corpus_holds_is_a_repeat() -> None:
+    held = passage("Short.", key="a", url="https://www.news.example/coffee/")
+    page = on_the_web("http://news.example/coffee?utm_source=x", "Something else entirely.")
+    assert distinct([held, page]) == ([held], 1)  # type: ignore[list-item]
+
+
+def test_what_vectors_hold_for_the_same_is_a_repeat() -> None:
+    one, other = passage("Coffee is dear.", key="a"), passage("Coffee costs a lot.", key="b")
+    assert distinct([one, other], [frozenset(("a", "b"))])[0] == [one]
+
+
+def test_the_share_of_shingles() -> None:
+    one = frozenset(range(100))
+    assert jaccard(one, one) == 1.0
+    assert jaccard(one, frozenset(range(5, 105))) == pytest.approx(95 / 105)
+    assert jaccard(one, frozenset()) == 0.0
+
+
+def test_corpora_weigh_more_and_a_site_has_at_most_two() -> None:
+    pages = [on_the_web(f"https://www.news.example/{n}", f"{n}") for n in range(4)]
+    own = passage("own", key="own")
+    scores = {one.key: 0.9 for one in pages} | {"own": 0.61}  # type: ignore[attr-defined]
+    chosen = best([*pages, own], scores, boost=1.5, most=8, per_site=2)  # type: ignore[list-item]
+    assert [one.key for one in chosen] == [
+        *("own", "https://www.news.example/0", "https://www.news.example/1"),
+    ]
+    chosen = best([*pages, own], scores, boost=1.0, most=1, per_site=2)  # type: ignore[list-item]
+    assert [one.key for one in chosen] == ["https://www.news.example/0"]
+
+
+def test_words_order_passages_in_any_form_and_accent() -> None:
+    texts = ["Nada de eso.", "La inflación subió.", "Inflacion e inflación: la inflación otra vez."]
+    passages = [passage(text, key=str(n), title="") for n, text in enumerate(texts)]
+    scores = by_words("la INFLACIÓN", passages)
+    assert 0 == scores[0] < scores[1] < scores[2] <= 1
+    assert by_words("", passages) == [0.0, 0.0, 0.0] and by_words("x", []) == []
+
+
+def test_pages_become_passages_with_their_own_address() -> None:
+    date = datetime(2026, 1, 2, tzinfo=UTC)
+    text = "\n\n".join(
+        f"Paragraph {n}. " + "Words fill this line up to the end. " * 12 for n in range(12)
+    )
+    page = WebPage(url="https://a.example/x", title="T", text=text, author="Ana", date=date)
+    parts = web_passages([page, WebPage(url="https://b.example/", title="", text="Short.")])
+    assert len(parts) > 3 and len({one.key for one in parts}) == len(parts)
+    first = parts[0]
+    assert (first.url, first.title, first.author, first.date) == (page.url, "T", "Ana", date)
+    assert parts[-1].title == "b.example" and parts[-1].text == "Short."
+
+
+def test_a_chunk_of_a_library_is_cited_by_item_and_page() -> None:
+    from dataclasses import replace
+
+    one = found("Wheat fell.", id=7, author="Ines")
+    place = ItemPlace(item=1, title="Grain report", page=12)
+    hit = replace(one.hit, candidate=replace(one.hit.candidate, place=place, url=None))
+    request = ComposeRequest(prompt="x", corpora=(ME,), found=(replace(one, hit=hit),))
+    (own, other) = internal_passages(request, [replace(one, hit=hit), found("Tea.", id=8)], most=50)
+    assert (own.title, own.page, own.author, own.pinned) == ("Grain report", 12, "Ines", True)
+    assert (other.title, other.author, other.pinned) == ("@ana", None, False)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "about"),
+    [
+        ("Write a tweet about coffee prices", "coffee prices"),
+        ("write me a short thread on the euro", "the euro"),
+        ("Escribe un tuit sobre la inflación", "la inflación"),
+        ("Redacta un hilo acerca de los trenes", "los trenes"),
+        ("A tweet about rain", "rain"),
+        ("Coffee prices", "Coffee prices"),
+        ("Writers of the year", "Writers of the year"),
+        ("Write", "Write"),
+    ],
+)
+def test_what_a_request_is_about(prompt: str, about: str) -> None:
+    assert topic(prompt) == about

@@ -1,0 +1,63 @@
+"""A recorded run, repeated without anything that it was made of."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engine.compose.compose import Composer
+from engine.compose.record import RunRecord, read_record, recording, save_record
+from engine.compose.replay import replaying
+from engine.compose.types import Composition
+from engine.errors import InputError
+from engine.web.types import WebPage
+from tests.engine.compose.bench import NOW, Bench, MemoryWeb, Preferring
+from tests.fakes.model import ModelServer, failure
+
+PAGE = WebPage(url="https://news.example/tea", title="Tea", text="Tea is dear in 2024, they say.")
+
+
+def outcome(composition: Composition) -> Composition:
+    """The composition without what a clock measured and a bill said."""
+    steps = tuple(replace(one, elapsed_ms=0.0) for one in composition.steps)
+    return replace(composition, steps=steps)
+
+
+@pytest.mark.parametrize("fault", [None, "evidence", "check", "gaps", "rerank"])
+async def test_a_replay_gives_the_same(tmp_path: Path, fault: str | None) -> None:
+    async with ModelServer() as server:
+        bench = Bench(server)
+        bench.web = MemoryWeb(pages=(PAGE,))
+        bench.reranker = Preferring("Tea", fails=fault == "rerank")
+        if fault:
+            bench.writer.says[fault] = failure(401)
+        parts = bench.parts()
+        record = RunRecord(request=bench.request(thread=True), now=NOW, settings=parts.settings)
+        made = await Composer(recording(parts, record)).compose(record.request, now=NOW)
+        await bench.close()
+    save_record(record, tmp_path / "run.json")
+    read = read_record(tmp_path / "run.json")
+    again = await Composer(replaying(read, clock=time.monotonic)).compose(read.request, now=NOW)
+    assert outcome(again) == outcome(made)
+    assert bool(made.variants) is (fault != "evidence")
+
+
+async def test_a_prompt_that_has_changed_finds_no_answer() -> None:
+    async with ModelServer() as server:
+        bench = Bench(server)
+        parts = bench.parts()
+        record = RunRecord(request=bench.request(), now=NOW, settings=parts.settings)
+        await Composer(recording(parts, record)).compose(record.request, now=NOW)
+        await bench.close()
+    other = replace(record.request, prompt="Something else")
+    again = await Composer(replaying(record, clock=time.monotonic)).compose(other, now=NOW)
+    assert again.variants == () and "holds no answer to this prompt" in str(again.notice)
+
+
+@pytest.mark.parametrize("content", [None, "{}", "not JSON"])
+def test_what_is_no_record(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "run.json").write_text(content)
+    with pytest.raises(InputError):
+        read_record(tmp_path / "run.json")

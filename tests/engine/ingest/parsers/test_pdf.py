@@ -1,0 +1,131 @@
+"""PDF files: pages, paragraphs, headings of the outline, and the faults that are told apart."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from engine.errors import RecordError
+from engine.ingest.parsers.ocr import Ocr
+from engine.ingest.parsers.pdf import parse_pdf
+from tests.fakes.documents import pdf
+
+
+class _Blind(Ocr):
+    """An OCR that is not installed."""
+
+    @property
+    def available(self) -> bool:
+        return False
+
+
+class _Reading(Ocr):
+    """An OCR that reads the same in each picture, and keeps the pictures."""
+
+    pictures: list[bytes]
+
+    @property
+    def available(self) -> bool:
+        return True
+
+    def read(self, picture: bytes) -> str:
+        self.pictures = [*getattr(self, "pictures", ()), picture]
+        return "What a scan says."
+
+
+_BLIND = _Blind()
+
+
+def test_paragraphs_know_their_pages() -> None:
+    found = parse_pdf(
+        pdf(
+            ["Coffee prices rose for the third year in a row, as", "was foretold.", "It rained."],
+            ["Tea is another matter."],
+            title="Prices",
+            date="D:20200131120000+01'00'",
+        ),
+        _BLIND,
+    )
+    assert [(block.text, block.page) for block in found.blocks] == [
+        ("Coffee prices rose for the third year in a row, as was foretold.", 1),
+        ("It rained.", 1),
+        ("Tea is another matter.", 2),
+    ]
+    assert (found.title, found.author, found.pages) == ("Prices", "Ana Paz", 2)
+    assert found.date == datetime(2020, 1, 31, 11, tzinfo=UTC)
+
+
+def test_a_paragraph_may_continue_on_the_next_page() -> None:
+    found = parse_pdf(pdf(["The price of coffee"], ["rose again."]), _BLIND)
+    [block] = found.blocks
+    assert (block.text, block.page, block.last_page) == ("The price of coffee rose again.", 1, 2)
+
+
+def test_titles_of_the_outline_are_headings() -> None:
+    found = parse_pdf(
+        pdf(["Past", "It rose."], ["Present", "It falls."], outline={"Past": 1, "Present": 2}),
+        _BLIND,
+    )
+    assert [(block.text, block.headings) for block in found.blocks] == [
+        ("It rose.", ("Past",)),
+        ("It falls.", ("Present",)),
+    ]
+
+
+def test_running_titles_are_left_out() -> None:
+    pages = [
+        [f"Report {number}", *(f"{page}{line} is long." for line in "abcdef"), f"- {number}"]
+        for number, page in enumerate("UVXYZ", start=1)
+    ]
+    texts = " ".join(block.text for block in parse_pdf(pdf(*pages), _BLIND).blocks)
+    assert "Xa is long." in texts
+    assert "Report" not in texts
+    assert "- 3" not in texts
+
+
+@pytest.mark.parametrize("made_up", ["untitled", "Microsoft Word - report.doc", "report.docx", " "])
+def test_titles_that_programs_make_up_are_none(made_up: str) -> None:
+    assert parse_pdf(pdf(["Hello."], title=made_up), _BLIND).title is None
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "D:2020", "D:20201350", "D:00010101"])
+def test_dates_that_cannot_be_are_none(date: str) -> None:
+    found = parse_pdf(pdf(["Hello."], date=date), _BLIND).date
+    assert found == (datetime(2020, 1, 1, tzinfo=UTC) if date == "D:2020" else None)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (pdf(["Secret."], password=True), "protected by a password"),
+        (pdf(["Hello."])[:200], "damaged"),
+        (b"%PDF-1.4\nno more", "damaged"),
+    ],
+)
+def test_faults_are_told_apart(content: bytes, reason: str) -> None:
+    with pytest.raises(RecordError, match=reason):
+        parse_pdf(content, _BLIND)
+
+
+def test_a_page_without_text_is_read_as_a_picture() -> None:
+    ocr = _Reading()
+    found = parse_pdf(pdf([], ["Typed."], drawn=True), ocr)
+    assert [(block.text, block.page) for block in found.blocks] == [
+        ("What a scan says.", 1),
+        ("Typed.", 2),
+    ]
+    [picture] = ocr.pictures
+    head, width, height, most = picture.split(maxsplit=4)[:4]
+    assert (head, most) == (b"P5", b"255")
+    assert (
+        len(picture) == int(width) * int(height) + len(b" ".join((head, width, height, most))) + 1
+    )
+
+
+def test_without_ocr_a_scan_is_refused_with_what_to_install() -> None:
+    with pytest.raises(RecordError, match="needs the program tesseract"):
+        parse_pdf(pdf([], drawn=True), _BLIND)
+
+
+def test_an_empty_page_holds_no_text() -> None:
+    with pytest.raises(RecordError, match="holds no text"):
+        parse_pdf(pdf([]), _Reading())

@@ -1,0 +1,71 @@
+"""Budget reserved for several calls: all or nothing at first, then given back call by call."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from engine.budget import Budget, BudgetSource, Planned
+from engine.errors import BudgetExhausted
+from engine.llm.spending import Reservation
+from engine.types import Usage
+from tests.fakes.ports import MemoryLedger
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def reservation(ledger: MemoryLedger, budget: Budget, *tokens: int) -> Reservation:
+    until = NOW + timedelta(minutes=1)
+    planned = [Planned(source=BudgetSource.CHATS, tokens=one, until=until) for one in tokens]
+    return Reservation(budget, planned, ledger, now=NOW)
+
+
+async def test_each_call_gives_back_its_part() -> None:
+    ledger = MemoryLedger()
+    held = []
+    async with reservation(ledger, Budget(tokens=100), 40, 30, 20) as whole:
+        held.append([one.tokens for one in ledger.under_way.values()])
+        for _ in range(2):
+            async with whole.call(now=NOW):
+                pass
+            held.append([one.tokens for one in ledger.under_way.values()])
+    assert held == [[90], [50], [20]]
+    assert ledger.under_way == {}
+
+
+async def test_what_does_not_fit_as_a_whole_is_refused_before_the_first_call() -> None:
+    ledger = MemoryLedger()
+    with pytest.raises(BudgetExhausted):
+        async with reservation(ledger, Budget(tokens=90), 40, 30, 20):
+            pytest.fail("it was allowed")
+    assert ledger.under_way == {}
+
+
+async def test_two_that_fit_only_one_by_one() -> None:
+    ledger, budget = MemoryLedger(), Budget(tokens=150)
+    async with reservation(ledger, budget, 90):
+        with pytest.raises(BudgetExhausted):
+            await reservation(ledger, budget, 90).__aenter__()
+    async with reservation(ledger, budget, 90):
+        pass
+    assert ledger.under_way == {}
+
+
+async def test_a_call_is_refused_if_more_was_spent_than_planned() -> None:
+    ledger = MemoryLedger()
+    async with reservation(ledger, Budget(tokens=100), 40, 40) as whole:
+        async with whole.call(now=NOW):
+            usage = Usage(prompt_tokens=100, completion_tokens=1)
+            await ledger.record(usage, model="m", purpose="p", source=BudgetSource.CHATS, now=NOW)
+        with pytest.raises(BudgetExhausted):
+            async with whole.call(now=NOW):
+                pytest.fail("it was allowed")
+    assert ledger.under_way == {}
+
+
+async def test_a_closed_source_and_no_limit() -> None:
+    ledger = MemoryLedger()
+    async with reservation(ledger, Budget(), 40) as whole, whole.call(now=NOW):
+        assert ledger.under_way == {}
+    closed = Budget(closed=frozenset({BudgetSource.CHATS}))
+    with pytest.raises(BudgetExhausted):
+        await reservation(ledger, closed, 1).__aenter__()

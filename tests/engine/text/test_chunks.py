@@ -1,0 +1,134 @@
+"""Chunks of long texts: nothing is lost, sizes and overlaps hold, headings and pages are known."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.text.chunks import LEAST, MOST, OVERLAP, Block, chunks, token_count
+
+_WORDS = st.sampled_from(
+    ["rose", "a", "Prices", "10%", "internationalisation", "the", "咖啡", "año", "x" * 90]
+)
+_SENTENCES = st.lists(_WORDS, min_size=1, max_size=60).map(lambda words: " ".join(words) + ".")
+_BLOCKS = st.lists(
+    st.builds(
+        Block,
+        text=st.lists(_SENTENCES, min_size=1, max_size=8).map(" ".join),
+        headings=st.lists(st.sampled_from(["One", "Two", "Three"]), max_size=2).map(tuple),
+        page=st.none() | st.integers(1, 9),
+    ),
+    max_size=12,
+)
+
+
+def _numbered(count: int, length: int = 9) -> str:
+    """Return sentences in which every word occurs once."""
+    return " ".join(
+        " ".join(f"W{place}x{word}" for word in range(length)) + "." for place in range(count)
+    )
+
+
+@given(_BLOCKS)
+def test_every_word_is_kept_in_order(blocks: list[Block]) -> None:
+    found = chunks(blocks)
+    words = " ".join(block.text for block in blocks).split()
+    at = iter(" ".join(each.text for each in found).split())
+    assert all(word in at for word in words)
+
+
+@given(_BLOCKS)
+def test_only_the_last_chunk_is_short(blocks: list[Block]) -> None:
+    sizes = [token_count(each.text) for each in chunks(blocks)]
+    assert all(size <= MOST for size in sizes)
+    assert all(size >= LEAST for size in sizes[:-1])
+
+
+@given(_BLOCKS)
+def test_each_chunk_begins_with_the_end_of_the_one_before(blocks: list[Block]) -> None:
+    for one, other in pairwise(chunks(blocks)):
+        words, following = one.text.split(), other.text.split()
+        shared = [
+            size
+            for size in range(1, min(len(words), len(following)) + 1)
+            if words[-size:] == following[:size]
+        ]
+        assert any(
+            OVERLAP / 3 <= token_count(" ".join(following[:size])) <= OVERLAP * 1.5
+            for size in shared
+        ), (one, other)
+
+
+def test_a_sentence_stays_whole() -> None:
+    text = _numbered(200)
+    for each in chunks([Block(text=text)]):
+        assert each.text.endswith(".")
+        assert each.text.split()[0].endswith("x0")
+
+
+def test_a_short_text_is_one_chunk() -> None:
+    [only] = chunks([Block(text="It rose.\nIt fell.", headings=("Prices",), page=3)])
+    assert only.text == "Prices\n\nIt rose.\nIt fell."
+    assert (only.headings, only.page, only.last_page) == (("Prices",), 3, 3)
+    assert chunks([]) == ()
+    assert chunks([Block(text=" \n ")]) == ()
+
+
+def test_a_long_sentence_is_cut_between_words() -> None:
+    words = [f"w{number}" for number in range(3000)]
+    found = chunks([Block(text=" ".join(words))])
+    assert len(found) > 5
+    assert {word for each in found for word in each.text.split()} == set(words)
+
+
+def test_text_without_blanks_is_cut_after_its_marks() -> None:
+    found = chunks([Block(text="咖啡很贵。" * 400)])
+    assert len(found) > 4
+    assert all(each.text.endswith("。") for each in found)
+
+
+def test_a_word_longer_than_a_chunk_is_cut_anywhere() -> None:
+    found = chunks([Block(text="x" * 9000)])
+    assert all(token_count(each.text) <= MOST for each in found)
+    assert sum(len(each.text) for each in found) >= 9000
+
+
+def test_a_section_begins_a_chunk_if_the_one_before_is_long_enough() -> None:
+    found = chunks(
+        [
+            Block(text=_numbered(30), headings=("Report", "Past"), page=1),
+            Block(text="Now it is dear.", headings=("Report", "Present"), page=2),
+        ]
+    )
+    assert [each.headings for each in found] == [("Report", "Past"), ("Report", "Present")]
+    assert found[1].text.endswith("\n\nPresent\n\nNow it is dear.")
+    assert [(each.page, each.last_page) for each in found] == [(1, 1), (1, 2)]
+
+
+def test_a_heading_does_not_end_a_chunk() -> None:
+    long = " ".join(["word"] * 390) + "."
+    found = chunks(
+        [
+            Block(text=long, headings=("One",)),
+            Block(text=_numbered(30), headings=("Two",)),
+        ]
+    )
+    assert not any(each.text.endswith("Two") for each in found)
+    assert any("Two\n\nW0x0" in each.text for each in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("", 0), ("a", 1), ("four", 1), ("coffee is", 3), ("咖啡", 2), ("año", 1)]
+)
+def test_tokens_are_four_characters_or_one_wide_one(text: str, tokens: int) -> None:
+    assert token_count(text) == tokens
+
+
+def test_an_overlap_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="60 of 100"):
+        chunks([], least=100, overlap=60)
+
+
+def test_a_long_text_takes_no_longer_than_it_is() -> None:
+    assert len(chunks([Block(text="No way! " * 25_000)])) > 100
