@@ -233,6 +233,7 @@ FEEDS = Command(
     summary=marked("the feeds that I read for this chat; admins add and remove them"),
     usage=marked("/feeds [add, remove, test, import, export]"),
     example=_EXAMPLE,
+    for_channels=True,
     handler=_feeds,
     act=Act(Effect.STEERS_CHAT),
     acts={

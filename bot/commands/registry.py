@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from bot.commands.channels import aimed, answer_about
 from bot.commands.ownership import Ownership
 from bot.commands.rights import SEARCHES, Act, refusal
 from bot.face.reply import Action, Reply, aside
@@ -109,6 +110,7 @@ class Services:
     unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
     minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
     admins: frozenset[str] = frozenset()  # operators, as "platform:user"
+    serves: Callable[[str], bool] = lambda _: True  # whether the lists admit "platform:chat"
 
 
 Handler = Callable[[Request, Services], Awaitable[Reply | None]]
@@ -135,6 +137,7 @@ class Command:
     actions: Mapping[str, ActionHandler] = field(default_factory=dict)  # its buttons
     pressed: Mapping[str, Act] = field(default_factory=dict)  # of buttons, if not `act`
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    for_channels: bool = False  # its argument may begin with a channel, if written in private
     takes_quoted: bool = False  # without argument, the text of the message it replies to
     details: tuple[str, ...] = ()  # further lines of its help, in English
 
@@ -212,9 +215,13 @@ class Registry:
         command = self._by_name.get(name)
         if command is None:
             return aside(request, self._unknown(name, request))
+        channel, text = aimed(request, text) if command.for_channels else ("", text)
         effect = command.act_on(text).effect
         if said := await refusal(command.as_called(text), effect, request, services.admins):
             return aside(request, said)
+        if channel:
+            request = replace(request, text=text)
+            return await answer_about(channel, request, command.handler, services)
         request = replace(request, text=text)
         request = request.with_quoted() if command.takes_quoted else request
         return await command.handler(request, services)
@@ -233,7 +240,9 @@ class Registry:
             return self._plain_act(request)
         name, text = request.called
         command = self._by_name.get(name)
-        return command.act_on(text) if command else None
+        if command is None:
+            return None
+        return command.act_on(aimed(request, text)[1] if command.for_channels else text)
 
     async def _pressed(self, request: Request, services: Services) -> Reply | None:
         action = Action.parse(request.text)

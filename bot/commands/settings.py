@@ -95,6 +95,7 @@ SETTINGS = Command(
         marked("answers compact or full: full shows every tweet whole, its votes and scores."),
         marked("corpus NAME: whose tweets are searched."),
     ),
+    for_channels=True,
     handler=_settings,
     act=Act(Effect.STEERS_CHAT),
     actions={"set": _pressed},

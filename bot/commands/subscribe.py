@@ -233,6 +233,7 @@ SUBSCRIBE = Command(
     summary=marked("when I post by myself what was foretold, and of which news"),
     usage=marked("/subscribe [daily HH:MM, instant, off] [OPTIONS]"),
     example=_EXAMPLES[0],
+    for_channels=True,
     handler=_subscribe,
     act=Act(Effect.STEERS_CHAT),
     actions={_NAME: _pressed},
@@ -242,6 +243,7 @@ UNSUBSCRIBE = Command(
     summary=marked("post nothing unasked any more"),
     usage="/unsubscribe",
     example="/unsubscribe",
+    for_channels=True,
     handler=_unsubscribe,
     act=Act(Effect.STEERS_CHAT),
 )

@@ -183,6 +183,7 @@ TODAY = Command(
     summary=marked("post now what of the last day's news was foretold"),
     usage="/today",
     example="/today",
+    for_channels=True,
     handler=_today,
     act=Act(Effect.POSTS),
 )
@@ -191,6 +192,7 @@ PREVIEW = Command(
     summary=marked("what the next post would tell, and why not the rest"),
     usage="/preview",
     example="/preview",
+    for_channels=True,
     handler=_preview,
     act=LOOKS,
 )
@@ -244,6 +246,7 @@ HISTORY = Command(
     summary=marked("what I posted here by myself"),
     usage="/history",
     example="/history",
+    for_channels=True,
     handler=_history,
     act=LOOKS,
 )

@@ -20,6 +20,7 @@ from bot.incident import reason
 from bot.jobs.wiring import deciding_of, pictures_of
 from bot.queries.ask import ask_one
 from bot.queries.find import find
+from bot.settings.faces import ChatSettings
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.chat.events import EventClaims
@@ -111,6 +112,12 @@ def conversation_of(
     )
 
 
+def _serves(settings: ChatSettings, chat: str) -> bool:
+    """Return whether the lists of the settings admit a chat, "platform:id"."""
+    listed = settings.access != "open" or not settings.allow or chat in settings.allow
+    return listed and chat not in settings.block
+
+
 def chat_services(
     app: App,
     fetcher: Fetcher,
@@ -140,6 +147,7 @@ def chat_services(
         minimum_age=timedelta(days=app.settings.posting.minimum_age_days),
         unjudged_coverage=app.settings.chat.unjudged_coverage,
         admins=frozenset(admins),
+        serves=partial(_serves, app.settings.chat),
     )
 
 

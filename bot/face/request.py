@@ -59,6 +59,10 @@ async def _nobody() -> bool:
     return False
 
 
+async def _no_channel(name: str) -> Place | None:
+    """Return None: the platform has no channels that are named in private."""
+
+
 def _unseen(step: str) -> None:
     """Show nobody what an answer waits for."""
 
@@ -81,6 +85,7 @@ class Request:
     deleted: bool = False
     step: Callable[[str], None] = _unseen  # tells what a slow answer waits for
     is_admin: Callable[[], Awaitable[bool]] = _nobody  # asks the platform
+    channel: Callable[[str], Awaitable[Place | None]] = _no_channel  # see `find_channel`
     origin: object = None  # used only by the face that made the request
     chat: Chat | None = None  # set by the gates
     owner: bool = False  # the person owns the bot; set by the gates
@@ -98,6 +103,14 @@ class Request:
         if self.chat is None:
             raise LookupError("the gates have not been passed")
         return self.chat
+
+    async def find_channel(self, name: str) -> Place | None:
+        """Return the channel of that name, in which the person and the bot may post.
+
+        None if the platform has none that are named in private. Raises UsageError if one of them
+        may not, and DeliveryError if the platform does not answer.
+        """
+        return await self.channel(name)
 
     def cleaned(self) -> Self:
         """Return a copy without unstorable characters, its text cut to 10,000 characters."""

@@ -23,6 +23,7 @@ from bot.face.request import Person, Place, Request, Trigger
 
 PLATFORM = "telegram"
 AdminCheck = Callable[[int, int], Awaitable[bool]]
+ChannelSearch = Callable[[str, int], Awaitable[Place]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,7 @@ class TelegramIdentity:
     username: str
     commands: frozenset[str]  # the names it answers to
     is_admin: AdminCheck  # (chat id, user id)
+    channel: ChannelSearch  # (name, user id)
 
 
 def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> Request | None:
@@ -41,8 +43,8 @@ def read_update(update: Update, myself: TelegramIdentity, *, now: datetime) -> R
         return _pressed(update.callback_query, myself, now)
     if update.inline_query:
         return _inline(update.inline_query, now)
-    if update.message:
-        return _said(update, update.message, myself, now)
+    if message := update.message or update.channel_post:
+        return _said(update, message, myself, now)
     if update.my_chat_member:
         return _joined(update, update.my_chat_member, myself, now)
     if update.edited_message:
@@ -84,6 +86,7 @@ def _said(
         quoted=(quoted.text or quoted.caption or "") if quoted else "",
         quoted_at=_written_at(quoted, message) if quoted else None,
         is_admin=_admin(message.chat_id, message.from_user, myself, certain=as_group),
+        channel=_channel(message.from_user, myself),
         origin=update,
     )
 
@@ -234,6 +237,15 @@ def _person(
         bot=user.is_bot,
         myself=user.id == myself.id,
     )
+
+
+def _channel(
+    user: User | None, myself: TelegramIdentity
+) -> Callable[[str], Awaitable[Place | None]]:
+    async def find(name: str) -> Place | None:
+        return await myself.channel(name, user.id) if user else None
+
+    return find
 
 
 def _admin(

@@ -34,6 +34,7 @@ logger = logging.getLogger("presagio.telegram")
 ALLOWED_UPDATES = (
     "message",
     "edited_message",
+    "channel_post",
     "callback_query",
     "inline_query",
     "my_chat_member",

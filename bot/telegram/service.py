@@ -6,12 +6,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from urllib.parse import unquote, urlsplit
 
-from telegram import BotCommand, ChatMember, Update
-from telegram.error import BadRequest, InvalidToken, TelegramError
+from telegram import BotCommand, ChatMember, ChatMemberAdministrator, Update
+from telegram.constants import ChatType
+from telegram.error import BadRequest, Forbidden, InvalidToken, TelegramError
 
 from bot.commands import Command
 from bot.conversation.conversation import Conversation
 from bot.face.face import DeliveryError, FaceFailed, FaceStatus
+from bot.face.request import Place
 from bot.i18n.words import DEFAULT, LANGUAGES, words_for
 from bot.listening.webhook import Webhook
 from bot.settings.faces import TelegramSettings
@@ -22,6 +24,7 @@ from bot.telegram.receiving import ALLOWED_UPDATES, HOLD_SECONDS, Poller, Pushed
 from bot.telegram.updates import Latest, Updates
 from db.chat.chats import Chats
 from db.chat.events import Inbox
+from engine.errors import UsageError
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.telegram")
@@ -195,6 +198,7 @@ class TelegramService:
             username=self._bot.username,
             commands=frozenset(name for command in self._commands for name in command.names),
             is_admin=self._is_admin,
+            channel=self._channel,
         )
 
     async def _is_admin(self, chat_id: int, user_id: int) -> bool:
@@ -205,6 +209,31 @@ class TelegramService:
                 Message("Telegram does not say who is an admin."), fix=Message("Try again later.")
             ) from error
         return member.status in _ADMINS
+
+    async def _channel(self, name: str, user_id: int) -> Place:
+        """Return a channel in which a person is an admin and the bot may post.
+
+        Raises UsageError, and DeliveryError if Telegram does not answer.
+        """
+        try:
+            chat = await self._bot.get_chat(name if name.startswith("@") else int(name))
+            asker = await self._bot.get_chat_member(chat.id, user_id)
+            own = await self._bot.get_chat_member(chat.id, self._bot.id)
+        except (BadRequest, Forbidden) as error:
+            raise UsageError(
+                Message("I cannot see {name}. Make me an admin of the channel first.", name=name)
+            ) from error
+        except TelegramError as error:
+            raise DeliveryError(
+                Message("Telegram does not say who is an admin."), fix=Message("Try again later.")
+            ) from error
+        if chat.type != ChatType.CHANNEL:
+            raise UsageError(Message("{name} is no channel. Write the command there.", name=name))
+        if asker.status not in _ADMINS:
+            raise UsageError(Message("Only admins of {name} may do that.", name=name))
+        if not (isinstance(own, ChatMemberAdministrator) and own.can_post_messages):
+            raise UsageError(Message("I may not post in {name}. Its admins can let me.", name=name))
+        return Place(platform=PLATFORM, chat_id=str(chat.id), private=False, title=chat.title)
 
 
 def _moved(update: Update) -> tuple[str, str] | None:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from telegram import Update
 
-from bot.face.request import Request, Trigger
+from bot.face.request import Place, Request, Trigger
 from bot.telegram.events import TelegramIdentity, read_update
+from engine.errors import UsageError
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 ALICE = {"id": 7, "is_bot": False, "first_name": "Alice", "language_code": "es-AR"}
@@ -21,8 +22,16 @@ async def nobody(_chat: int, _user: int) -> bool:
     return False
 
 
+async def no_channel(name: str, _user: int) -> Place:
+    raise UsageError(f"no {name}")
+
+
 MYSELF = TelegramIdentity(
-    id=1, username="Presagio_bot", commands=frozenset({"p", "why"}), is_admin=nobody
+    id=1,
+    username="Presagio_bot",
+    commands=frozenset({"p", "why"}),
+    is_admin=nobody,
+    channel=no_channel,
 )
 
 

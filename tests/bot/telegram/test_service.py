@@ -1,89 +1,14 @@
 """The service as Telegram sees it: what is left over, who comes back, what is not kept."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-
 import pytest
 from starlette.requests import Request
 
-from bot.commands import standard_commands
 from bot.face.face import FaceFailed
-from bot.settings.faces import TelegramSettings
-from bot.telegram.service import TelegramService
 from db.chat.events import Inbox
 from db.pool import Database
-from tests.bot.conversing import Bot, bot_on
-from tests.bot.prophecies import NOW
+from tests.bot.conversing import Bot
+from tests.bot.telegram.serving import Start, running, until
 from tests.fakes.telegram import Chat, TelegramServer, User
-from tests.patience import PATIENCE
-
-
-@pytest.fixture
-async def telegram() -> AsyncIterator[TelegramServer]:
-    async with TelegramServer() as server:
-        yield server
-
-
-@pytest.fixture
-async def bot(storage: Database) -> AsyncIterator[Bot]:
-    async with bot_on(storage) as ready:
-        yield ready
-
-
-@pytest.fixture
-def alice(telegram: TelegramServer) -> User:
-    return telegram.user("Alice")
-
-
-@pytest.fixture
-def chat(telegram: TelegramServer, alice: User) -> Chat:
-    return telegram.private_chat(alice)
-
-
-Start = Callable[..., TelegramService]
-
-
-@pytest.fixture
-def start(telegram: TelegramServer, bot: Bot, storage: Database) -> Start:
-    def make(**settings: object) -> TelegramService:
-        values = {"api_base": telegram.root, **settings}
-        token = str(values.pop("token", telegram.token))
-        secret = str(values.pop("webhook_secret", ""))
-        return TelegramService(
-            TelegramSettings(**values),
-            token=token,
-            webhook_secret=secret,
-            conversation=bot.conversation,
-            chats=bot.services.chats,
-            inbox=Inbox(storage, "telegram"),
-            commands=standard_commands().commands,
-            now=lambda: NOW,
-        )
-
-    return make
-
-
-@asynccontextmanager
-async def running(service: TelegramService) -> AsyncIterator[None]:
-    """The service listens until the block ends."""
-    task = asyncio.create_task(service.run())
-    try:
-        await until(lambda: service.status().listening or task.done())
-        if task.done():
-            task.result()
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError, FaceFailed):
-            await task
-        await service.stop(2)
-
-
-async def until(holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not holds():  # noqa: ASYNC110 - there is no event to wait for
-            await asyncio.sleep(0.01)
 
 
 def webhook() -> dict[str, object]:

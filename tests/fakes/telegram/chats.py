@@ -37,6 +37,7 @@ class Chat:
     username: str | None = None
     forum: bool = False
     privacy_mode: bool = True
+    bot_posts: bool = True  # in a channel that the bot administers
     members: dict[int, Status] = field(default_factory=dict)
     topics: dict[int, Topic] = field(default_factory=dict)
     history: list[Message] = field(default_factory=list, repr=False)

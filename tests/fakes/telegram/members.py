@@ -18,13 +18,16 @@ RIGHTS = (
 )
 
 
-def membership(user: Mapping[str, Any], status: str) -> dict[str, Any]:
-    """The ChatMember object of a user."""
+def membership(
+    user: Mapping[str, Any], status: str, *, posts: bool | None = None
+) -> dict[str, Any]:
+    """The ChatMember object of a user; `posts` is whether an admin of a channel may post there."""
     body: dict[str, Any] = {"user": dict(user), "status": status}
     if status == "creator":
         return body | {"is_anonymous": False}
     if status == "administrator":
         rights = dict.fromkeys(RIGHTS, True)
+        rights |= {} if posts is None else {"can_post_messages": posts}
         return body | rights | {"can_be_edited": False, "is_anonymous": False}
     if status == "kicked":
         return body | {"until_date": 0}

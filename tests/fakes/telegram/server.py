@@ -151,14 +151,22 @@ class TelegramServer:
             members=status | {self.bot.id: bot_status},
         )
 
-    def channel(self, title: str, *, username: str | None = None) -> Chat:
-        """A channel that the bot administers."""
+    def channel(
+        self,
+        title: str,
+        *,
+        username: str | None = None,
+        admins: Sequence[User] = (),
+        bot_posts: bool = True,
+    ) -> Chat:
+        """A channel that the bot administers, with other admins."""
         return self.world.add_chat(
             id=-1_000_000_000_000 - self.world.number(),
             type="channel",
             title=title,
             username=username,
-            members={self.bot.id: "administrator"},
+            bot_posts=bot_posts,
+            members=dict.fromkeys((self.bot.id, *(one.id for one in admins)), "administrator"),
         )
 
     # Trouble

@@ -28,7 +28,8 @@ def get_chat_member(world: World, p: Parameters) -> object:
     user = world.users.get(p["user_id"])
     if user is None:
         raise bad_request("invalid user_id specified")
-    return membership(user.payload(), chat.members.get(user.id, "left"))
+    posts = chat.bot_posts if chat.type == "channel" else None
+    return membership(user.payload(), chat.members.get(user.id, "left"), posts=posts)
 
 
 def get_chat_member_count(world: World, p: Parameters) -> object:

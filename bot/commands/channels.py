@@ -1,0 +1,50 @@
+"""Commands about a channel that one of its admins writes in private: `/subscribe @channel ...`."""
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.face.reply import Reply, aside
+from bot.face.request import Request
+
+if TYPE_CHECKING:
+    from bot.commands.registry import Services
+
+# The name of a public channel, or the number of a private one.
+_CHANNEL = re.compile(r"(?:@[A-Za-z]\w{3,31}|-100\d{5,15})(?!\S)", re.ASCII)
+
+
+def aimed(request: Request, text: str) -> tuple[str, str]:
+    """Return the channel that a command's argument begins with, or "", and what follows it."""
+    found = _CHANNEL.match(text) if request.place.private else None
+    return (found[0], text[found.end() :].strip()) if found else ("", text)
+
+
+async def answer_about(
+    name: str,
+    request: Request,
+    handler: Callable[[Request, "Services"], Awaitable[Reply | None]],
+    services: "Services",
+) -> Reply | None:
+    """Answer a command about a channel where it was asked.
+
+    Raises UsageError if the asker or the bot may not post there.
+    """
+    place, words = await request.find_channel(name), request.words
+    if place is None:
+        return aside(request, words.say("There are no such channels here."))
+    if not services.serves(f"{place.platform}:{place.chat_id}"):
+        return aside(request, words.say("I do not work in {name}.", name=name))
+    chat = await services.chats.meet(
+        place.platform,
+        place.chat_id,
+        private=False,
+        title=place.title,
+        asked_in=words.language,
+    )
+    reply = await handler(replace(request, chat=chat), services)
+    if reply is None:
+        return aside(request, words.say("It goes to {name}.", name=name))
+    # Its buttons would be about the chat that they are pressed in.
+    return replace(reply, text=f"{name}: {reply.text or ''}".strip(), buttons=())

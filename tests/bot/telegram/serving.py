@@ -1,0 +1,33 @@
+"""A service that listens to the stand-in for Telegram."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+from bot.face.face import FaceFailed
+from bot.telegram.service import TelegramService
+from tests.patience import PATIENCE
+
+Start = Callable[..., TelegramService]
+
+
+@asynccontextmanager
+async def running(service: TelegramService) -> AsyncIterator[None]:
+    """The service listens until the block ends."""
+    task = asyncio.create_task(service.run())
+    try:
+        await until(lambda: service.status().listening or task.done())
+        if task.done():
+            task.result()
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError, FaceFailed):
+            await task
+        await service.stop(2)
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0.01)

@@ -1,0 +1,112 @@
+"""Channels: subscribed in private by their admins, and commanded from within."""
+
+import pytest
+
+from bot.face.reply import Reply
+from bot.i18n.words import words_for
+from bot.telegram.poster import TelegramPoster
+from db.chat.chats import Chats
+from db.pool import Database
+from db.posting.subscriptions import Subscriptions
+from engine.posting.types import PostingMode, Subscription
+from tests.bot.telegram.serving import Start, running
+from tests.fakes.telegram import Chat, Message, TelegramServer, User
+
+
+def plain(message: Message) -> str:
+    """What a message says, without what keeps names from being mentions."""
+    return message.text.replace("\u2060", "")
+
+
+async def subscription(storage: Database, channel: Chat) -> Subscription | None:
+    known = await Chats(storage).known("telegram", str(channel.id))
+    return await Subscriptions(storage).get(known) if known else None
+
+
+@pytest.mark.parametrize("by", ["name", "number"])
+async def test_an_admin_subscribes_a_channel_in_private(
+    start: Start,
+    storage: Database,
+    telegram: TelegramServer,
+    alice: User,
+    chat: Chat,
+    by: str,
+) -> None:
+    channel = telegram.channel("News", username="our_news", admins=[alice])
+    name = "@our_news" if by == "name" else str(channel.id)
+    async with running(start()):
+        said = await alice.says(chat, f"/subscribe {name} daily 8:30 silent on")
+        answer = await said.answer()
+        assert plain(answer).startswith(f"{name}: This chat is subscribed: daily 08:30")
+        assert answer.buttons == []
+        assert (found := await subscription(storage, channel))
+        assert (found.mode, found.silent, found.chat.private) == (PostingMode.DAILY, True, False)
+        assert await subscription(storage, chat) is None
+        for text, part in (
+            (f"/settings {name} picture post", "picture: post"),
+            (f"/preview {name}", "As of now it would tell nothing."),
+            (f"/history {name}", "Nothing was posted here unasked yet."),
+            (f"/unsubscribe {name}", "This chat is told nothing unasked."),
+        ):
+            shown = plain(await (await alice.says(chat, text)).answer())
+            assert shown.startswith(f"{name}: ")
+            assert part in shown
+    assert (await subscription(storage, channel) or found).mode is PostingMode.OFF
+    assert channel.bot_messages == []
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("/subscribe @others daily", "Only admins of @others may do that."),
+        ("/subscribe @mute_news daily", "I may not post in @mute_news."),
+        ("/subscribe @nowhere daily", "I cannot see @nowhere."),
+        ("/subscribe @friends_group daily", "@friends_group is no channel."),
+        ("/settings @others language es", "Only admins of @others may do that."),
+        ("/history @others", "Only admins of @others may do that."),
+    ],
+)
+async def test_who_may_not_is_told_why(
+    start: Start,
+    storage: Database,
+    telegram: TelegramServer,
+    alice: User,
+    chat: Chat,
+    command: str,
+    why: str,
+) -> None:
+    others = telegram.channel("Others", username="others", admins=[telegram.user("Bob")])
+    telegram.channel("Mute", username="mute_news", admins=[alice], bot_posts=False)
+    telegram.group("Friends", members=[alice], username="friends_group")
+    async with running(start()):
+        assert why in plain(await (await alice.says(chat, command)).answer())
+    assert await subscription(storage, others) is None
+
+
+async def test_a_channel_takes_commands_and_ignores_its_posts(
+    start: Start,
+    storage: Database,
+    telegram: TelegramServer,
+    alice: User,
+) -> None:
+    channel = telegram.channel("News", username="our_news", admins=[alice])
+    async with running(start()):
+        await channel.posts("Coffee prices soar")
+        await channel.posts("/subscribe instant")
+        await channel.until(lambda one: one.from_bot and "is subscribed: instant" in one.text)
+    assert len(channel.bot_messages) == 1
+    assert (await subscription(storage, channel)) is not None
+
+
+async def test_a_post_reaches_the_channel_without_a_sound(
+    storage: Database, telegram: TelegramServer, alice: User
+) -> None:
+    channel = telegram.channel("News", admins=[alice])
+    chats = Chats(storage)
+    known = await chats.meet("telegram", str(channel.id), private=False, title="News")
+    poster = TelegramPoster(telegram.token, api_base=telegram.root, chats=chats)
+    post = Reply(words=words_for("en"), text="Foretold", silent=True)
+    await poster.post(known, None, post, key="daily:1:2026-11-22")
+    await poster.close()
+    (message,) = channel.bot_messages
+    assert (message.text, message.silent) == ("Foretold", True)
