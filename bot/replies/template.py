@@ -57,7 +57,7 @@ def require_template(text: str) -> None:
     if len(text) > LONGEST_TEMPLATE:
         raise UsageError(Message("A template has at most {most} letters.", most=LONGEST_TEMPLATE))
     _require_allowed(text)
-    rendered(text, dict.fromkeys(NAMES, "x"))
+    fill_template(text, dict.fromkeys(NAMES, "x"))
 
 
 def worded(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
@@ -75,7 +75,7 @@ def worded(reply: Reply, template: str | None, sources: Sequence[str]) -> Reply:
 def item_text(template: str, item: ItemView, source: str) -> str:
     """Return what a template says about one item of a post. Raises UsageError."""
     hit = item.hit
-    return rendered(
+    return fill_template(
         template,
         {
             "headline": item.headline,
@@ -92,7 +92,7 @@ def item_text(template: str, item: ItemView, source: str) -> str:
     )
 
 
-def rendered(template: str, values: Mapping[str, str]) -> str:
+def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Return the filled-in template, cut to its longest. Raises UsageError."""
     try:
         said = _compiled(template).render(

@@ -82,6 +82,11 @@ def slack_reason(error: Exception) -> str:
     return code_of(error) or (f"status {status}" if status else type(error).__name__)
 
 
+def is_outage(error: Exception) -> bool:
+    """Return whether Slack could not be asked or asks to wait, rather than refusing."""
+    return not code_of(error) or code_of(error) in _UNSURE or _wait(error) is not None
+
+
 def why_no_picture(error: Exception, words: Words) -> str:
     """Return what a person can do about a picture that did not arrive."""
     if code_of(error) in _OUTSIDE:

@@ -22,7 +22,7 @@ from bot.face.request import Request
 from bot.listening.webhook import Webhook
 from bot.settings.faces import SlackSettings
 from bot.slack.client import People, web_client
-from bot.slack.errors import FAILURES, slack_reason
+from bot.slack.errors import FAILURES, is_outage, slack_reason
 from bot.slack.events import (
     PLATFORM,
     SHORTCUT,
@@ -41,6 +41,7 @@ from engine.messages import Message
 logger = logging.getLogger("presagio.slack")
 
 _START_SECONDS = 15.0
+_LONGEST_PAUSE = 30.0
 _CLOSE_SECONDS = 2.0
 _WATCH_SECONDS = 5.0
 _ANY = re.compile(".*")
@@ -99,17 +100,11 @@ class SlackService:
         requests under way can still be answered.
         """
         try:
-            async with asyncio.timeout(_START_SECONDS):
-                await self._start()
+            await self._start_patiently()
             await self._watch()
         except SlackApiError as error:
             raise FaceFailed(
                 Message("Slack refuses: {said}.", said=slack_reason(error)), fix=_TOKENS
-            ) from error
-        except FAILURES as error:
-            raise FaceFailed(
-                Message("Slack cannot be reached ({said}).", said=slack_reason(error)),
-                fix=Message("Check slack.api_base and the network."),
             ) from error
         finally:
             await self.stop(_CLOSE_SECONDS)
@@ -125,6 +120,27 @@ class SlackService:
                     self._connecting.cancel()
                 if self._socket and not self._socket.closed:
                     await self._socket.close()  # type: ignore[no-untyped-call]  # not annotated
+
+    async def _start_patiently(self) -> None:
+        """Start, waiting out outages. Raises SlackApiError, FaceFailed."""
+        failures = 0
+        while True:
+            try:
+                async with asyncio.timeout(_START_SECONDS):
+                    await self._start()
+            except FAILURES as error:
+                if not is_outage(error):
+                    raise
+                failures += 1
+                pause = min(2.0 ** min(failures - 1, 10), _LONGEST_PAUSE)
+                logger.warning(
+                    "Slack cannot be reached (%s); trying again in %.0f s",
+                    slack_reason(error),
+                    pause,
+                )
+                await asyncio.sleep(pause)
+            else:
+                return
 
     async def _start(self) -> None:
         if not self._app_token and not self._pushed:

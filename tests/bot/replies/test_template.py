@@ -13,8 +13,8 @@ from bot.replies.template import (
     LONGEST_RENDERED,
     NAMES,
     TEMPLATE_EXAMPLE,
+    fill_template,
     item_text,
-    rendered,
     require_template,
     worded,
 )
@@ -72,7 +72,7 @@ def test_any_text_is_a_template_or_refused(text: str) -> None:
         require_template(text)
     except UsageError:
         return
-    assert len(rendered(text, dict.fromkeys(NAMES, "y" * 9000))) <= LONGEST_RENDERED
+    assert len(fill_template(text, dict.fromkeys(NAMES, "y" * 9000))) <= LONGEST_RENDERED
 
 
 def test_a_post_says_it_of_each_item_and_keeps_its_buttons() -> None:

@@ -87,6 +87,25 @@ async def test_work_that_fails_at_once_does_not_lose_the_ack(
     assert [len(one.attempts) for one in slack.envelopes_of("message")] == [1], event
 
 
+@pytest.mark.parametrize("method", ["auth.test", "apps.connections.open"])
+async def test_an_outage_at_the_start_is_waited_for(
+    slack: SlackServer,
+    alice: User,
+    bot: Bot,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    method: str,
+) -> None:
+    monkeypatch.setattr("bot.slack.service._LONGEST_PAUSE", 0.01)
+    for fault in (Fault(status=503), Fault(drop_before=True), Fault(error="internal_error")):
+        slack.fail(method, fault)
+    async with running(slack, service(slack, bot)):
+        await alice.says(slack.im(alice), "Coffee")
+        await slack.until(lambda: slack.bot_messages)
+    told = [record.message for record in caplog.records if "cannot be reached" in record.message]
+    assert len(told) == 3
+
+
 @pytest.mark.parametrize("refusals", [1, 3])
 async def test_a_failed_connect_does_not_leave_the_bot_deaf(
     slack: SlackServer, alice: User, bot: Bot, refusals: int
@@ -136,7 +155,6 @@ async def test_a_frozen_line_is_replaced(slack: SlackServer, alice: User, bot: B
         ({"bot_token": "xoxb-wrong"}, "invalid_auth"),
         ({"app_token": "xoxb-stand-in"}, "not_allowed_token_type"),
         ({"app_token": ""}, "neither an app token nor a signing secret"),
-        ({"api_base": "http://127.0.0.1:1/api/"}, "cannot be reached"),
     ],
 )
 async def test_a_service_that_cannot_start_says_so_within_seconds(
