@@ -23,6 +23,9 @@ def slack_manifest(
     request_url: Annotated[
         str, typer.Option("--request-url", help="Public address, for events over HTTP.")
     ] = "",
+    prefix: Annotated[
+        str, typer.Option("--prefix", help='Give each command a name of its own, as "omen-" does.')
+    ] = "",
 ) -> None:
     """Print the manifest that makes a Slack app.
 
@@ -33,5 +36,5 @@ def slack_manifest(
     from bot.commands import standard_commands
     from bot.slack.manifest import manifest
 
-    written = manifest(standard_commands().commands, request_url=request_url)
+    written = manifest(standard_commands().commands, request_url=request_url, prefix=prefix)
     Output.of_process().line(json.dumps(written, indent=2, ensure_ascii=False))

@@ -28,7 +28,6 @@ def help_command(others: Sequence[Command]) -> Command:
         handler=answer,
         act=LOOKS,
         # Slack reserves /help.
-        elsewhere={"slack": "/presagio help"},
     )
     return command
 

@@ -156,7 +156,6 @@ ACCESS = Command(
     handler=_access,
     act=Act(Effect.OWNS),
     actions={"access": _pressed},
-    elsewhere={"slack": "/presagio access"},
 )
 USAGE = Command(
     name="usage",
@@ -165,5 +164,4 @@ USAGE = Command(
     example="/usage",
     handler=_usage,
     act=Act(Effect.OWNS),
-    elsewhere={"slack": "/presagio usage"},
 )

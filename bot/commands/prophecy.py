@@ -165,6 +165,7 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
 
 PROPHECY = Command(
     name="prophecy",
+    distinctive=True,
     aliases=("p",),
     summary=marked("find old tweets that foretold a headline or a link; plain text does the same"),
     usage=marked("/prophecy HEADLINE"),

@@ -32,6 +32,8 @@ from engine.settings.section import UNLIMITED
 from engine.types import Corpus, Headline, Prophecy, SearchRequest
 
 _LONGEST_NAME = 30
+# Platforms that give a name to the app installed last, and the command that has all others there.
+ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
 
 LookUp = Callable[[str], Awaitable[ReadableFeed | tuple[FoundFeed, ...]]]
 
@@ -122,8 +124,9 @@ ActionHandler = Callable[[Request, Action, Services], Awaitable[Reply | Request 
 class Command:
     """One command. The handler gets the text after the command's name.
 
-    Summary, usage and example are English; they are translated when they are shown. `elsewhere`
-    maps platforms that reserve the command's names to the way it is called there.
+    Summary, usage and example are English; they are translated when they are shown. Where one
+    name of a workspace belongs to one app (ONE_FOR_ALL), only a command whose name is
+    `distinctive` has it to itself.
     """
 
     name: str
@@ -136,7 +139,7 @@ class Command:
     acts: Mapping[str, Act] = field(default_factory=dict)  # by the argument's first word or ""
     actions: Mapping[str, ActionHandler] = field(default_factory=dict)  # its buttons
     pressed: Mapping[str, Act] = field(default_factory=dict)  # of buttons, if not `act`
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    distinctive: bool = False
     for_channels: bool = False  # its argument may begin with a channel, if written in private
     takes_quoted: bool = False  # without argument, the text of the message it replies to
     details: tuple[str, ...] = ()  # further lines of its help, in English
@@ -160,12 +163,15 @@ class Command:
 
     def names_on(self, platform: str) -> tuple[str, ...]:
         """Return the names that are available on the platform."""
-        return () if platform in self.elsewhere else self.names
+        if platform in ONE_FOR_ALL:
+            return (self.name,) if self.distinctive else ()
+        return self.names
 
     def written_for(self, platform: str, text: str) -> str:
         """Return a usage or an example as people type it on the platform."""
-        own = f"/{self.name}"
-        return text.replace(own, self.elsewhere.get(platform, own), 1)
+        if platform not in ONE_FOR_ALL or self.distinctive:
+            return text
+        return text.replace(f"/{self.name}", f"{ONE_FOR_ALL[platform]} {self.name}", 1)
 
 
 class Registry:

@@ -204,5 +204,4 @@ START = Command(
     # Following reads the web.
     pressed={"setup": _STEERS, "follow": Act(Effect.STEERS_CHAT, counted=True)},
     # Slack has no start command.
-    elsewhere={"slack": "/presagio start"},
 )

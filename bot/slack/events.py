@@ -130,8 +130,9 @@ async def _read_revision(
 
 
 async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request:
-    """Return the request in a slash command. "/presagio why" is "/why"."""
-    name, text = body["command"].lstrip("/"), body.get("text", "").strip()
+    """Return the request in a slash command. "/presagio why" and "/omen-why" are "/why"."""
+    # No command has a hyphen: what precedes one is the prefix that the manifest was made with.
+    name, text = body["command"].lstrip("/").rpartition("-")[2], body.get("text", "").strip()
     if name == "presagio":
         name, _, text = (text or "help").lstrip("/").partition(" ")
     return Request(

@@ -1,9 +1,14 @@
 """The app manifest, which is generated from the commands and uploaded once by hand."""
 
+import re
 from collections.abc import Sequence
 
 from bot.commands import Command
 from bot.slack.events import PLATFORM, SHORTCUT
+from engine.errors import UsageError
+from engine.messages import Message
+
+_PREFIX = re.compile(r"[a-z0-9_]{1,14}-", re.ASCII)
 
 SCOPES = (
     "app_mentions:read",
@@ -27,19 +32,33 @@ EVENTS = (
 )
 
 
-def manifest(commands: Sequence[Command], *, request_url: str = "") -> dict[str, object]:
-    """Return the manifest; events come over HTTP if `request_url` is given, else over a socket."""
+def manifest(
+    commands: Sequence[Command], *, request_url: str = "", prefix: str = ""
+) -> dict[str, object]:
+    """Return the manifest; events come over HTTP if `request_url` is given, else over a socket.
+
+    With a `prefix` such as "omen-", each command also has a name of its own: /omen-why. Raises
+    UsageError for one that Slack would refuse.
+    """
+    if prefix and not _PREFIX.fullmatch(prefix):
+        raise UsageError(
+            Message("{prefix!r} is no prefix. An example: omen-", prefix=prefix),
+            fix=Message("Use up to {most} of a-z, 0-9 and _, and a hyphen at the end.", most=15),
+        )
     over = {"request_url": request_url} if request_url else {}
     slash = [
         {
-            "command": f"/{name}",
+            "command": name,
             "description": command.summary[:2000],
             "usage_hint": command.usage.partition(" ")[2] or " ",
             "should_escape": False,
         }
         | ({"url": request_url} if request_url else {})
         for command in commands
-        for name in command.names_on(PLATFORM)
+        for name in (
+            *(f"/{name}" for name in command.names_on(PLATFORM)),
+            *([f"/{prefix}{command.name}"] if prefix else []),
+        )
     ]
     own = {
         "command": "/presagio",

@@ -6,6 +6,7 @@ escaping, and nothing in them can mention anybody.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from slack_sdk.models.blocks import (
     ActionsBlock,
@@ -23,9 +24,11 @@ from slack_sdk.models.blocks import (
 )
 from slack_sdk.models.blocks.basic_components import SlackFile
 
+from bot.commands import standard_commands
+from bot.commands.registry import ONE_FOR_ALL
 from bot.face.reply import LONGEST_SMALL, MOST_HITS, Button, HitView, Reply
 from bot.replies.limits import cut
-from bot.slack.events import ACTION_PREFIX
+from bot.slack.events import ACTION_PREFIX, PLATFORM
 
 # Characters. Slack refuses messages with some 10,000 in all blocks, an undocumented limit; parts
 # not listed here (dates, labels, counts) need less than 1,500.
@@ -50,11 +53,28 @@ def escaped_mrkdwn(text: str) -> str:
     return _shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def as_called_here(text: str) -> str:
+    """Return the bot's words with its commands as they are called in Slack: /presagio why."""
+    return _commands().sub(rf"{ONE_FOR_ALL[PLATFORM]} \1", text)
+
+
+@lru_cache(maxsize=1)
+def _commands() -> re.Pattern[str]:
+    named = [one.name for one in standard_commands().commands if not one.names_on(PLATFORM)]
+    return re.compile(rf"(?<![\w/.:-])/({'|'.join(named)})(?![\w/.-])")
+
+
 def fallback(reply: Reply) -> str:
     """Return the text for notifications and screen readers; it is never empty."""
     first = [*reply.hits, *(item.hit for item in reply.items)][:1]
     titles = (item.headline for item in reply.items[:1])
-    parts = [reply.headline, reply.text, *titles, *(hit.text for hit in first), reply.notice]
+    parts = [
+        reply.headline,
+        as_called_here(reply.text or ""),
+        *titles,
+        *(hit.text for hit in first),
+        reply.notice,
+    ]
     said = cut(" · ".join(part for part in (*parts, reply.toast) if part), _FALLBACK)
     return escaped_mrkdwn(said) or "…"
 
@@ -64,11 +84,16 @@ def blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
     found: list[Block] = []
     if headline := _shown(reply.headline or "").strip():
         found.append(HeaderBlock(text=_plain(cut(headline, _HEADLINE))))
-    if said := [*_said(reply.text or ""), *_hits(reply), *_items(reply), *_left_out(reply)]:
+    if said := [
+        *_said(as_called_here(reply.text or "")),
+        *_hits(reply),
+        *_items(reply),
+        *_left_out(reply),
+    ]:
         found.append(RichTextBlock(elements=said))
     if picture:
         found.append(ImageBlock(alt_text=_described(reply), slack_file=SlackFile(id=picture)))
-    if notice := _shown(reply.notice or "").strip():
+    if notice := _shown(as_called_here(reply.notice or "")).strip():
         found.append(ContextBlock(elements=[_plain(cut(notice, _NOTICE))]))
     return [*found, *actions(reply.buttons)]
 

@@ -3,8 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from bot.commands import standard_commands
 from bot.slack.manifest import EVENTS, GREETING_SCOPES, SCOPES, manifest
+from engine.errors import UsageError
 from tests.fakes.slack.app import EVENT_SCOPES, App
 
 COMMITTED = Path(__file__).parents[3] / "deploy" / "slack-manifest.json"
@@ -25,11 +28,22 @@ def test_the_manifest_in_the_repository_is_the_one_that_the_commands_make() -> N
     assert json.loads(COMMITTED.read_text()) == manifest(COMMANDS)
 
 
-def test_every_command_is_a_slash_command_but_those_that_slack_keeps_for_itself() -> None:
-    names = {name for command in COMMANDS for name in command.names}
-    offered = {one.lstrip("/") for one in App.from_manifest(manifest(COMMANDS)).commands or ()}
-    assert offered == names - {"help", "start", "access", "usage"} | {"presagio"}
-    assert not offered & RESERVED
+def test_only_names_that_no_other_app_has_are_taken_unless_a_prefix_makes_them_so() -> None:
+    def offered(prefix: str) -> set[str]:
+        made = App.from_manifest(manifest(COMMANDS, prefix=prefix))
+        return {one.lstrip("/") for one in made.commands or ()}
+
+    own = {"presagio", "prophecy"}
+    assert offered("") == own
+    assert offered("omen-") == own | {f"omen-{command.name}" for command in COMMANDS}
+    assert all(len(name) <= 32 for name in offered("a" * 14 + "-"))
+    assert not own & RESERVED
+
+
+@pytest.mark.parametrize("prefix", ["omen", "Omen-", "a b-", "-", "é-", "a" * 15 + "-"])
+def test_a_prefix_that_slack_would_refuse_is_refused(prefix: str) -> None:
+    with pytest.raises(UsageError):
+        manifest(COMMANDS, prefix=prefix)
 
 
 def test_every_event_has_the_scope_that_it_asks_for() -> None:
