@@ -141,9 +141,9 @@ def _hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
         return [MarkupLine(line, label=hit.date_text, address=address)]
     author = [unnamed(hit.signature)] if hit.signature else []
     marks = ", ".join(hit.marks(reply.words))
-    facts = " · ".join(part for part in (*when, *author, marks) if part)
+    said = " · ".join(part for part in (*when, *author, marks) if part)
     lines = [
-        MarkupLine(f"{hit.rank}. {facts}", "<b>", "</b>", label=hit.date_text, address=address),
+        MarkupLine(f"{hit.rank}. {said}", "<b>", "</b>", label=hit.date_text, address=address),
         MarkupLine(cut(unnamed(hit.text), share, utf16_length), "<blockquote>", "</blockquote>"),
     ]
     if reason := hit.reason(reply.words):
