@@ -157,6 +157,7 @@ async def measure(
         environment = {
             "DATABASE_URL": url,
             "PRESAGIO_LLM__BASE_URL": model.base_url,
+            "PRESAGIO_CHAT__ACCESS": "open",
             "PRESAGIO_CHAT__USER_DAILY": "-1",
             "PRESAGIO_LLM__DAILY_TOKENS": "-1",
             "PRESAGIO_LLM__DAILY_USD": "-1",
@@ -174,6 +175,8 @@ async def prepared(arguments: argparse.Namespace, url: str) -> None:
     real = tweets(arguments.data / "tweets" / "trump_archive.jsonl")
     progress("storing tweets")
     await filled(database, "english", "english", islice(real, arguments.tweets))
+    async with database.connection() as connection:  # short answers do not repeat the headline
+        await connection.execute("ALTER TABLE chat ALTER full_answers SET DEFAULT true")
     await database.close()
     platforms = arguments.platforms.split(",")
     waves = (arguments.waves + 1) * arguments.chats * arguments.each

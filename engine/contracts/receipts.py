@@ -47,6 +47,7 @@ class StageCounts(Value):
     passing: int
     candidates: int | None
     fetched: int
+    elsewhere: int = 0
     distinct: int
     returned: int
 

@@ -41,7 +41,7 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
 }
 SOURCE_FIELDS = {
     *("number", "corpus", "id", "created_at", "text", "url", "author", "relevance"),
-    *("matched", "flags"),
+    *("matched", "flags", "cited", "place"),
 }
 
 

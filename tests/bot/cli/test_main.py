@@ -140,9 +140,9 @@ class TestUnusableInput:
         assert said in invoke("ingest", str(file)).complaint()
 
     def test_a_zip_without_tweets(self, invoke: Invoke, unreachable: None, tmp_path: Path) -> None:
-        with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
-            archive.writestr("cat.jpg", b"")
-        assert "holds no tweets" in invoke("ingest", str(tmp_path / "photos.zip")).complaint()
+        with zipfile.ZipFile(tmp_path / "songs.zip", "w") as archive:
+            archive.writestr("cat.mp3", b"")
+        assert "holds no tweets" in invoke("ingest", str(tmp_path / "songs.zip")).complaint()
 
     def test_a_file_whose_name_is_not_utf_8_is_an_ordinary_file(
         self, database: str, tmp_path: Path
@@ -419,7 +419,7 @@ class TestStrangeHeadlines:
     def test_a_zero_byte_from_standard_input(self, demo: str) -> None:
         done = presagio("chat", "--corpus", "demo", stdin=b"container\0ship\n/why\n")
         assert done.code == 0
-        assert "words in common: container, ship" in done.out
+        assert "Words in common: container, ship" in done.out
 
 
 def commands(

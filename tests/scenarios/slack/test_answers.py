@@ -81,7 +81,7 @@ async def test_a_channel_that_wants_it_is_listened_to_in_silence(slack_bot: Slac
     slack, general = slack_bot.slack, slack_bot.general
     slack_bot.alice.is_admin = True
     await slack_bot.alice.says(general, HEADLINE)
-    await slack_bot.alice.commands(general, "/settings", "listening all")
+    await slack_bot.alice.commands(general, "/presagio", "settings listening all")
     await slack_bot.replies(1)
     await slack_bot.alice.says(general, "hello there, how are you?")
     await slack_bot.alice.says(general, "The Parliament of Norway Elects Another Speaker")
@@ -112,7 +112,7 @@ async def test_a_slash_command_answers_all_and_an_error_only_its_author(
 
 async def test_a_slash_command_works_where_the_bot_is_no_member(slack_bot: SlackStage) -> None:
     elsewhere = slack_bot.slack.channel("elsewhere", [slack_bot.alice], with_bot=False)
-    await slack_bot.alice.commands(elsewhere, "/p", HEADLINE)
+    await slack_bot.alice.commands(elsewhere, "/prophecy", HEADLINE)
     answer = await slack_bot.reply(elsewhere)
     await slack_bot.alice.clicks(answer, "More")
     await slack_bot.replies(2)

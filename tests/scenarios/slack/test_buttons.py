@@ -36,7 +36,7 @@ async def test_the_best_prophecies_are_listed(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
     await slack_bot.alice.clicks(answer, "1. 👍 0")
     await slack_bot.slack.until(lambda: "1. 👍 1" in labels(answer))
-    await slack_bot.bob.commands(slack_bot.general, "/top")
+    await slack_bot.bob.commands(slack_bot.general, "/presagio", "top")
     listed = await slack_bot.general.until(lambda message: "👍 1 👎 0" in message.visible)
     assert HEADLINE in listed.visible
     assert "Coffee prices will hit a record high" in listed.visible
@@ -78,11 +78,11 @@ async def test_only_admins_of_the_workspace_change_settings(slack_bot: SlackStag
     slack, general = slack_bot.slack, slack_bot.general
     carol = slack.user("carol", admin=True)
     general.members.append(carol)
-    await slack_bot.alice.commands(general, "/settings", "language es")
+    await slack_bot.alice.commands(general, "/presagio", "settings language es")
     (refusal,) = await slack_bot.replies(1)
     assert "/settings" in refusal.visible
     assert refusal.ephemeral_to is slack_bot.alice
-    await carol.commands(general, "/settings")
+    await carol.commands(general, "/presagio", "settings")
     _, shown = await slack_bot.replies(2)
     assert shown.ephemeral_to is carol
     await carol.clicks(shown, "es")
@@ -93,7 +93,7 @@ async def test_only_admins_of_the_workspace_change_settings(slack_bot: SlackStag
 
 async def test_the_corpora_are_listed_and_chosen(slack_bot: SlackStage) -> None:
     direct = slack_bot.slack.im(slack_bot.alice)
-    await slack_bot.alice.commands(direct, "/corpus")
+    await slack_bot.alice.commands(direct, "/presagio", "corpus")
     (listed,) = await slack_bot.replies(1)
     assert "demo: 8 documents" in listed.visible
     await slack_bot.alice.clicks(listed, "demo")

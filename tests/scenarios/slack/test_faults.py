@@ -68,11 +68,11 @@ async def test_what_may_have_arrived_is_not_sent_again(
 
 async def test_an_answer_to_a_command_is_not_sent_again_either(slack_bot: SlackStage) -> None:
     slack_bot.slack.fail("response_url", Fault(drop_after=True))
-    await slack_bot.alice.commands(slack_bot.general, "/p", HEADLINE)
+    await slack_bot.alice.commands(slack_bot.general, "/prophecy", HEADLINE)
     await slack_bot.replies(1)
     slack_bot.slack.fail("response_url", Fault(status=500))
-    await slack_bot.alice.commands(slack_bot.general, "/p", HEADLINE)
-    await slack_bot.alice.commands(slack_bot.general, "/top")
+    await slack_bot.alice.commands(slack_bot.general, "/prophecy", HEADLINE)
+    await slack_bot.alice.commands(slack_bot.general, "/presagio", "top")
     await slack_bot.replies(2)
 
 

@@ -9,7 +9,7 @@ async def test_a_channel_named_like_direct_messages_is_steered_by_admins_alone(
     slack_bot: SlackStage,
 ) -> None:
     trap = slack_bot.slack.channel("directmessage", [slack_bot.alice, slack_bot.bob])
-    await slack_bot.alice.commands(trap, "/settings", "listening all")
+    await slack_bot.alice.commands(trap, "/presagio", "settings listening all")
     (refused,) = await slack_bot.replies(1)
     assert refused.visible == REFUSED
     assert refused.ephemeral_to is slack_bot.alice
@@ -18,7 +18,7 @@ async def test_a_channel_named_like_direct_messages_is_steered_by_admins_alone(
 
 async def test_in_a_direct_message_whoever_writes_steers_it(slack_bot: SlackStage) -> None:
     direct = slack_bot.slack.im(slack_bot.alice)
-    await slack_bot.alice.commands(direct, "/settings", "threshold 6")
+    await slack_bot.alice.commands(direct, "/presagio", "settings threshold 6")
     (shown,) = await slack_bot.replies(1)
     assert "threshold: 6" in shown.visible
     assert await slack_bot.rows("SELECT private, threshold FROM chat") == [(True, 6)]
@@ -28,11 +28,11 @@ async def test_an_admin_of_another_workspace_is_none_here(slack_bot: SlackStage)
     guest = slack_bot.slack.user("eve", admin=True, owner=True)
     guest.team = "TELSEWHERE"
     shared = slack_bot.slack.channel("shared", [slack_bot.alice, guest])
-    await guest.commands(shared, "/settings", "threshold 6")
+    await guest.commands(shared, "/presagio", "settings threshold 6")
     (refused,) = await slack_bot.replies(1)
     assert refused.visible == REFUSED
     slack_bot.alice.is_admin = True
-    await slack_bot.alice.commands(shared, "/settings", "threshold 6")
+    await slack_bot.alice.commands(shared, "/presagio", "settings threshold 6")
     await slack_bot.replies(2)
     assert await slack_bot.rows("SELECT threshold FROM chat") == [(6,)]
 
@@ -44,11 +44,11 @@ async def test_an_admin_of_the_workspace_does_not_steer_what_all_are_told(
     slack_stage.environment["PRESAGIO_CHAT__ADMINS"] = f'["slack:{operator.id}"]'
     slack_stage.alice.is_admin = True
     async with slack_stage.serving():
-        await slack_stage.alice.commands(slack_stage.general, "/glossary", "add president = clown")
+        await slack_stage.alice.commands(slack_stage.general, "/presagio", "glossary add president = clown")
         (refused,) = await slack_stage.replies(1)
         assert refused.visible.startswith("Only those named in chat.admins may use /glossary")
         assert f"you are slack:{slack_stage.alice.id}" in refused.visible
         assert await slack_stage.rows("SELECT count(*) FROM alias_group") == [(0,)]
-        await operator.commands(slack_stage.general, "/glossary", "add coffee = java")
+        await operator.commands(slack_stage.general, "/presagio", "glossary add coffee = java")
         await slack_stage.replies(2)
     assert await slack_stage.rows("SELECT terms FROM alias_group") == [(["coffee", "java"],)]

@@ -13,7 +13,7 @@ async def test_all_scopes_of_the_manifest_are_used_and_no_others(slack_bot: Slac
     (answer,) = await slack_bot.replies(1)
     await alice.clicks(answer, "Picture")
     await slack_bot.replies(2)
-    await alice.commands(secret, "/settings", "listening all")
+    await alice.commands(secret, "/presagio", "settings listening all")
     await slack_bot.replies(3)
     await alice.says(secret, HEADLINE)
     await slack_bot.replies(4)
