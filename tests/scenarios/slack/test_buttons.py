@@ -69,7 +69,8 @@ async def test_the_picture_comes_into_the_thread(slack_bot: SlackStage) -> None:
     _, picture = await slack_bot.replies(2)
     assert picture.thread_ts == answer.thread_ts
     (file,) = slack_bot.slack.files.uploads.values()
-    assert [one["id"] for one in picture.files] == [file.id]
+    shown = [block["slack_file"]["id"] for block in picture.blocks if block["type"] == "image"]
+    assert shown == [file.id]
     assert file.content is not None
     assert file.content.startswith(b"\x89PNG")
 
