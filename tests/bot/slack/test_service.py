@@ -248,3 +248,18 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110 - the service has no event to wait for
             await asyncio.sleep(0.01)
+
+
+async def test_an_invitation_makes_a_chat_active_again(
+    slack: SlackServer, alice: User, bot: Bot
+) -> None:
+    channel = slack.channel("general", [alice], with_bot=False)
+    chats = bot.services.chats
+    await chats.meet("slack", channel.id, private=False, title=None)
+    await chats.set_active("slack", channel.id, active=False)
+    async with running(slack, service(slack, bot)):
+        await alice.invites_bot(channel)
+        await slack.until(lambda: any(one.subtype == "" for one in slack.bot_messages))
+    known = await chats.known("slack", channel.id)
+    assert known
+    assert known.active
