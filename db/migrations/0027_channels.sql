@@ -2,11 +2,12 @@
 
 DROP VIEW subscriber;
 
-ALTER TABLE chat ALTER COLUMN picture DROP DEFAULT;
-ALTER TABLE chat ALTER COLUMN picture TYPE text
-      USING CASE WHEN picture THEN 'on' ELSE 'off' END;
-ALTER TABLE chat ALTER COLUMN picture SET DEFAULT 'off';
-ALTER TABLE chat ADD CONSTRAINT chat_picture CHECK (picture IN ('off', 'on', 'post'));
+-- A new column, for a change of its type would write the table anew.
+ALTER TABLE chat ADD COLUMN pictures text NOT NULL DEFAULT 'off'
+      CONSTRAINT chat_picture CHECK (pictures IN ('off', 'on', 'post'));
+UPDATE chat SET pictures = 'on' WHERE picture;
+ALTER TABLE chat DROP COLUMN picture;
+ALTER TABLE chat RENAME COLUMN pictures TO picture;
 
 -- A topic is '' where the subscription is the chat's own; else it is also the thread of its posts.
 ALTER TABLE subscription
