@@ -29,6 +29,17 @@ class Parts(_Answer):
     semantic: float | None = Field(description="Similarity of meaning.")
 
 
+class ItemPart(_Answer):
+    """The part of a document of a library that a text is."""
+
+    title: str
+    part: int = Field(description="Number of the part, from 1.")
+    heading: str | None = Field(description="The headings above it, outermost first.")
+    page: int | None
+    last_page: int | None
+    pages: int | None = Field(description="Of the whole document.")
+
+
 class ProphecyHit(_Answer):
     """A text, its score and why it was found."""
 
@@ -48,6 +59,7 @@ class ProphecyHit(_Answer):
     proposed_by: dict[str, int] = Field(description="Ranks in the lists that proposed it.")
     asked_for: dict[str, int] = Field(description="Phrases that found it, and its rank for each.")
     flags: list[str]
+    place: ItemPart | None = Field(description="Null for what is no part of a document.")
 
 
 class SearchHit(ProphecyHit):
@@ -124,6 +136,8 @@ class AnswerSource(_Answer):
     relevance: float = Field(ge=0, le=1)
     matched: list[str]
     flags: list[str]
+    cited: str = Field(description="The passage that is cited.")
+    place: ItemPart | None = Field(description="Null for what is no part of a document.")
 
 
 class AskAnswer(_Answer):
