@@ -12,6 +12,7 @@ from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
+from bot.queries.compose import ComposeServices
 from bot.replies.limits import cut
 from db.chat.answers import Answers
 from db.chat.chats import Chats
@@ -108,6 +109,7 @@ class Services:
     unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
     minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
     admins: frozenset[str] = frozenset()  # operators, as "platform:user"
+    composing: ComposeServices | None = None  # None without a language model
 
 
 Handler = Callable[[Request, Services], Awaitable[Reply | None]]

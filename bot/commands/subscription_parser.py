@@ -70,6 +70,8 @@ def as_typed(subscription: Subscription) -> str:
         parts.append(f"coverage {subscription.unjudged_coverage:.0%}")
     if subscription.say_nothing_found:
         parts.append("nothing on")
+    if subscription.compose:
+        parts.append("compose on")
     return " ".join(parts)
 
 
@@ -109,6 +111,7 @@ class _Reader:
             "nothing": lambda subscription: replace(
                 subscription, say_nothing_found=self._switch("nothing")
             ),
+            "compose": lambda subscription: replace(subscription, compose=self._bare_switch()),
             "here": lambda subscription: replace(subscription, thread=self._here),
             "chat": lambda subscription: replace(subscription, thread=None),
         }
@@ -198,6 +201,12 @@ class _Reader:
         if value not in ("on", "off"):
             raise self._wrong(marked("{name} takes on or off."), name=name)
         return value == "on"
+
+    def _bare_switch(self) -> bool:
+        """Read "on" or "off", which may be left out for "on"."""
+        if self._tokens and self._tokens[0][0].lower() in ("on", "off"):
+            return self._tokens.popleft()[0].lower() == "on"
+        return True
 
     def _value(self, name: str) -> str:
         if not self._tokens:

@@ -141,6 +141,7 @@ class Reply:
     picture: bytes | None = None  # PNG; the rest is its caption
     ephemeral: bool = False  # visible to the asker alone, where the platform supports it
     replaces: bool = False  # answers a button by editing the message that carries it
+    writes: int | None = None  # the task whose outcome will take the place of this message
     toast: str | None = None  # answers a button with a transient notice; nothing is sent
 
 

@@ -51,6 +51,16 @@ class PictureContent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DraftContent:
+    """A tweet that is to be drafted about a story, sent after its post for a person to copy."""
+
+    kind: Literal["draft"] = "draft"
+    story: NamedStory
+    hit: Hit
+    corpus: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedNotice:
     """A notice about a feed."""
 
@@ -62,7 +72,8 @@ class FeedNotice:
 
 
 Content: TypeAlias = Annotated[
-    PostContent | NothingFound | PictureContent | FeedNotice, Field(discriminator="kind")
+    PostContent | NothingFound | PictureContent | DraftContent | FeedNotice,
+    Field(discriminator="kind"),
 ]
 
 _CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
@@ -91,6 +102,11 @@ def picture_of(chosen: Chosen) -> PictureContent:
         hit=chosen.hit,
         corpus=chosen.find.corpus,
     )
+
+
+def draft_of(chosen: Chosen) -> DraftContent:
+    """Return the draft for a post whose first story is `chosen`."""
+    return DraftContent(story=_named(chosen), hit=chosen.hit, corpus=chosen.find.corpus)
 
 
 def _named(chosen: Chosen) -> NamedStory:

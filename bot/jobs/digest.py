@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from bot.incident import reason
-from bot.jobs.content import NothingFound, content_to_json, picture_of, post_of
+from bot.jobs.content import NothingFound, content_to_json, draft_of, picture_of, post_of
 from db.posting.deciding import Digests
 from db.posting.finds import Finds
 from db.posting.outbox import Outbox
@@ -101,6 +101,7 @@ async def _daily(work: Deciding, subscription: Subscription, day: date, now: dat
         content=content,
         chosen=choice.chosen,
         picture=picture_for(subscription, choice.chosen),
+        draft=_draft_for(subscription, choice.chosen),
         now=now,
         repeated_after=work.again_after,
     )
@@ -133,3 +134,9 @@ def picture_for(subscription: Subscription, chosen: Sequence[Chosen]) -> str | N
     """Return the content of the best find's picture, or None if the chat wants none."""
     wanted = subscription.chat.picture and chosen
     return content_to_json(picture_of(chosen[0])) if wanted else None
+
+
+def _draft_for(subscription: Subscription, chosen: Sequence[Chosen]) -> str | None:
+    """Return the content of the draft about the first story, or None if the chat wants none."""
+    wanted = subscription.compose and chosen
+    return content_to_json(draft_of(chosen[0])) if wanted else None

@@ -7,27 +7,36 @@ from bot.card import draw_card
 from bot.face.reply import Reply
 from bot.i18n.words import Words, words_for
 from bot.jobs.content import (
+    DraftContent,
     FeedNotice,
     NothingFound,
     PictureContent,
     PostContent,
     content_from_json,
 )
+from bot.replies.composition import draft_reply
 from bot.replies.picture import hit_card
 from bot.replies.post import PostItem, post_reply, spoken
 from db.chat.answers import Answers
+from engine.compose.types import Composition
 from engine.posting.types import Delivery
 
 Avatar = Callable[[str], Awaitable[bytes | None]]
+Draft = Callable[[Delivery, DraftContent], Awaitable[Composition]]
 
 
 async def reply_of(
-    delivery: Delivery, answers: Answers, avatar: Avatar | None = None
+    delivery: Delivery,
+    answers: Answers,
+    *,
+    avatar: Avatar | None = None,
+    draft: Draft | None = None,
 ) -> Reply | None:
     """Return what a delivery says, or None if its subject no longer exists.
 
-    `avatar` returns the picture of a corpus's voice. Raises StorageError, and ValueError for
-    content that this version cannot read.
+    `avatar` returns the picture of a corpus's voice. `draft` writes the tweet of a draft, and
+    raises PresagioError; without it there is none. Raises StorageError, and ValueError for content
+    that this version cannot read.
     """
     content, words = content_from_json(delivery.content), words_for(delivery.chat.posts_in)
     match content:
@@ -35,6 +44,8 @@ async def reply_of(
             return await _post(content, delivery, answers, words)
         case PictureContent():
             return await _picture(content, words, avatar)
+        case DraftContent():
+            return draft_reply(await draft(delivery, content), words) if draft else None
         case NothingFound():
             date = spoken(content.day, words)
             text = words.say("No old tweet foretold the news of {date}.", date=date)

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.listening.webhook import Webhook
 from bot.query_log import asked_by
-from bot.web import api, operating
+from bot.web import api, composing, operating
 from bot.web.failures import Problem, failure_of
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, failure_page
@@ -160,19 +160,20 @@ def create_application(
         app.add_route(webhook.path, webhook.receive, methods=["POST"], include_in_schema=False)
     app.include_router(operating.probes)
     if visitors:
-        for router in (api.router, operating.steering, operating.figures):
+        for router in (api.router, composing.programs, operating.steering, operating.figures):
             app.include_router(router)
     app.state.pages = visitors and shared.settings.web.page
     if app.state.pages:
         add_pages(app)
+        app.include_router(composing.people)
     for kind in (PresagioError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _failed)
     if shared.settings.web.allow_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=shared.settings.web.allow_origins,
-            allow_methods=["GET"],
-            allow_headers=["Authorization"],
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type"],
         )
     web = shared.settings.web
     if is_local(web.host) and not web.trusted_proxies:

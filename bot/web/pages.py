@@ -238,5 +238,6 @@ async def _document(
 async def _robots() -> Response:
     """Keep crawlers from asking a model: only the pages that ask nothing are theirs."""
     lines = ("User-agent: *", "Disallow: /api/", "Disallow: /prophecy", "Disallow: /timeline",
-             "Disallow: /picture.png", "Disallow: /documents/", "")  # fmt: skip
+             "Disallow: /picture.png", "Disallow: /documents/", "Disallow: /compose",
+             "")  # fmt: skip
     return PlainTextResponse("\n".join(lines))

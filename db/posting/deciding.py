@@ -38,6 +38,7 @@ class OwedPost:
     content: str
     chosen: Sequence[Chosen]
     picture: str | None = None  # content of a second message, which follows this one
+    draft: str | None = None  # and of another one
 
 
 async def lock(
@@ -100,9 +101,10 @@ async def owe(
             for one, answer in zip(post.chosen, answers, strict=True)
         ],
     )  # fmt: skip
-    if post.picture is not None:
-        key = f"picture:{post.key}"
-        await connection.execute(sql["owe"], key, chat, subscription.thread, post.picture, now)
+    for kind, content in (("picture", post.picture), ("draft", post.draft)):
+        if content is not None:
+            key = f"{kind}:{post.key}"
+            await connection.execute(sql["owe"], key, chat, subscription.thread, content, now)
 
 
 def _answer(subscription: Subscription, chosen: Chosen, now: datetime) -> tuple[object, ...]:

@@ -53,13 +53,15 @@ class Outbox:
         content: str | None,
         chosen: Sequence[Chosen] = (),
         picture: str | None = None,
+        draft: str | None = None,
         now: datetime,
         repeated_after: timedelta = _REPEATED_AFTER,
     ) -> bool:
         """Decide the daily post of a chat; one transaction stores the date, delivery and answers.
 
-        `content` is JSON; None decides that nothing is posted that day. `picture` is the content of
-        a second delivery, which follows; if either is sent again, the other is not. Returns False,
+        `content` is JSON; None decides that nothing is posted that day. `picture` and
+        `draft` are contents of further deliveries, which follow; if one is sent again, the others
+        are not. Returns False,
         and stores nothing, if the date was decided elsewhere, if the chat is gone or its
         subscription has changed, or if a story or tweet in `chosen` was posted in it meanwhile: if
         the post is still due, the next tick chooses again.
@@ -74,7 +76,9 @@ class Outbox:
                     raise Undecided  # noqa: TRY301 - it has to leave the transaction
                 if content is not None:
                     key = f"daily:{chat}:{local_date}"
-                    post = OwedPost(key=key, content=content, chosen=chosen, picture=picture)
+                    post = OwedPost(
+                        key=key, content=content, chosen=chosen, picture=picture, draft=draft
+                    )
                     await deciding.owe(connection, subscription, post, now=now)
         except Undecided:
             return False

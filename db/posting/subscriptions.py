@@ -102,4 +102,5 @@ def _values(subscription: Subscription, now: datetime) -> tuple[object, ...]:
         subscription.languages,
         subscription.categories,
         now,
+        subscription.compose,
     )

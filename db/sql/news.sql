@@ -169,8 +169,9 @@ SELECT f.*,
  ORDER BY f.url
 
 -- name: followers(feed_id)
-SELECT s.* FROM feed f
+SELECT s.*, n.compose FROM feed f
  CROSS JOIN subscriber s
+  LEFT JOIN subscription n ON n.chat_id = s.chat_id
   LEFT JOIN chat_feed own ON own.feed_id = f.id AND own.chat_id = s.chat_id
  WHERE f.id = $1 AND s.chat_active AND coalesce(s.mode, '') <> 'off'
    AND (own.chat_id IS NOT NULL

@@ -2,18 +2,18 @@
 SELECT true FROM chat WHERE id = $1 FOR NO KEY UPDATE
 
 -- name: subscribe(chat_id, mode, at, weekdays, best, threshold, unjudged, unjudged_coverage,
---                 say_nothing_found, thread, must, must_not, languages, categories, since)
+--                 say_nothing_found, thread, must, must_not, languages, categories, since, compose)
 INSERT INTO subscription (chat_id, mode, at, weekdays, best, threshold, unjudged,
                           unjudged_coverage, say_nothing_found, thread, must, must_not,
-                          languages, categories, since)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+                          languages, categories, since, compose)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (chat_id) DO UPDATE
    SET mode = excluded.mode, at = excluded.at, weekdays = excluded.weekdays,
        best = excluded.best, threshold = excluded.threshold, unjudged = excluded.unjudged,
        unjudged_coverage = excluded.unjudged_coverage,
        say_nothing_found = excluded.say_nothing_found, thread = excluded.thread,
        must = excluded.must, must_not = excluded.must_not, languages = excluded.languages,
-       categories = excluded.categories,
+       categories = excluded.categories, compose = excluded.compose,
        since = CASE WHEN subscription.mode = excluded.mode AND subscription.at = excluded.at
                      AND subscription.weekdays = excluded.weekdays
                     THEN subscription.since ELSE excluded.since END
@@ -24,10 +24,11 @@ UPDATE delivery SET state = 'failed', error = $3, settled_at = $2, lease = NULL
  WHERE chat_id = $1 AND state = 'owed' AND (leased_until IS NULL OR leased_until <= $2)
 
 -- name: subscription(chat_id)
-SELECT * FROM subscriber WHERE chat_id = $1 AND mode IS NOT NULL
+SELECT s.*, n.compose FROM subscriber s JOIN subscription n USING (chat_id) WHERE s.chat_id = $1
 
 -- name: active
-SELECT * FROM subscriber WHERE mode <> 'off' AND chat_active ORDER BY chat_id
+SELECT s.*, n.compose FROM subscriber s JOIN subscription n USING (chat_id)
+ WHERE s.mode <> 'off' AND s.chat_active ORDER BY s.chat_id
 
 -- name: corpora(default_corpus)
 SELECT DISTINCT coalesce(chat_corpus, $1) AS corpus FROM subscriber

@@ -42,6 +42,7 @@ class Subscription:
     must_not: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()  # ISO 639-1
     categories: tuple[str, ...] = ()
+    compose: bool = False  # draft a tweet about the first story of a daily post
     since: datetime | None = None  # nothing older is posted, and no post was due before
 
 
