@@ -15,6 +15,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse, Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.listening.webhook import Webhook
@@ -136,15 +137,21 @@ class RequestCounter:
 
 
 _ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
-_PROGRAMS = ("/api/", "/healthz", "/readyz", "/metrics", "/openapi.json")
+TOOLS_PATH = "/mcp"
+_PROGRAMS = ("/api/", TOOLS_PATH, "/healthz", "/readyz", "/metrics", "/openapi.json")
 
 
 def create_application(
-    shared: SharedState, webhooks: Sequence[Webhook] = (), *, visitors: bool = True
+    shared: SharedState,
+    webhooks: Sequence[Webhook] = (),
+    *,
+    visitors: bool = True,
+    tools: ASGIApp | None = None,
 ) -> FastAPI:
     """Return the application; its routes work with `shared`.
 
-    Without `visitors` it has only the webhooks and the probes: no pages, no API.
+    Without `visitors` it has only the webhooks and the probes: no pages, no API. `tools` is the
+    door for agents, if it is open.
     """
     app = FastAPI(
         title="Presagio",
@@ -162,6 +169,8 @@ def create_application(
     if visitors:
         for router in (api.router, operating.steering, operating.figures):
             app.include_router(router)
+    if tools:
+        app.router.routes.append(Route(TOOLS_PATH, tools, include_in_schema=False))
     app.state.pages = visitors and shared.settings.web.page
     if app.state.pages:
         add_pages(app)
