@@ -457,8 +457,8 @@ async def test_an_agent_is_given_what_its_program_passes(machines: Machines) -> 
         assert SECRET not in await told(app.public)
 
 
-@row("agents over MCP")
-async def test_an_agent_over_mcp_is_shown_what_is_named(machines: Machines) -> None:
+@row("other agents")
+async def test_another_agent_is_shown_what_is_named(machines: Machines) -> None:
     async def told(app: App) -> str:
         shared = WebFace.of(app).shared(now=lambda: NOW, read_headline=never_read)
         async with Client(tool_server(shared)) as client:
