@@ -29,6 +29,17 @@ class Parts(_Answer):
     semantic: float | None = Field(description="Similarity of meaning.")
 
 
+class PlaceAnswer(_Answer):
+    """The book, paper or page that a text is a part of."""
+
+    title: str
+    part: int = Field(description="Which of its parts.")
+    heading: str | None
+    page: int | None
+    last_page: int | None
+    pages: int | None = Field(description="How many it has.")
+
+
 class ProphecyHit(_Answer):
     """A text, its score and why it was found."""
 
@@ -37,6 +48,7 @@ class ProphecyHit(_Answer):
     created_at: str = Field(examples=["2012-03-14T09:30:00+00:00"])
     age: str = Field(description="How long before the headline.", examples=["9 years before"])
     text: str
+    place: PlaceAnswer | None = Field(description="Null: it is no part of anything.")
     url: str | None
     author: str | None
     score: float = Field(ge=0, le=1)
@@ -119,6 +131,7 @@ class AnswerSource(_Answer):
     id: str
     created_at: str
     text: str
+    place: PlaceAnswer | None = Field(description="Null: it is no part of anything.")
     url: str | None
     author: str | None
     relevance: float = Field(ge=0, le=1)
@@ -180,6 +193,7 @@ class DocumentAnswer(_Answer):
     text: str
     context: str | None = Field(description="The message that it answers.")
     title: str | None
+    place: PlaceAnswer | None = Field(description="Null: it is no part of anything.")
     url: str | None
     author: str | None
     role: str | None
