@@ -131,6 +131,7 @@ class AnswerSource(_Answer):
     id: str
     created_at: str
     text: str
+    cited: str = Field(description="The part of the text that the answer is about.")
     place: PlaceAnswer | None = Field(description="Null: it is no part of anything.")
     url: str | None
     author: str | None

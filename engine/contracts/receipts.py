@@ -49,6 +49,7 @@ class StageCounts(Value):
     fetched: int
     elsewhere: int = 0
     distinct: int
+    elsewhere: int
     returned: int
 
     @classmethod
