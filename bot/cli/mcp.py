@@ -34,8 +34,8 @@ def command(
     """Serve the searches as tools to agents, by stdio or HTTP.
 
     An agent starts this command and speaks the Model Context Protocol with it: search, prophecy,
-    find, ask, corpora, document. Private corpora are not shown unless they are named. With --http
-    the API is served as well, with the keys and limits of [web].
+    find, ask, compose, corpora, document. Private corpora are not shown unless they are named.
+    With --http the API is served as well, with the keys and limits of [web].
 
     Example: presagio mcp --corpus demo
     """

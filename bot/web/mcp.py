@@ -4,7 +4,6 @@ Needs the extra `mcp`; no other module imports the protocol's SDK.
 """
 
 import asyncio
-import json
 import os
 import threading
 import uuid
@@ -13,6 +12,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any, Self
 
+import orjson
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -179,8 +179,10 @@ def _described(tool: ToolEntry) -> Tool:
 
 
 def _result(answer: dict[str, object]) -> CallToolResult:
-    text = json.dumps(answer, ensure_ascii=False)
-    return CallToolResult(content=[TextContent(text=text)], structured_content=answer)
+    text = orjson.dumps(answer)
+    return CallToolResult(
+        content=[TextContent(text=text.decode())], structured_content=orjson.loads(text)
+    )
 
 
 def _failed(said: str) -> CallToolResult:

@@ -8,7 +8,9 @@ from typing import Any
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from bot.queries.compose import composer
 from bot.queries.find import find
+from bot.replies.compose import composition_json
 from bot.replies.find_json import found_json
 from bot.web.api import corpora_json, document_json, read_document
 from bot.web.parameters import (
@@ -21,6 +23,7 @@ from bot.web.parameters import (
 )
 from bot.web.searching import answer_headline, answer_question, search_corpus
 from bot.web.shared_state import SharedState
+from engine.compose.types import ComposeRequest
 from engine.query.find import DEFAULT_LIMIT
 from engine.query.meaning import FindMode
 
@@ -35,6 +38,27 @@ class FindParameters(Parameters):
         " nearest in meaning.",
     )
     limit: int = Field(DEFAULT_LIMIT, ge=1, le=100, description="Texts in the answer, at most.")
+
+
+class ComposeParameters(BaseModel):
+    """What to write about, and from what."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    prompt: Text = Field(description="What to write about.", examples=["Coffee prices"])
+    corpora: list[CorpusName] = Field(
+        [],
+        max_length=10,
+        description="Corpora to take the evidence from; none: the configured or only one.",
+    )
+    language: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z]{2,20}(-[A-Za-z0-9]{2,8})?$",
+        description="To write in, such as es; left out, the language of the prompt.",
+    )
+    thread: bool = Field(False, description="A thread of 2 to 6 tweets.")
+    variants: int = Field(1, ge=1, le=3, description="Variants to choose from.")
+    web: bool = Field(True, description="Whether the web is asked for what the corpora lack.")
 
 
 class DocumentParameters(BaseModel):
@@ -88,6 +112,19 @@ async def _find(shared: SharedState, asked: FindParameters) -> dict[str, object]
     return found_json(asked.query, found, elapsed_ms=(time.perf_counter() - started) * 1000)
 
 
+async def _compose(shared: SharedState, asked: ComposeParameters) -> dict[str, object]:
+    names = dict.fromkeys(asked.corpora or [""])
+    request = ComposeRequest(
+        prompt=asked.prompt,
+        corpora=tuple([await shared.corpus(name) for name in names]),
+        language=asked.language,
+        thread=asked.thread,
+        variants=asked.variants,
+        web=asked.web,
+    )
+    return composition_json(await composer(shared.app).compose(request, now=shared.now()))
+
+
 async def _document(shared: SharedState, asked: DocumentParameters) -> dict[str, object]:
     return document_json(*await read_document(shared, asked.corpus, asked.id))
 
@@ -131,6 +168,15 @@ TOOLS = (
         " model, in the words of the sources.",
         parameters=AskParameters,
         answer=answer_question,
+        expensive=True,
+    ),
+    ToolEntry(
+        name="compose",
+        title="Write a tweet in which each claim has a source",
+        description="Write a tweet or a thread from the texts and, for what they lack, the web."
+        " Nothing is published. Takes up to a minute, and needs a model.",
+        parameters=ComposeParameters,
+        answer=_compose,
         expensive=True,
     ),
     ToolEntry(

@@ -20,14 +20,16 @@ from bot.web.service import require_mcp
 from db.pool import Database
 from engine.errors import ExtraMissing
 from engine.types import Kind
+from tests.bot.cli.test_compose import assert_contract
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import WebStage, speaking, web_stage
 from tests.bot.web.test_service import judging, served
 from tests.fakes.model import Asked, ModelServer, scoring
+from tests.fakes.writer import Writer
 from tests.patience import PATIENCE
 from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
-TOOLS = ["search", "prophecy", "find", "ask", "corpora", "document"]
+TOOLS = ["search", "prophecy", "find", "ask", "compose", "corpora", "document"]
 ERAS = pytest.mark.parametrize("mode", ["legacy", MODERN_PROTOCOL_VERSIONS[-1]])
 
 
@@ -138,6 +140,23 @@ class TestTools:
             answered = await client.call_tool("corpora")
         assert answered.is_error
         assert said(answered) == "The database does not answer. Try again in a few minutes."
+
+    async def test_a_tweet_is_written_where_there_is_a_model(self, coffee_url: str) -> None:
+        async with (
+            ModelServer([Writer()]) as model,
+            web_stage(judging(coffee_url, model)) as stage,
+            Client(tool_server(stage.shared)) as client,
+        ):
+            asked = {"prompt": "Write about coffee prices", "web": False, "variants": 2}
+            written = (await client.call_tool("compose", asked)).structured_content
+        assert_contract(written)
+        assert len(written["variants"]) == 2
+
+    async def test_no_tweet_is_written_without_a_model(self, coffee_web: WebStage) -> None:
+        async with Client(tool_server(coffee_web.shared)) as client:
+            refused = await client.call_tool("compose", {"prompt": "coffee"})
+        assert refused.is_error
+        assert said(refused).startswith("No language model is set up")
 
 
 class TestOverHttp:
