@@ -32,6 +32,9 @@ TEXTS = {
     "permalink": marked("Link to this page"),
     "copy": marked("Copy the link"),
     "copied": marked("Copied."),
+    "download": marked("Download the picture"),
+    "share": marked("Share"),
+    "whole": marked("The whole time"),
     "read_more": marked("Read the original"),
     "details": marked("This text alone"),
     "score": marked("Score"),
@@ -61,6 +64,7 @@ TEXTS = {
     "failed": marked("That did not work"),
     "home": marked("Back to the beginning"),
     "api": marked("For programs"),
+    "feed": marked("Feed of what was posted"),
     "source": marked("Old texts that foresaw today's headlines."),
 }
 
