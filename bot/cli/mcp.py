@@ -42,11 +42,11 @@ def command(
     from bot.web.service import require_mcp
 
     require_mcp()
-    chosen = _chosen(settings_of(context), corpora or [])
-    with_app(chosen, _listen if http else _answer)
+    chosen = with_tools(settings_of(context), corpora or [])
+    with_app(chosen, serve_over_http if http else _answer)
 
 
-def _chosen(settings: "Settings", corpora: list[str]) -> "Settings":
+def with_tools(settings: "Settings", corpora: list[str]) -> "Settings":
     """Return the settings with the door open and the page closed."""
     web: dict[str, object] = {"mcp": True, "page": False}
     if corpora:
@@ -63,7 +63,8 @@ async def _answer(app: "App") -> None:
         await serve_on_stdio(shared)
 
 
-async def _listen(app: "App") -> None:
+async def serve_over_http(app: "App") -> None:
+    """Serve the tools and the API until cancelled. Raises FaceFailed."""
     from bot.web.service import WebFace
 
     async with Fetcher(app.settings.fetch) as fetcher:

@@ -22,7 +22,9 @@ TEXTS = {
     "language": marked("Language"),
     "headline": marked("Headline or link"),
     "date": marked("Its date"),
-    "date_hint": marked("Empty means today."),
+    "date_hint": marked(
+        "Only older texts count. Empty: the day of the linked article, else today."
+    ),
     "corpus": marked("Corpus"),
     "ask": marked("Find the prophecy"),
     "asking": marked("Reading old tweets…"),

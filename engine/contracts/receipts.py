@@ -49,7 +49,6 @@ class StageCounts(Value):
     fetched: int
     elsewhere: int = 0
     distinct: int
-    elsewhere: int
     returned: int
 
     @classmethod

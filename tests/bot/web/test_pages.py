@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from datetime import UTC, datetime
 from io import BytesIO
 from urllib.parse import parse_qs, urlsplit
 from urllib.robotparser import RobotFileParser
@@ -13,6 +14,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from db.pool import Database
 from engine.documents import Document
+from engine.prophecy.headline import read_headline
+from engine.types import Headline
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.db.loading import document, load
 from tests.fakes.model import Asked, ModelServer, judging, scoring
@@ -80,6 +83,16 @@ class TestProphecy:
     async def test_a_link_becomes_the_headline_of_its_page(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="https://example.org/news/1")
         assert "headline=Coffee+is+dear" in answered.headers["location"]
+
+    async def test_an_article_brings_its_own_date(self, coffee_web: WebStage) -> None:
+        async def article(_: str, *, now: datetime) -> Headline:
+            return read_headline("Coffee is dear", date=datetime(2021, 5, 4, tzinfo=UTC))
+
+        coffee_web.shared.read_headline = article
+        link = "https://example.org/news/1"
+        for given, date in (({}, "2021-05-04"), ({"date": "2022-01-01"}, "2022-01-01")):
+            answered = await coffee_web.get("/prophecy", headline=link, **given)
+            assert f"date={date}" in answered.headers["location"]
 
     async def test_nothing_found_is_said(self, coffee_web: WebStage) -> None:
         asked = {**HEADLINE_AND_DATE, "headline": "Zebras"}
