@@ -161,6 +161,7 @@ class RequestCounter:
 _COMPRESSION = 6  # more costs twice the time and saves a hundredth
 _ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
 TOOLS_PATH = "/mcp"
+_TOOL_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Content-Type", "Mcp-Method", "Mcp-Name")
 _PROGRAMS = ("/api/", TOOLS_PATH, "/healthz", "/readyz", "/metrics", "/openapi.json")
 
 
@@ -204,8 +205,9 @@ def create_application(
         app.add_middleware(
             CORSMiddleware,
             allow_origins=shared.settings.web.allow_origins,
-            allow_methods=["GET"],
-            allow_headers=["Authorization"],
+            allow_methods=["GET", *(("POST", "DELETE") if tools else ())],
+            allow_headers=["Authorization", *(_TOOL_HEADERS if tools else ())],
+            expose_headers=_TOOL_HEADERS[:1] if tools else (),
         )
     app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
     web = shared.settings.web

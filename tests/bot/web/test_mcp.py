@@ -236,6 +236,27 @@ class TestOverHttp:
             stream = await http.get(address, headers={"Accept": "text/event-stream"})
             assert (stream.status_code, stream.headers["allow"]) == (405, "POST, DELETE")
 
+    async def test_a_page_that_is_named_may_ask_from_a_browser(self, coffee_url: str) -> None:
+        page = "https://agent.example"
+        async with (
+            served({"DATABASE_URL": coffee_url}, mcp="true", allow_origins=f'["{page}"]') as one,
+            httpx.AsyncClient(headers={"Origin": page}) as http,
+        ):
+            address = f"{one.service.address}mcp"
+            wanted = {
+                "Access-Control-Request-Method": "POST",
+                "Access-Control-Request-Headers": "content-type, mcp-session-id",
+            }
+            allowed = await http.options(address, headers=wanted)
+            assert allowed.status_code == 200
+            assert allowed.headers["access-control-allow-origin"] == page
+            accepted = {"Accept": "application/json, text/event-stream"}
+            hello = await http.post(
+                address, json=_message(1, "initialize", **_STRANGER), headers=accepted
+            )
+            assert hello.status_code == 200
+            assert hello.headers["access-control-expose-headers"] == "Mcp-Session-Id"
+
     @ERAS
     async def test_a_cancelled_call_ends_its_work(self, coffee_url: str, mode: str) -> None:
         left = asyncio.Event()

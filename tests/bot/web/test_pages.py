@@ -85,7 +85,7 @@ class TestProphecy:
         assert "headline=Coffee+is+dear" in answered.headers["location"]
 
     async def test_an_article_brings_its_own_date(self, coffee_web: WebStage) -> None:
-        async def article(_: str, *, now: datetime) -> Headline:
+        async def article(text: str, *, now: datetime) -> Headline:
             return read_headline("Coffee is dear", date=datetime(2021, 5, 4, tzinfo=UTC))
 
         coffee_web.shared.read_headline = article
