@@ -124,13 +124,13 @@ def is_local(host: str) -> bool:
 
 
 class RequestCounter:
-    """Counts every request by its route, never by its URL, which may contain anything. Webhooks
-    are counted by their platform, for their paths may be secrets."""
+    """Counts every request by its route, never by its URL, which may contain anything. `named`
+    holds other names by path: a webhook is counted by its platform, as its path may be secret."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, webhooks: Mapping[str, str]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, named: Mapping[str, str]) -> None:
         self._app = app
         self._metrics = metrics
-        self._webhooks = webhooks
+        self._named = named
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -151,7 +151,7 @@ class RequestCounter:
             with asked_by(asking):
                 await self._app(scope, receive, noting)
         finally:
-            route = self._webhooks.get(scope["path"])
+            route = self._named.get(scope["path"])
             route = route or getattr(scope.get("route"), "path", "other")
             self._metrics.requests.labels(route, status).inc()
             elapsed = time.perf_counter() - started
@@ -214,7 +214,9 @@ def create_application(
     if is_local(web.host) and not web.trusted_proxies:
         app.add_middleware(LocalNames, webhooks=platforms)
     app.add_middleware(SafeHeaders)
-    app.add_middleware(RequestCounter, metrics=shared.metrics, webhooks=platforms)
+    # The framework names only routes that it made itself.
+    named = platforms | ({TOOLS_PATH: TOOLS_PATH} if tools else {})
+    app.add_middleware(RequestCounter, metrics=shared.metrics, named=named)
     app.add_middleware(HeadAsGet)
     described: Any = partial(describe, app)
     app.openapi = described  # type: ignore[method-assign]  # as the framework's manual says

@@ -223,6 +223,15 @@ class TestOverHttp:
             answered = [await http.post(f"{one.service.address}mcp", json={}) for _ in range(2)]
             assert answered[1].status_code == 429
 
+    async def test_requests_are_figures_by_their_path(self, coffee_url: str) -> None:
+        async with (
+            served({"DATABASE_URL": coffee_url}, mcp="true") as one,
+            httpx.AsyncClient(base_url=one.service.address) as http,
+        ):
+            await http.post("mcp", json={})
+            figures = (await http.get("metrics")).text
+            assert 'presagio_http_requests_total{route="/mcp",status="400"} 1.0' in figures
+
     async def test_other_sites_and_names_stay_outside(self, coffee_url: str) -> None:
         async with (
             served({"DATABASE_URL": coffee_url}, mcp="true") as one,
