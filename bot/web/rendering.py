@@ -37,7 +37,9 @@ TEXTS = {
     "language": marked("Language"),
     "headline": marked("Headline or link"),
     "date": marked("Its date"),
-    "date_hint": marked("Empty means today."),
+    "date_hint": marked(
+        "Only older texts count. Empty: the day of the linked article, else today."
+    ),
     "corpus": marked("Corpus"),
     "ask": marked("Find the prophecy"),
     "asking": marked("Reading old tweets…"),
@@ -47,6 +49,9 @@ TEXTS = {
     "permalink": marked("Link to this page"),
     "copy": marked("Copy the link"),
     "copied": marked("Copied."),
+    "download": marked("Download the picture"),
+    "share": marked("Share"),
+    "whole": marked("The whole time"),
     "read_more": marked("Read the original"),
     "details": marked("This text alone"),
     "score": marked("Score"),
@@ -76,6 +81,7 @@ TEXTS = {
     "failed": marked("That did not work"),
     "home": marked("Back to the beginning"),
     "api": marked("For programs"),
+    "feed": marked("Feed of what was posted"),
     "source": marked("Old texts that foresaw today's headlines."),
 }
 

@@ -48,6 +48,7 @@ class ProphecyHit(_Answer):
     created_at: str = Field(examples=["2012-03-14T09:30:00+00:00"])
     age: str = Field(description="How long before the headline.", examples=["9 years before"])
     text: str
+    place: ItemPart | None = Field(description="Null for what is no part of a document.")
     url: str | None
     author: str | None
     score: float = Field(ge=0, le=1)
@@ -59,7 +60,6 @@ class ProphecyHit(_Answer):
     proposed_by: dict[str, int] = Field(description="Ranks in the lists that proposed it.")
     asked_for: dict[str, int] = Field(description="Phrases that found it, and its rank for each.")
     flags: list[str]
-    place: ItemPart | None = Field(description="Null for what is no part of a document.")
 
 
 class SearchHit(ProphecyHit):
@@ -131,13 +131,13 @@ class AnswerSource(_Answer):
     id: str
     created_at: str
     text: str
+    cited: str = Field(description="The part of the text that the answer is about.")
+    place: ItemPart | None = Field(description="Null for what is no part of a document.")
     url: str | None
     author: str | None
     relevance: float = Field(ge=0, le=1)
     matched: list[str]
     flags: list[str]
-    cited: str = Field(description="The passage that is cited.")
-    place: ItemPart | None = Field(description="Null for what is no part of a document.")
 
 
 class AskAnswer(_Answer):
@@ -194,6 +194,7 @@ class DocumentAnswer(_Answer):
     text: str
     context: str | None = Field(description="The message that it answers.")
     title: str | None
+    place: ItemPart | None = Field(description="Null for what is no part of a document.")
     url: str | None
     author: str | None
     role: str | None

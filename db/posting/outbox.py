@@ -27,6 +27,7 @@ from engine.posting.types import (
     Leased,
     OutboxHealth,
     PastDelivery,
+    PublicPost,
     Subscription,
 )
 
@@ -176,6 +177,15 @@ class Outbox:
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["history"], chat.id, limit)
         return [_past(row) for row in rows]
+
+    async def public_posts(self, corpora: Sequence[str], *, limit: int) -> list[PublicPost]:
+        """Return the prophecies from these corpora that were sent, newest first, each once.
+
+        Those about headlines that only feeds of single chats brought are left out.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["public_posts"], corpora, limit)
+        return [PublicPost(**dict(row)) for row in rows]
 
     async def health(self, since: datetime) -> OutboxHealth:
         """Return what is owed, and what was given up since `since`."""

@@ -129,6 +129,25 @@ RETURNING true
 SELECT key, state, content::text AS content, created_at, settled_at, error FROM delivery
  WHERE chat_id = $1 ORDER BY id DESC LIMIT $2
 
+-- name: public_posts(corpora, limit)
+-- A headline that only the feed of a chat brought is that chat's own.
+WITH once AS (
+    SELECT p.story_id, p.corpus, p.external_id, min(d.settled_at) AS posted_at
+      FROM posted p JOIN delivery d ON d.id = p.delivery_id
+     WHERE d.state = 'sent' AND p.corpus = ANY ($1::text[])
+     GROUP BY p.story_id, p.corpus, p.external_id
+)
+SELECT o.*, s.text AS headline, s.published, h.title, h.link, h.source
+  FROM once o
+  JOIN story s ON s.id = o.story_id
+ CROSS JOIN LATERAL (
+       SELECT h.title, h.link, f.title AS source
+         FROM headline h JOIN feed f ON f.id = h.feed_id
+        WHERE h.story_id = o.story_id AND f.configured_url IS NOT NULL
+        ORDER BY h.id LIMIT 1) h
+ ORDER BY o.posted_at DESC, o.story_id, o.corpus, o.external_id
+ LIMIT $2
+
 -- name: outbox_health(failed_since)
 SELECT count(*) FILTER (WHERE state = 'owed') AS owed,
        min(created_at) FILTER (WHERE state = 'owed') AS oldest_owed_at,

@@ -93,6 +93,21 @@ class Posted:
     posted_at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicPost:
+    """A prophecy that was posted in a chat, about a story that feeds of the settings brought."""
+
+    story_id: int
+    title: str  # of the headline, as its feed writes it
+    headline: str  # its words, as they were searched for
+    link: str | None
+    source: str | None  # title of the feed
+    published: datetime
+    corpus: str
+    external_id: str
+    posted_at: datetime  # for the first time
+
+
 class DeliveryState(StrEnum):
     """The state of a delivery."""
 

@@ -24,6 +24,15 @@ for (const field of document.querySelectorAll("form.ask textarea")) {
   });
 }
 
+for (const button of document.querySelectorAll("[data-share]")) {
+  if (!navigator.share) continue;
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    // Who changes their mind has shared nothing, and is told nothing.
+    navigator.share({ title: button.dataset.title, url: button.dataset.share }).catch(() => {});
+  });
+}
+
 function offerCopies(within) {
   for (const button of within.querySelectorAll("[data-copy]")) {
     if (!navigator.clipboard) continue;
