@@ -29,6 +29,7 @@ from bot.platforms import (
 from db.chat.access import Access
 from db.chat.answers import Answers
 from db.chat.chats import Chats
+from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
@@ -232,6 +233,7 @@ async def _tidy(app: App, claims: EventClaims, now: Callable[[], datetime]) -> N
         Quotas(database),
         Answers(database),
         Questions(database),
+        Compositions(database),
         VotingKeys(database),
         Waiting(database),
     )

@@ -19,7 +19,12 @@ from bot.console.face import run_terminal as talk
 from bot.console.screen import Screen
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
-from bot.conversation.wiring import chat_services, open_news_services
+from bot.conversation.wiring import (
+    chat_services,
+    composing_of,
+    open_news_services,
+    writing_of,
+)
 from bot.settings.faces import ChatSettings
 from db.chat.access import Access
 from db.chat.chats import Chats
@@ -52,13 +57,16 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             counts=commands.counts,
         )
         news = await stack.enter_async_context(open_news_services(app, fetcher))
+        admins = [f"{PLATFORM}:{chat_id}"]
+        writing = writing_of(app, claims, admins=admins, source=BudgetSource.CONSOLE)
         services = chat_services(
             app,
             fetcher,
             news,
             limit=app.settings.search.limit,
-            admins=[f"{PLATFORM}:{chat_id}"],
+            admins=admins,
             ownership=Ownership(access=Access(app.database), chats=chats),
+            composing=composing_of(app, writing, charge=_for_nothing),
         )
         conversation = Conversation(
             gates=gates,
@@ -67,6 +75,7 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             commands=commands,
             services=services,
             source=BudgetSource.CONSOLE,
+            writing=writing,
         )
         terminal = Terminal(
             session=uuid.uuid4().hex,
@@ -81,6 +90,10 @@ async def converse(app: App, *, corpus: str, chat_id: str = "console") -> None:
             screen=Screen(sys.stdout),
             now=lambda: datetime.now(UTC),
         )
+
+
+async def _for_nothing(asker: str, *, now: datetime) -> None:
+    """Count nothing: see _LIMITS."""
 
 
 def terminal_language(environment: Mapping[str, str]) -> str:

@@ -11,10 +11,10 @@ import typer
 
 from bot.cli.shared import Json, now, settings_of, text, with_app
 from bot.console.output import Output
-from bot.i18n.words import DEFAULT, Words, marked, words_for
+from bot.i18n.words import DEFAULT, Words, words_for
 from bot.queries.ask import corpora_for
 from bot.queries.compose import compose_parts
-from bot.replies.compose import composition_json, composition_reply
+from bot.replies.compose import STEPS, composition_json, composition_reply
 from bot.signals import run_until_signal
 from engine.compose.compose import Composer
 from engine.compose.record import (
@@ -29,17 +29,6 @@ from engine.errors import UsageError
 
 if TYPE_CHECKING:
     from bot.app import App
-
-STEPS = {
-    StepName.RETRIEVE: marked("Looking into the corpora…"),
-    StepName.GAPS: marked("Asking what is missing…"),
-    StepName.WEB: marked("Asking the web for that…"),
-    StepName.MERGE: marked("Choosing the passages…"),
-    StepName.EVIDENCE: marked("Collecting the evidence…"),
-    StepName.WRITE: marked("Writing…"),
-    StepName.GUARD: marked("Comparing numbers, dates and quotations…"),
-    StepName.CHECK: marked("Checking each sentence…"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,6 +75,7 @@ COMMANDS = (
         "Answer in every chat that is set up, and on the web page, until told to end.",
         function="serve_command",
     ),
+    CommandEntry("mcp", "bot.cli.mcp", "Serve the searches as tools to agents, by stdio or HTTP."),
     CommandEntry(
         "init",
         "bot.cli.init",

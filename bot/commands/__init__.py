@@ -3,6 +3,7 @@
 from functools import partial
 
 from bot.commands.archives import CORPUS, ask_which
+from bot.commands.compose import COMPOSE
 from bot.commands.feeds import FEEDS
 from bot.commands.glossary import GLOSSARY
 from bot.commands.help import help_command
@@ -23,7 +24,7 @@ __all__ = ["Command", "Registry", "Services", "standard_commands"]
 def standard_commands() -> Registry:
     """Return the commands that every face offers."""
     commands = (
-        *(PROPHECY, MORE, FIND, ASK, WHY, TOP, PICTURE),
+        *(PROPHECY, MORE, FIND, ASK, COMPOSE, WHY, TOP, PICTURE),
         *(SUBSCRIBE, UNSUBSCRIBE, TODAY, PREVIEW, HISTORY, FEEDS),
         *(SETTINGS, CORPUS, GLOSSARY, START, ACCESS, USAGE),
     )

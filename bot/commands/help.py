@@ -48,7 +48,7 @@ def _all(request: Request, commands: Sequence[Command]) -> str:
 
 # Commands of no group are among the last.
 _GROUPS = (
-    (marked("Search"), ("prophecy", "more", "find", "ask")),
+    (marked("Search"), ("prophecy", "more", "find", "ask", "compose")),
     (marked("The last answer"), ("why", "picture", "top")),
     (
         marked("Posts by myself"),

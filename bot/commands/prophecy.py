@@ -106,7 +106,7 @@ async def _answer(request: Request, services: Services, prophecy: Prophecy) -> R
     kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
     answer = replace(answer, id=kept)
     # A new answer has no votes yet.
-    return _shown(request, services, answer, _buttons(request, answer, {}))
+    return _shown(request, services, answer, _buttons(request, services, answer, {}))
 
 
 def _shown(
@@ -132,9 +132,15 @@ _PASTED = (Trigger.ADDRESSED, Trigger.OVERHEARD)  # a command may not be shown t
 
 
 def _buttons(
-    request: Request, answer: Answer, tallies: Mapping[int, Tally]
+    request: Request, services: Services, answer: Answer, tallies: Mapping[int, Tally]
 ) -> tuple[tuple[Button, ...], ...]:
-    return answer_buttons(answer, tallies, request.words, compact=is_compact(request))
+    return answer_buttons(
+        answer,
+        tallies,
+        request.words,
+        compact=is_compact(request),
+        writes=services.composing is not None,
+    )
 
 
 async def _more(request: Request, services: Services) -> Reply:
@@ -160,7 +166,7 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
         return aside(request, request.words.say("That is all I found."))
     await services.answers.turn_page(answer)
     tallies = await services.answers.tallies(answer)
-    return _shown(request, services, answer, _buttons(request, answer, tallies))
+    return _shown(request, services, answer, _buttons(request, services, answer, tallies))
 
 
 PROPHECY = Command(

@@ -13,6 +13,7 @@ from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
+from bot.queries.compose import ComposeServices
 from bot.replies.limits import cut
 from bot.replies.picture import Pictures
 from db.chat.answers import Answers
@@ -113,6 +114,7 @@ class Services:
     minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
     admins: frozenset[str] = frozenset()  # operators, as "platform:user"
     serves: Callable[[str], bool] = lambda _: True  # whether the lists admit "platform:chat"
+    composing: ComposeServices | None = None  # None without a language model
 
 
 Handler = Callable[[Request, Services], Awaitable[Reply | None]]

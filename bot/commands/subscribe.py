@@ -184,6 +184,8 @@ async def _obstacles(
         lines.append(
             none + " " + words.say("So nothing is posted, unless: {example}", example=_UNJUDGED)
         )
+    if subscription.compose and not news.has_model:
+        lines.append(words.say("No tweet is drafted: no language model is set up."))
     return lines
 
 
@@ -197,6 +199,9 @@ def _help(words: Words) -> list[str]:
         words.say("languages en, es and categories news, tech: only such news."),
         words.say("unjudged on: also what no model judged; coverage 60: how much it must cover."),
         words.say("nothing on: tell me also when there was nothing."),
+        words.say(
+            "compose on: draft a tweet about the first story of a daily post, for you to copy."
+        ),
         words.say("here: posts go to this thread; chat: to the whole chat."),
         words.say(
             "topic ...: this topic has posts of its own, such as: topic feeds BBC daily 9:00."

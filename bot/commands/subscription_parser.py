@@ -73,6 +73,8 @@ def as_typed(subscription: Subscription) -> str:
         parts.append("nothing on")
     if subscription.silent:
         parts.append("silent on")
+    if subscription.compose:
+        parts.append("compose on")
     return " ".join(parts)
 
 
@@ -114,6 +116,7 @@ class _Reader:
             "nothing": lambda subscription: replace(
                 subscription, say_nothing_found=self._switch("nothing")
             ),
+            "compose": lambda subscription: replace(subscription, compose=self._bare_switch()),
             "here": lambda subscription: replace(subscription, thread=self._here),
             "chat": lambda subscription: replace(subscription, thread=None),
         }
@@ -203,6 +206,12 @@ class _Reader:
         if value not in ("on", "off"):
             raise self._wrong(marked("{name} takes on or off."), name=name)
         return value == "on"
+
+    def _bare_switch(self) -> bool:
+        """Read "on" or "off", which may be left out for "on"."""
+        if self._tokens and self._tokens[0][0].lower() in ("on", "off"):
+            return self._tokens.popleft()[0].lower() == "on"
+        return True
 
     def _value(self, name: str) -> str:
         if not self._tokens:

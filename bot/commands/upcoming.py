@@ -12,6 +12,7 @@ from bot.face.reply import ItemView, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
 from bot.jobs.content import (
+    DraftContent,
     FeedNotice,
     NothingFound,
     PictureContent,
@@ -234,6 +235,8 @@ def _what(one: PastDelivery, words: Words) -> str:
             return " / ".join(story.title for story in content.stories)
         case PictureContent():
             return words.say("picture: {headline}", headline=content.story.title)
+        case DraftContent():
+            return words.say("draft: {headline}", headline=content.story.title)
         case NothingFound():
             date = spoken(content.day, words)
             return words.say("No old tweet foretold the news of {date}.", date=date)

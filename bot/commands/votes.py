@@ -8,7 +8,7 @@ from bot.commands.rights import LOOKS, Act, Effect
 from bot.face.reply import Action, Button, ItemView, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import LANGUAGES, Words, marked, words_for
-from bot.replies.buttons import answer_buttons, ballot
+from bot.replies.buttons import SHARE, answer_buttons, ballot, share_buttons
 from bot.replies.limits import cut
 from bot.replies.post import post_buttons
 from bot.replies.prophecy import hit_view
@@ -57,7 +57,8 @@ async def _buttons(
         tallies = await services.answers.tallies(answer)
         if compact:
             return _ballot([(shown, hit.rank) for hit in shown.page], answer, rank, tallies, words)
-        return answer_buttons(shown, tallies, words)
+        writes = services.composing is not None
+        return answer_buttons(shown, tallies, words, writes=writes)
     if compact:
         places = [(one, one.page[0].rank) for one in posted]
         tallies = await services.answers.tallies(answer)
@@ -103,7 +104,18 @@ async def _close(request: Request, action: Action, services: Services) -> Reply:
         buttons = post_buttons(posted, {}, words, compact=compact)
     else:
         tallies = await services.answers.tallies(answer)
-        buttons = answer_buttons(page_of(answer, rank), tallies, words, compact=compact)
+        writes = services.composing is not None
+        shown = page_of(answer, rank)
+        buttons = answer_buttons(shown, tallies, words, compact=compact, writes=writes)
+    return Reply(words=request.words, buttons=buttons, replaces=True)
+
+
+async def _share(request: Request, action: Action, services: Services) -> Reply:
+    """Show the buttons for what can be made of the message."""
+    if (voted := await _voted_on(request, action, services)) is None:
+        return too_old(request)
+    answer, rank, words = voted
+    buttons = share_buttons(page_of(answer, rank), words)
     return Reply(words=request.words, buttons=buttons, replaces=True)
 
 
@@ -155,6 +167,6 @@ TOP = Command(
     example="/top",
     handler=_top,
     act=LOOKS,
-    actions={"up": _up, "down": _down, "votes": _open, "back": _close},
+    actions={"up": _up, "down": _down, "votes": _open, "back": _close, SHARE: _share},
     pressed={"up": Act(Effect.POSTS), "down": Act(Effect.POSTS)},
 )

@@ -95,6 +95,9 @@ class ConsoleFace:
 
     async def deliver(self, request: Request, reply: Reply) -> None:  # noqa: ARG002 - there is one place
         """Write the reply, and remember its buttons."""
+        if reply.writes is not None:  # what is written follows
+            self._screen.pass_by(reply.text or "")
+            return
         if reply.picture:
             place = await asyncio.to_thread(_kept, reply.picture, reply.picture_name)
             reply = replace(reply, text="\n".join(filter(None, (reply.text, str(place)))))
@@ -155,6 +158,7 @@ async def run_terminal(
         while (line := await _next(lines, screen, terminal.interactive)) is not None:
             number += 1
             await conversation.answer(_request(line, number, face, terminal, now()), face)
+            await conversation.written()
     finally:
         if terminal.interactive:
             screen.write("\n")  # end the prompt's line, after Ctrl-C too

@@ -2,20 +2,21 @@
 
 import asyncio
 import logging
-import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from weakref import WeakValueDictionary
 
 from bot.commands.registry import Registry, Services
 from bot.conversation.admission import Stop
 from bot.conversation.backpressure import Backpressure, Room
+from bot.conversation.failures import apology, explanation
 from bot.conversation.gates import Gates, not_meant
 from bot.conversation.steps import steps_shown
+from bot.conversation.writing import Writing
 from bot.face.face import ChatGone, DeliveryError, Face
 from bot.face.reply import Reply, aside
 from bot.face.request import Request, Trigger
@@ -25,7 +26,7 @@ from bot.query_log import asked_by
 from db.chat.chats import Chats
 from db.chat.events import EventClaim, EventClaims
 from engine.budget import BudgetSource
-from engine.errors import ModelError, PresagioError, StorageError
+from engine.errors import PresagioError, StorageError
 from engine.search_log import Asker, Origin
 
 logger = logging.getLogger("presagio.conversation")
@@ -56,6 +57,7 @@ class Conversation:
         most_in_chat: int = 50,
         source: BudgetSource = BudgetSource.CHATS,
         step_after: float = 2.0,
+        writing: Writing | None = None,
     ) -> None:
         self._gates = gates
         self._claims = claims
@@ -66,6 +68,7 @@ class Conversation:
         self._crowd = Backpressure(most=most, most_in_chat=most_in_chat)
         self._source = source
         self._step_after = step_after  # seconds
+        self._writing = writing
         self._expected = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -94,12 +97,33 @@ class Conversation:
                 self._idle.set()
 
     async def drain(self, seconds: float) -> bool:
-        """Wait until nothing is expected or under way. Return False after `seconds`."""
+        """Wait until nothing is expected or under way. Return False after `seconds`.
+
+        What is being written is cut off, and taken up at the next start.
+        """
         try:
             await asyncio.wait_for(self._idle.wait(), seconds)
         except TimeoutError:
             return False
+        finally:
+            if self._writing:
+                await self._writing.close()
         return True
+
+    def take_up(self, face: Face, now: Callable[[], datetime]) -> None:
+        """Finish what processes that have died were writing on the face's platform."""
+        if self._writing:
+            self._writing.take_up(face, now)
+
+    async def written(self) -> None:
+        """Wait until nothing is being written; cancelled, cut it off."""
+        if self._writing is None:
+            return
+        try:
+            await self._writing.finished()
+        except asyncio.CancelledError:
+            await self._writing.close()
+            raise
 
     async def _with_room(self, request: Request, face: Face) -> None:
         chat = _chat_name(request)
@@ -178,21 +202,20 @@ class Conversation:
                 return await self._commands.answer(request, services)
         except StorageError:
             raise
-        except ModelError as error:  # for the operator to mend, not for the asker
-            logger.warning("%s %s: %s", *request.event, error)
-            said = request.words.say("I cannot ask my model just now. Try again later.")
-            said = request.words.render(error.said) if request.who in services.admins else said
-            return aside(request, said) if asked else None
         except PresagioError as error:
-            return aside(request, request.words.render(error.said)) if asked else None
+            said = explanation(request, error, operators=services.admins)
+            return aside(request, said) if asked else None
         except Exception as error:
-            apology = _apology(request, error)
-            return apology if asked else None
+            apologetic = apology(request, error)
+            return apologetic if asked else None
 
     async def _deliver(
         self, request: Request, reply: Reply, face: Face, step: str | None = None
     ) -> str | None:
         """Send the reply once, in place of the message of a `step`; return its message's id."""
+        if reply.writes is not None and self._writing:
+            announce = partial(self._writing.announce, request, reply, face, step)
+            return await self._sent(request, announce)
         if step is None:
             return await self._sent(request, partial(face.deliver, request, reply))
         if reply.picture or (reply.ephemeral and not request.place.private):
@@ -229,23 +252,10 @@ class Conversation:
         if len(self._apologised) > _REMEMBERED:
             self._apologised.popitem(last=False)
         request = replace(request, words=words_for(request.person.language))
-        apology = _apology(request, error)
+        said = apology(request, error)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
-            await self._deliver(request, apology, face)
+            await self._deliver(request, said, face)
 
 
 def _chat_name(request: Request) -> str:
     return f"{request.place.platform}:{request.place.chat_id}"
-
-
-def _apology(request: Request, error: Exception) -> Reply:
-    """Log an error under an incident number, and return the reply that quotes it."""
-    incident = secrets.token_hex(4)
-    logger.error("incident %s: %s %s: %s", incident, *request.event, reason(error))
-    words = request.words
-    if isinstance(error, StorageError):
-        said = words.say("Sorry, my database does not answer. Try again in a few minutes.")
-    else:
-        said = words.say("Sorry, something went wrong.")
-    number = words.say("Its number in the log is {incident}.", incident=incident)
-    return aside(request, f"{said} {number}")

@@ -15,14 +15,17 @@ from bot.commands.registry import NewsServices, Registry, Services
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
+from bot.conversation.writing import Writing, WritingParts
 from bot.face.reply import MOST_HITS
 from bot.incident import reason
 from bot.jobs.wiring import deciding_of, pictures_of
-from bot.queries.ask import ask_one
+from bot.queries.ask import ask_one, corpora_for
+from bot.queries.compose import Charge, ComposeServices, compose_task, require_daily
 from bot.queries.find import find
 from bot.settings.faces import ChatSettings
 from db.chat.answers import Answers
 from db.chat.chats import Chats
+from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
@@ -32,6 +35,7 @@ from db.posting.finds import Finds
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
+from engine.budget import BudgetSource
 from engine.errors import FetchError
 from engine.feeds.lookup import FeedLookup, address_of
 from engine.feeds.parsing import FeedParser
@@ -94,10 +98,17 @@ def conversation_of(
         ),
     )
     limit = min(app.settings.search.limit, MOST_HITS)  # /more shows the others
+    writing = writing_of(app, claims, trusted=settings.private, admins=settings.admins)
 
     def services(seen: App) -> Services:
         return chat_services(
-            seen, fetcher, news, limit=limit, admins=settings.admins, ownership=ownership
+            seen,
+            fetcher,
+            news,
+            limit=limit,
+            admins=settings.admins,
+            ownership=ownership,
+            composing=composing_of(seen, writing, charge=partial(require_daily, app)),
         )
 
     return Conversation(
@@ -109,6 +120,46 @@ def conversation_of(
         trusted=dict.fromkeys(settings.private, services(app)),
         most=settings.queue,
         most_in_chat=settings.queue_per_chat,
+        writing=writing,
+    )
+
+
+def writing_of(
+    app: App,
+    claims: EventClaims,
+    *,
+    trusted: Collection[str] = (),
+    admins: Collection[str] = (),
+    source: BudgetSource = BudgetSource.CHATS,
+) -> Writing | None:
+    """Return what writes tweets for chats, or None without a language model.
+
+    Chats that are `trusted` may have all corpora of `app` read, others the public ones.
+    """
+    if app.client is None:
+        return None
+    seen = app.public if source is BudgetSource.CHATS else app
+    return Writing(
+        WritingParts(
+            tasks=Compositions(app.database),
+            process=lambda: claims.process,
+            compose=partial(compose_task, seen),
+            trusted=dict.fromkeys(trusted, partial(compose_task, app)),
+            operators=frozenset(admins),
+            source=source,
+        )
+    )
+
+
+def composing_of(app: App, writing: Writing | None, *, charge: Charge) -> ComposeServices | None:
+    """Return the services of /compose, limited to the corpora visible through `app`."""
+    if writing is None:
+        return None
+    return ComposeServices(
+        tasks=Compositions(app.database),
+        corpora=partial(corpora_for, app),
+        charge=charge,
+        stop=writing.stop,
     )
 
 
@@ -126,6 +177,7 @@ def chat_services(
     limit: int,
     admins: Collection[str],
     ownership: Ownership,
+    composing: ComposeServices | None = None,
 ) -> Services:
     """Return the services of commands, limited to the corpora visible through `app`."""
     return Services(
@@ -142,6 +194,7 @@ def chat_services(
         glossary=glossary_service(app),
         ownership=ownership,
         waiting=Waiting(app.database),
+        composing=composing,
         corpus=app.settings.search.corpus,
         limit=limit,
         minimum_age=timedelta(days=app.settings.posting.minimum_age_days),

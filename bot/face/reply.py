@@ -143,6 +143,7 @@ class Reply:
     picture_name: str = "prophecy.png"
     ephemeral: bool = False  # visible to the asker alone, where the platform supports it
     replaces: bool = False  # answers a button by editing the message that carries it
+    writes: int | None = None  # the task whose outcome will take the place of this message
     toast: str | None = None  # answers a button with a transient notice; nothing is sent
 
 

@@ -54,6 +54,16 @@ class PictureContent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DraftContent:
+    """A tweet that is to be drafted about a story, sent after its post for a person to copy."""
+
+    kind: Literal["draft"] = "draft"
+    story: NamedStory
+    hit: Hit
+    corpus: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedNotice:
     """A notice about a feed."""
 
@@ -65,7 +75,8 @@ class FeedNotice:
 
 
 Content: TypeAlias = Annotated[
-    PostContent | NothingFound | PictureContent | FeedNotice, Field(discriminator="kind")
+    PostContent | NothingFound | PictureContent | DraftContent | FeedNotice,
+    Field(discriminator="kind"),
 ]
 
 _CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
@@ -97,6 +108,11 @@ def picture_of(chosen: Chosen, template: str | None = None) -> PictureContent:
         corpus=chosen.find.corpus,
         template=template,
     )
+
+
+def draft_of(chosen: Chosen) -> DraftContent:
+    """Return the draft for a post whose first story is `chosen`."""
+    return DraftContent(story=_named(chosen), hit=chosen.hit, corpus=chosen.find.corpus)
 
 
 def _named(chosen: Chosen) -> NamedStory:

@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from bot.face.face import ChatGone, DeliveryError, Poster, Refused, SlowDown, Unsure
 from bot.face.reply import Reply
 from bot.incident import reason
-from bot.jobs.saying import reply_of
+from bot.jobs.saying import Draft, reply_of
 from bot.replies.picture import Pictures
 from db.chat.answers import Answers
 from db.chat.chats import Chats
 from db.posting.outbox import Outbox
-from engine.errors import ExtraMissing, SettingsError, StorageError
+from engine.errors import ExtraMissing, ModelError, SettingsError, StorageError, UsageError
 from engine.messages import Message
 from engine.posting.times import pause_before
 from engine.posting.types import Delivery, Leased
@@ -47,6 +47,7 @@ class Delivering:
     pictures: Pictures
     jitter: Callable[[], float] = random.random
     unsure: timedelta = timedelta(seconds=30)  # after this, a message that arrived is surely shown
+    draft: Draft | None = None  # writes tweets; None without a language model
     seconds: float = DELIVERY_SECONDS  # for one delivery, lookups included
 
 
@@ -139,9 +140,9 @@ async def _said(work: Delivering, leased: Leased, now: datetime) -> Reply | None
         await work.outbox.fail(leased, Message("It could not be sent for a day."), now=now)
         return None
     try:
-        reply = await reply_of(delivery, work.answers, work.pictures)
-    except (ExtraMissing, SettingsError) as error:  # a picture
-        logger.warning("%s cannot be drawn: %s", delivery.key, error)
+        reply = await reply_of(delivery, work.answers, work.pictures, draft=work.draft)
+    except (ExtraMissing, SettingsError, ModelError, UsageError) as error:  # a picture, a draft
+        logger.warning("%s cannot be made: %s", delivery.key, error)
         await work.outbox.fail(leased, error.said, now=now)
         return None
     except (ValueError, OSError) as error:  # content of another version, or a missing font

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import TypedDict
 
 from bot.incident import reason
-from bot.jobs.content import NothingFound, content_to_json, picture_of, post_of
+from bot.jobs.content import NothingFound, content_to_json, draft_of, picture_of, post_of
 from db.posting.deciding import Digests
 from db.posting.finds import Finds
 from db.posting.outbox import Outbox
@@ -104,6 +104,7 @@ async def _daily(work: Deciding, subscription: Subscription, day: date, now: dat
         content=content,
         chosen=choice.chosen,
         **pictures_for(subscription, choice.chosen),
+        draft=_draft_for(subscription, choice.chosen),
         now=now,
         repeated_after=work.again_after,
     )
@@ -149,3 +150,9 @@ def pictures_for(subscription: Subscription, chosen: Sequence[Chosen]) -> PostPi
             return PostPictures(picture=drawn[0] if drawn else None, instead=())
         case PostPicture.OFF:
             return PostPictures(picture=None, instead=())
+
+
+def _draft_for(subscription: Subscription, chosen: Sequence[Chosen]) -> str | None:
+    """Return the content of the draft about the first story, or None if the chat wants none."""
+    wanted = subscription.compose and chosen
+    return content_to_json(draft_of(chosen[0])) if wanted else None

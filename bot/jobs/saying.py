@@ -1,48 +1,64 @@
 """Puts a delivery into words, in the language that its chat has when it is sent."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from bot.face.reply import Reply
 from bot.i18n.words import Words, words_for
 from bot.jobs.content import (
     Content,
+    DraftContent,
     FeedNotice,
     NothingFound,
     PictureContent,
     PostContent,
     content_from_json,
 )
+from bot.replies.composition import draft_reply
 from bot.replies.picture import Pictured, Pictures
 from bot.replies.post import PostItem, post_buttons, post_reply, spoken
 from bot.replies.template import worded
 from db.chat.answers import Answers
+from engine.compose.types import Composition
 from engine.errors import ExtraMissing, SettingsError, UsageError
 from engine.posting.types import Delivery
 
 logger = logging.getLogger("presagio.deliver")
 
+Draft = Callable[[Delivery, DraftContent], Awaitable[Composition]]
 
-async def reply_of(delivery: Delivery, answers: Answers, pictures: Pictures) -> Reply | None:
+
+async def reply_of(
+    delivery: Delivery, answers: Answers, pictures: Pictures, *, draft: Draft | None = None
+) -> Reply | None:
     """Return what a delivery says, or None if its subject no longer exists.
 
-    Raises StorageError, ExtraMissing and SettingsError for pictures that cannot be drawn, and
-    ValueError for content that this version cannot read.
+    `draft` writes the tweet of a draft, and raises PresagioError; without it there is none. Raises
+    StorageError, ExtraMissing and SettingsError for pictures that cannot be drawn, and ValueError
+    for content that this version cannot read.
     """
     content, words = content_from_json(delivery.content), words_for(delivery.chat.posts_in)
-    reply = await _worded(content, delivery, answers, words, pictures)
+    reply = await _worded(content, delivery, answers, words, pictures, draft=draft)
     return reply and replace(reply, silent=delivery.silent)
 
 
 async def _worded(
-    content: Content, delivery: Delivery, answers: Answers, words: Words, pictures: Pictures
+    content: Content,
+    delivery: Delivery,
+    answers: Answers,
+    words: Words,
+    pictures: Pictures,
+    *,
+    draft: Draft | None,
 ) -> Reply | None:
     match content:
         case PostContent():
             return await _post(content, delivery, answers, words)
         case PictureContent():
             return await _picture(content, delivery, answers, words, pictures)
+        case DraftContent():
+            return draft_reply(await draft(delivery, content), words) if draft else None
         case NothingFound():
             date = spoken(content.day, words)
             text = words.say("No old tweet foretold the news of {date}.", date=date)

@@ -11,6 +11,7 @@ from bot.app import App
 from bot.face.face import Poster
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
 from bot.jobs.digest import Deciding, digest
+from bot.jobs.drafting import drafting_of
 from bot.jobs.embed import EVERY, Embedding, embed_missing, embedding_of
 from bot.jobs.job import Job
 from bot.jobs.news import News
@@ -178,6 +179,7 @@ async def open_jobs(
                 answers=Answers(database),
                 chats=Chats(database),
                 posters={poster.platform: poster for poster in posters},
+                draft=drafting_of(app, now) if app.client else None,
                 seconds=DELIVERY_SECONDS / clock_rate,
                 pictures=pictures_of(app),
             ),

@@ -1,11 +1,15 @@
 """Wires the writing of tweets to the corpora, the language model and the web of an App."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from bot.app import App
-from bot.queries.ask import searcher
+from bot.queries.ask import corpora_for, searcher
+from db.chat.answers import Answers
+from db.chat.compositions import Compositions, KeptTask
 from db.chat.quotas import Quotas
 from engine.answer.passages import gather
 from engine.answer.types import Passage, Question
@@ -14,7 +18,7 @@ from engine.compose.merge import SAME_MEANING
 from engine.compose.models import ClientModels
 from engine.compose.retrieve import internal_passages, passage_key, topic
 from engine.compose.run import ComposeParts, Find
-from engine.compose.types import ComposeRequest, RetrievedPassages
+from engine.compose.types import ComposeRequest, Composition, Progress, RetrievedPassages
 from engine.errors import PresagioError
 from engine.messages import Message
 from engine.prophecy.headline import read_headline
@@ -22,10 +26,55 @@ from engine.prophecy.question import embedder_of
 from engine.settings.section import UNLIMITED
 from engine.types import Corpus, SearchRequest
 
+_VARIANTS = 3  # of one answer in a chat
+
+
+class Charge(Protocol):
+    """Counts what is written for people."""
+
+    async def __call__(self, asker: str, *, now: datetime) -> None:
+        """Count one more for `asker`. Raises PresagioError beyond the daily quota."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeServices:
+    """Writing tweets from evidence. `corpora` raises CorpusNotFound; `charge` counts a task of
+    somebody and raises PresagioError if it is one too many today; `stop` ends a task that this
+    process works on, and returns once its message will not change any more."""
+
+    tasks: Compositions
+    corpora: Callable[[Sequence[str]], Awaitable[Sequence[Corpus]]]
+    charge: Charge
+    stop: Callable[[int], Awaitable[None]]
+
 
 def composer(app: App) -> Composer:
     """Return the composer of an App. It opens nothing before the first request."""
     return Composer(compose_parts(app))
+
+
+async def compose_task(app: App, kept: KeptTask, now: datetime, progress: Progress) -> Composition:
+    """Write what a chat asked for, from the corpora that `app` may see. Raises PresagioError."""
+    task = kept.task
+    request = ComposeRequest(
+        prompt=task.prompt,
+        corpora=tuple(await corpora_for(app, task.corpora)),
+        thread=task.as_thread,
+        variants=_VARIANTS,
+        found=await _shown_hits(app, kept),
+    )
+    return await composer(app).compose(request, now=now, progress=progress)
+
+
+async def _shown_hits(app: App, kept: KeptTask) -> tuple[Passage, ...]:
+    """Return the hits that were shown for the headline of a task, or none."""
+    if kept.task.answer_id is None:
+        return ()
+    answer = await Answers(app.database).get(kept.chat, kept.task.answer_id)
+    if answer is None:
+        return ()
+    page = answer.page_at(kept.task.first).page
+    return tuple(Passage(corpus=answer.prophecy.corpus, hit=hit) for hit in page)
 
 
 def compose_parts(app: App) -> ComposeParts:

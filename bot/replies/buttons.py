@@ -8,15 +8,23 @@ from bot.i18n.words import Words
 from engine.chat import Answer, Tally
 
 VOTES = "👍 👎"
+WRITE, SHARE = "write", "share"
+_MOST = 4  # buttons of a compact message
 
 
 def answer_buttons(
-    answer: Answer, tallies: Mapping[int, Tally], words: Words, *, compact: bool = False
+    answer: Answer,
+    tallies: Mapping[int, Tally],
+    words: Words,
+    *,
+    compact: bool = False,
+    writes: bool = False,
 ) -> tuple[tuple[Button, ...], ...]:
     """Return a row of vote buttons for each hit shown, and a row for the page as a whole.
 
-    In a `compact` answer the vote buttons wait behind one button of that row. Near results have no
-    votes and no picture.
+    In a `compact` answer the vote buttons wait behind one button of that row; so does what can be
+    made of the answer, if there would be more than four. Near results have no votes, no picture and
+    no button to write about them. `writes` says whether a model can.
 
     Vote buttons carry the rank of their hit and the language of the answer, which the buttons keep
     whoever votes; the others carry the index of the first hit of a page.
@@ -37,15 +45,38 @@ def answer_buttons(
         )
     following = answer.page_at(answer.last)
     label = words.say("Nearest") if following.is_near and not answer.is_near else words.say("More")
-    rest = (
+    shared = (
+        *([button(words.say("Picture"), "picture", answer.first)] if votes and can_draw() else []),
+        *([button(words.say("Write about it"), WRITE, answer.first)] if votes and writes else []),
+    )
+    rest: tuple[Button, ...] = (
         *([button(label, "more", answer.last)] if following.page else []),
         *([button(words.say("Why?"), "why", answer.first)] if answer.page else []),
-        *([button(words.say("Picture"), "picture", answer.first)] if votes and can_draw() else []),
     )
+    if compact and len(rest) + len(shared) + bool(votes) > _MOST:
+        value = f"{answer.page[0].rank}.{words.language}"
+        shared = (button(words.say("Share"), SHARE, value),)
+    rest = (*rest, *shared)
     if compact:
         first = f"{answer.page[0].rank}.{words.language}" if votes else ""
         return ((*rest, *([button(VOTES, "votes", first)] if votes else [])),) if rest else ()
     return (*votes, rest) if rest else ()
+
+
+def share_buttons(answer: Answer, words: Words) -> tuple[tuple[Button, ...], ...]:
+    """Return the buttons behind "Share"; the last one brings back the message's own."""
+
+    def button(label: str, name: str, value: object) -> Button:
+        return Button(label=label, action=Action(name=name, answer_id=answer.id, value=str(value)))
+
+    back = f"{answer.page[0].rank}.{words.language}"
+    return (
+        (
+            *([button(words.say("Picture"), "picture", answer.first)] if can_draw() else []),
+            button(words.say("Write about it"), WRITE, answer.first),
+            button(words.say("Back"), "back", back),
+        ),
+    )
 
 
 def ballot(

@@ -4,12 +4,29 @@ from collections.abc import Iterator
 from datetime import UTC
 
 from bot.face.reply import Reply
-from bot.i18n.words import Words
+from bot.i18n.words import Words, marked
 from engine.compose.tweets import cited_as
-from engine.compose.types import ComposedSource, Composition, SourceKind, Step, Variant
+from engine.compose.types import (
+    ComposedSource,
+    Composition,
+    SourceKind,
+    Step,
+    StepName,
+    Variant,
+)
 from engine.types import Usage
 
 _INDENT = "   "
+STEPS = {
+    StepName.RETRIEVE: marked("Looking into the corpora…"),
+    StepName.GAPS: marked("Asking what is missing…"),
+    StepName.WEB: marked("Asking the web for that…"),
+    StepName.MERGE: marked("Choosing the passages…"),
+    StepName.EVIDENCE: marked("Collecting the evidence…"),
+    StepName.WRITE: marked("Writing…"),
+    StepName.GUARD: marked("Comparing numbers, dates and quotations…"),
+    StepName.CHECK: marked("Checking each sentence…"),
+}
 
 
 def composition_reply(composition: Composition, words: Words, *, explain: bool = False) -> Reply:
@@ -47,14 +64,19 @@ def variant_lines(variant: Variant, number: int, of: int, words: Words) -> Itera
 
 def source_lines(source: ComposedSource, words: Words) -> Iterator[str]:
     """Yield a source: its number, title and date, what it says, and its address."""
+    yield f"[{source.number}] {source_title(source, words)}"
+    if source.quote:
+        yield f"{_INDENT}“{source.quote}”"
+    if source.passage.url:
+        yield _INDENT + source.passage.url
+
+
+def source_title(source: ComposedSource, words: Words) -> str:
+    """Return the title and date of a source, and where it comes from."""
     passage = source.passage
     kind = words.say("web") if passage.kind is SourceKind.WEB else passage.corpus or ""
     facts = [cited_as(passage), *([words.date(passage.date)] if passage.date else []), kind]
-    yield f"[{source.number}] {' · '.join(filter(None, facts))}"
-    if source.quote:
-        yield f"{_INDENT}“{source.quote}”"
-    if passage.url:
-        yield _INDENT + passage.url
+    return " · ".join(filter(None, facts))
 
 
 def removed_lines(composition: Composition, words: Words) -> Iterator[str]:

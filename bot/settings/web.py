@@ -26,6 +26,11 @@ class WebSettings(Section):
     page: bool = Field(
         True, description="Whether there is a page; it asks for no key. Without it, the API alone."
     )
+    mcp: bool = Field(
+        False,
+        description="Whether agents find the questions of the API as tools at /mcp (Model Context"
+        " Protocol), with its keys and limits. Needs the extra mcp.",
+    )
     judge: bool = Field(
         False,
         description="Whether a model judges and answers for those who give no key: anybody on the"

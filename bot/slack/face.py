@@ -9,7 +9,7 @@ from slack_sdk.models.blocks import Block
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from bot.face.face import DeliveryError
+from bot.face.face import ChatGone, DeliveryError
 from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.slack.errors import FAILURES, mapped_slack_errors, slack_reason, why_no_picture
@@ -88,7 +88,12 @@ class SlackFace:
             await self._client.chat_delete(channel=request.place.chat_id, ts=message)
 
     async def _say(self, request: Request, reply: Reply) -> str | None:
-        if address := _body(request).get("response_url"):
+        address = _body(request).get("response_url")
+        if address and reply.writes is not None:
+            message = await self._announce(request, reply)
+            if message:
+                return message
+        if address:
             await self._respond(request, reply, str(address))
             return None
         async with mapped_slack_errors():
@@ -110,6 +115,15 @@ class SlackFace:
         origin = {"event_type": _METADATA, "event_payload": {"event_id": request.event_id}}
         posted = await self._client.chat_postMessage(metadata=origin, **content)
         return str(posted["ts"])
+
+    async def _announce(self, request: Request, reply: Reply) -> str | None:
+        """Post what will be edited, unlike an answer to a response URL; None where that is not
+        possible because the app is not a member."""
+        try:
+            async with mapped_slack_errors():
+                return await self._post(request, reply)
+        except ChatGone:
+            return None
 
     async def _respond(self, request: Request, reply: Reply, address: str) -> None:
         """Answer through the event's response URL, which needs no membership of the channel."""

@@ -159,6 +159,7 @@ class SlackService:
                 is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
             ),
         )
+        self._conversation.take_up(self._face, self._now)
         if self._pushed:
             self._pushed.open(app)
             self._connected = True

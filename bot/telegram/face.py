@@ -77,7 +77,7 @@ class TelegramFace:
             async with mapped_telegram_errors():
                 await self._choices(origin, reply)
         elif isinstance(origin, CallbackQuery):
-            await self._pressed(request, origin, reply)
+            return await self._pressed(request, origin, reply)
         else:
             return await self._send(request, reply)
         return None
@@ -111,8 +111,11 @@ class TelegramFace:
         except TelegramError as error:
             logger.debug("no sign of life: %s", telegram_reason(error))
 
-    async def _pressed(self, request: Request, query: CallbackQuery, reply: Reply) -> None:
-        """Stop the button's spinner, then edit its message or send what was asked for."""
+    async def _pressed(self, request: Request, query: CallbackQuery, reply: Reply) -> str | None:
+        """Stop the button's spinner, then edit its message or send what was asked for.
+
+        Return the id of what was sent.
+        """
         try:
             toast = cut(reply.toast, LONGEST_TOAST) if reply.toast else None
             await self._bot.answer_callback_query(query.id, text=toast)
@@ -121,7 +124,8 @@ class TelegramFace:
         if reply.replaces and query.message:
             await self._change(request, query.message.message_id, reply)
         elif reply.text or reply.hits or reply.picture:
-            await self._send(request, reply)
+            return await self._send(request, reply)
+        return None
 
     async def _change(
         self, request: Request, message_id: int, reply: Reply, *, alone: bool = True

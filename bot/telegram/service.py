@@ -114,6 +114,7 @@ class TelegramService:
         await self._patiently(self._log_in)
         await self._patiently(lambda: self._bot.delete_webhook(drop_pending_updates=False))
         await self._updates.resume()
+        self._conversation.take_up(self._face, self._now)
         self._poller = Poller(self._bot, self._updates)
         self._listening = True
         await self._poller.run()
@@ -123,6 +124,7 @@ class TelegramService:
         self._pushed.check_secret()
         await self._patiently(self._log_in)
         await self._updates.resume()
+        self._conversation.take_up(self._face, self._now)
         self._pushed.open()
         try:
             await self._patiently(

@@ -1,6 +1,5 @@
 """The API: what can be asked over HTTP."""
 
-import time
 from datetime import UTC
 from http import HTTPStatus
 from typing import Annotated
@@ -8,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 
 from bot.replies.place import place_json
-from bot.replies.prophecy_json import prophecy_json
 from bot.web.dependencies import SharedOf, may_ask, paced, paced_answers
 from bot.web.failures import Refusal
 from bot.web.parameters import (
@@ -19,14 +17,13 @@ from bot.web.parameters import (
     problems,
 )
 from bot.web.schemas import AskAnswer, CorporaAnswer, DocumentAnswer, ProphecyAnswer, SearchAnswer
-from bot.web.searching import answer_question, search_corpus
+from bot.web.searching import answer_headline, answer_question, search_corpus
 from bot.web.shared_state import SharedState
 from db.search.shown import Shown
 from engine.messages import Message
-from engine.prophecy.headline import read_headline
 from engine.query.types import FoundDocument
 from engine.text.address import addressed
-from engine.types import Corpus, SearchRequest
+from engine.types import Corpus
 
 _DEAR = [Depends(paced_answers)]
 router = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), Depends(may_ask)])
@@ -56,16 +53,7 @@ async def _prophecy(
     shared: SharedOf, asked: Annotated[ProphecyParameters, Query()]
 ) -> dict[str, object]:
     """Answer a headline as `presagio search` does: judged by the model, where one is set up."""
-    started, now = time.perf_counter(), shared.now()
-    request = SearchRequest(
-        headline=read_headline(asked.headline, date=asked.date),
-        limit=asked.limit,
-        now=now,
-        mode=asked.mode,
-    )
-    prophecy = await shared.prophesy(await shared.corpus(asked.corpus or ""), request)
-    elapsed_ms = (time.perf_counter() - started) * 1000
-    return prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms)
+    return await answer_headline(shared, asked)
 
 
 @router.get(
@@ -88,7 +76,7 @@ async def _ask(shared: SharedOf, asked: Annotated[AskParameters, Query()]) -> di
 )
 async def _corpora(shared: SharedOf) -> dict[str, object]:
     """List the corpora that may be asked."""
-    return {"corpora": [_corpus(one) for one in await shared.app.corpora.list()]}
+    return await corpora_json(shared)
 
 
 @router.get(
@@ -104,6 +92,11 @@ async def _document(
 ) -> dict[str, object]:
     """Return one text by its corpus and its id at the source."""
     return document_json(*await read_document(shared, corpus, id))
+
+
+async def corpora_json(shared: SharedState) -> dict[str, object]:
+    """Return the corpora that may be asked. Raises StorageError."""
+    return {"corpora": [_corpus(one) for one in await shared.app.corpora.list()]}
 
 
 async def read_document(

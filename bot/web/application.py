@@ -12,14 +12,16 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import JSONResponse, Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.listening.webhook import Webhook
 from bot.query_log import asked_by
-from bot.web import api, operating
+from bot.web import api, composing, feeds, operating
 from bot.web.failures import Problem, failure_of
 from bot.web.metrics import Metrics
 from bot.web.pages import add_pages, failure_page
@@ -62,6 +64,27 @@ class SafeHeaders:
         await self._app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
+class HeadAsGet:
+    """Answers HEAD as GET without the body, at every path."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+            elif not message.get("more_body"):
+                await send({"type": "http.response.body"})
+
+        await self._app({**scope, "method": "GET"}, receive, without_body)
+
+
 class LocalNames:
     """Answers only requests that name this machine as host, except at the paths of webhooks, which
     proxies reach by the machine's public name.
@@ -101,13 +124,13 @@ def is_local(host: str) -> bool:
 
 
 class RequestCounter:
-    """Counts every request by its route, never by its URL, which may contain anything. Webhooks
-    are counted by their platform, for their paths may be secrets."""
+    """Counts every request by its route, never by its URL, which may contain anything. `named`
+    holds other names by path: a webhook is counted by its platform, as its path may be secret."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, webhooks: Mapping[str, str]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, named: Mapping[str, str]) -> None:
         self._app = app
         self._metrics = metrics
-        self._webhooks = webhooks
+        self._named = named
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -128,23 +151,31 @@ class RequestCounter:
             with asked_by(asking):
                 await self._app(scope, receive, noting)
         finally:
-            route = self._webhooks.get(scope["path"])
+            route = self._named.get(scope["path"])
             route = route or getattr(scope.get("route"), "path", "other")
             self._metrics.requests.labels(route, status).inc()
             elapsed = time.perf_counter() - started
             self._metrics.request_seconds.labels(route).observe(elapsed)
 
 
+_COMPRESSION = 6  # more costs twice the time and saves a hundredth
 _ABOUT = "There is always a tweet: old posts that foresaw today's headlines."
-_PROGRAMS = ("/api/", "/healthz", "/readyz", "/metrics", "/openapi.json")
+TOOLS_PATH = "/mcp"
+_TOOL_HEADERS = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Content-Type", "Mcp-Method", "Mcp-Name")
+_PROGRAMS = ("/api/", TOOLS_PATH, "/healthz", "/readyz", "/metrics", "/openapi.json")
 
 
 def create_application(
-    shared: SharedState, webhooks: Sequence[Webhook] = (), *, visitors: bool = True
+    shared: SharedState,
+    webhooks: Sequence[Webhook] = (),
+    *,
+    visitors: bool = True,
+    tools: ASGIApp | None = None,
 ) -> FastAPI:
     """Return the application; its routes work with `shared`.
 
-    Without `visitors` it has only the webhooks and the probes: no pages, no API.
+    Without `visitors` it has only the webhooks and the probes: no pages, no API. `tools` is the
+    door for agents, if it is open.
     """
     app = FastAPI(
         title="Presagio",
@@ -160,25 +191,34 @@ def create_application(
         app.add_route(webhook.path, webhook.receive, methods=["POST"], include_in_schema=False)
     app.include_router(operating.probes)
     if visitors:
-        for router in (api.router, operating.steering, operating.figures):
+        for router in (api.router, composing.programs, operating.steering, operating.figures):
             app.include_router(router)
+    if tools:
+        app.router.routes.append(Route(TOOLS_PATH, tools, include_in_schema=False))
     app.state.pages = visitors and shared.settings.web.page
     if app.state.pages:
         add_pages(app)
+        app.include_router(composing.people)
+        app.include_router(feeds.router)
     for kind in (PresagioError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, _failed)
     if shared.settings.web.allow_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=shared.settings.web.allow_origins,
-            allow_methods=["GET"],
-            allow_headers=["Authorization"],
+            allow_methods=["GET", "POST", *(("DELETE",) if tools else ())],
+            allow_headers=["Authorization", "Content-Type", *(_TOOL_HEADERS if tools else ())],
+            expose_headers=_TOOL_HEADERS[:1] if tools else (),
         )
+    app.add_middleware(GZipMiddleware, compresslevel=_COMPRESSION)
     web = shared.settings.web
     if is_local(web.host) and not web.trusted_proxies:
         app.add_middleware(LocalNames, webhooks=platforms)
     app.add_middleware(SafeHeaders)
-    app.add_middleware(RequestCounter, metrics=shared.metrics, webhooks=platforms)
+    # The framework names only routes that it made itself.
+    named = platforms | ({TOOLS_PATH: TOOLS_PATH} if tools else {})
+    app.add_middleware(RequestCounter, metrics=shared.metrics, named=named)
+    app.add_middleware(HeadAsGet)
     described: Any = partial(describe, app)
     app.openapi = described  # type: ignore[method-assign]  # as the framework's manual says
     return app

@@ -22,6 +22,11 @@ _ASK_FOR_KEY = {"WWW-Authenticate": "Bearer"}
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)]
 
 
+async def credentials_of(request: Request) -> HTTPAuthorizationCredentials | None:
+    """Return the key that a request carries, for what is no route of the framework."""
+    return await _bearer(request)
+
+
 async def shared_of(request: Request) -> SharedState:
     """Return the state that the routes share."""
     shared: SharedState = request.app.state.shared

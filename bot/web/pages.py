@@ -38,6 +38,7 @@ from engine.messages import Message
 from engine.text.address import addressed
 
 _PICTURE_SECONDS = 3600
+PICTURE_SIZE = (1200, 630)  # pixels
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
 _DEAR = [Depends(paced_answers)]
@@ -101,6 +102,7 @@ async def _prophecy(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
         corpora=corpora,
         date_text=words.date(asked.date),
         pictures=can_draw(),
+        picture_size=PICTURE_SIZE,
         cards=[
             card_view(
                 hit,
@@ -174,12 +176,14 @@ async def _timeline(request: Request, shared: SharedOf, visitor: VisitorOf) -> R
     corpora, chosen = await corpora_to_choose(shared, values.get("corpus", "").strip())
     query = values.get("q", "").strip()[:LONGEST_TEXT]
     words = visitor.words
-    found = await timeline(shared, query, chosen, words) if query else None
+    when = values.get("when", "").strip()
+    found = await timeline(shared, query, chosen, words, when) if query else None
     notices = [words.render(said) for said in found.found.notices] if found else []
     return render(
         request,
         "timeline.html",
         query=query,
+        when=when,
         asked=Asked(headline="", date=None, corpus=chosen),
         corpora=corpora,
         timeline=found,
@@ -236,7 +240,10 @@ async def _document(
 
 @router.get("/robots.txt")
 async def _robots() -> Response:
-    """Keep crawlers from asking a model: only the pages that ask nothing are theirs."""
-    lines = ("User-agent: *", "Disallow: /api/", "Disallow: /prophecy", "Disallow: /timeline",
-             "Disallow: /picture.png", "Disallow: /documents/", "")  # fmt: skip
+    """Let those read an answer and its picture who show a card of a link that somebody shares.
+
+    These pages ask search engines by a tag not to list them, and ask no model unless everybody may.
+    """
+    lines = ("User-agent: *", "Disallow: /api/", "Disallow: /timeline", "Disallow: /compose",
+             "")  # fmt: skip
     return PlainTextResponse("\n".join(lines))

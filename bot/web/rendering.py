@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bot.i18n.words import LANGUAGES, marked
+from bot.web.shared_state import SharedState
 from bot.web.visitor import visitor_of
 
 TEXTS = {
@@ -19,10 +20,26 @@ TEXTS = {
     "nav_ask": marked("Prophecy"),
     "nav_timeline": marked("Timeline"),
     "nav_wall": marked("Wall"),
+    "nav_compose": marked("Write"),
+    "compose_about": marked("Get a tweet in which each claim has a source that you can check."),
+    "compose_hint": marked("This takes up to a minute. Nothing is published."),
+    "prompt": marked("What to write about"),
+    "as_thread": marked("As a thread"),
+    "compose": marked("Write it"),
+    "composing": marked("Reading and writing…"),
+    "no_model": marked("Nothing is written on this page: no language model may be asked here."),
+    "written": marked("The tweet"),
+    "unchecked": marked("No model compared the sentences with what they cite."),
+    "copy_tweet": marked("Copy"),
+    "sources": marked("Sources"),
+    "left_out": marked("Left out or changed:"),
+    "write_about": marked("Write about it"),
     "language": marked("Language"),
     "headline": marked("Headline or link"),
     "date": marked("Its date"),
-    "date_hint": marked("Empty means today."),
+    "date_hint": marked(
+        "Only older texts count. Empty: the day of the linked article, else today."
+    ),
     "corpus": marked("Corpus"),
     "ask": marked("Find the prophecy"),
     "asking": marked("Reading old tweets…"),
@@ -32,6 +49,9 @@ TEXTS = {
     "permalink": marked("Link to this page"),
     "copy": marked("Copy the link"),
     "copied": marked("Copied."),
+    "download": marked("Download the picture"),
+    "share": marked("Share"),
+    "whole": marked("The whole time"),
     "read_more": marked("Read the original"),
     "details": marked("This text alone"),
     "score": marked("Score"),
@@ -61,6 +81,7 @@ TEXTS = {
     "failed": marked("That did not work"),
     "home": marked("Back to the beginning"),
     "api": marked("For programs"),
+    "feed": marked("Feed of what was posted"),
     "source": marked("Old texts that foresaw today's headlines."),
 }
 
@@ -91,13 +112,25 @@ def _environment() -> Environment:
 
 def render(request: Request, template: str, *, status: int = 200, **values: object) -> HTMLResponse:
     """Return a page in the visitor's language."""
+    words = visitor_of(request).words
+    return HTMLResponse(
+        fragment(request, template, **values),
+        status,
+        {"Vary": "Accept-Language", "Content-Language": words.language,
+         "Cache-Control": "private, no-cache"},
+    )  # fmt: skip
+
+
+def fragment(request: Request, template: str, **values: object) -> str:
+    """Return a template's HTML in the visitor's language."""
     visitor = visitor_of(request)
     words = visitor.words
+    shared: SharedState = request.app.state.shared
 
     def text(name: str) -> str:
         return words.say(TEXTS[name])
 
-    html = (
+    return (
         _environment()
         .get_template(template)
         .render(
@@ -110,12 +143,7 @@ def render(request: Request, template: str, *, status: int = 200, **values: obje
             link=visitor.link,
             examples=[words.say(example) for example in EXAMPLES],
             origin=str(request.base_url).rstrip("/"),
+            composes=shared.app.client is not None and shared.settings.web.judge,
             **values,
         )
     )
-    return HTMLResponse(
-        html,
-        status,
-        {"Vary": "Accept-Language", "Content-Language": words.language,
-         "Cache-Control": "private, no-cache"},
-    )  # fmt: skip

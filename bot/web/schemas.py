@@ -29,6 +29,17 @@ class Parts(_Answer):
     semantic: float | None = Field(description="Similarity of meaning.")
 
 
+class ItemPart(_Answer):
+    """The part of a document of a library that a text is."""
+
+    title: str
+    part: int = Field(description="Number of the part, from 1.")
+    heading: str | None = Field(description="The headings above it, outermost first.")
+    page: int | None
+    last_page: int | None
+    pages: int | None = Field(description="Of the whole document.")
+
+
 class ProphecyHit(_Answer):
     """A text, its score and why it was found."""
 
@@ -37,6 +48,7 @@ class ProphecyHit(_Answer):
     created_at: str = Field(examples=["2012-03-14T09:30:00+00:00"])
     age: str = Field(description="How long before the headline.", examples=["9 years before"])
     text: str
+    place: ItemPart | None = Field(description="Null for what is no part of a document.")
     url: str | None
     author: str | None
     score: float = Field(ge=0, le=1)
@@ -119,6 +131,8 @@ class AnswerSource(_Answer):
     id: str
     created_at: str
     text: str
+    cited: str = Field(description="The part of the text that the answer is about.")
+    place: ItemPart | None = Field(description="Null for what is no part of a document.")
     url: str | None
     author: str | None
     relevance: float = Field(ge=0, le=1)
@@ -180,6 +194,7 @@ class DocumentAnswer(_Answer):
     text: str
     context: str | None = Field(description="The message that it answers.")
     title: str | None
+    place: ItemPart | None = Field(description="Null for what is no part of a document.")
     url: str | None
     author: str | None
     role: str | None

@@ -1,4 +1,4 @@
-"""`/api/search` (by words and meaning, in any corpus) and `/api/ask` (answers with sources)."""
+"""Answers to the questions of the API: searches, headlines, and questions with sources."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 from bot.queries.ask import ask, searcher
 from bot.replies.answer import answer_json
 from bot.replies.prophecy_json import prophecy_json
-from bot.web.parameters import AskParameters, Narrowed, SearchParameters
+from bot.web.parameters import AskParameters, Narrowed, ProphecyParameters, SearchParameters
 from bot.web.shared_state import SharedState
 from db.search.shown import Shown
 from engine.corpora import news_corpus
@@ -134,6 +134,23 @@ async def search_corpus(shared: SharedState, asked: SearchParameters) -> dict[st
         "returned": len(hits),
         "hits": [hit | {"similarity": hit["parts"]["semantic"]} for hit in hits],
     }
+
+
+async def answer_headline(shared: SharedState, asked: ProphecyParameters) -> dict[str, object]:
+    """Return what `presagio search --json` prints about a headline.
+
+    Raises CorpusNotFound, UsageError, StorageError.
+    """
+    started, now = time.perf_counter(), shared.now()
+    request = SearchRequest(
+        headline=read_headline(asked.headline, date=asked.date),
+        limit=asked.limit,
+        now=now,
+        mode=asked.mode,
+    )
+    prophecy = await shared.prophesy(await shared.corpus(asked.corpus or ""), request)
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return prophecy_json(prophecy, now=now, elapsed_ms=elapsed_ms)
 
 
 async def answer_question(shared: SharedState, asked: AskParameters) -> dict[str, object]:

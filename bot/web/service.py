@@ -3,11 +3,12 @@
 import asyncio
 import socket
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Self, cast
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import uvicorn
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -24,11 +25,15 @@ from bot.listening.connections import (
 )
 from bot.listening.webhook import Webhook
 from bot.settings import load_settings
-from bot.web.application import create_application
+from bot.web.application import TOOLS_PATH, create_application
 from bot.web.metrics import MeasuredExpander, MeasuredIndex, MeasuredJudge, MeasuredProphet, Metrics
 from bot.web.operating import open_doors
 from bot.web.shared_state import SharedState
+from engine.errors import ExtraMissing
 from engine.messages import Message
+
+if TYPE_CHECKING:
+    from bot.web.mcp import ToolDoor
 
 _CLOSE_SECONDS = 0.5  # for connections that are cut off
 _IDLE_SECONDS = 20  # after which an idle connection is closed
@@ -68,7 +73,8 @@ class WebService:
         self._visitors = visitors
         web = shared.settings.web
         self._host, self._port = web.host, web.port
-        application = create_application(shared, webhooks, visitors=visitors)
+        self._tools = open_tools(shared) if visitors and web.mcp else None
+        application = create_application(shared, webhooks, visitors=visitors, tools=self._tools)
         proxies = list(web.trusted_proxies)
         self._server = _Server(
             uvicorn.Config(
@@ -124,12 +130,16 @@ class WebService:
         finally:
             self._tried.set()
         self._tell_address()
-        self._serving = asyncio.create_task(self._server.serve([opened]))
+        self._serving = asyncio.create_task(self._serve(opened))
         self._serving.add_done_callback(lambda _: opened.close())
         try:
             await asyncio.shield(self._serving)
         finally:
             self._server.should_exit = True
+
+    async def _serve(self, opened: socket.socket) -> None:
+        async with self._tools.opened() if self._tools else nullcontext():
+            await self._server.serve([opened])
 
     async def stop(self, seconds: float) -> None:
         """Accept nothing new; requests not answered after `seconds` are cut off."""
@@ -146,7 +156,10 @@ class WebService:
         if not self._visitors:
             self._said(f"Webhooks are taken at {self.address}")
             return
-        self._said(f"The web page is at {self.address}")
+        what = "web page" if self._settings.web.page else "API"
+        self._said(f"The {what} is at {self.address}")
+        if self._tools:
+            self._said(f"Agents find their tools at {self.address.rstrip('/')}{TOOLS_PATH}")
         for sentence in open_doors(self._settings):
             self._said(sentence)
 
@@ -172,6 +185,20 @@ class WebService:
             ) from error
         self._port = opened.getsockname()[1]
         return opened
+
+
+def open_tools(shared: SharedState) -> "ToolDoor":
+    """Return the door for agents. Raises ExtraMissing."""
+    require_mcp()
+    from bot.web.mcp import ToolDoor  # noqa: PLC0415 - an extra
+
+    return ToolDoor(shared)
+
+
+def require_mcp() -> None:
+    """Raise ExtraMissing if the SDK of the protocol is not installed."""
+    if not find_spec("mcp"):
+        raise ExtraMissing(Message("Agents cannot be served here."), extra="mcp")
 
 
 def _hosts(proxies: list[str]) -> Container[str]:
@@ -213,17 +240,22 @@ class WebFace:
     ) -> WebService:
         """Return the service; `said` receives its address, `faces` returns the status of all
         faces. Without `visitors` it serves only the webhooks and the probes."""
-        settings = self.app.settings
-        return WebService(
-            SharedState(
-                app=self.app,
-                now=now,
-                metrics=self.metrics,
-                read_headline=read_headline,
-                reload_settings=partial(load_settings, settings.config_file),
-                faces=faces,
-            ),
-            said=said,
-            webhooks=webhooks,
-            visitors=visitors,
+        shared = self.shared(now=now, read_headline=read_headline, faces=faces)
+        return WebService(shared, said=said, webhooks=webhooks, visitors=visitors)
+
+    def shared(
+        self,
+        *,
+        now: Callable[[], datetime],
+        read_headline: ReadHeadline,
+        faces: Callable[[], Mapping[str, FaceStatus]] = dict,
+    ) -> SharedState:
+        """Return the state that the routes and the tools share."""
+        return SharedState(
+            app=self.app,
+            now=now,
+            metrics=self.metrics,
+            read_headline=read_headline,
+            reload_settings=partial(load_settings, self.app.settings.config_file),
+            faces=faces,
         )

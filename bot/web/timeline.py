@@ -1,5 +1,6 @@
 """The matches of a query in a corpus by time: all of them counted, the best of them shown."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +11,12 @@ from bot.queries.find import find, months
 from bot.web.shared_state import SharedState
 from bot.web.views import Piece, day_of, pieces_of, web_address
 from db.search.shown import Shown
+from engine.errors import UsageError
+from engine.messages import Message
 from engine.query.types import FindHit, Found
 
 MOST = 300  # texts on one page
+_SPAN = re.compile(r"\d{4}(-\d{2})?")
 _YEARS = 3  # shorter periods are counted by month
 
 
@@ -68,12 +72,20 @@ class Timeline:
         return words.count("{number} text says that.", "{number} texts say that.", self.texts)
 
 
-async def timeline(shared: SharedState, query: str, corpus: str, words: Words) -> Timeline:
+async def timeline(
+    shared: SharedState, query: str, corpus: str, words: Words, when: str = ""
+) -> Timeline:
     """Return the counts and the best hits of a dialect query, oldest first.
+
+    `when` is the year ("2015") or month ("2015-03") that is looked at; "" is the whole time.
 
     Raises CorpusNotFound, UsageError, StorageError.
     """
     known = await shared.corpus(corpus)
+    if when:
+        if not _SPAN.fullmatch(when):
+            raise UsageError(Message("{when!r} is no year or month.", when=when))
+        query = f"on:{when} {query}"  # in front, where no open quote can swallow it
     found = await find(shared.app, query, corpus=known.name, limit=MOST)
     if found.hits and found.corpus != known.name:  # the query names another corpus
         known = await shared.corpus(found.corpus)

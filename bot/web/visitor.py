@@ -116,7 +116,7 @@ def require_same_site(request: Request) -> None:
         origin is not None and origin.partition("://")[2] != request.headers.get("host")
     )
     if foreign:
-        raise Refusal(HTTPStatus.FORBIDDEN, Message("A vote has to come from this page."))
+        raise Refusal(HTTPStatus.FORBIDDEN, Message("This has to be sent from this page."))
 
 
 async def read_form(request: Request) -> dict[str, str]:

@@ -46,13 +46,13 @@ class EventClaims:
         self._database = database
         self._sql = statements("conversation")
         self._times = times
-        self.process: int | None = None
+        self._process: int | None = None
         self._presence: Lease | None = None
 
     async def __aenter__(self) -> Self:
         """Announce this process. Raises StorageError."""
         async with self._database.connection() as connection:
-            self.process = await connection.fetchval(self._sql["process_number"])
+            self._process = await connection.fetchval(self._sql["process_number"])
         self._presence = Lease(self._database, f"process {self.process}", times=self._times)
         await self._presence.__aenter__()
         return self
@@ -88,6 +88,13 @@ class EventClaims:
             raise
         await self._settle(platform, event_id, claim.message)
 
+    @property
+    def process(self) -> int:
+        """The number of this process. Raises LookupError before it is announced."""
+        if self._process is None:
+            raise LookupError("this process is not announced")
+        return self._process
+
     async def answer_to(self, platform: str, event_id: str, *, since: datetime) -> str | None:
         """Return the id of the message that answered an event since then, or None."""
         async with self._database.connection() as connection:
@@ -100,7 +107,7 @@ class EventClaims:
         async with self._database.connection() as connection:
             return bool(
                 await connection.fetchval(
-                    self._sql[statement], platform, event_id, self.process, *more
+                    self._sql[statement], platform, event_id, self._process, *more
                 )
             )
 

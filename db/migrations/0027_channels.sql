@@ -33,7 +33,7 @@ SELECT c.id AS chat_id, c.platform AS chat_platform, c.external_id AS chat_exter
        s.mode, s.at, s.weekdays, s.best, s.threshold, s.unjudged, s.unjudged_coverage,
        s.say_nothing_found, s.thread, s.must, s.must_not, s.languages, s.categories, s.since,
        s.topic, s.feeds, s.silent, s.template,
-       c.full_answers AS chat_full_answers, c.asked_in AS chat_asked_in
+       c.full_answers AS chat_full_answers, c.asked_in AS chat_asked_in, s.compose
   FROM chat c LEFT JOIN subscription s ON s.chat_id = c.id;
 
 -- Each chat with what it wants as a whole; mode is NULL where it never said.
@@ -46,5 +46,5 @@ SELECT c.id AS chat_id, c.platform AS chat_platform, c.external_id AS chat_exter
        s.mode, s.at, s.weekdays, s.best, s.threshold, s.unjudged, s.unjudged_coverage,
        s.say_nothing_found, s.thread, s.must, s.must_not, s.languages, s.categories, s.since,
        s.topic, s.feeds, s.silent, s.template,
-       c.full_answers AS chat_full_answers, c.asked_in AS chat_asked_in
+       c.full_answers AS chat_full_answers, c.asked_in AS chat_asked_in, s.compose
   FROM chat c LEFT JOIN subscription s ON s.chat_id = c.id AND s.topic = '';

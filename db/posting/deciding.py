@@ -39,6 +39,7 @@ class OwedPost:
     chosen: Sequence[Chosen]
     picture: str | None = None  # content of a second message, which follows this one
     instead: Sequence[str] = ()  # of one message for each of `chosen`, which replace this one
+    draft: str | None = None  # content of a further message, which follows either
 
 
 async def lock(
@@ -83,7 +84,7 @@ async def _require_new(
 async def owe(
     connection: Connection, subscription: Subscription, post: OwedPost, *, now: datetime
 ) -> None:
-    """Store a delivery with the answers it shows, or those that replace it.
+    """Store a delivery with the answers it shows, or those that replace it, and what follows it.
 
     Raises Undecided if its key was used before.
     """
@@ -93,6 +94,12 @@ async def owe(
         await _owe_one(connection, subscription, one, now)
     if not post.instead:
         await _owe_one(connection, subscription, post, now)
+    sql, chat = statements("posting"), subscription.chat.id
+    thread, silent = subscription.thread, subscription.silent
+    for kind, further in (("picture", post.picture), ("draft", post.draft)):
+        if further is not None:
+            key = f"{kind}:{post.key}"
+            await connection.execute(sql["owe"], key, chat, thread, further, now, silent)
 
 
 async def _owe_one(
@@ -117,9 +124,6 @@ async def _owe_one(
             for one, answer in zip(post.chosen, answers, strict=True)
         ],
     )  # fmt: skip
-    if post.picture is not None:
-        key = f"picture:{post.key}"
-        await connection.execute(sql["owe"], key, chat, thread, post.picture, now, silent)
 
 
 def _answer(subscription: Subscription, chosen: Chosen, now: datetime) -> tuple[object, ...]:

@@ -27,6 +27,7 @@ from engine.posting.types import (
     Leased,
     OutboxHealth,
     PastDelivery,
+    PublicPost,
     Subscription,
 )
 
@@ -54,14 +55,16 @@ class Outbox:
         chosen: Sequence[Chosen] = (),
         picture: str | None = None,
         instead: Sequence[str] = (),
+        draft: str | None = None,
         now: datetime,
         repeated_after: timedelta = _REPEATED_AFTER,
     ) -> bool:
         """Decide the daily post of a chat; one transaction stores the date, delivery and answers.
 
-        `content` is JSON; None decides that nothing is posted that day. `picture` is the content of
-        a second delivery, which follows; if either is sent again, the other is not. `instead` holds
-        the content of one delivery for each of `chosen`, which replace the first. Returns False,
+        `content` is JSON; None decides that nothing is posted that day. `picture` and `draft` are
+        contents of further deliveries, which follow; if one is sent again, the others are not.
+        `instead` holds the content of one delivery for each of `chosen`, which replace the first,
+        but not a draft. Returns False,
         and stores nothing, if the date was decided elsewhere, if the chat is gone or its
         subscription has changed, or if a story or tweet in `chosen` was posted in it meanwhile: if
         the post is still due, the next tick chooses again.
@@ -81,7 +84,12 @@ class Outbox:
                         filter(None, ("daily", str(chat), str(local_date), subscription.topic))
                     )
                     post = OwedPost(
-                        key=key, content=content, chosen=chosen, picture=picture, instead=instead
+                        key=key,
+                        content=content,
+                        chosen=chosen,
+                        picture=picture,
+                        instead=instead,
+                        draft=draft,
                     )
                     await deciding.owe(connection, subscription, post, now=now)
         except Undecided:
@@ -184,6 +192,15 @@ class Outbox:
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["history"], chat.id, limit)
         return [_past(row) for row in rows]
+
+    async def public_posts(self, corpora: Sequence[str], *, limit: int) -> list[PublicPost]:
+        """Return the prophecies from these corpora that were sent, newest first, each once.
+
+        Those about headlines that only feeds of single chats brought are left out.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["public_posts"], corpora, limit)
+        return [PublicPost(**dict(row)) for row in rows]
 
     async def health(self, since: datetime) -> OutboxHealth:
         """Return what is owed, and what was given up since `since`."""

@@ -110,4 +110,5 @@ def _values(subscription: Subscription, now: datetime) -> tuple[object, ...]:
         subscription.feeds,
         subscription.silent,
         subscription.template,
+        subscription.compose,
     )

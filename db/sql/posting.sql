@@ -3,11 +3,11 @@ SELECT true FROM chat WHERE id = $1 FOR NO KEY UPDATE
 
 -- name: subscribe(chat_id, mode, at, weekdays, best, threshold, unjudged, unjudged_coverage,
 --                 say_nothing_found, thread, must, must_not, languages, categories, since, topic,
---                 feeds, silent, template)
+--                 feeds, silent, template, compose)
 INSERT INTO subscription (chat_id, mode, at, weekdays, best, threshold, unjudged,
                           unjudged_coverage, say_nothing_found, thread, must, must_not,
-                          languages, categories, since, topic, feeds, silent, template)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+                          languages, categories, since, topic, feeds, silent, template, compose)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 ON CONFLICT (chat_id, topic) DO UPDATE
    SET mode = excluded.mode, at = excluded.at, weekdays = excluded.weekdays,
        best = excluded.best, threshold = excluded.threshold, unjudged = excluded.unjudged,
@@ -15,7 +15,7 @@ ON CONFLICT (chat_id, topic) DO UPDATE
        say_nothing_found = excluded.say_nothing_found, thread = excluded.thread,
        must = excluded.must, must_not = excluded.must_not, languages = excluded.languages,
        categories = excluded.categories, feeds = excluded.feeds, silent = excluded.silent,
-       template = excluded.template,
+       template = excluded.template, compose = excluded.compose,
        since = CASE WHEN subscription.mode = excluded.mode AND subscription.at = excluded.at
                      AND subscription.weekdays = excluded.weekdays
                     THEN subscription.since ELSE excluded.since END
@@ -133,6 +133,25 @@ RETURNING true
 -- name: history(chat_id, limit)
 SELECT key, state, content::text AS content, created_at, settled_at, error FROM delivery
  WHERE chat_id = $1 ORDER BY id DESC LIMIT $2
+
+-- name: public_posts(corpora, limit)
+-- A headline that only the feed of a chat brought is that chat's own.
+WITH once AS (
+    SELECT p.story_id, p.corpus, p.external_id, min(d.settled_at) AS posted_at
+      FROM posted p JOIN delivery d ON d.id = p.delivery_id
+     WHERE d.state = 'sent' AND p.corpus = ANY ($1::text[])
+     GROUP BY p.story_id, p.corpus, p.external_id
+)
+SELECT o.*, s.text AS headline, s.published, h.title, h.link, h.source
+  FROM once o
+  JOIN story s ON s.id = o.story_id
+ CROSS JOIN LATERAL (
+       SELECT h.title, h.link, f.title AS source
+         FROM headline h JOIN feed f ON f.id = h.feed_id
+        WHERE h.story_id = o.story_id AND f.configured_url IS NOT NULL
+        ORDER BY h.id LIMIT 1) h
+ ORDER BY o.posted_at DESC, o.story_id, o.corpus, o.external_id
+ LIMIT $2
 
 -- name: outbox_health(failed_since)
 SELECT count(*) FILTER (WHERE state = 'owed') AS owed,

@@ -43,6 +43,7 @@ class Subscription:
     languages: tuple[str, ...] = ()  # ISO 639-1
     categories: tuple[str, ...] = ()
     feeds: tuple[str, ...] = ()  # words that occur in the names of the feeds
+    compose: bool = False  # draft a tweet about the first story of a daily post
     since: datetime | None = None  # nothing older is posted, and no post was due before
     topic: str = ""  # the topic whose own subscription it is; "" is the chat's
     silent: bool = False  # posts make no sound
@@ -94,6 +95,21 @@ class Posted:
     external_id: str
     text: str
     posted_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicPost:
+    """A prophecy that was posted in a chat, about a story that feeds of the settings brought."""
+
+    story_id: int
+    title: str  # of the headline, as its feed writes it
+    headline: str  # its words, as they were searched for
+    link: str | None
+    source: str | None  # title of the feed
+    published: datetime
+    corpus: str
+    external_id: str
+    posted_at: datetime  # for the first time
 
 
 class DeliveryState(StrEnum):

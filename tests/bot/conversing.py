@@ -15,16 +15,19 @@ from bot.commands.registry import NewsServices
 from bot.conversation.admission import Doorkeeper
 from bot.conversation.conversation import Conversation
 from bot.conversation.gates import Gates
+from bot.conversation.writing import Compose, Writing, WritingParts
 from bot.face.face import Poster
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
 from bot.glossary_service import GlossaryService
 from bot.jobs.digest import Deciding
+from bot.queries.compose import Charge, ComposeServices
 from bot.replies.picture import Pictures
 from bot.settings.faces import ChatSettings
 from db.chat.access import Access
 from db.chat.answers import Answers
 from db.chat.chats import Chats
+from db.chat.compositions import Compositions
 from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
@@ -41,7 +44,7 @@ from db.posting.subscriptions import Subscriptions
 from db.search.find import DialectIndex
 from engine.answer.types import AnswerOutcome, CitedAnswer, Question
 from engine.chat import Chat
-from engine.errors import FetchFailed
+from engine.errors import CorpusNotFound, FetchFailed
 from engine.prophecy.headline import read_headline
 from engine.types import Corpus, Headline, Kind
 from tests.bot.finds import StandInFind
@@ -253,6 +256,8 @@ async def bot_on(
     access: str = "open",
     posters: Sequence[Poster] = (),
     step_after: float = 60.0,
+    compose: Compose | None = None,
+    charge: Charge | None = None,
     **services: object,
 ) -> AsyncIterator[Bot]:
     """Lend one process of the bot. `trusted` are changes of the services of some chats, `access`
@@ -285,8 +290,24 @@ async def bot_on(
         "corpus": "demo",
         "limit": 3,
     }
-    chosen = Services(**{**wired, **services})  # type: ignore[arg-type]  # the table above has the types
     async with EventClaims(database) as claims:
+        writing = compose and Writing(
+            WritingParts(
+                tasks=Compositions(database),
+                process=lambda: claims.process,
+                compose=compose,
+                trusted={},
+                operators=frozenset(),
+            )
+        )
+        if writing:
+            wired["composing"] = ComposeServices(
+                tasks=Compositions(database),
+                corpora=_named,
+                charge=charge or _for_nothing,
+                stop=writing.stop,
+            )
+        chosen = Services(**{**wired, **services})  # type: ignore[arg-type]  # the table above has the types
         registry = commands or standard_commands()
         chosen_limits = limits or ChatSettings()
         gates = Gates(
@@ -316,5 +337,21 @@ async def bot_on(
             most=most,
             most_in_chat=most_in_chat,
             step_after=step_after,
+            writing=writing,
         )
-        yield Bot(conversation, chosen, engine, MemoryFace(), claims, known)
+        try:
+            yield Bot(conversation, chosen, engine, MemoryFace(), claims, known)
+        finally:
+            if writing:
+                await writing.close()
+
+
+async def _for_nothing(asker: str, *, now: datetime) -> None:
+    """Nobody has a quota."""
+
+
+async def _named(names: Sequence[str]) -> Sequence[Corpus]:
+    """Every corpus exists but "nobody"."""
+    if "nobody" in names:
+        raise CorpusNotFound("There is no corpus nobody.")
+    return [corpus(name) for name in names]

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import stamina
 from aiohttp import web
+from mcp import Client
 from pydantic_ai import Agent
 from pydantic_ai.messages import (
     ModelMessage,
@@ -37,11 +38,13 @@ from bot.conversation.wiring import read_pasted
 from bot.evidence import open_rerankers, open_web
 from bot.queries.ask import ask
 from bot.settings import load_settings
+from bot.web.mcp import tool_server
+from bot.web.service import WebFace
 from db.pool import Database
 from engine.errors import CorpusWithheld
 from engine.fetch.client import Fetcher
 from engine.prophecy.headline import read_headline
-from engine.types import Kind, Mode, Prophecy, SearchRequest
+from engine.types import Headline, Kind, Mode, Prophecy, SearchRequest
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import web_stage
 from tests.db.vectors import can_keep_vectors
@@ -452,6 +455,24 @@ async def test_an_agent_is_given_what_its_program_passes(machines: Machines) -> 
     async with machines.app() as app:
         assert SECRET in await told(app)
         assert SECRET not in await told(app.public)
+
+
+@row("other agents")
+async def test_another_agent_is_shown_what_is_named(machines: Machines) -> None:
+    async def told(app: App) -> str:
+        shared = WebFace.of(app).shared(now=lambda: NOW, read_headline=never_read)
+        async with Client(tool_server(shared)) as client:
+            asked = {"query": "harbour", "corpus": "diary"}
+            return str((await client.call_tool("find", asked)).content)
+
+    async with machines.app() as app:
+        assert SECRET not in await told(app)
+    async with machines.app(web__corpora=ALLOWED) as app:
+        assert SECRET in await told(app)
+
+
+async def never_read(text: str, *, now: datetime) -> Headline:
+    raise AssertionError
 
 
 def test_the_settings_that_the_table_names_exist() -> None:

@@ -9,6 +9,7 @@ Left alone it is well-behaved: it names one query, quotes the beginning of each 
 sentence a fact, and finds every sentence supported. Steps are told apart by the name of the schema.
 """
 
+import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -116,3 +117,19 @@ class Writer:
             "check": judging(agreeing),
         }
         return await (self.says.get(name) or usual[name])(asked, request)
+
+
+class JudgeAndWriter:
+    """A model that writes, and leaves all other requests to `judge`."""
+
+    def __init__(self, judge: Step) -> None:
+        self.writer = Writer()
+        self.waits: asyncio.Event | None = None  # before a draft
+        self._judge = judge
+
+    async def __call__(self, asked: Asked, request: web.Request) -> web.StreamResponse:
+        if schema_of(asked) not in STEPS:
+            return await self._judge(asked, request)
+        if schema_of(asked) == "draft" and self.waits:
+            await self.waits.wait()
+        return await self.writer(asked, request)

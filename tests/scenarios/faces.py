@@ -23,8 +23,9 @@ from tests.fakes.slack import Message as SlackMessage
 from tests.fakes.telegram import Message as TelegramMessage
 from tests.fakes.telegram import Press
 from tests.scenarios.slack.stage import SlackStage
-from tests.scenarios.stage import Stage, Surroundings
+from tests.scenarios.stage import Stage, Surroundings, until
 
+_STOP = frozenset({"Stop", "Parar"})  # buttons of an announcement
 _SECONDS = 10.0  # after which something hangs, on a busy machine too
 
 
@@ -65,6 +66,21 @@ class Talk(ABC):
         """Write what takes long to answer; return what is shown first, and the answer."""
         pytest.skip(f"{type(self).__name__}: a step is shown on a terminal alone")
 
+    async def composes(self, text: str = "", *, button: str = "") -> tuple[str, Shown]:
+        """Ask for a tweet; return what announces it, and what that becomes in the end."""
+        announced = (await (self._press(button) if button else self._command(text))).text
+        return announced, await self.composed_meanwhile()
+
+    def lets_pass(self) -> None:
+        """Ignore how often an announcement was edited so far."""
+        self._counted = self._shown()
+
+    async def composed_meanwhile(self) -> Shown:
+        """What the latest announcement has become without anybody asking again."""
+        shown = await self._composed()
+        self.lets_pass()
+        return shown
+
     async def deletes(self) -> bool:
         """Delete the latest message; tell whether the answer went with it."""
         pytest.skip(f"{type(self).__name__}: the bot is not told of that there")
@@ -100,6 +116,10 @@ class Talk(ABC):
 
     @abstractmethod
     async def _press(self, button: str) -> Shown: ...
+
+    @abstractmethod
+    async def _composed(self) -> Shown:
+        """What the latest announcement became, which has no button to stop it any more."""
 
     @abstractmethod
     def _shown(self) -> int:
@@ -151,6 +171,11 @@ class TelegramTalk(Talk):
 
     async def _command(self, text: str) -> Shown:
         return await self._say(text)
+
+    async def _composed(self) -> Shown:
+        message = self._chat.bot_messages[-1]
+        await until(lambda: _STOP.isdisjoint(_labels(message)), _SECONDS)
+        return _on_telegram(message)
 
     async def _press(self, button: str) -> Shown:
         carrying = [one for one in self._chat.bot_messages if button in _labels(one)]
@@ -240,6 +265,12 @@ class SlackTalk(Talk):
         edited = len(carrying[-1].earlier_texts) > edits
         return self._whole(carrying[-1]) if edited else shown
 
+    async def _composed(self) -> Shown:
+        message = self._said()[-1]
+        await self._slack.until(lambda: _STOP.isdisjoint(_on_slack(message).buttons), _SECONDS)
+        await self._slack.quiet()
+        return self._whole(message)
+
     async def _next(self) -> Shown:
         """What comes after all that was counted."""
         await self._slack.until(lambda: self._shown() > self._counted, _SECONDS)
@@ -311,6 +342,10 @@ class ConsoleTalk(Talk):
 
     async def _press(self, button: str) -> Shown:
         return await self._say(f":{self._numbers[button]}")
+
+    async def _composed(self) -> Shown:
+        written = self._output.written[-1]  # steps pass by on a terminal alone
+        return Shown(written, list(self._numbers))
 
     def _shown(self) -> int:
         return len(self._output.written)

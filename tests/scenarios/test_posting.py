@@ -20,13 +20,14 @@ from engine.chat import Chat, PostPicture
 from engine.errors import StorageError
 from engine.messages import message_from_json
 from engine.posting.types import PostingMode
-from tests.fakes.model import failure
+from tests.fakes.model import failure, scoring
 from tests.fakes.slack import Fault
 from tests.fakes.telegram import Message
 from tests.fakes.web import Asked, reply
+from tests.fakes.writer import JudgeAndWriter
 from tests.patience import PATIENCE
 from tests.scenarios.newsroom import FEED, HOUR, MINUTE, Newsroom, Process, newsroom
-from tests.scenarios.stage import HEADLINE, TWEETS
+from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
 
 PLATFORMS = ["telegram", "slack"]
 # Its chat is the first one here.
@@ -570,3 +571,46 @@ async def test_a_bot_that_serves_delivers_what_is_owed_and_counts_votes_on_it(
 
 def _labels(message: Message) -> list[str]:
     return [button.text for button in message.buttons if button.text[0].isdigit()]
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+async def test_a_daily_post_brings_a_draft_once(database_url: str, platform: str) -> None:
+    async with newsroom(database_url) as room:
+        model = JudgeAndWriter(scoring(judged_by_words))
+        room.model.script = [model]
+        process = await room.process()
+        hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
+        daily = {"mode": PostingMode.DAILY, "at": hour, "threshold": 3, "compose": True}
+        await room.subscribe(process, platform, **daily)
+        await room.news(process, HEADLINE)
+        room.clock.wind(3 * HOUR + MINUTE)
+        assert await process.jobs.digest() == 1
+        await room.deliver(process)
+        room.clock.wind(MINUTE)
+        await room.deliver(process)
+        post, draft = (shown(message) for message in room.said(platform))
+        assert HEADLINE in post
+        assert "A draft about the first story, to copy." in draft
+        assert "[1]" in draft
+        assert TWEETS[0] in model.writer.asked["evidence"][0].prompt
+        spent = await Ledger(process.app.database).spent(room.clock().date())
+        assert set(spent) == {BudgetSource.POSTS}
+        await room.deliver(process)
+        assert (len(room.said(platform)), model.writer.calls.count("draft")) == (2, 1)
+
+
+async def test_a_draft_that_fails_does_not_hold_up_its_post(database_url: str) -> None:
+    async with newsroom(database_url) as room:
+        process = await room.process()
+        hour = (room.clock() + 3 * HOUR).time().replace(second=0, microsecond=0)
+        daily = {"mode": PostingMode.DAILY, "at": hour, "threshold": 3, "compose": True}
+        await room.subscribe(process, "telegram", **daily)
+        await room.news(process, HEADLINE)
+        room.clock.wind(3 * HOUR + MINUTE)
+        await process.jobs.digest()
+        room.model.script = [failure(503)]
+        await room.deliver(process)
+        room.clock.wind(MINUTE)
+        await room.deliver(process)
+        (post,) = room.said("telegram")
+        assert HEADLINE in shown(post)

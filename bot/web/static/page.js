@@ -24,11 +24,82 @@ for (const field of document.querySelectorAll("form.ask textarea")) {
   });
 }
 
-for (const button of document.querySelectorAll("[data-copy]")) {
-  if (!navigator.clipboard) continue;
+for (const button of document.querySelectorAll("[data-share]")) {
+  if (!navigator.share) continue;
   button.hidden = false;
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.dataset.copy);
-    button.textContent = button.dataset.done;
+  button.addEventListener("click", () => {
+    // Who changes their mind has shared nothing, and is told nothing.
+    navigator.share({ title: button.dataset.title, url: button.dataset.share }).catch(() => {});
+  });
+}
+
+function offerCopies(within) {
+  for (const button of within.querySelectorAll("[data-copy]")) {
+    if (!navigator.clipboard) continue;
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = button.dataset.done;
+    });
+  }
+}
+offerCopies(document);
+
+// Writing takes long: its steps are told as they begin, and the outcome takes its place below.
+for (const form of document.querySelectorAll("form[data-live]")) {
+  const place = document.querySelector(form.dataset.live);
+  const progress = document.getElementById("progress");
+  const button = form.querySelector("button[type=submit]");
+
+  const tell = (text) => {
+    progress.textContent = text;
+    progress.hidden = !text;
+  };
+  const take = (name, data) => {
+    if (name === "step") tell(data.says);
+    if (name === "failed") tell([data.message, data.fix].filter(Boolean).join(" "));
+    if (name === "done") {
+      tell("");
+      place.innerHTML = data.html; // rendered by this server, which escapes what others wrote
+      offerCopies(place);
+    }
+  };
+  const read = async (response) => {
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const events = (rest + value).split("\n\n");
+      rest = events.pop();
+      for (const event of events) {
+        const found = /^event: (\w+)\ndata: (.*)$/.exec(event);
+        if (found) take(found[1], JSON.parse(found[2]));
+      }
+    }
+  };
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    place.replaceChildren();
+    tell(form.dataset.busy);
+    button.disabled = true;
+    try {
+      const response = await fetch(form.action, {
+        method: "POST",
+        body: new URLSearchParams(new FormData(form)),
+        headers: { Accept: "text/event-stream" },
+      });
+      if (response.ok) await read(response);
+      else {
+        const page = new DOMParser().parseFromString(await response.text(), "text/html");
+        tell(page.querySelector("main").textContent.trim());
+      }
+    } catch {
+      tell(form.dataset.failed);
+    } finally {
+      button.disabled = false;
+      button.textContent = form.dataset.label;
+      form.removeAttribute("aria-busy");
+    }
   });
 }

@@ -525,6 +525,7 @@ class TestExamples:
         lines.sort(key=lambda line: next((i for i, w in enumerate(order) if line.startswith(w)), 3))
         monkeypatch.chdir(tmp_path)
         lines.remove("serve --web")  # it ends when told to: tests/scenarios
+        lines.remove("mcp --corpus demo")  # it speaks with a program: test_mcp.py
         # Those that ask the web (test_cli_feeds.py), and those about groups of words that
         # somebody or a model proposed before (console/test_glossary.py).
         groups = ("approve", "reject", "remove", "suggest")

@@ -58,6 +58,9 @@ def read(text: str, before: Subscription | None = None) -> Subscription:
         ("categories tech, Research", {"categories": ("tech", "Research")}),
         ("unjudged on coverage 70%", {"unjudged": True, "unjudged_coverage": 0.7}),
         ("nothing on", {"say_nothing_found": True}),
+        ("daily 9:00 compose best 5", {"compose": True, "best": 5}),
+        ("compose on", {"compose": True}),
+        ("compose off", {}),
         ("here", {"thread": "7"}),
         ("here chat", {}),
         (
@@ -142,6 +145,7 @@ WISHES = st.builds(
     unjudged=st.booleans(),
     unjudged_coverage=st.integers(0, 100).map(lambda share: share / 100),
     say_nothing_found=st.booleans(),
+    compose=st.booleans(),
     must=WORDS,
     must_not=WORDS,
     languages=st.lists(st.sampled_from(["en", "es", "pt"]), unique=True).map(tuple),

@@ -133,3 +133,29 @@ async def test_a_code_that_is_none_is_not_told(slack: SlackServer, face: SlackFa
     place = Place(platform="slack", chat_id=channel.id, private=False)
     with pytest.raises(DeliveryError, match="status 200"):
         await face.deliver(event("x", place=place), Reply(words=words_for("en"), text="x"))
+
+
+ANNOUNCED = Reply(words=words_for("en"), text="Looking into the corpora…", writes=7)
+
+
+@pytest.mark.parametrize("with_bot", [True, False])
+async def test_what_is_announced_can_be_edited_where_the_bot_is_a_member(
+    slack: SlackServer, face: SlackFace, alice: User, *, with_bot: bool
+) -> None:
+    channel = slack.channel("secret", [alice], kind="group", with_bot=with_bot)
+    request = event(
+        "/compose Coffee",
+        place=Place(platform="slack", chat_id=channel.id, private=False),
+        person=Person(id=alice.id),
+        trigger=Trigger.COMMAND,
+        origin={"response_url": slack.response_urls.issue(channel, alice, None)},
+    )
+    message = await face.deliver(request, ANNOUNCED)
+    assert (message is not None) is with_bot
+    outcome = Reply(words=words_for("en"), text="Dear. [1]")
+    if message is None:
+        await face.deliver(request, outcome)
+        assert [one.visible for one in channel.messages] == [ANNOUNCED.text, "Dear. [1]"]
+    else:
+        await face.change(request, message, outcome)
+        assert [one.visible for one in channel.messages] == ["Dear. [1]"]

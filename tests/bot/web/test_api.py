@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from bot.cli.embed import embed_corpus
-from bot.cli.find import found_json
 from bot.console.output import Output
 from bot.queries.find import find
 from bot.replies.answer import answer_json
+from bot.replies.find_json import found_json
 from bot.replies.prophecy_json import prophecy_json
 from bot.web.schemas import (
     AskAnswer,

@@ -11,6 +11,9 @@ import pytest
 from bot.web.application import create_application
 from tests.bot.web.stage import WebStage
 from tests.bot.web.test_service import served
+from tests.fakes.model import ModelServer, scoring
+from tests.fakes.writer import JudgeAndWriter
+from tests.scenarios.stage import judged_by_words
 
 pytestmark = pytest.mark.slow
 
@@ -23,6 +26,7 @@ OPERATIONS = {
     ("/api/search", "get"): {200, 400, 401, 404, 429, 503},
     ("/api/prophecy", "get"): {200, 400, 401, 404, 429, 503},
     ("/api/ask", "get"): {200, 400, 401, 404, 429, 503},
+    ("/api/compose", "post"): {200, 400, 401, 404, 429, 503},
     ("/api/corpora", "get"): {200, 401, 429, 503},
     ("/api/documents/{corpus}/{id}", "get"): {200, 400, 401, 404, 429, 503},
     ("/api/admin/vectors", "delete"): {200, 400, 401, 403, 429, 503},
@@ -57,7 +61,10 @@ async def test_nothing_is_answered_that_the_document_does_not_describe(
 ) -> None:
     environ = {"DATABASE_URL": coffee_url, "WEB_API_KEYS": "k", "WEB_ADMIN_KEYS": "boss"}
     rates = {"requests_per_minute": "-1", "answers_per_minute": "-1"}
-    async with served(environ, **rates) as one:
+    async with (
+        ModelServer([JudgeAndWriter(scoring(judged_by_words))]) as model,
+        served({**environ, "PRESAGIO_LLM__BASE_URL": model.base_url}, **rates) as one,
+    ):
         running = await asyncio.create_subprocess_exec(
             PROGRAM, "run", f"{one.service.address}openapi.json",
             "--header", "Authorization: Bearer boss", "--checks", CHECKS,
@@ -68,6 +75,6 @@ async def test_nothing_is_answered_that_the_document_does_not_describe(
         async with asyncio.timeout(180):
             said, _ = await running.communicate()
         assert running.returncode == 0, said.decode()[-4000:]
-        assert b"Tested: 10" in said
+        assert b"Tested: 11" in said
         async with httpx.AsyncClient() as client:  # nothing that was sent has broken it
             assert (await client.get(f"{one.service.address}readyz")).status_code == 200

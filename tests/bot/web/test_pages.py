@@ -2,14 +2,20 @@
 
 import itertools
 import json
+from datetime import UTC, datetime
+from io import BytesIO
 from urllib.parse import parse_qs, urlsplit
+from urllib.robotparser import RobotFileParser
 
 import httpx
 import pytest
+from PIL import Image
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from db.pool import Database
 from engine.documents import Document
+from engine.prophecy.headline import read_headline
+from engine.types import Headline
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
 from tests.db.loading import document, load
 from tests.fakes.model import Asked, ModelServer, judging, scoring
@@ -77,6 +83,16 @@ class TestProphecy:
     async def test_a_link_becomes_the_headline_of_its_page(self, coffee_web: WebStage) -> None:
         answered = await coffee_web.get("/prophecy", headline="https://example.org/news/1")
         assert "headline=Coffee+is+dear" in answered.headers["location"]
+
+    async def test_an_article_brings_its_own_date(self, coffee_web: WebStage) -> None:
+        async def article(text: str, *, now: datetime) -> Headline:
+            return read_headline("Coffee is dear", date=datetime(2021, 5, 4, tzinfo=UTC))
+
+        coffee_web.shared.read_headline = article
+        link = "https://example.org/news/1"
+        for given, date in (({}, "2021-05-04"), ({"date": "2022-01-01"}, "2022-01-01")):
+            answered = await coffee_web.get("/prophecy", headline=link, **given)
+            assert f"date={date}" in answered.headers["location"]
 
     async def test_nothing_found_is_said(self, coffee_web: WebStage) -> None:
         asked = {**HEADLINE_AND_DATE, "headline": "Zebras"}
@@ -160,7 +176,7 @@ class TestEscaping:
             assert [str(node.attributes.get("src"))[:8] for node in page.css("script")] == [
                 "/static/"
             ]
-            assert not page.css("img, i")
+            assert not page.css("img:not([src^='/picture.png?']), i")
         assert "<script>alert(1)</script>" in texts(prophecy, "blockquote")[0]
         assert texts(timeline, "mark") == ["coffee", "coffee"]
 
@@ -188,6 +204,23 @@ class TestTimeline:
         assert texts(page, "h3") == ["2010", "2011", "2012", "2013", "2014"]
         assert all("coffee" in text.lower() for text in texts(page, ".entries blockquote"))
         assert set(texts(page, "mark")) == {"Coffee", "coffee"}
+
+    async def test_a_year_that_is_not_listed_whole_leads_to_its_texts(
+        self, coffee_web: WebStage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("bot.web.timeline.MOST", 2)
+        page = read(await coffee_web.get("/timeline", q='coffee OR "tea', lang="en"))
+        (link,) = [node for node in page.css(".spans a") if node.text() == "2014"]
+        page = read(await coffee_web.get(str(link.attributes["href"])))
+        assert texts(page, ".summary") == ["2014 · 2 texts say that. The whole time"]
+        assert sum(int(row.split()[1]) for row in texts(page, ".spans li")) == 2
+        assert len(page.css(".entries li")) == 2
+        back = read(await coffee_web.get(str(one(page, ".summary a").attributes["href"])))
+        assert texts(back, ".spans li")[0] == "2010 1"
+
+    async def test_only_a_year_or_a_month_is_looked_at(self, coffee_web: WebStage) -> None:
+        answered = await coffee_web.get("/timeline", q="coffee", when="2014 from:x")
+        assert answered.status_code == 400
 
     async def test_a_short_time_is_told_by_months(self, database_url: str) -> None:
         database = await Database.open(database_url)
@@ -322,6 +355,9 @@ class TestVotes:
             assert len(read(await stage.get("/wall")).css(".card")) == 1
 
 
+_LOADING = "script, link:not([rel=alternate]), img, iframe, source, video, audio"
+
+
 class TestEveryPage:
     PATHS = ("/", "/prophecy?headline=coffee&date=2024-01-01&corpus=demo", "/timeline",
              "/timeline?q=coffee", "/wall", "/documents/demo/1")  # fmt: skip
@@ -334,10 +370,10 @@ class TestEveryPage:
         page = read(answered)
         loaded = [
             str(node.attributes.get("src") or node.attributes.get("href"))
-            for node in page.css("script, link, img, iframe, source, video, audio")
+            for node in page.css(_LOADING)
         ]
         assert loaded
-        assert all(one.startswith("/static/") for one in loaded)
+        assert all(one.startswith(("/static/", "/picture.png?")) for one in loaded)
         assert not page.css("style, [style], [onclick], script:not([src])")
         policy = answered.headers["content-security-policy"]
         assert "default-src 'none'" in policy
@@ -379,9 +415,53 @@ class TestEveryPage:
         assert answered.status_code == 404
         assert texts(LexborHTMLParser(answered.text), "h1") == ["No ha funcionado"]
 
-    async def test_crawlers_are_kept_from_what_is_dear(self, coffee_web: WebStage) -> None:
-        robots = (await coffee_web.get("/robots.txt")).text.splitlines()
-        assert "Disallow: /prophecy" in robots
+    async def test_crawlers_read_the_card_of_a_link_and_no_more(self, coffee_web: WebStage) -> None:
+        robots = RobotFileParser()
+        robots.parse((await coffee_web.get("/robots.txt")).text.splitlines())
+        page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
+        tags = {
+            str(tag.attributes.get("property") or tag.attributes["name"]): tag.attributes["content"]
+            for tag in page.css("head meta[content]:not([name=viewport])")
+        }
+        for path in (tags["og:url"], tags["og:image"], f"{ADDRESS}/documents/demo/1"):
+            assert robots.can_fetch("Twitterbot", str(path))
+        assert not robots.can_fetch("Twitterbot", f"{ADDRESS}/api/search?q=coffee")
+        assert tags["og:type"] == "article"
+        assert tags["article:published_time"] == "2023-05-04"
+        assert tags["description"] == tags["og:description"] == tags["og:image:alt"]
+        assert tags["robots"] == "noindex"
+        shown = await coffee_web.get(str(tags["og:image"]).removeprefix(ADDRESS))
+        assert shown.headers["content-type"] == "image/png"
+        size = (int(str(tags["og:image:width"])), int(str(tags["og:image:height"])))
+        assert Image.open(BytesIO(shown.content)).size == size
+
+    async def test_the_picture_stands_on_the_page(self, coffee_web: WebStage) -> None:
+        page = read(await coffee_web.get("/prophecy", **HEADLINE_AND_DATE))
+        picture = one(page, "figure.picture img")
+        assert picture.attributes["alt"]
+        download = one(page, "figure.picture a[download]")
+        assert download.attributes["href"] == picture.attributes["src"]
+        assert one(page, "figure.picture button[hidden]").attributes["data-share"]
+
+    @pytest.mark.parametrize("path", [*PATHS, "/healthz", "/readyz", "/api/corpora", "/feed.xml"])
+    async def test_monitors_may_ask_for_the_head_alone(
+        self, coffee_web: WebStage, path: str
+    ) -> None:
+        whole, head = await coffee_web.get(path), await coffee_web.client.head(path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == whole.headers["content-type"]
+
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_pages_are_light(self, coffee_web: WebStage, path: str) -> None:
+        whole = await coffee_web.client.get(path, headers={"Accept-Encoding": "identity"})
+        answered = await coffee_web.client.get(path, headers={"Accept-Encoding": "gzip"})
+        assert answered.headers["content-encoding"] == "gzip"
+        sent = int(answered.headers["content-length"])
+        assert sent < min(len(whole.content), 60_000)
+
+    async def test_pictures_are_not_compressed_again(self, coffee_web: WebStage) -> None:
+        shown = await coffee_web.get("/picture.png", **HEADLINE_AND_DATE)
+        assert "content-encoding" not in shown.headers
 
     async def test_there_is_none_where_it_is_switched_off(self, coffee_url: str) -> None:
         environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__PAGE": "false"}

@@ -24,6 +24,7 @@ async def test_everything_a_chat_wants_comes_back(database: Database) -> None:
         unjudged=True,
         unjudged_coverage=0.25,
         say_nothing_found=True,
+        compose=True,
         thread="12",
         must=("coffee", "té"),
         must_not=("tea",),

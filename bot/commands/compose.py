@@ -1,0 +1,166 @@
+"""/compose: tweets from evidence, announced by a message that they then take the place of."""
+
+from dataclasses import replace
+
+from bot.commands.registry import Command, Services, too_old
+from bot.commands.rights import LOOKS, SEARCHES
+from bot.face.reply import Action, Reply, aside
+from bot.face.request import Request
+from bot.i18n.words import marked, words_for
+from bot.replies.buttons import WRITE
+from bot.replies.composition import (
+    NEXT,
+    REASONS,
+    SOURCES,
+    STOP,
+    THREAD,
+    reasons_reply,
+    sources_reply,
+    step_reply,
+    variant_reply,
+)
+from bot.replies.limits import cut
+from db.chat.compositions import ComposeTask, KeptTask
+from engine.compose.types import Composition, StepName
+from engine.errors import CorpusNotFound
+from engine.messages import Message
+
+_LONGEST_PROMPT = 1000
+_EXAMPLE = marked("/compose Coffee prices")
+
+
+async def _compose(request: Request, services: Services) -> Reply | None:
+    words = request.words
+    if request.revises:
+        return None  # what was asked for is being written, or is paid for
+    if not request.text:
+        text = words.say(
+            "Write what the tweet is to be about, such as: {example}", example=words.say(_EXAMPLE)
+        )
+        return aside(request, text)
+    corpus = request.known_chat.corpus or services.corpus
+    task = ComposeTask(
+        prompt=cut(request.text, _LONGEST_PROMPT),
+        corpora=(corpus,),
+        person=request.who,
+        language=words.language,
+    )
+    return await _announced(request, services, task)
+
+
+async def _about_answer(request: Request, action: Action, services: Services) -> Reply | None:
+    """Write about an answered headline; the tweets that were shown are among the evidence."""
+    answer = await services.answers.get(request.known_chat, action.answer_id or 0)
+    if answer is None or not (page := answer.page_named(action.value)):
+        return too_old(request)
+    headline = answer.prophecy.headline
+    task = ComposeTask(
+        prompt=cut(" ".join((headline.text or headline.original).split()), _LONGEST_PROMPT),
+        corpora=(answer.prophecy.corpus,),
+        person=request.who,
+        language=request.words.language,
+        answer_id=answer.id,
+        first=page.first,
+    )
+    return await _announced(request, services, task)
+
+
+async def _announced(request: Request, services: Services, task: ComposeTask) -> Reply:
+    """Store a task, and return the message that is edited while it is written."""
+    words, composing = request.words, services.composing
+    if composing is None:
+        text = words.say(
+            "No language model is set up here, and without one nothing is written. /ask answers"
+            " without one, in words of the sources."
+        )
+        return aside(request, text)
+    if not request.place.kept:
+        return aside(request, words.say("/{name} needs a chat. Use it in one with me.", name=_NAME))
+    try:
+        corpora = await composing.corpora(task.corpora)
+    except CorpusNotFound as error:
+        raise CorpusNotFound(error.message, fix=Message("See /corpus.")) from error
+    await composing.charge(request.payer, now=request.now)
+    task = replace(task, corpora=tuple(corpus.name for corpus in corpora))
+    chat, thread = request.known_chat, request.place.thread
+    task_id = await composing.tasks.keep(chat, thread, task, now=request.now)
+    return step_reply(task_id, StepName.RETRIEVE, words)
+
+
+async def _stop(request: Request, action: Action, services: Services) -> Reply:
+    """Stop what is being written, for whoever asked for it."""
+    composing, kept = services.composing, await _kept(request, action, services)
+    words = request.words
+    if composing is None or kept is None:
+        return too_old(request)
+    if request.who != kept.task.person and request.who not in services.admins:
+        return aside(request, words.say("Only who asked for it can stop it."))
+    if not await composing.tasks.stop(kept.id):
+        return aside(request, words.say("It is finished already."))
+    await composing.stop(kept.id)
+    return Reply(words=words, text=words_for(kept.task.language).say("Stopped."), replaces=True)
+
+
+async def _next(request: Request, action: Action, services: Services) -> Reply:
+    kept = await _kept(request, action, services)
+    outcome = _written(kept)
+    if kept is None or outcome is None or not action.value.isdecimal():
+        return too_old(request)
+    words = words_for(kept.task.language)
+    return replace(variant_reply(kept.id, outcome, words, at=int(action.value)), replaces=True)
+
+
+async def _as_thread(request: Request, action: Action, services: Services) -> Reply:
+    """Write about the same again, as a thread."""
+    kept = await _kept(request, action, services)
+    if kept is None or _written(kept) is None:
+        return too_old(request)
+    task = replace(kept.task, as_thread=True, person=request.who, language=request.words.language)
+    return await _announced(request, services, task)
+
+
+async def _sources(request: Request, action: Action, services: Services) -> Reply:
+    outcome = _written(await _kept(request, action, services))
+    if outcome is None:
+        return too_old(request)
+    return replace(sources_reply(outcome, request.words), ephemeral=True)
+
+
+async def _reasons(request: Request, action: Action, services: Services) -> Reply:
+    outcome = _written(await _kept(request, action, services))
+    if outcome is None:
+        return too_old(request)
+    full = request.known_chat.full_answers
+    return replace(reasons_reply(outcome, request.words, full=full), ephemeral=True)
+
+
+async def _kept(request: Request, action: Action, services: Services) -> KeptTask | None:
+    if services.composing is None:
+        return None
+    return await services.composing.tasks.get(request.known_chat, action.answer_id or 0)
+
+
+def _written(kept: KeptTask | None) -> Composition | None:
+    return kept.outcome if kept and kept.outcome and kept.outcome.variants else None
+
+
+_NAME = "compose"
+COMPOSE = Command(
+    name=_NAME,
+    aliases=("tweet",),
+    summary=marked("write a tweet in which each claim has a source; nothing is published"),
+    usage=marked("/compose PROMPT"),
+    example=_EXAMPLE,
+    handler=_compose,
+    act=SEARCHES,
+    actions={
+        WRITE: _about_answer,
+        NEXT: _next,
+        THREAD: _as_thread,
+        SOURCES: _sources,
+        REASONS: _reasons,
+        STOP: _stop,
+    },
+    pressed={NEXT: LOOKS, SOURCES: LOOKS, REASONS: LOOKS, STOP: LOOKS},
+    takes_quoted=True,
+)

@@ -1,0 +1,244 @@
+"""Writing tweets over HTTP: for programs as JSON or a stream of events, for people as a page."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response, StreamingResponse
+
+from bot.i18n.words import Words
+from bot.queries.compose import composer
+from bot.query_log import source
+from bot.replies.compose import STEPS, composition_json, source_title
+from bot.web.compose_schemas import ComposeAnswer, ComposeBody
+from bot.web.dependencies import SharedOf, may_ask, paced, paced_answers
+from bot.web.failures import Refusal, failure_of
+from bot.web.parameters import LONGEST_TEXT, problems
+from bot.web.rendering import fragment, render
+from bot.web.shared_state import SharedState
+from bot.web.views import web_address
+from bot.web.visitor import (
+    Asked,
+    corpora_to_choose,
+    read_form,
+    require_same_site,
+    visitor_of,
+)
+from engine.budget import require_open
+from engine.compose.types import ComposeRequest, Composition, Progress, StepName
+from engine.errors import UsageError
+from engine.messages import Message
+from engine.types import Corpus
+
+_EVENTS = "text/event-stream"
+_QUIET_SECONDS = 15.0  # after which a comment keeps proxies from closing the stream
+_VARIANTS = 3  # on the page
+_DEAR = [Depends(paced_answers)]
+
+programs = APIRouter(prefix="/api", tags=["ask"], dependencies=[Depends(paced), Depends(may_ask)])
+people = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
+
+Run = Callable[[Progress], Awaitable[Composition]]
+Told = Callable[[Composition], object]
+
+
+@programs.post(
+    "/compose",
+    response_model=ComposeAnswer,
+    responses=problems(400, 401, 404, 429, 503)
+    | {200: {"content": {_EVENTS: {"schema": {"type": "string"}}}}},
+    summary="Write a tweet in which each claim has a source",
+    dependencies=_DEAR,
+)
+async def _compose(request: Request, shared: SharedOf, asked: ComposeBody) -> Any:
+    """Write from the texts and, for what they lack, the web. Nothing is published.
+
+    With `Accept: text/event-stream` the answer is a stream: an event `step` as each step begins,
+    then `done` with the answer, or `failed` with the problem.
+    """
+    run = await _run(
+        shared,
+        asked.prompt,
+        [await shared.corpus(name) for name in dict.fromkeys(asked.corpora or [""])],
+        language=asked.language,
+        thread=asked.thread,
+        variants=asked.variants,
+        web=asked.web,
+    )
+    if not _wants_events(request):
+        return composition_json(await run(lambda _: None))
+    return _stream(run, lambda step: {"step": step.value}, composition_json)
+
+
+@people.get("/compose")
+async def _form(request: Request, shared: SharedOf) -> Response:
+    values = request.query_params
+    prompt = values.get("prompt", "").strip()[:LONGEST_TEXT]
+    return await _page(request, shared, prompt, values.get("corpus", "").strip())
+
+
+@people.post("/compose", dependencies=_DEAR)
+async def _written(request: Request, shared: SharedOf) -> Response:
+    require_same_site(request)
+    form = await read_form(request)
+    prompt, corpus = form.get("prompt", "").strip(), form.get("corpus", "").strip()
+    if not prompt:
+        raise UsageError(Message("There is nothing to write about."))
+    if len(prompt) > LONGEST_TEXT:
+        raise UsageError(
+            Message("A prompt has no more than {number} characters.", number=LONGEST_TEXT)
+        )
+    _, chosen = await corpora_to_choose(shared, corpus)
+    run = await _run(
+        shared,
+        prompt,
+        [await shared.corpus(chosen)],
+        thread=form.get("thread") == "on",
+        variants=_VARIANTS,
+    )
+    words = visitor_of(request).words
+    if not _wants_events(request):
+        outcome = await run(lambda _: None)
+        return await _page(request, shared, prompt, chosen, outcome, thread="thread" in form)
+
+    def told(outcome: Composition) -> object:
+        return {"html": fragment(request, "composition.html", **_shown(outcome, words))}
+
+    return _stream(run, lambda step: {"says": words.say(STEPS[step])}, told, words=words)
+
+
+async def _page(
+    request: Request,
+    shared: SharedState,
+    prompt: str,
+    corpus: str,
+    outcome: Composition | None = None,
+    *,
+    thread: bool = False,
+) -> Response:
+    corpora, chosen = await corpora_to_choose(shared, corpus)
+    words = visitor_of(request).words
+    return render(
+        request,
+        "compose.html",
+        prompt=prompt,
+        thread=thread,
+        asked=Asked(headline="", date=None, corpus=chosen),
+        corpora=corpora,
+        **_shown(outcome, words),
+    )
+
+
+def _shown(outcome: Composition | None, words: Words) -> dict[str, Any]:
+    """Return what the template shows of a composition, or that there is none yet."""
+    if outcome is None:
+        return {"outcome": None}
+    return {
+        "outcome": outcome,
+        "notice": words.render(outcome.notice) if outcome.notice else None,
+        "sources": [
+            (source, source_title(source, words), web_address(source.passage.url))
+            for source in outcome.sources
+        ],
+        "removed": [(one.text, words.render(one.why)) for one in outcome.removed],
+        "warnings": [
+            [words.render(one) for one in variant.warnings] for variant in outcome.variants
+        ],
+    }
+
+
+async def _run(
+    shared: SharedState,
+    prompt: str,
+    corpora: Sequence[Corpus],
+    *,
+    language: str | None = None,
+    thread: bool = False,
+    variants: int = 1,
+    web: bool = True,
+) -> Run:
+    """Return what writes, once it is called. Raises Refusal where there is no model, and
+    BudgetExhausted where this asker may not have it asked."""
+    if shared.app.client is None:
+        raise Refusal(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            Message("No language model is set up, and without one nothing is written."),
+            fix=Message("Ask a question instead: /api/ask answers without a model."),
+            headers={"Retry-After": "3600"},
+        )
+    require_open(shared.settings.budget, source())
+    writer, now = composer(shared.app), shared.now()
+    request = ComposeRequest(
+        prompt=prompt,
+        corpora=tuple(corpora),
+        language=language,
+        thread=thread,
+        variants=variants,
+        web=web,
+    )
+    return lambda progress: writer.compose(request, now=now, progress=progress)
+
+
+def _wants_events(request: Request) -> bool:
+    return _EVENTS in request.headers.get("accept", "").lower()
+
+
+def _stream(
+    run: Run,
+    step: Callable[[StepName], object],
+    told: Told,
+    *,
+    words: Words | None = None,
+) -> StreamingResponse:
+    """Return a stream of the steps of a run and its outcome."""
+    begun: asyncio.Queue[StepName | None] = asyncio.Queue()
+    # Begun here, where it is known who asks and whose budget is spent.
+    running = asyncio.ensure_future(run(begun.put_nowait))
+    running.add_done_callback(lambda _: begun.put_nowait(None))
+    return StreamingResponse(
+        _events(running, begun, step, told, words),
+        media_type=_EVENTS,
+        headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _events(
+    running: asyncio.Future[Composition],
+    begun: asyncio.Queue[StepName | None],
+    step: Callable[[StepName], object],
+    told: Told,
+    words: Words | None,
+) -> AsyncIterator[bytes]:
+    """Yield events; a run whose reader has gone is cancelled."""
+    try:
+        while not running.done() or not begun.empty():
+            try:
+                name = await asyncio.wait_for(begun.get(), _QUIET_SECONDS)
+            except TimeoutError:
+                yield b": still at it\n\n"
+                continue
+            if name is not None:
+                yield _event("step", step(name))
+        try:
+            yield _event("done", told(running.result()))
+        except Exception as error:
+            yield _event("failed", _problem(error, words))
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+def _problem(error: Exception, words: Words | None) -> object:
+    problem = failure_of(error).problem.model_dump()
+    if words is None:
+        return problem
+    failure = failure_of(error)
+    fix = words.render(failure.fix) if failure.fix else None
+    return problem | {"message": words.render(failure.message), "fix": fix}
+
+
+def _event(name: str, data: object) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(data, default=str))

@@ -1,0 +1,185 @@
+"""Feeds of the prophecies that were posted: Atom at /feed.xml, JSON Feed at /feed.json."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+import orjson
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+
+from bot.i18n.words import Words
+from bot.replies.dates import age_between
+from bot.web.dependencies import SharedOf, paced
+from bot.web.shared_state import SharedState
+from bot.web.views import day_of, web_address
+from bot.web.visitor import Visitor, visitor_of
+from db.posting.outbox import Outbox
+from db.search.shown import Shown
+from engine.feeds.markup import without_forbidden
+from engine.posting.types import PublicPost
+from engine.text.address import addressed
+from engine.types import Candidate
+
+MOST_ENTRIES = 30
+_KEEP_SECONDS = 300
+_ATOM = "http://www.w3.org/2005/Atom"
+_JSON_FEED = "https://jsonfeed.org/version/1.1"
+_NAMESPACE = uuid.UUID("5d0e2c52-7e4b-4c5c-9a67-3d3b3fa9b6b1")
+
+router = APIRouter(include_in_schema=False, dependencies=[Depends(paced)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostedEntry:
+    """A headline, and the old text that foretold it."""
+
+    id: str  # a URN, the same for all languages and addresses
+    title: str
+    url: str
+    text: str
+    author: str | None
+    posted_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostedFeed:
+    """A feed, with its address and that of the page."""
+
+    title: str
+    language: str
+    home: str
+    url: str
+    entries: Sequence[PostedEntry]
+
+    @property
+    def updated(self) -> datetime:
+        """Return when something was posted last."""
+        return max(
+            (one.posted_at for one in self.entries), default=datetime(1970, 1, 1, tzinfo=UTC)
+        )
+
+
+@router.get("/feed.xml")
+async def _atom(request: Request, shared: SharedOf) -> Response:
+    return _sent(request, atom(await _feed(request, shared)), "application/atom+xml")
+
+
+@router.get("/feed.json")
+async def _json(request: Request, shared: SharedOf) -> Response:
+    return _sent(request, json_feed(await _feed(request, shared)), "application/feed+json")
+
+
+async def _feed(request: Request, shared: SharedState) -> PostedFeed:
+    """Read the feed of `corpus`, or of all corpora that are shown. Raises CorpusNotFound."""
+    visitor = visitor_of(request)
+    asked = request.query_params.get("corpus", "").strip()
+    shown = await shared.app.corpora.list()
+    corpora = [await shared.app.corpora.get(asked)] if asked else shown
+    origin = str(request.base_url).rstrip("/")
+    posts = await Outbox(shared.app.database).public_posts(
+        [one.name for one in corpora], limit=MOST_ENTRIES
+    )
+    by_name, texts = {one.name: one for one in corpora}, Shown(shared.app.database)
+    entries = []
+    for post in posts:
+        corpus = by_name[post.corpus]
+        # A text that has been removed from its corpus since is not shown any more.
+        if document := await texts.document(corpus, post.external_id):
+            found = addressed(document.candidate, corpus)
+            entries.append(_entry(post, found, visitor, origin))
+    return PostedFeed(
+        title=f"Presagio · {asked}" if asked else "Presagio",
+        language=visitor.words.language,
+        home=origin + visitor.link("/"),
+        url=origin + visitor.link(request.url.path, corpus=asked),
+        entries=entries,
+    )
+
+
+def _entry(post: PublicPost, found: Candidate, visitor: Visitor, origin: str) -> PostedEntry:
+    named = f"{post.story_id} {post.corpus} {post.external_id}"
+    return PostedEntry(
+        id=uuid.uuid5(_NAMESPACE, named).urn,
+        title=post.title,
+        url=origin
+        + visitor.link(
+            "/prophecy", headline=post.headline, date=day_of(post.published), corpus=post.corpus
+        ),
+        text="\n\n".join(_paragraphs(post, found, visitor.words)),
+        author=found.author,
+        posted_at=post.posted_at,
+    )
+
+
+def _paragraphs(post: PublicPost, found: Candidate, words: Words) -> list[str]:
+    """Return the text that foretold, when, and where both can be read."""
+    age = age_between(found.created_at, post.published).said(words)
+    date = words.date(found.created_at.astimezone(UTC))
+    source = " · ".join(part for part in (post.source, web_address(post.link)) if part)
+    said = [f"“{found.text}”", f"{date} · {age}", web_address(found.url), source]
+    return [one for one in said if one]
+
+
+def atom(feed: PostedFeed) -> bytes:
+    """Return the feed as Atom (RFC 4287)."""
+    root = Element("feed", {"xmlns": _ATOM, "xml:lang": feed.language})
+    _add(root, "id", feed.url)
+    _add(root, "title", feed.title)
+    _add(root, "updated", feed.updated.astimezone(UTC).isoformat())
+    SubElement(root, "link", {"rel": "self", "type": "application/atom+xml", "href": feed.url})
+    SubElement(root, "link", {"rel": "alternate", "type": "text/html", "href": feed.home})
+    for one in feed.entries:
+        entry = SubElement(root, "entry")
+        _add(entry, "id", one.id)
+        _add(entry, "title", one.title)
+        _add(entry, "updated", one.posted_at.astimezone(UTC).isoformat())
+        SubElement(entry, "link", {"rel": "alternate", "type": "text/html", "href": one.url})
+        _add(SubElement(entry, "author"), "name", one.author or feed.title)
+        _add(entry, "content", one.text, type="text")
+    return bytes(tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def json_feed(feed: PostedFeed) -> bytes:
+    """Return the feed as JSON Feed 1.1."""
+    items = [
+        {
+            "id": one.id,
+            "url": one.url,
+            "title": one.title,
+            "content_text": one.text,
+            "date_published": one.posted_at.astimezone(UTC).isoformat(),
+            "authors": [{"name": one.author}] if one.author else [],
+        }
+        for one in feed.entries
+    ]
+    return orjson.dumps(
+        {
+            "version": _JSON_FEED,
+            "title": feed.title,
+            "language": feed.language,
+            "home_page_url": feed.home,
+            "feed_url": feed.url,
+            "items": items,
+        }
+    )
+
+
+def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
+    SubElement(parent, name, attributes).text = without_forbidden(text)
+
+
+def _sent(request: Request, body: bytes, media_type: str) -> Response:
+    """Return the body, or 304 to a reader that has it already."""
+    tag = f'"{sha256(body).hexdigest()[:32]}"'
+    headers = {
+        "ETag": tag,
+        "Vary": "Accept-Language",
+        "Cache-Control": f"public, max-age={_KEEP_SECONDS}",
+    }
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=media_type, headers=headers)

@@ -1,0 +1,155 @@
+"""Stores the tweets that people in chats asked for, from the task to what was written."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import asyncpg
+from pydantic import TypeAdapter
+
+from db.pool import Database
+from db.statements import statements
+from engine.chat import Chat
+from engine.compose.types import Composition
+
+_KEPT = timedelta(days=90)  # as long as answers
+
+
+class TaskState(StrEnum):
+    """How far a task has come."""
+
+    ASKED = "asked"  # its message is not sent yet
+    WAITING = "waiting"
+    WRITTEN = "written"  # but perhaps not shown
+    SHOWN = "shown"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeTask:
+    """What a person in a chat asked for."""
+
+    prompt: str
+    corpora: tuple[str, ...]
+    person: str  # "platform:id"
+    language: str  # of what is said about it, such as "en"
+    as_thread: bool = False
+    answer_id: int | None = None  # of the headline that it is about
+    first: int = 0  # hit of the page of that answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptTask:
+    """A stored task. `message` is the platform's id of the message that says how far it is."""
+
+    id: int
+    chat: Chat  # without its settings
+    thread: str | None
+    task: ComposeTask
+    asked_at: datetime
+    state: TaskState
+    attempts: int
+    message: str | None
+    outcome: Composition | None
+
+
+_TASK = TypeAdapter(ComposeTask)
+_OUTCOME = TypeAdapter(Composition)
+
+
+class Compositions:
+    """Reads and writes tasks and what came of them. Methods raise StorageError.
+
+    `process` is the number under which `EventClaims` announced this process.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._sql = statements("compositions")
+
+    async def keep(
+        self, chat: Chat, thread: str | None, task: ComposeTask, *, now: datetime
+    ) -> int:
+        """Store a task and return its id."""
+        async with self._database.connection() as connection:
+            return int(
+                await connection.fetchval(
+                    self._sql["keep_task"], chat.id, thread, now, _TASK.dump_json(task).decode()
+                )
+            )
+
+    async def begin(self, task_id: int, process: int, message: str | None) -> bool:
+        """Note that a process works on a task; return False if it was begun or stopped before."""
+        return await self._changed("begin_task", task_id, process, message)
+
+    async def stop(self, task_id: int) -> bool:
+        """Stop a task; return False if it is written or was stopped before."""
+        return await self._changed("stop_task", task_id)
+
+    async def written(self, task_id: int, process: int, outcome: Composition) -> bool:
+        """Store what was written; return False if the task was stopped or taken over."""
+        # The buttons need neither the passages nor the facts.
+        kept = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
+        return await self._changed("written", task_id, process, _outcome_json(kept))
+
+    async def shown(self, task_id: int, process: int) -> None:
+        """Note that what was written is shown."""
+        await self._changed("shown", task_id, process)
+
+    async def get(self, chat: Chat, task_id: int) -> KeptTask | None:
+        """Return a task of this chat, or None."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["task"], task_id, chat.id)
+        return _kept(row) if row else None
+
+    async def take_left(self, platform: str, process: int) -> list[KeptTask]:
+        """Take over the unfinished tasks of processes that have ended."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["take_left"], platform, process)
+        return [_kept(row) for row in rows]
+
+    async def draft(self, delivery_key: str) -> Composition | None:
+        """Return what was drafted for a delivery, or None."""
+        async with self._database.connection() as connection:
+            found = await connection.fetchval(self._sql["draft"], delivery_key)
+        return _OUTCOME.validate_json(found) if found else None
+
+    async def keep_draft(self, delivery_key: str, outcome: Composition, *, now: datetime) -> None:
+        """Store what was drafted for a delivery."""
+        kept = replace(outcome, passages=(), facts=(), request=replace(outcome.request, found=()))
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["keep_draft"], delivery_key, now, _outcome_json(kept)
+            )
+
+    async def forget(self, *, now: datetime) -> None:
+        """Remove tasks and drafts older than 90 days."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["forget_compositions"], now - _KEPT)
+
+    async def _changed(self, statement: str, *values: object) -> bool:
+        async with self._database.connection() as connection:
+            return bool(await connection.fetchval(self._sql[statement], *values))
+
+
+def _outcome_json(outcome: Composition) -> str:
+    return _OUTCOME.dump_json(outcome).decode()
+
+
+def _kept(row: asyncpg.Record) -> KeptTask:
+    return KeptTask(
+        id=row["task_id"],
+        chat=Chat(
+            id=row["chat_id"],
+            platform=row["platform"],
+            external_id=row["external_id"],
+            private=row["private"],
+        ),
+        thread=row["thread"],
+        task=_TASK.validate_json(row["task"]),
+        asked_at=row["asked_at"],
+        state=TaskState(row["state"]),
+        attempts=row["attempts"],
+        message=row["message"],
+        outcome=_OUTCOME.validate_json(row["outcome"]) if row["outcome"] else None,
+    )

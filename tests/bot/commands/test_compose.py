@@ -1,0 +1,415 @@
+"""/compose announces what it writes, edits the announcement, and posts nothing twice."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from bot.face.face import ChatGone, SlowDown
+from bot.face.reply import Reply
+from bot.face.request import Person, Request, Trigger
+from db.chat.compositions import KeptTask
+from db.pool import Database
+from engine.compose.types import (
+    ComposedSource,
+    ComposeRequest,
+    Composition,
+    Removed,
+    SourceKind,
+    SourcePassage,
+    Step,
+    StepName,
+    Tweet,
+    Variant,
+)
+from engine.errors import BudgetExhausted, CorpusNotFound, PresagioError
+from engine.messages import Message
+from tests.bot.conversing import GROUP, Bot, MemoryFace, bot_on, event, until
+from tests.bot.prophecies import NOW
+
+PASSAGE = SourcePassage(
+    key="demo:1",
+    kind=SourceKind.INTERNAL,
+    text="Coffee rose by 14 %.",
+    title="@ana",
+    date=NOW,
+    url="https://posts.example/1",
+    corpus="demo",
+)
+
+
+def written(*tweets: str) -> Composition:
+    """A composition of one variant a tweet."""
+    variants = tuple(Variant(tweets=(Tweet(text=text, length=len(text)),)) for text in tweets)
+    return Composition(
+        request=ComposeRequest(prompt="coffee", corpora=()),
+        variants=variants,
+        sources=(ComposedSource(number=1, passage=PASSAGE, quote="rose by 14 %"),),
+        removed=(Removed(text="It doubled.", why=Message("No source says so.")),),
+        steps=(Step(name=StepName.WEB, skipped=Message("No web search is set up.")),),
+    )
+
+
+@dataclass
+class StandInComposer:
+    """Goes through the steps, waits for `gate`, and returns `outcome` or raises `error`."""
+
+    outcome: Composition = field(default_factory=lambda: written("Dear. [1]", "Up. [1]"))
+    error: Exception | None = None
+    gate: asyncio.Event | None = None
+    calls: list[KeptTask] = field(default_factory=list)
+
+    async def __call__(
+        self, kept: KeptTask, now: datetime, progress: Callable[[StepName], None]
+    ) -> Composition:
+        self.calls.append(kept)
+        progress(StepName.WRITE)
+        if self.gate:
+            await self.gate.wait()
+        if self.error:
+            raise self.error
+        return self.outcome
+
+
+@pytest.fixture
+def composer() -> StandInComposer:
+    return StandInComposer()
+
+
+@pytest.fixture
+async def bot(storage: Database, composer: StandInComposer) -> AsyncIterator[Bot]:
+    async with bot_on(storage, compose=composer) as ready:
+        yield ready
+
+
+def labels(reply: Reply) -> list[str]:
+    return [button.label for row in reply.buttons for button in row]
+
+
+async def outcome(bot: Bot) -> Reply:
+    """What stands in the announcement in the end."""
+    await bot.conversation.written()
+    return bot.face.changed[-1][1]
+
+
+async def test_the_announcement_becomes_the_tweet(bot: Bot, composer: StandInComposer) -> None:
+    announced = await bot.say("/compose Coffee prices")
+    assert announced.text == "Looking into the corpora…"
+    assert labels(announced) == ["Stop"]
+    shown = await outcome(bot)
+    assert bot.face.changed[-1][0] == "m1"
+    assert "Variant 1 of 2\nDear. [1]\n" in (shown.text or "")
+    assert labels(shown) == ["Next variant", "Thread", "Sources", "Why?"]
+    task = composer.calls[0].task
+    assert (task.prompt, task.corpora, task.as_thread) == ("Coffee prices", ("demo",), False)
+    assert len(bot.face.delivered) == 1, "nothing but the announcement was sent"
+
+
+@pytest.mark.parametrize("command", ["/tweet Coffee prices", "/compose Coffee prices"])
+async def test_both_names_write(bot: Bot, command: str) -> None:
+    await bot.say(command)
+    assert "Dear." in ((await outcome(bot)).text or "")
+
+
+async def test_a_reply_is_about_what_it_replies_to(bot: Bot, composer: StandInComposer) -> None:
+    await bot.say("/compose", quoted="Coffee prices soar")
+    assert composer.calls[0].task.prompt == "Coffee prices soar"
+
+
+async def test_the_step_under_way_is_shown(storage: Database, composer: StandInComposer) -> None:
+    composer.gate = asyncio.Event()
+    async with bot_on(storage, compose=composer) as bot:
+        await bot.say("/compose Coffee prices")
+        await until(lambda: bot.face.changed)
+        message, step = bot.face.changed[0]
+        assert (message, step.text, labels(step)) == ("m1", "Writing…", ["Stop"])
+        composer.gate.set()
+        assert "Dear." in ((await outcome(bot)).text or "")
+
+
+async def test_a_chat_is_answered_while_something_is_written(
+    bot: Bot, composer: StandInComposer
+) -> None:
+    composer.gate = asyncio.Event()
+    await bot.say("/compose Coffee prices")
+    assert (await bot.say("Coffee prices soar")).hits
+    composer.gate.set()
+    await outcome(bot)
+
+
+async def test_its_buttons(bot: Bot) -> None:
+    await bot.say("/compose Coffee prices")
+    shown = await outcome(bot)
+    following = await bot.press(shown, "next_tweet")
+    assert following.replaces
+    assert "Variant 2 of 2\nUp. [1]" in (following.text or "")
+    assert "Variant 1 of 2" in ((await bot.press(following, "next_tweet")).text or "")
+    sources = (await bot.press(shown, "tweet_sources")).text or ""
+    assert "[1] @ana" in sources
+    assert "“rose by 14 %”" in sources
+    assert "https://posts.example/1" in sources
+    reasons = (await bot.press(shown, "tweet_reasons")).text or ""
+    assert "It doubled.\n   No source says so." in reasons
+    assert "No web search is set up." in reasons
+    assert " ms" not in reasons
+
+
+async def test_a_thread_is_written_anew(bot: Bot, composer: StandInComposer) -> None:
+    await bot.say("/compose Coffee prices")
+    shown = await outcome(bot)
+    tweets = (Tweet(text="One. [1]", length=8), Tweet(text="Sources: [1]", length=12))
+    composer.outcome = replace(written(), variants=(Variant(tweets=tweets),))
+    announced = await bot.press(shown, "as_thread")
+    assert (announced.replaces, labels(announced)) == (False, ["Stop"])
+    thread = await outcome(bot)
+    assert composer.calls[-1].task.as_thread
+    assert "One. [1]" in (thread.text or "")
+    assert "Thread" not in labels(thread)
+
+
+async def test_an_answered_headline_is_written_about(bot: Bot, composer: StandInComposer) -> None:
+    answer = await bot.say("Coffee prices soar")
+    shared = await bot.press(answer, "share")
+    assert labels(shared) == ["Picture", "Write about it", "Back"]
+    announced = await bot.press(shared, "write")
+    assert labels(announced) == ["Stop"]
+    await outcome(bot)
+    task = composer.calls[0].task
+    assert (task.prompt, task.corpora, task.first) == ("Coffee prices soar", ("demo",), 0)
+    assert task.answer_id == answer.buttons[0][0].action.answer_id
+
+
+async def test_no_answer_has_more_than_four_buttons(bot: Bot) -> None:
+    answer = await bot.say("Coffee prices soar")
+    assert labels(answer) == ["More", "Why?", "Share", "👍 👎"]
+    back = await bot.press(await bot.press(answer, "share"), "back")
+    assert labels(back) == labels(answer)
+
+
+class TestStopping:
+    @pytest.fixture(autouse=True)
+    def _waits(self, composer: StandInComposer) -> None:
+        composer.gate = asyncio.Event()
+
+    async def test_whoever_asked_stops_it(self, bot: Bot, composer: StandInComposer) -> None:
+        announced = await bot.say("/compose Coffee prices")
+        await until(lambda: composer.calls)
+        stopped = await bot.press(announced, "stop_tweet")
+        assert (stopped.text, stopped.replaces, stopped.buttons) == ("Stopped.", True, ())
+        changed = len(bot.face.changed)
+        await bot.conversation.written()
+        assert len(bot.face.changed) == changed, "nothing is edited after that"
+        assert "too old" in str((await bot.press(await _stale(announced), "next_tweet")).toast)
+
+    async def test_somebody_else_does_not(self, bot: Bot, composer: StandInComposer) -> None:
+        announced = await bot.say("/compose Coffee prices", place=GROUP)
+        said = await bot.press(announced, "stop_tweet", place=GROUP, person=Person(id="bob"))
+        assert said.toast == "Only who asked for it can stop it."
+        assert composer.gate
+        composer.gate.set()
+        assert "Dear." in ((await outcome(bot)).text or "")
+        late = await bot.press(announced, "stop_tweet", place=GROUP)
+        assert late.toast == "It is finished already."
+
+    async def test_another_process_s_is_not_shown(
+        self, bot: Bot, composer: StandInComposer, storage: Database
+    ) -> None:
+        announced = await bot.say("/compose Coffee prices")
+        async with bot_on(storage, compose=composer) as other:
+            assert (await other.press(announced, "stop_tweet")).text == "Stopped."
+        assert composer.gate
+        composer.gate.set()
+        assert (await outcome(bot)).text == "Stopped."
+
+
+async def _stale(announced: Reply) -> Reply:
+    """The buttons that the outcome would have had."""
+    button = announced.buttons[0][0]
+    action = replace(button.action, name="next_tweet", value="1")
+    return replace(announced, buttons=((replace(button, action=action),),))
+
+
+class TestRestart:
+    @pytest.fixture(autouse=True)
+    def _waits(self, composer: StandInComposer) -> None:
+        composer.gate = asyncio.Event()
+
+    async def left(self, storage: Database, composer: StandInComposer) -> None:
+        """A process that ends in the middle."""
+        async with bot_on(storage, compose=composer) as bot:
+            await bot.say("/compose Coffee prices")
+            await until(lambda: composer.calls)
+            assert await bot.conversation.drain(5)
+
+    async def taken_up(self, bot: Bot, *, later: timedelta = timedelta()) -> Reply:
+        bot.conversation.take_up(bot.face, lambda: NOW + later)
+        await until(lambda: any(not labels(reply) or "Why?" in labels(reply)
+                                for _, reply in bot.face.changed))  # fmt: skip
+        return bot.face.changed[-1][1]
+
+    async def test_the_next_process_finishes_it_in_the_same_message(
+        self, storage: Database, composer: StandInComposer
+    ) -> None:
+        await self.left(storage, composer)
+        assert composer.gate
+        composer.gate.set()
+        async with bot_on(storage, compose=composer) as bot:
+            shown = await self.taken_up(bot)
+            assert bot.face.changed[-1][0] == "m1"
+            assert "Dear. [1]" in (shown.text or "")
+            assert bot.face.delivered == []
+        async with bot_on(storage, compose=composer) as third:
+            third.conversation.take_up(third.face, lambda: NOW)
+            await asyncio.sleep(0.05)
+            assert (third.face.changed, len(composer.calls)) == ([], 2)
+
+    async def test_what_is_too_old_is_given_up(
+        self, storage: Database, composer: StandInComposer
+    ) -> None:
+        await self.left(storage, composer)
+        async with bot_on(storage, compose=composer) as bot:
+            shown = await self.taken_up(bot, later=timedelta(hours=1))
+            assert shown.text == "I was interrupted while I wrote this. Ask me again."
+            assert len(composer.calls) == 1
+
+    async def test_what_dies_again_and_again_is_given_up(
+        self, storage: Database, composer: StandInComposer
+    ) -> None:
+        await self.left(storage, composer)
+        async with bot_on(storage, compose=composer) as bot:
+            bot.conversation.take_up(bot.face, lambda: NOW)
+            await until(lambda: len(composer.calls) == 2)
+        async with bot_on(storage, compose=composer) as third:
+            assert "I was interrupted" in ((await self.taken_up(third)).text or "")
+
+    async def test_what_a_living_process_writes_is_left_alone(
+        self, storage: Database, composer: StandInComposer
+    ) -> None:
+        async with bot_on(storage, compose=composer) as bot:
+            await bot.say("/compose Coffee prices")
+            await until(lambda: composer.calls)
+            async with bot_on(storage, compose=composer) as other:
+                other.conversation.take_up(other.face, lambda: NOW)
+                await asyncio.sleep(0.05)
+                assert (other.face.changed, len(composer.calls)) == ([], 1)
+            assert composer.gate
+            composer.gate.set()
+            await outcome(bot)
+
+    async def test_what_was_written_but_not_shown_is_shown(
+        self, storage: Database, composer: StandInComposer
+    ) -> None:
+        assert composer.gate
+        composer.gate.set()
+        async with bot_on(storage, compose=composer) as bot:
+            face = Unchangeable()
+            asking = asyncio.create_task(
+                bot.conversation.answer(event("/compose Coffee prices"), face)
+            )
+            await until(lambda: face.tried)
+            await asking
+            assert await bot.conversation.drain(5)
+        async with bot_on(storage, compose=composer) as bot:
+            assert "Dear. [1]" in ((await self.taken_up(bot)).text or "")
+            assert len(composer.calls) == 1, "it is not written again"
+
+
+@dataclass
+class Unchangeable(MemoryFace):
+    """Can deliver, but has to be asked again for the outcome."""
+
+    tried: bool = False
+
+    async def change(self, request: Request, message: str, reply: Reply) -> None:
+        if "Why?" in labels(reply):
+            self.tried = True
+            raise SlowDown(20)
+
+
+class TestRefusals:
+    async def test_without_a_model(self, storage: Database) -> None:
+        async with bot_on(storage) as bot:
+            said = await bot.say("/compose Coffee prices")
+            assert "No language model is set up here" in (said.text or "")
+            assert "/ask" in (said.text or "")
+            assert said.writes is None
+            assert labels(await bot.say("Coffee prices soar")) == [
+                "More", "Why?", "Picture", "👍 👎"
+            ]  # fmt: skip
+
+    async def test_without_a_prompt(self, bot: Bot) -> None:
+        assert "such as: /compose Coffee prices" in ((await bot.say("/compose")).text or "")
+
+    async def test_a_daily_quota_of_its_own(
+        self, storage: Database, composer: StandInComposer
+    ) -> None:
+        charged: list[str] = []
+
+        async def charge(asker: str, *, now: datetime) -> None:
+            charged.append(asker)
+            if len(charged) > 1:
+                raise PresagioError(Message("Enough was written for you today: 1 times."))
+
+        async with bot_on(storage, compose=composer, charge=charge) as bot:
+            await bot.say("/compose Coffee prices")
+            await outcome(bot)
+            said = await bot.say("/compose Coffee prices")
+            assert "Enough was written for you today" in (said.text or "")
+            assert (len(composer.calls), charged) == (1, ["test:ana", "test:ana"])
+            assert (await bot.say("Coffee prices soar")).hits, "searches have their own"
+
+    async def test_an_unknown_corpus(self, bot: Bot) -> None:
+        await bot.set_up(event("x").place, corpus="nobody")
+        said = await bot.say("/compose Coffee prices")
+        assert said.text == "There is no corpus nobody. See /corpus."
+
+    @pytest.mark.parametrize(
+        ("error", "said"),
+        [
+            (BudgetExhausted(Message("The budget is spent.")), "I cannot ask my model just now."),
+            (CorpusNotFound(Message("There is no corpus demo.")), "There is no corpus demo."),
+            (RuntimeError("secret"), "Sorry, something went wrong."),
+        ],
+    )
+    async def test_what_fails_is_said_in_the_announcement(
+        self, bot: Bot, composer: StandInComposer, error: Exception, said: str
+    ) -> None:
+        composer.error = error
+        await bot.say("/compose Coffee prices")
+        shown = await outcome(bot)
+        assert said in (shown.text or "")
+        assert "secret" not in (shown.text or "")
+        assert shown.buttons == ()
+
+    async def test_why_nothing_was_written(self, bot: Bot, composer: StandInComposer) -> None:
+        composer.outcome = replace(written(), notice=Message("Nothing was found about this."))
+        await bot.say("/compose Coffee prices")
+        shown = await outcome(bot)
+        assert (shown.text, shown.buttons) == ("Nothing was found about this.", ())
+
+    async def test_a_chat_that_is_gone_costs_nothing(
+        self, bot: Bot, composer: StandInComposer
+    ) -> None:
+        bot.face.error = ChatGone(Message("Kicked."))
+        await bot.conversation.answer(event("/compose Coffee prices"), bot.face)
+        await bot.conversation.written()
+        assert composer.calls == []
+
+    async def test_an_edited_command_is_not_written_again(
+        self, bot: Bot, composer: StandInComposer
+    ) -> None:
+        asked = event("/compose Coffee prices")
+        await bot.hear(asked)
+        await outcome(bot)
+        changed = len(bot.face.changed)
+        await bot.hear(
+            replace(asked, event_id="edited", revises=asked.event_id, text="/compose Tea")
+        )
+        assert (len(composer.calls), len(bot.face.changed)) == (1, changed)
+
+    async def test_a_button_that_is_too_old(self, bot: Bot) -> None:
+        for name in ("write", "next_tweet", "as_thread", "tweet_sources", "stop_tweet"):
+            said = await bot.say(f"{name}:99:0", trigger=Trigger.BUTTON)
+            assert said.toast == "This button is too old."

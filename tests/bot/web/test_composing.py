@@ -1,0 +1,241 @@
+"""Writing over HTTP: JSON, a stream of events, and a page that needs no script."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import pytest
+from aiohttp import web
+
+from bot.web.application import create_application
+from tests.bot.conversing import until
+from tests.bot.web.stage import WebStage, speaking, web_stage
+from tests.bot.web.test_service import served
+from tests.fakes.model import Asked, ModelServer, failure
+from tests.fakes.writer import Writer, drafting
+
+ASKED = {"prompt": "coffee prices", "web": False}
+EVENTS = {"Accept": "text/event-stream"}
+RUN = ["retrieve", "merge", "evidence", "write", "guard", "check"]
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[ModelServer]:
+    async with ModelServer([Writer()]) as server:
+        yield server
+
+
+@pytest.fixture
+def environ(coffee_url: str, model: ModelServer) -> dict[str, str]:
+    return {
+        "DATABASE_URL": coffee_url,
+        "PRESAGIO_LLM__BASE_URL": model.base_url,
+        "PRESAGIO_LLM__RETRIES": "0",
+        "PRESAGIO_WEB__JUDGE": "true",
+    }
+
+
+@pytest.fixture
+async def stage(environ: dict[str, str]) -> AsyncIterator[WebStage]:
+    async with web_stage(environ) as ready:
+        yield ready
+
+
+def events(text: str) -> list[tuple[str, Any]]:
+    """The events of a stream, as a stranger reads them."""
+    found = re.findall(r"^event: (\w+)\ndata: (.*)\n\n", text, re.MULTILINE)
+    return [(name, json.loads(data)) for name, data in found]
+
+
+class TestPrograms:
+    async def test_json_as_the_command_line_prints_it(self, stage: WebStage) -> None:
+        answered = await stage.client.post("/api/compose", json=ASKED | {"variants": 2})
+        assert answered.status_code == 200, answered.text
+        told = answered.json()
+        assert [len(one["tweets"]) for one in told["variants"]] == [1, 1]
+        assert "[1]" in told["variants"][0]["tweets"][0]["text"]
+        assert told["variants"][0]["checked"]
+        source = told["sources"][0]
+        assert (source["n"], source["kind"], source["corpus"]) == (1, "internal", "demo")
+        assert [step["name"] for step in told["steps"] if not step["skipped"]] == RUN
+        assert told["corpora"] == ["demo"]
+
+    async def test_progress_as_events(self, stage: WebStage) -> None:
+        answered = await stage.client.post("/api/compose", json=ASKED, headers=EVENTS)
+        assert answered.headers["content-type"].startswith("text/event-stream")
+        *steps, (last, told) = events(answered.text)
+        assert [one["step"] for name, one in steps if name == "step"] == RUN
+        assert last == "done"
+        assert told["variants"][0]["thread"] is False
+
+    async def test_what_fails_in_the_middle_is_an_event(
+        self, stage: WebStage, environ: dict[str, str]
+    ) -> None:
+        async with web_stage({**environ, "PRESAGIO_LLM__DAILY_TOKENS": "1"}) as poor:
+            answered = await poor.client.post("/api/compose", json=ASKED, headers=EVENTS)
+            ((name, told),) = events(answered.text)
+            assert (name, told["status"]) == ("failed", 503)
+            refused = await poor.client.post("/api/compose", json=ASKED)
+            assert refused.status_code == 503
+
+    async def test_a_dead_model_writes_nothing_and_says_why(
+        self, stage: WebStage, model: ModelServer
+    ) -> None:
+        model.script = [failure(503)]
+        told = (await stage.client.post("/api/compose", json=ASKED)).json()
+        assert told["variants"] == []
+        assert told["notice"]
+
+    async def test_without_a_model_it_is_refused(self, coffee_web: WebStage) -> None:
+        answered = await coffee_web.client.post("/api/compose", json=ASKED)
+        assert answered.status_code == 503
+        assert "No language model is set up" in answered.json()["message"]
+        assert "/api/ask" in answered.json()["fix"]
+
+    @pytest.mark.parametrize(
+        ("changes", "status", "said"),
+        [
+            ({"prompt": " "}, 400, "prompt"),
+            ({"prompt": "x" * 2001}, 400, "prompt"),
+            ({"corpora": ["nobody"]}, 404, "There is no corpus"),
+            ({"variants": 4}, 400, "variants"),
+            ({"language": "<script>"}, 400, "language"),
+            ({"tools": True}, 400, "tools"),
+        ],
+    )
+    async def test_what_is_wrong_is_said(
+        self, stage: WebStage, changes: dict[str, object], status: int, said: str
+    ) -> None:
+        answered = await stage.client.post("/api/compose", json=ASKED | changes)
+        assert answered.status_code == status, answered.text
+        assert said in answered.json()["message"]
+
+    async def test_private_texts_are_not_written_about(self, environ: dict[str, str]) -> None:
+        async with web_stage(environ) as stage:
+            async with stage.app.database.connection() as connection:
+                await connection.execute("UPDATE corpus SET kind = 'personal'")
+            answered = await stage.client.post("/api/compose", json=ASKED | {"corpora": ["demo"]})
+            assert answered.status_code == 404
+
+    async def test_without_a_key_no_model_is_asked_unless_the_settings_say_so(
+        self, environ: dict[str, str], model: ModelServer
+    ) -> None:
+        async with web_stage({**environ, "PRESAGIO_WEB__JUDGE": "false"}) as stage:
+            for headers in ({}, EVENTS):
+                answered = await stage.client.post("/api/compose", json=ASKED, headers=headers)
+                assert answered.status_code == 503
+                assert answered.json()["message"] == "Without a key no model is asked here."
+            assert "<form" not in (await stage.client.get("/compose")).text
+        assert model.calls == 0
+
+    async def test_keys_and_rates_hold(self, environ: dict[str, str]) -> None:
+        strict = {**environ, "WEB_API_KEYS": "k", "PRESAGIO_WEB__ANSWERS_PER_MINUTE": "1"}
+        async with web_stage(strict) as stage:
+            assert (await stage.client.post("/api/compose", json=ASKED)).status_code == 401
+            asked = {"json": ASKED, "headers": speaking("k")}
+            assert (await stage.client.post("/api/compose", **asked)).status_code == 200  # type: ignore[arg-type]  # the table has the types
+            assert (await stage.client.post("/api/compose", **asked)).status_code == 429  # type: ignore[arg-type]  # as above
+
+    async def test_it_spends_the_budget_of_whoever_asks(self, environ: dict[str, str]) -> None:
+        async with web_stage({**environ, "WEB_API_KEYS": "k"}) as stage:
+            await stage.client.post("/api/compose", json=ASKED, headers={**speaking("k"), **EVENTS})
+            async with stage.app.database.connection() as connection:
+                spent = await connection.fetch("SELECT DISTINCT source FROM model_call")
+        assert [row["source"] for row in spent] == ["api"]
+
+    async def test_it_is_described(self, stage: WebStage) -> None:
+        written = create_application(stage.shared).openapi()
+        operation = written["paths"]["/api/compose"]["post"]
+        assert set(operation["responses"]) == {"200", "400", "401", "404", "429", "503"}
+        assert set(operation["responses"]["200"]["content"]) == {
+            "application/json",
+            "text/event-stream",
+        }
+
+    async def test_a_reader_who_leaves_ends_the_run(
+        self, environ: dict[str, str], model: ModelServer
+    ) -> None:
+        writer, waits = Writer(), asyncio.Event()
+
+        async def stuck(asked: Asked, request: web.Request) -> web.StreamResponse:
+            await waits.wait()
+            return await drafting("Prices rise [1].")(asked, request)
+
+        writer.says["draft"] = stuck
+        model.script = [writer]
+        async with served(environ) as one:
+            async with (
+                httpx.AsyncClient(base_url=one.service.address) as client,
+                client.stream("POST", "/api/compose", json=ASKED, headers=EVENTS) as stream,
+            ):
+                lines = stream.aiter_lines()
+                while "write" not in await anext(lines):
+                    pass
+                await until(lambda: "draft" in writer.calls)
+            await until(
+                lambda: not [one for one in asyncio.all_tasks() if "Composer.compose" in repr(one)]
+            )
+            waits.set()
+        assert "check" not in writer.calls
+
+
+class TestPage:
+    async def test_the_form_works_without_a_script(self, stage: WebStage) -> None:
+        shown = (await stage.client.get("/compose?prompt=Tea")).text
+        assert 'action="/compose" method="post"' in shown
+        assert ">Tea</textarea>" in shown
+        written = await stage.client.post("/compose", data={"prompt": "coffee prices"})
+        assert written.status_code == 200
+        assert "Variant 1 of 3" in written.text
+        assert '<li value="1">' in written.text
+        assert "<q>" in written.text
+        assert ">coffee prices</textarea>" in written.text
+
+    async def test_a_script_gets_the_steps_and_a_piece_of_the_page(self, stage: WebStage) -> None:
+        answered = await stage.client.post(
+            "/compose?lang=es", data={"prompt": "coffee prices"}, headers=EVENTS
+        )
+        *steps, (last, told) = events(answered.text)
+        assert {"says": "Escribiendo…"} in [one for _, one in steps]
+        assert last == "done"
+        assert "Variante 1 de 3" in told["html"]
+        assert "<html" not in told["html"]
+
+    async def test_what_models_and_sources_say_is_escaped(
+        self, stage: WebStage, model: ModelServer
+    ) -> None:
+        writer = Writer()
+        writer.says["draft"] = drafting("<script>alert()</script> Prices rise [1].")
+        model.script = [writer]
+        written = await stage.client.post("/compose", data={"prompt": "coffee prices"})
+        assert "<script>alert" not in written.text
+
+    async def test_it_speaks_spanish(self, stage: WebStage) -> None:
+        shown = (await stage.client.get("/compose?lang=es")).text
+        assert "Sobre qué escribir" in shown
+        assert 'action="/compose?lang=es"' in shown
+
+    async def test_another_site_cannot_send_the_form(self, stage: WebStage) -> None:
+        foreign = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+        data = {"prompt": "coffee prices"}
+        answered = await stage.client.post("/compose", data=data, headers=foreign)
+        assert answered.status_code == 403
+
+    async def test_an_empty_form_is_refused(self, stage: WebStage) -> None:
+        answered = await stage.client.post("/compose", data={"prompt": " "})
+        assert answered.status_code == 400
+        assert "There is nothing to write about." in answered.text
+
+    async def test_without_a_model_there_is_no_form_and_no_way_to_it(
+        self, coffee_web: WebStage
+    ) -> None:
+        shown = (await coffee_web.client.get("/compose")).text
+        assert "<form" not in shown
+        assert "no language model may be asked here" in shown
+        assert 'href="/compose"' not in (await coffee_web.client.get("/")).text
+
+    async def test_the_way_to_it(self, stage: WebStage) -> None:
+        assert 'href="/compose"' in (await stage.client.get("/")).text

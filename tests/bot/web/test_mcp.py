@@ -1,0 +1,335 @@
+"""The tools for agents, as the SDK's own client and a stranger find them."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from aiohttp import web
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp_types import TextContent
+from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+
+from bot.web.mcp import tool_server
+from bot.web.service import require_mcp
+from db.pool import Database
+from engine.errors import ExtraMissing
+from engine.types import Kind
+from tests.bot.cli.test_compose import assert_contract
+from tests.bot.kinds import fill, text_of
+from tests.bot.web.stage import WebStage, speaking, web_stage
+from tests.bot.web.test_service import judging, served
+from tests.fakes.model import Asked, ModelServer, scoring
+from tests.fakes.writer import Writer
+from tests.patience import PATIENCE
+from tests.scenarios.stage import HEADLINE, TWEETS, judged_by_words
+
+TOOLS = ["search", "prophecy", "find", "ask", "compose", "corpora", "document"]
+ERAS = pytest.mark.parametrize("mode", ["legacy", MODERN_PROTOCOL_VERSIONS[-1]])
+
+
+def said(result: Any) -> str:
+    """Return the text of a tool's result."""
+    [content] = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+@asynccontextmanager
+async def agent(url: str, mode: str, **headers: str) -> AsyncIterator[Client]:
+    """Lend the SDK's client, connected over HTTP."""
+    async with create_mcp_http_client(headers=headers) as http:
+        transport = streamable_http_client(f"{url}mcp", http_client=http)
+        async with Client(transport, mode=mode, read_timeout_seconds=PATIENCE) as client:
+            yield client
+
+
+class TestTools:
+    """What they take and return, without a network in between."""
+
+    async def test_they_are_listed_with_their_limits(self, coffee_web: WebStage) -> None:
+        async with Client(tool_server(coffee_web.shared)) as client:
+            tools = (await client.list_tools()).tools
+            assert client.instructions
+            assert "never an instruction" in client.instructions
+        assert [tool.name for tool in tools] == TOOLS
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+        schema = tools[0].input_schema
+        assert (schema["required"], schema["additionalProperties"]) == (["q"], False)
+        assert schema["properties"]["limit"]["maximum"] == 100
+
+    async def test_they_answer_as_the_api_does(self, coffee_web: WebStage) -> None:
+        asked = {"headline": HEADLINE, "limit": 2}
+        async with Client(tool_server(coffee_web.shared)) as client:
+            for tool, path, given in (
+                ("search", "/api/search", {"q": "coffee", "limit": 3}),
+                ("prophecy", "/api/prophecy", asked),
+                ("ask", "/api/ask", {"question": "What is coffee?"}),
+                ("corpora", "/api/corpora", {}),
+            ):
+                answered = (await client.call_tool(tool, given)).structured_content
+                told = await coffee_web.json(path, **given)
+                for timed in (answered, told):
+                    timed.pop("elapsed_ms", None)
+                assert answered == told
+
+    async def test_a_text_found_can_be_read_whole(self, coffee_web: WebStage) -> None:
+        async with Client(tool_server(coffee_web.shared)) as client:
+            found = await client.call_tool("find", {"query": "coffee -prices", "limit": 1})
+            [hit] = found.structured_content["hits"]
+            assert json.loads(said(found)) == found.structured_content
+            asked = {"corpus": "demo", "id": hit["id"]}
+            read = (await client.call_tool("document", asked)).structured_content
+        assert read["text"] in TWEETS
+
+    @pytest.mark.parametrize(
+        ("tool", "arguments", "told"),
+        [
+            ("search", {}, "The parameter q is missing."),
+            ("search", {"q": "x", "limit": 101}, "The parameter limit is wrong"),
+            ("search", {"q": "x", "colour": "red"}, "There is no parameter 'colour'."),
+            ("find", {"query": "coffee", "corpus": "nowhere"}, "There is no corpus 'nowhere'."),
+            ("find", {"query": "coffee", "mode": "semantic"}, "No embeddings are set up."),
+            ("prophecy", {"headline": "x", "date": "yesterday"}, "'yesterday' is not a date."),
+            ("document", {"corpus": "demo", "id": "0"}, "Corpus demo holds no text with this id."),
+        ],
+    )
+    async def test_a_mistake_is_told_to_the_agent(
+        self, coffee_web: WebStage, tool: str, arguments: dict[str, Any], told: str
+    ) -> None:
+        async with Client(tool_server(coffee_web.shared)) as client:
+            answered = await client.call_tool(tool, arguments)
+        assert answered.is_error
+        assert said(answered).startswith(told)
+
+    async def test_there_is_no_other_tool(self, coffee_web: WebStage) -> None:
+        async with Client(tool_server(coffee_web.shared)) as client:
+            with pytest.raises(MCPError, match="There is no tool 'drop'"):
+                await client.call_tool("drop", {})
+
+    async def test_private_corpora_are_shown_by_name_alone(self, coffee_url: str) -> None:
+        database = await Database.open(coffee_url)
+        await fill(database, "diary", Kind.PERSONAL, [text_of("1", "My coffee, my secret")])
+        await database.close()
+        question = {"query": "secret", "corpus": "diary"}
+        async with (
+            web_stage({"DATABASE_URL": coffee_url}) as stage,
+            Client(tool_server(stage.shared)) as client,
+        ):
+            corpora = (await client.call_tool("corpora")).structured_content["corpora"]
+            assert [one["name"] for one in corpora] == ["demo"]
+            for asked in (question, {"query": "secret in:diary"}):
+                hidden = await client.call_tool("find", asked)
+                assert hidden.is_error or not hidden.structured_content["hits"]
+                assert "my secret" not in said(hidden)
+        environ = {"DATABASE_URL": coffee_url, "PRESAGIO_WEB__CORPORA": '["diary"]'}
+        async with web_stage(environ) as stage, Client(tool_server(stage.shared)) as client:
+            shown = await client.call_tool("find", question)
+            assert [hit["text"] for hit in shown.structured_content["hits"]] == [
+                "My coffee, my secret"
+            ]
+
+    async def test_a_database_that_is_away_is_no_end(self, coffee_web: WebStage) -> None:
+        await coffee_web.app.database.close()
+        async with Client(tool_server(coffee_web.shared)) as client:
+            answered = await client.call_tool("corpora")
+        assert answered.is_error
+        assert said(answered) == "The database does not answer. Try again in a few minutes."
+
+    async def test_a_tweet_is_written_where_there_is_a_model(self, coffee_url: str) -> None:
+        async with (
+            ModelServer([Writer()]) as model,
+            web_stage(judging(coffee_url, model)) as stage,
+            Client(tool_server(stage.shared)) as client,
+        ):
+            asked = {"prompt": "Write about coffee prices", "web": False, "variants": 2}
+            written = (await client.call_tool("compose", asked)).structured_content
+        assert_contract(written)
+        assert len(written["variants"]) == 2
+
+    async def test_no_tweet_is_written_without_a_model(self, coffee_web: WebStage) -> None:
+        async with Client(tool_server(coffee_web.shared)) as client:
+            refused = await client.call_tool("compose", {"prompt": "coffee"})
+        assert refused.is_error
+        assert said(refused).startswith("No language model is set up")
+
+
+class TestOverHttp:
+    """The same at a path of the port, with the checks of the API."""
+
+    @ERAS
+    async def test_an_agent_lists_and_calls(self, coffee_url: str, mode: str) -> None:
+        async with served({"DATABASE_URL": coffee_url}, mcp="true") as one:
+            address = one.service.address
+            assert one.said[1] == f"Agents find their tools at {address}mcp"
+            async with agent(address, mode) as client:
+                assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
+                found = await client.call_tool("search", {"q": "coffee"})
+                assert found.structured_content["corpus"] == "demo"
+
+    async def test_the_door_is_closed_by_default(self, coffee_web: WebStage) -> None:
+        answered = await coffee_web.client.post("/mcp", json={})
+        assert answered.status_code == 404
+
+    async def test_a_key_is_needed_where_the_api_needs_one(self, coffee_url: str) -> None:
+        environ = {"DATABASE_URL": coffee_url, "WEB_API_KEYS": "sesame"}
+        async with served(environ, mcp="true") as one, httpx.AsyncClient() as http:
+            address = one.service.address
+            for headers in ({}, speaking("wrong")):
+                refused = await http.post(f"{address}mcp", json={}, headers=headers)
+                assert refused.status_code == 401
+                assert refused.headers["www-authenticate"] == "Bearer"
+                assert refused.json()["fix"] == "Send the header: Authorization: Bearer KEY"
+            async with agent(address, "legacy", **speaking("sesame")) as client:
+                assert not (await client.call_tool("corpora")).is_error
+
+    @ERAS
+    async def test_a_model_is_asked_for_those_with_a_key(self, coffee_url: str, mode: str) -> None:
+        async with ModelServer([scoring(judged_by_words)]) as model:
+            environ = {
+                "DATABASE_URL": coffee_url,
+                "PRESAGIO_LLM__BASE_URL": model.base_url,
+                "WEB_ADMIN_KEYS": "boss",
+            }
+            async with served(environ, mcp="true") as one:
+                for headers, judged in (({}, False), (speaking("boss"), True)):
+                    async with agent(one.service.address, mode, **headers) as client:
+                        answered = await client.call_tool("prophecy", {"headline": HEADLINE})
+                        assert answered.structured_content["judged"] is judged
+
+    async def test_expensive_tools_have_the_limit_of_the_api(self, coffee_url: str) -> None:
+        limits = {"mcp": "true", "answers_per_minute": "1"}
+        async with (
+            served({"DATABASE_URL": coffee_url}, **limits) as one,
+            agent(one.service.address, "legacy") as client,
+        ):
+            asked = {"headline": HEADLINE}
+            results = [await client.call_tool("prophecy", asked) for _ in range(2)]
+            assert [result.is_error for result in results] == [False, True]
+            assert said(results[1]).startswith("Too many requests from this address. Wait ")
+            assert not (await client.call_tool("corpora")).is_error
+
+    async def test_every_request_counts(self, coffee_url: str) -> None:
+        limits = {"mcp": "true", "requests_per_minute": "1"}
+        async with (
+            served({"DATABASE_URL": coffee_url}, **limits) as one,
+            httpx.AsyncClient() as http,
+        ):
+            answered = [await http.post(f"{one.service.address}mcp", json={}) for _ in range(2)]
+            assert answered[1].status_code == 429
+
+    async def test_requests_are_figures_by_their_path(self, coffee_url: str) -> None:
+        async with (
+            served({"DATABASE_URL": coffee_url}, mcp="true") as one,
+            httpx.AsyncClient(base_url=one.service.address) as http,
+        ):
+            await http.post("mcp", json={})
+            figures = (await http.get("metrics")).text
+            assert 'presagio_http_requests_total{route="/mcp",status="400"} 1.0' in figures
+
+    async def test_other_sites_and_names_stay_outside(self, coffee_url: str) -> None:
+        async with (
+            served({"DATABASE_URL": coffee_url}, mcp="true") as one,
+            httpx.AsyncClient() as http,
+        ):
+            address = f"{one.service.address}mcp"
+            foreign = await http.post(address, json={}, headers={"Origin": "https://evil.example"})
+            assert foreign.status_code == 403
+            rebound = await http.post(address, json={}, headers={"Host": "evil.example"})
+            assert rebound.status_code == 400
+            stream = await http.get(address, headers={"Accept": "text/event-stream"})
+            assert (stream.status_code, stream.headers["allow"]) == (405, "POST, DELETE")
+
+    async def test_a_page_that_is_named_may_ask_from_a_browser(self, coffee_url: str) -> None:
+        page = "https://agent.example"
+        async with (
+            served({"DATABASE_URL": coffee_url}, mcp="true", allow_origins=f'["{page}"]') as one,
+            httpx.AsyncClient(headers={"Origin": page}) as http,
+        ):
+            address = f"{one.service.address}mcp"
+            wanted = {
+                "Access-Control-Request-Method": "POST",
+                "Access-Control-Request-Headers": "content-type, mcp-session-id",
+            }
+            allowed = await http.options(address, headers=wanted)
+            assert allowed.status_code == 200
+            assert allowed.headers["access-control-allow-origin"] == page
+            accepted = {"Accept": "application/json, text/event-stream"}
+            hello = await http.post(
+                address, json=_message(1, "initialize", **_STRANGER), headers=accepted
+            )
+            assert hello.status_code == 200
+            assert hello.headers["access-control-expose-headers"] == "Mcp-Session-Id"
+
+    @ERAS
+    async def test_a_cancelled_call_ends_its_work(self, coffee_url: str, mode: str) -> None:
+        left = asyncio.Event()
+
+        async def hanging(_: Asked, __: web.Request) -> web.StreamResponse:
+            try:
+                await asyncio.sleep(PATIENCE)
+            finally:  # cancelled, as nobody waits for the answer
+                left.set()
+            raise AssertionError
+
+        async with ModelServer([hanging]) as model:
+            environ = judging(coffee_url, model) | {"PRESAGIO_LLM__READ_TIMEOUT": "60"}
+            async with (
+                served(environ, mcp="true") as one,
+                agent(one.service.address, mode) as client,
+            ):
+                calling = asyncio.create_task(client.call_tool("prophecy", {"headline": HEADLINE}))
+                await model.until_asked(1)
+                calling.cancel()
+                async with asyncio.timeout(PATIENCE / 2):
+                    await left.wait()
+                assert not (await client.call_tool("corpora")).is_error
+
+    async def test_a_stranger_speaks_the_protocol_by_hand(self, coffee_url: str) -> None:
+        async with (
+            served({"DATABASE_URL": coffee_url}, mcp="true") as one,
+            httpx.AsyncClient(headers={"Accept": "application/json, text/event-stream"}) as http,
+        ):
+            address = f"{one.service.address}mcp"
+            hello = await http.post(address, json=_message(1, "initialize", **_STRANGER))
+            assert _read(hello)["serverInfo"]["name"] == "presagio"
+            session = {"Mcp-Session-Id": hello.headers["mcp-session-id"]}
+            ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+            await http.post(address, json=ready, headers=session)
+            asked = {"name": "find", "arguments": {"query": "coffee", "limit": 1}}
+            found = await http.post(
+                address, json=_message(2, "tools/call", **asked), headers=session
+            )
+            assert _read(found)["structuredContent"]["counts"]["returned"] == 1
+            assert (await http.delete(address, headers=session)).status_code == 200
+            gone = await http.post(address, json=_message(3, "tools/list"), headers=session)
+            assert gone.status_code == 404
+
+
+_STRANGER: dict[str, object] = {
+    "protocolVersion": LATEST_HANDSHAKE_VERSION,
+    "capabilities": {},
+    "clientInfo": {"name": "stranger", "version": "1"},
+}
+
+
+def _message(number: int, method: str, **params: object) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def _read(answered: httpx.Response) -> Any:
+    """Return the result in an answer, which is one event of a stream."""
+    assert answered.status_code == 200, answered.text
+    [data] = [line for line in answered.text.splitlines() if line.startswith("data: {")]
+    return json.loads(data.removeprefix("data: "))["result"]
+
+
+def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.web.service.find_spec", lambda _: None)
+    with pytest.raises(ExtraMissing, match="presagio\\[mcp\\]"):
+        require_mcp()

@@ -1,0 +1,154 @@
+"""A tweet is written in a chat: the same walk on every platform, in one message."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from tests.fakes.model import failure, scoring
+from tests.fakes.slack import App, SlackServer
+from tests.fakes.writer import JudgeAndWriter
+from tests.scenarios.faces import ConsoleTalk, SlackTalk, Talk, TelegramTalk
+from tests.scenarios.slack.stage import slack_staged
+from tests.scenarios.stage import (
+    HEADLINE,
+    TWEETS,
+    Surroundings,
+    judged_by_words,
+    load_tweets,
+    staged,
+    surroundings,
+    until,
+)
+
+_SECONDS = 20.0
+_STATE = "SELECT state, attempts FROM composition"
+
+
+@pytest.fixture
+def model() -> JudgeAndWriter:
+    return JudgeAndWriter(scoring(judged_by_words))
+
+
+@pytest.fixture(params=["telegram", "slack", "console"])
+async def talk(
+    request: pytest.FixtureRequest,
+    database_url: str,
+    installed: App,
+    monkeypatch: pytest.MonkeyPatch,
+    model: JudgeAndWriter,
+) -> AsyncIterator[Talk]:
+    """A person on each platform, and a bot that does not run yet."""
+    async with AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        there: Talk
+        if request.param == "telegram":
+            there = TelegramTalk(await enter(staged(database_url)))
+        elif request.param == "slack":
+            there = SlackTalk(await enter(slack_staged(database_url, SlackServer(installed))))
+        else:
+            await load_tweets(database_url, TWEETS)
+            server, pages = await enter(surroundings())
+            around = Surroundings(database_url=database_url, model=server, web=pages)
+            there = ConsoleTalk(around, monkeypatch)
+        there.stage.model.script = [model]
+        yield there
+
+
+@pytest.fixture
+async def face(talk: Talk) -> AsyncIterator[Talk]:
+    """The same with a bot that listens."""
+    async with talk.serving():
+        yield talk
+
+
+async def test_an_announcement_becomes_the_tweet(face: Talk) -> None:
+    _, shown = await face.composes("/compose coffee prices")
+    assert "[1]" in shown.text
+    assert "of 280 characters" in shown.text
+    assert list(shown.buttons) == ["Next variant", "Thread", "Sources", "Why?"]
+
+
+async def test_its_buttons_work(face: Talk) -> None:
+    await face.composes("/tweet coffee prices")
+    assert "Variant 2 of 3" in (await face.presses("Next variant")).text
+    sources = (await face.presses("Sources")).text
+    assert re.search(r"\[1\] @\W?ana, \d{4}-", sources)  # Telegram would link a bare name
+    assert "demo" in sources
+    assert "A model compared each sentence with what it cites." in (await face.presses("Why?")).text
+
+
+async def test_a_thread_is_written_on_request(face: Talk) -> None:
+    await face.composes("/compose coffee prices")
+    _, shown = await face.composes(button="Thread")
+    assert "Sources:" in shown.text
+    assert "Thread" not in shown.buttons
+
+
+async def test_an_answered_headline_is_written_about(face: Talk, model: JudgeAndWriter) -> None:
+    answer = await face.says(HEADLINE)
+    assert len(answer.buttons) == 4
+    assert (await face.presses("Share")).buttons == ["Picture", "Write about it", "Back"]
+    _, shown = await face.composes(button="Write about it")
+    assert "[1]" in shown.text
+    given = model.writer.asked["evidence"][0].prompt
+    assert "They raise the prices of coffee again." in given
+
+
+async def test_without_an_answering_model_the_announcement_says_so(
+    face: Talk, model: JudgeAndWriter
+) -> None:
+    face.stage.model.script = [failure(503)]
+    _, shown = await face.composes("/compose coffee prices")
+    assert "[1]" not in shown.text
+    assert shown.text.strip()
+
+
+async def test_what_nothing_is_known_of_is_not_written(face: Talk, model: JudgeAndWriter) -> None:
+    _, shown = await face.composes("/compose zebras xylophone quietly")
+    assert "Nothing was written: nothing was found about this in demo." in shown.text
+    assert "draft" not in model.writer.calls
+
+
+async def test_it_speaks_spanish(face: Talk) -> None:
+    await face.commands("/settings language es")
+    _, shown = await face.composes("/compose coffee prices")
+    assert "de 280 caracteres" in shown.text
+    assert list(shown.buttons) == ["Otra variante", "Hilo", "Fuentes", "¿Por qué?"]
+
+
+async def test_stop_ends_it(face: Talk, model: JudgeAndWriter) -> None:
+    if isinstance(face, ConsoleTalk):
+        pytest.skip("ConsoleTalk: Ctrl-C stops it there")
+    model.waits = asyncio.Event()
+    announced = await face.commands("/compose coffee prices")
+    assert list(announced.buttons) == ["Stop"]
+    await until(lambda: face.stage.model.calls >= 2, _SECONDS)
+    face.lets_pass()
+    _, shown = await face.composes(button="Stop")
+    assert shown.text == "Stopped."
+    assert not shown.buttons
+    model.waits.set()
+    assert await face.stage.rows("SELECT state FROM composition") == [("stopped",)]
+
+
+async def test_a_restart_in_the_middle_posts_nothing_twice(
+    talk: Talk, model: JudgeAndWriter
+) -> None:
+    if isinstance(talk, ConsoleTalk):
+        pytest.skip("ConsoleTalk: what it asks for ends with the process")
+    model.waits = asyncio.Event()
+    async with talk.serving():
+        await talk.commands("/compose coffee prices")
+        await until(lambda: talk.stage.model.calls >= 2, _SECONDS)
+        talk.lets_pass()
+    assert await talk.stage.rows("SELECT state FROM composition") == [("waiting",)]
+    model.waits.set()
+    async with talk.serving():
+        shown = await talk.composed_meanwhile()
+        assert "[1]" in shown.text
+        async with asyncio.timeout(_SECONDS):
+            while await talk.stage.rows(_STATE) != [("shown", 2)]:  # noqa: ASYNC110 - nobody is told of it
+                await asyncio.sleep(0.05)
