@@ -165,6 +165,31 @@ async def test_a_picture_is_owed_with_its_post_and_follows_it(
     assert said == [(key, '"post"'), (f"picture:{key}", '"picture"')]
 
 
+async def test_a_draft_follows_the_pictures_that_are_the_post(
+    database: Database, outbox: Outbox
+) -> None:
+    own = replace(await subscribed(database), topic="77", thread="77", silent=True)
+    subscription = await Subscriptions(database).set(own, now=NOW)
+    assert await outbox.decide_daily(
+        subscription,
+        TODAY,
+        content='"post"',
+        chosen=await some_chosen(database, 2),
+        instead=['"one"', '"two"'],
+        draft='"draft"',
+        now=NOW,
+    )
+    said = []
+    for minute in range(3):
+        leased = await lease_one(outbox, now=NOW + timedelta(minutes=minute))
+        delivery = leased.delivery
+        assert (delivery.thread, delivery.silent) == ("77", True)
+        said.append((delivery.key, delivery.content, len(delivery.answers)))
+        assert await outbox.sent(leased, "m", now=NOW)
+    key = f"daily:{subscription.chat.id}:{TODAY}:77"
+    assert said == [(key, '"one"', 1), (f"{key}:2", '"two"', 1), (f"draft:{key}", '"draft"', 0)]
+
+
 async def test_a_chat_that_is_gone_is_decided_nothing_for_that_it_asked(
     database: Database, outbox: Outbox
 ) -> None:

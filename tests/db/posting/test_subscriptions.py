@@ -37,6 +37,25 @@ async def test_everything_a_chat_wants_comes_back(database: Database) -> None:
     assert await subscriptions.active() == [stored]
 
 
+async def test_a_topic_wants_its_own(database: Database) -> None:
+    subscriptions = Subscriptions(database)
+    whole = await subscribed(database)
+    own = replace(
+        whole,
+        topic="77",
+        thread="77",
+        feeds=("news",),
+        silent=True,
+        template="{{ tweet }}",
+        compose=True,
+    )
+    stored = await subscriptions.set(own, now=NOW)
+    assert stored == replace(own, since=NOW)
+    assert await subscriptions.get(whole.chat, "77") == stored
+    assert await subscriptions.get(whole.chat) == whole
+    assert await subscriptions.active() == [whole, stored]
+
+
 async def test_the_defaults_come_back(database: Database) -> None:
     chat = await met(database)
     plain = Subscription(chat=chat)
