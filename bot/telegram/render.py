@@ -84,12 +84,17 @@ def _answer(reply: Reply, limit: int) -> str:
     around = _visible(_lines(reply, 0))
     room = max(limit - around, 0)
     hits = (*reply.hits, *(item.hit for item in reply.items))
-    longest = sorted((utf16_length(unnamed(hit.text)) for hit in hits), reverse=True)
-    share = max(_fair_share(longest, room), _FEWEST_FOR_A_TEXT)
+    share = max(_fair_share([_wanted(hit) for hit in hits], room), _FEWEST_FOR_A_TEXT)
     lines = _lines(reply, share)
     while _visible(lines) > limit and lines:  # a headline or a notice that is far too long
         lines = lines[:-1]
     return "\n".join(line.html for line in lines)
+
+
+def _wanted(hit: HitView) -> int:
+    """Return the length of a hit's text before it shares the room with others."""
+    length = utf16_length(unnamed(hit.text))
+    return min(length, LONGEST_SMALL) if hit.small else length
 
 
 def _fair_share(lengths: Sequence[int], room: int) -> int:
