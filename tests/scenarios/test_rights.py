@@ -115,7 +115,8 @@ async def test_who_has_spent_the_quota_can_still_unsubscribe(stage: Stage, eve: 
             "/unsubscribe": "This chat is told nothing unasked.",
         }.items():
             assert (await (await eve.says(chat, text)).answer()).text.startswith(said)
-        await (await eve.presses(answer, "👍 👎")).answered()
+        await eve.presses(answer, "👍 👎")
+        await stage.telegram.until_called("editMessageReplyMarkup")
         vote = await eve.presses(answer, "1. 👍 0")
         assert (await vote.answered()).text == "Noted."
     assert await stage.rows("SELECT mode FROM subscription") == [("off",)]

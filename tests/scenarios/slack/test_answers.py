@@ -146,7 +146,7 @@ async def test_why_tells_of_the_answer_in_a_thread_though_commands_know_none(
     why = await slack_bot.general.until(lambda message: "The model read it" in message.visible)
     assert "Words in common: " in why.visible
     await slack_bot.alice.commands(slack_bot.general, "/presagio")
-    usage = await slack_bot.general.until(lambda message: "/prophecy HEADLINE" in message.visible)
+    usage = await slack_bot.general.until(lambda message: "Search: /prophecy" in message.visible)
     assert usage.ephemeral_to is slack_bot.alice
     await slack_bot.replies(3)
 
