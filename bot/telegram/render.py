@@ -141,7 +141,7 @@ def _hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
     when = [part for part in (hit.age, hit.date_text) if part]
     if hit.small:
         text = cut(" ".join(unnamed(hit.text).split()), min(share, LONGEST_SMALL), utf16_length)
-        facts = [unnamed(hit.place), *when] if hit.place else when
+        facts = [*map(unnamed, hit.introduction), hit.date_text]
         line = f"{hit.rank}. {' · '.join(facts)}: {text}"
         return [MarkupLine(line, label=hit.date_text, address=address)]
     author = [unnamed(hit.signature)] if hit.signature else []
