@@ -101,7 +101,10 @@ async def _pressed(request: Request, action: Action, services: Services) -> Repl
         return too_old(request)
     posted = await services.answers.posted_with(answer)
     if posted and page.page == page.page[:1]:
-        return replace(_why_posted(request, posted), ephemeral=True)
+        if request.known_chat.full_answers:  # where each story has a button
+            posted = [one for one in posted if one.id == answer.id]
+        unnumbered = replace(request, text="")  # what it holds is the action
+        return replace(_why_posted(unnumbered, posted), ephemeral=True)
     text = _explained(page.prophecy, page.page, request)
     return Reply(words=request.words, text=text, ephemeral=True)
 

@@ -17,7 +17,7 @@ from bot.conversation.failures import apology, explanation
 from bot.conversation.gates import Gates, not_meant
 from bot.conversation.steps import steps_shown
 from bot.conversation.writing import Writing
-from bot.face.face import ChatGone, DeliveryError, Face
+from bot.face.face import ChatGone, DeliveryError, Face, Refused
 from bot.face.reply import Reply, aside
 from bot.face.request import Request, Trigger
 from bot.i18n.words import words_for
@@ -221,8 +221,7 @@ class Conversation:
         if reply.picture or (reply.ephemeral and not request.place.private):
             await self._sent(request, partial(face.withdraw, request, step))
             return await self._sent(request, partial(face.deliver, request, reply))
-        await self._sent(request, partial(face.change, request, step, reply))
-        return step
+        return await self._sent(request, partial(_replace, request, reply, face, step))
 
     async def _sent(
         self, request: Request, send: Callable[[], Awaitable[str | None]]
@@ -255,6 +254,16 @@ class Conversation:
         said = apology(request, error)
         if request.trigger is not Trigger.OVERHEARD and self._gates.allows(request):
             await self._deliver(request, said, face)
+
+
+async def _replace(request: Request, reply: Reply, face: Face, step: str) -> str | None:
+    """Put a reply in place of a step; send it if somebody has deleted the step's message."""
+    try:
+        await face.change(request, step, reply)
+    except Refused as error:
+        logger.info("%s %s: the step was not replaced: %s", *request.event, error)
+        return await face.deliver(request, reply)
+    return step
 
 
 def _chat_name(request: Request) -> str:

@@ -93,6 +93,7 @@ class HitView:
     judged: bool  # by the language model
     why: str | None = None  # the model's reason; untrusted text, to be escaped
     small: bool = False  # shown in one line, below a better one
+    signed: bool = False  # a small one names its author too, as whole ones always do
     voice: str | None = None  # display name of the archive's voice
     place: str | None = None  # "Title, p. 12", for a part of an item
 
@@ -100,6 +101,12 @@ class HitView:
     def signature(self) -> str | None:
         """Who wrote it, as people are told: the display name, else the account."""
         return signature(self.voice, self.author)
+
+    @property
+    def introduction(self) -> tuple[str, ...]:
+        """What the line of a small one says before its date: author, place and age, if any."""
+        author = self.signature if self.signed else None
+        return tuple(filter(None, (author, self.place, self.age)))
 
     def marks(self, words: Words) -> tuple[str, ...]:
         """Return the labels shown beside the text: where it stands, how sure the answer is.

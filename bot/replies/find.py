@@ -141,6 +141,7 @@ def _view(hit: FindHit, words: Words, longest: int) -> HitView:
         rank=hit.rank,
         text=_text(hit, longest),
         author=found.author,
+        voice=found.voice,
         date=found.created_at,
         date_text=words.date(found.created_at),
         age="",

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from bot.face.reply import Button, HitView, Reply
 from bot.i18n.words import Words, marked
@@ -50,7 +51,9 @@ def prophecy_reply(
     views = [hit_view(hit, until, words, near=near) for hit in hits]
     stands_above = compact and pasted and _is_written(headline)
     if compact:
-        views[1:] = [replace(view, small=True, why=None) for view in views[1:]]
+        signed = len({view.signature for view in views}) > 1
+        small = partial(replace, small=True, signed=signed, why=None)
+        views[1:] = map(small, views[1:])
     return Reply(
         words=words,
         headline=None if stands_above else _shown_headline(headline),

@@ -163,7 +163,7 @@ def _hit(hit: HitView, reply: Reply, of: int) -> Iterator[RichTextElement]:
     if hit.small:
         text = cut(" ".join(_shown(hit.text).split()), LONGEST_SMALL)
         date = _linked(hit.url, hit.date_text)
-        before = "".join(f"{part} · " for part in (_shown(hit.place or ""), hit.age) if part)
+        before = "".join(f"{_shown(part)} · " for part in hit.introduction)
         elements = [_text(f"{hit.rank}. {before}"), date, _text(f": {text}\n")]
         yield RichTextSectionElement(elements=elements)
         return

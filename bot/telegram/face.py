@@ -16,7 +16,7 @@ from telegram import (
 from telegram.constants import ChatAction, ParseMode
 from telegram.error import BadRequest, TelegramError
 
-from bot.face.face import DeliveryError
+from bot.face.face import DeliveryError, Refused
 from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.replies.limits import cut
@@ -151,6 +151,7 @@ class TelegramFace:
             pass  # the same vote as before
         except Moved as moved:
             await self._chats.move(PLATFORM, request.place.chat_id, str(moved.to))
+            raise Refused(moved.message) from moved
 
     async def _send(self, request: Request, reply: Reply) -> str | None:
         """Send; if the group has moved, send again to its new id.

@@ -89,12 +89,17 @@ def _answer(reply: Reply, limit: int) -> str:
     around = _visible(_lines(reply, 0))
     room = max(limit - around, 0)
     hits = (*reply.hits, *(item.hit for item in reply.items))
-    longest = sorted((utf16_length(unnamed(hit.text)) for hit in hits), reverse=True)
-    share = max(_fair_share(longest, room), _FEWEST_FOR_A_TEXT)
+    share = max(_fair_share([_wanted(hit) for hit in hits], room), _FEWEST_FOR_A_TEXT)
     lines = _lines(reply, share)
     while _visible(lines) > limit and lines:  # a headline or a notice that is far too long
         lines = lines[:-1]
     return "\n".join(line.html for line in lines)
+
+
+def _wanted(hit: HitView) -> int:
+    """Return the length of a hit's text before it shares the room with others."""
+    length = utf16_length(unnamed(hit.text))
+    return min(length, LONGEST_SMALL) if hit.small else length
 
 
 def _fair_share(lengths: Sequence[int], room: int) -> int:
@@ -141,14 +146,14 @@ def _hit(hit: HitView, reply: Reply, share: int) -> list[MarkupLine]:
     when = [part for part in (hit.age, hit.date_text) if part]
     if hit.small:
         text = cut(" ".join(unnamed(hit.text).split()), min(share, LONGEST_SMALL), utf16_length)
-        where = [unnamed(hit.place)] if hit.place else []
-        line = f"{hit.rank}. {' · '.join([*where, *when])}: {text}"
+        facts = [*map(unnamed, hit.introduction), hit.date_text]
+        line = f"{hit.rank}. {' · '.join(facts)}: {text}"
         return [MarkupLine(line, label=hit.date_text, address=address)]
     author = [unnamed(hit.signature)] if hit.signature else []
     marks = ", ".join(hit.marks(reply.words))
-    facts = " · ".join(part for part in (*when, *author, marks) if part)
+    said = " · ".join(part for part in (*when, *author, marks) if part)
     lines = [
-        MarkupLine(f"{hit.rank}. {facts}", "<b>", "</b>", label=hit.date_text, address=address),
+        MarkupLine(f"{hit.rank}. {said}", "<b>", "</b>", label=hit.date_text, address=address),
     ]
     if not reply.picture:  # which shows the text
         quote = cut(unnamed(hit.text), share, utf16_length)

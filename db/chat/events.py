@@ -19,6 +19,8 @@ logger = logging.getLogger("presagio.event_claims")
 
 _KEPT = timedelta(days=7)  # longer than any platform redelivers
 _RELEASE_SECONDS = 2.0
+_PATIENCE = 60.0  # seconds for another process to answer an event or to be taken for dead
+_LOOK_SECONDS = 0.5
 
 
 class EventClaim:
@@ -42,8 +44,11 @@ class EventClaim:
 class EventClaims:
     """Claims events for this process, which a lease proves alive."""
 
-    def __init__(self, database: Database, *, times: LeaseTimes | None = None) -> None:
+    def __init__(
+        self, database: Database, *, times: LeaseTimes | None = None, patience: float = _PATIENCE
+    ) -> None:
         self._database = database
+        self._patience = patience
         self._sql = statements("conversation")
         self._times = times
         self._process: int | None = None
@@ -70,13 +75,15 @@ class EventClaims:
     async def claim(
         self, platform: str, event_id: str, *, now: datetime
     ) -> AsyncIterator["EventClaim | None"]:
-        """Claim an event for the block; yield None if a live process has it, or it was answered.
+        """Claim an event for the block; yield None if it was answered, or is by another process.
 
+        While a process that may be dead has it, this waits: a platform delivers an event again
+        soon after a kill, and not a third time.
         When the block ends, the event is done. A block that is cancelled before `answering`
         releases it, so that a repeated delivery can be claimed again. After an error it stays with
         this process. Raises StorageError if it cannot be claimed.
         """
-        if not await self._changed("take", platform, event_id, now):
+        if not await self._taken(platform, event_id, now):
             yield None
             return
         claim = EventClaim(partial(self._changed, "answering", platform, event_id))
@@ -87,6 +94,16 @@ class EventClaims:
                 await self._give_back(platform, event_id)
             raise
         await self._settle(platform, event_id, claim.message)
+
+    async def _taken(self, platform: str, event_id: str, now: datetime) -> bool:
+        """Take an event once nobody else can answer it; return False if somebody does."""
+        clock = asyncio.get_running_loop().time
+        end = clock() + self._patience
+        while not await self._changed("take", platform, event_id, now):
+            if clock() >= end or not await self._changed("undecided", platform, event_id):
+                return False
+            await asyncio.sleep(_LOOK_SECONDS)
+        return True
 
     @property
     def process(self) -> int:

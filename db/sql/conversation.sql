@@ -57,6 +57,9 @@ ON CONFLICT (platform, event_id) DO UPDATE
                       AND lease_holds(expires_at, seconds))
 RETURNING true
 
+-- name: undecided(platform, event_id, process)
+SELECT state = 'taken' AND process <> $3 FROM turn WHERE platform = $1 AND event_id = $2
+
 -- name: answering(platform, event_id, process)
 UPDATE turn SET state = 'answering'
  WHERE platform = $1 AND event_id = $2 AND process = $3 AND state = 'taken'

@@ -16,7 +16,7 @@ from db.pool import Database
 from tests.bot.command_line import PROGRAM
 from tests.db.loading import document, load
 from tests.fakes.model import ModelServer, scoring
-from tests.fakes.telegram import TelegramServer
+from tests.fakes.telegram import Chat, Message, TelegramServer, User
 from tests.fakes.web import WebServer
 
 HEADLINE = "Coffee prices hit a record high after a bad harvest"
@@ -165,6 +165,11 @@ async def staged(database_url: str, **telegram: Any) -> AsyncIterator[Stage]:
         await load_tweets(database_url, TWEETS)
         yield Stage(database_url=database_url, telegram=server, model=model, web=web)
         assert server.errors == []
+
+
+async def asks_for_full_answers(person: User, chat: Chat) -> Message:
+    """Have answers repeat their headline; return the bot's reply to that."""
+    return await (await person.says(chat, "/settings answers full")).answer()
 
 
 async def load_tweets(

@@ -142,7 +142,7 @@ async def test_of_several_archives_one_is_asked_for_and_answers_the_waiting_head
         assert "ana · " in both, "each hit names its voice"
         found = (await talk.commands("/find luis OR moon")).text
         assert "Luis Pérez" in found
-        assert "ana · " in found
+        assert "ana\n" in found
         assert "No text says" not in found, "one of them does"
 
 

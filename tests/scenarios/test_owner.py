@@ -76,7 +76,9 @@ async def _own_and_let_in(stage: SlackStage) -> None:
     await slack.until(lambda: "may use me now" in said[home].visible)
     await stage.replies(5)
     await bob.says(direct, HEADLINE)
-    assert HEADLINE in (await stage.replies(6))[-1].visible
+    answer = (await stage.replies(6))[-1]
+    assert answer.channel is direct
+    assert answer.visible.count("años antes") == 3
     elsewhere = slack.channel("elsewhere", [alice, bob], with_bot=False)
     await alice.invites_bot(elsewhere)
     greeting = (await stage.replies(8))[-1]  # after the line that it has joined

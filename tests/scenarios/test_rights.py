@@ -109,11 +109,14 @@ async def test_who_has_spent_the_quota_can_still_unsubscribe(stage: Stage, eve: 
             assert stopped.text.startswith("That was enough for today.")
         for text, said in {
             "/help": "There is always a tweet.",
-            "/settings threshold 6": "Settings of this chat",
+            "/settings": "Settings of this chat",
+            "/settings threshold 6": "threshold: 6",
             "/history": "Nothing was posted here unasked yet.",
             "/unsubscribe": "This chat is told nothing unasked.",
         }.items():
             assert (await (await eve.says(chat, text)).answer()).text.startswith(said)
+        await eve.presses(answer, "👍 👎")
+        await stage.telegram.until_called("editMessageReplyMarkup")
         vote = await eve.presses(answer, "1. 👍 0")
         assert (await vote.answered()).text == "Noted."
     assert await stage.rows("SELECT mode FROM subscription") == [("off",)]

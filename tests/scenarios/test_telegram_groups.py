@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fakes.telegram import Chat, User
-from tests.scenarios.stage import HEADLINE, Stage
+from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers
 
 
 @pytest.fixture
@@ -62,7 +62,8 @@ async def test_who_speaks_to_the_bot_is_answered_below_the_message(
 ) -> None:
     asked = await bob.says(group, text)
     answer = await asked.answer()
-    assert answer.text.startswith(HEADLINE)
+    assert "Coffee prices will hit a record high, mark my words." in answer.text
+    assert answer.text.startswith(HEADLINE) == text.startswith("/"), "else it stands right above"
     assert answer.reply_to is asked
 
 
@@ -80,6 +81,7 @@ async def test_what_is_meant_for_others_is_left_alone(
 async def test_a_reply_to_the_bot_and_a_name_below_a_headline_are_answered(
     bot: Stage, group: Chat, alice: User, bob: User
 ) -> None:
+    await asks_for_full_answers(alice, group)
     said = await alice.says(group, HEADLINE)
     first = await (await bob.says(group, "@presagio_bot", reply_to=said)).answer()
     assert first.text.startswith(HEADLINE)
@@ -127,21 +129,35 @@ async def test_an_anonymous_admin_may_set(bot: Stage, group: Chat, alice: User) 
     assert "language: es" in (await asked.answer()).text
 
 
+@pytest.mark.parametrize("full", [False, True], ids=["compact", "full"])
 async def test_votes_of_two_people_are_counted_on_the_buttons(
-    bot: Stage, group: Chat, alice: User, bob: User
+    bot: Stage, group: Chat, alice: User, bob: User, full: bool
 ) -> None:
+    if full:
+        await asks_for_full_answers(alice, group)
     answer = await (await alice.says(group, f"/p {HEADLINE}")).answer()
+    if not full:
+        await (await alice.presses(answer, "👍 👎")).answered()
+        await bot.telegram.until_acknowledged()
+        assert [one.text for one in answer.buttons] == ["1. 👍 0", "1. 👎 0", "Next", "Back"]
     up, down = answer.buttons[0].data, answer.buttons[1].data
     assert up
     assert down
-    await (await alice.presses(answer, up)).answered()
+    pressed = await alice.presses(answer, up)
+    await pressed.answered()
+    await bot.telegram.until_acknowledged()
+    assert pressed.update
+    bot.telegram.redeliver(pressed.update.id)  # which withdraws nothing
     await (await bob.presses(answer, up)).answered()
-    await (await alice.presses(answer, up)).answered()  # once is enough
     await bot.telegram.until_acknowledged()
     assert [one.text for one in answer.buttons[:2]] == ["1. 👍 2", "1. 👎 0"]
     await (await bob.presses(answer, down)).answered()
     await bot.telegram.until_acknowledged()
     assert [one.text for one in answer.buttons[:2]] == ["1. 👍 1", "1. 👎 1"]
+    assert (await (await alice.presses(answer, up)).answered()).text == "Withdrawn."
+    await bot.telegram.until_acknowledged()
+    assert [one.text for one in answer.buttons[:2]] == ["1. 👍 0", "1. 👎 1"]
+    await (await alice.presses(answer, up)).answered()
     await (await bob.presses(answer, up)).answered()
     top = await (await bob.says(group, "/top")).answer()
     assert "👍 2 👎 0" in top.text

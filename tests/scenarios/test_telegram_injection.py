@@ -5,10 +5,11 @@ import pytest
 from bot.replies.limits import utf16_length
 from tests.fakes.model import scoring
 from tests.fakes.telegram import Chat
-from tests.scenarios.stage import HEADLINE, Stage, load_tweets
+from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers, load_tweets
 
+EVIL = "https://evil.example"
 NASTY = (
-    "<b>bold</b> <a href='https://evil.example'>free coffee</a>",
+    f"<b>bold</b> <a href='{EVIL}'>free coffee</a>",
     "</b></i></blockquote> coffee <b",
     "&lt;b&gt; &amp; &#60; coffee &notanentity;",
     "coffee \u202eeceps\u202c \u2066 \u200f prices",
@@ -25,17 +26,25 @@ OVERRIDES = dict.fromkeys(range(0x202A, 0x202F))
 async def test_a_nasty_headline_is_shown_as_text(bot: Stage, text: str) -> None:
     alice = bot.telegram.user("Alice", username="alice_in")
     chat = bot.telegram.private_chat(alice)
+    text = text.replace(EVIL, evil := bot.web.url("/evil"))
     await alice.says(chat, text)
-    answer = await chat.until(lambda one: one.from_bot)
+    await until_answered(chat, 1)
+    await asks_for_full_answers(alice, chat)  # which repeat the headline
+    await alice.says(chat, text)
+    await until_answered(chat, 3)
     await bot.telegram.until_acknowledged()
-    assert chat.bot_messages == [answer]
-    assert utf16_length(answer.text) <= 4096
-    assert all("evil" not in address for _, address in answer.links)
-    shown = {entity.type for entity in answer.entities}
-    assert "mention" not in shown
-    assert shown <= {"bold", "italic", "underline", "blockquote", "bot_command"}
+    short, _, full = chat.bot_messages
+    for answer in (short, full):
+        assert utf16_length(answer.text) <= 4096
+        assert all("evil" not in address for _, address in answer.links)
+        shown = {entity.type for entity in answer.entities}
+        assert "mention" not in shown
+        assert shown <= {"bold", "italic", "underline", "blockquote", "bot_command"}
     written = " ".join(text.split()).translate(OVERRIDES)
-    assert answer.text.replace("\u2060", "").startswith(written[:15])
+    assert full.text.replace("\u2060", "").startswith(written[:15])
+    # A linked page is asked for its date; that there is none costs nothing.
+    assert bot.web.asked == ["/evil"] * 2 * (evil in text)
+    assert all("before ·" in one.text for one in (short, full)) or "No results" in short.text
 
 
 async def until_answered(chat: Chat, times: int) -> None:
@@ -71,6 +80,9 @@ async def test_long_tweets_share_the_room(stage: Stage) -> None:
     async with stage.serving():
         alice = stage.telegram.user("Alice")
         chat = stage.telegram.private_chat(alice)
-        answer = await (await alice.says(chat, HEADLINE)).answer()
-    assert 3500 < utf16_length(answer.text) <= 4096
-    assert answer.text.count("…") == 3
+        short = await (await alice.says(chat, HEADLINE)).answer()
+        await asks_for_full_answers(alice, chat)
+        full = await (await alice.says(chat, HEADLINE)).answer()
+    for answer in (short, full):
+        assert 3500 < utf16_length(answer.text) <= 4096
+        assert answer.text.count("…") == 3

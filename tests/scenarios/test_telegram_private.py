@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from tests.scenarios.stage import HEADLINE, Stage
+from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers
 
 
 async def test_a_pasted_headline_is_answered_with_three_tweets(bot: Stage) -> None:
@@ -10,18 +10,28 @@ async def test_a_pasted_headline_is_answered_with_three_tweets(bot: Stage) -> No
     chat = bot.telegram.private_chat(alice)
     asked = await alice.says(chat, HEADLINE)
     answer = await asked.answer()
-    assert HEADLINE in answer.text
+    assert HEADLINE not in answer.text, "it stands right above"
     assert answer.text.count("before ·") == 3
     assert "Coffee prices will hit a record high, mark my words." in answer.text
     assert "October 28, 2010" in answer.text
     assert "not judged" not in answer.text
-    labels = [button.text for button in answer.buttons]
-    assert labels[:2] == ["1. 👍 0", "1. 👎 0"]
-    assert labels[-3:] == ["More", "Why?", "Picture"]
+    assert [button.text for button in answer.buttons] == ["More", "Why?", "Picture", "👍 👎"]
     assert chat.actions == ["typing"]
     assert bot.model.calls == 1
     await bot.telegram.until_acknowledged()
     assert len(chat.bot_messages) == 1
+
+
+async def test_a_full_answer_repeats_the_headline_and_has_votes_for_each_tweet(bot: Stage) -> None:
+    alice = bot.telegram.user("Alice")
+    chat = bot.telegram.private_chat(alice)
+    await asks_for_full_answers(alice, chat)
+    answer = await (await alice.says(chat, HEADLINE)).answer()
+    assert answer.text.startswith(HEADLINE)
+    assert answer.text.count("before ·") == 3
+    labels = [button.text for button in answer.buttons]
+    assert labels[:2] == ["1. 👍 0", "1. 👎 0"]
+    assert labels[-3:] == ["More", "Why?", "Picture"]
 
 
 async def test_the_answer_speaks_the_language_of_the_person(bot: Stage) -> None:
@@ -73,7 +83,7 @@ async def test_what_has_no_words_is_left_alone(bot: Stage) -> None:
     chat = bot.telegram.private_chat(alice)
     await alice.sends(chat, location={"latitude": 1.0, "longitude": 2.0})
     await alice.says(chat, HEADLINE)
-    await chat.until(lambda one: one.from_bot and HEADLINE in one.text)
+    await chat.until(lambda one: one.from_bot and "mark my words" in one.text)
     await bot.telegram.until_acknowledged()
     assert len(chat.bot_messages) == 1
 

@@ -7,19 +7,22 @@ import pytest
 from bot.face.face import FaceFailed
 from tests.fakes.model import raw
 from tests.fakes.telegram import RateLimits
-from tests.scenarios.stage import HEADLINE, Stage, staged
+from tests.scenarios.stage import HEADLINE, Stage, asks_for_full_answers, staged
 
 
 async def test_a_request_to_slow_down_is_heeded_and_the_order_kept(bot: Stage) -> None:
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
+    setting = await asks_for_full_answers(alice, chat)
     bot.telegram.fail("sendMessage", error=429, retry_after=1)
     headlines = [f"{HEADLINE} in {place}" for place in ("Rome", "Oslo", "Lima")]
     for headline in headlines:
         await alice.says(chat, headline)
     await chat.until(lambda one: one.from_bot and "Lima" in one.text)
-    assert [one.text.splitlines()[0] for one in chat.bot_messages] == headlines
-    refused, again, *_ = bot.telegram.called("sendMessage")
+    first, *answers = chat.bot_messages
+    assert first is setting
+    assert [one.text.splitlines()[0] for one in answers] == headlines
+    _, refused, again, *_ = bot.telegram.called("sendMessage")
     assert again.time - refused.time >= 1
 
 
@@ -27,10 +30,13 @@ async def test_telegrams_own_limits_lose_no_answer(database_url: str) -> None:
     async with staged(database_url, limits=RateLimits(chat_burst=2)) as stage, stage.serving():
         alice = stage.telegram.user("Alice")
         chat = stage.telegram.private_chat(alice)
+        setting = await asks_for_full_answers(alice, chat)
         for number in range(5):
             await alice.says(chat, f"{HEADLINE} in {number}")
         await chat.until(lambda one: one.from_bot and "in 4" in one.text)
-        assert [f"in {n}" in one.text for n, one in enumerate(chat.bot_messages)] == [True] * 5
+        first, *answers = chat.bot_messages
+        assert first is setting
+        assert [f"in {n}" in one.text for n, one in enumerate(answers)] == [True] * 5
 
 
 @pytest.mark.parametrize(
@@ -39,11 +45,12 @@ async def test_telegrams_own_limits_lose_no_answer(database_url: str) -> None:
 async def test_what_may_have_been_sent_is_not_sent_again(bot: Stage, error: int | str) -> None:
     alice = bot.telegram.user("Alice")
     chat = bot.telegram.private_chat(alice)
+    await asks_for_full_answers(alice, chat)
     bot.telegram.fail("sendMessage", error=error)  # type: ignore[arg-type]  # one of the troubles
     await alice.says(chat, HEADLINE)
-    await bot.telegram.until_called("sendMessage")
+    await bot.telegram.until_called("sendMessage", 2)
     await bot.telegram.until_acknowledged()
-    assert len(bot.telegram.called("sendMessage")) == 1
+    assert len(bot.telegram.called("sendMessage")) == 2, "the setting's, and one for the headline"
     await alice.says(chat, f"{HEADLINE} in Oslo")
     await chat.until(lambda one: one.from_bot and "Oslo" in one.text)
 
@@ -83,4 +90,6 @@ async def test_a_model_that_answers_nonsense_is_no_judge(stage: Stage) -> None:
     async with stage.serving():
         alice = stage.telegram.user("Alice")
         asked = await alice.says(stage.telegram.private_chat(alice), HEADLINE)
-        assert "Not judged: " in (await asked.answer()).text
+        answer = (await asked.answer()).text
+    assert "close, not judged" in answer
+    assert answer.endswith("I cannot judge just now; ranked by words.")

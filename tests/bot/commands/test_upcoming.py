@@ -6,11 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from bot.face.reply import Reply
+from bot.face.reply import Button, Reply
 from bot.face.request import Person
+from bot.i18n.words import words_for
 from bot.jobs.content import NothingFound, content_to_json
 from bot.jobs.digest import digest
 from bot.jobs.saying import reply_of
+from bot.replies.post import post_buttons
 from db.pool import Database
 from db.posting.feed_updates import owe_notices
 from engine.messages import as_message
@@ -168,6 +170,29 @@ async def test_the_items_of_a_post_are_explained_and_drawn_by_their_numbers(news
     assert first
     assert third
     assert first != third
+
+
+async def test_the_button_of_a_post_explains_all_stories_and_that_of_a_row_its_own(
+    news: News,
+) -> None:
+    titles = ("Coffee prices soar", "Tea prices soar", "Milk prices soar")
+    for title, story in zip(titles, await news.stories(*titles), strict=True):
+        await news.found(story, 6, text=f"Mark my words: {title}")
+    await news.bot.hear(event("/today"))
+    answers, words = news.bot.services.answers, words_for("en")
+    last = await answers.last(await news.bot.chat(), None)
+    assert last is not None
+    posted = await answers.posted_with(last)
+
+    async def explained(*rows: tuple[Button, ...]) -> list[str]:
+        said = (await news.bot.press(Reply(words=words, buttons=rows), "why")).text or ""
+        return [title for title in titles if title in said]
+
+    assert await explained(*post_buttons(posted, {}, words, compact=True)) == [*titles]
+    await news.bot.say("/settings answers full")
+    rows = post_buttons(posted, {}, words)
+    own = [[one.prophecy.headline.text] for one in posted]
+    assert [await explained(row) for row in rows] == own
 
 
 async def test_posts_speak_the_language_of_whoever_subscribed(news: News) -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from bot.conversation.steps import steps_shown
+from bot.face.face import Refused
 from bot.face.request import Request, Trigger
 from db.pool import Database
 from tests.bot.conversing import GROUP, Bot, MemoryFace, bot_on, event, until
@@ -108,6 +109,21 @@ class TestSteps:
         assert bot.face.steps == ["Asking the model …"]
         ((message, reply),) = bot.face.changed
         assert (message, len(reply.hits)) == ("step", 3)
+
+    async def test_an_answer_whose_step_was_deleted_is_sent(
+        self, bot: Bot, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def gone(*_: object) -> None:
+            raise Refused("There is no such message.")
+
+        monkeypatch.setattr(bot.face, "change", gone)
+        bot.engine.gate = asyncio.Event()
+        asked = asyncio.create_task(bot.hear(event("Coffee prices soar")))
+        await until(lambda: bot.face.steps)
+        bot.engine.gate.set()
+        reply = await asked
+        assert reply
+        assert len(reply.hits) == 3
 
     async def test_its_message_is_edited_and_goes_as_that_of_an_answer(self, bot: Bot) -> None:
         bot.engine.gate = asyncio.Event()

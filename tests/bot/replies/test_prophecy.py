@@ -168,3 +168,22 @@ def test_notices_are_said_in_the_reader_s_language() -> None:
         'Ningún tuit dice "covfefe"; busqué "coffee". El corpus demo está vacío.'
         " Sin evaluar: no hay un modelo de lenguaje configurado."
     )
+
+
+@pytest.mark.parametrize(
+    ("authors", "introduction"),
+    [
+        (("ana", "ana"), ("10 years before",)),
+        (("ana", "luis"), ("@luis", "10 years before")),
+        (("luis", "ana"), ("@ana", "10 years before")),
+        ((None, None), ("10 years before",)),
+        (("ana", None), ("10 years before",)),
+    ],
+)
+def test_a_line_of_a_short_answer_names_its_author_where_several_are_shown(
+    authors: tuple[str | None, ...], introduction: tuple[str, ...]
+) -> None:
+    hits = [make_hit(rank, author=author) for rank, author in enumerate(authors, start=1)]
+    prophecy = make_prophecy(*hits)
+    _, line = prophecy_reply(prophecy, hits, now=NOW, words=ENGLISH, compact=True).hits
+    assert line.introduction == introduction

@@ -108,6 +108,14 @@ def test_long_texts_share_the_room_that_short_ones_leave() -> None:
     assert "short" in text
 
 
+def test_a_line_that_is_cut_anyway_takes_no_room_from_the_first_text() -> None:
+    hits = (view("a " * 5000), *(view("b " * 5000, rank=rank, small=True) for rank in (2, 3)))
+    (html,) = html_messages(Reply(words=WORDS, hits=hits))
+    text = shown(html)
+    assert LONGEST_TEXT - 100 < utf16_length(text) <= LONGEST_TEXT
+    assert text.count("b ") < 200
+
+
 @pytest.mark.parametrize("length", [400, 10_000])
 def test_a_link_too_long_is_left_out_before_it_spoils_the_message(length: int) -> None:
     address = "https://x.com/" + "y" * length

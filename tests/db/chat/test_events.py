@@ -39,7 +39,7 @@ OTHER_PROCESS = textwrap.dedent(
         now = datetime(2024, 6, 1, tzinfo=UTC)
         database = await Database.open(sys.argv[1])
         times = LeaseTimes(holds=4.0, sure=3.0, renewal=0.1)
-        async with EventClaims(database, times=times) as claims:
+        async with EventClaims(database, times=times, patience=0) as claims:
             async with claims.claim("test", "done", now=now) as claim:
                 assert await claim.answering()
             async with (
@@ -57,14 +57,14 @@ OTHER_PROCESS = textwrap.dedent(
 
 @pytest.fixture
 async def claims(database: Database) -> AsyncIterator[EventClaims]:
-    async with EventClaims(database) as entered:
+    async with EventClaims(database, patience=0) as entered:
         yield entered
 
 
 @pytest.fixture
 async def other(database: Database) -> AsyncIterator[EventClaims]:
     """Another process, as far as the database can tell."""
-    async with EventClaims(database) as entered:
+    async with EventClaims(database, patience=0) as entered:
         yield entered
 
 
@@ -214,7 +214,7 @@ async def state(database: Database, event_id: str = "1") -> str | None:
 async def test_of_a_process_that_left_only_the_unanswered_is_taken_over(
     database: Database, other: EventClaims
 ) -> None:
-    async with EventClaims(database) as leaving:
+    async with EventClaims(database, patience=0) as leaving:
         assert await taken(leaving, "test", "taken")
         claim = await held(leaving, "test", "answering")
         assert claim
@@ -227,10 +227,10 @@ async def test_of_a_process_that_left_only_the_unanswered_is_taken_over(
 
 
 async def test_what_a_dead_process_left_is_taken_over_by_one(database: Database) -> None:
-    async with EventClaims(database) as leaving:
+    async with EventClaims(database, patience=0) as leaving:
         assert await taken(leaving)
     await eventually(lambda: _nobody_present(database))
-    async with EventClaims(database) as one, EventClaims(database) as two:
+    async with EventClaims(database, patience=0) as one, EventClaims(database, patience=0) as two:
         won = await asyncio.gather(*(taken(t) for t in (one, two) * 8))
     assert sorted(won) == [False] * 15 + [True]
 
@@ -265,7 +265,10 @@ async def test_a_killed_or_frozen_process_loses_what_it_had_not_answered(
 
 async def test_a_process_that_lost_its_connection_keeps_what_it_took(database: Database) -> None:
     times = LeaseTimes(renewal=0.05, retry=0.05)
-    async with EventClaims(database, times=times) as claims, EventClaims(database) as other:
+    async with (
+        EventClaims(database, times=times, patience=0) as claims,
+        EventClaims(database, patience=0) as other,
+    ):
         claim = await held(claims)
         assert claim
         async with database.connection() as connection:
@@ -327,7 +330,7 @@ async def test_it_survives_a_restart_of_the_server(
     try:
         database = await Database.open(server.url("postgres"))
         await database.migrate()
-        async with EventClaims(database) as claims:
+        async with EventClaims(database, patience=0) as claims:
             claim = await held(claims)
             assert claim
             await asyncio.to_thread(server.release)  # stops it
@@ -342,7 +345,7 @@ async def test_it_survives_a_restart_of_the_server(
                     return False
 
             await eventually(present)
-            async with EventClaims(database) as other:
+            async with EventClaims(database, patience=0) as other:
                 assert not await taken(other)
             assert await claim.answering()
             assert await taken(claims, "test", "2")
@@ -358,14 +361,18 @@ async def test_without_a_database_nothing_begins(server_folder: Path) -> None:
     await asyncio.to_thread(server.release)
     before = asyncio.all_tasks()
     with pytest.raises(StorageUnreachable):
-        await EventClaims(database).__aenter__()
+        await EventClaims(database, patience=0).__aenter__()
     assert asyncio.all_tasks() == before
     await database.close()
 
 
 async def test_presence_takes_no_connection_from_the_pool(database_url: str) -> None:
     database = await Database.open(database_url, PoolSettings(size=1))
-    async with asyncio.timeout(SECONDS), EventClaims(database) as one, EventClaims(database) as two:
+    async with (
+        asyncio.timeout(SECONDS),
+        EventClaims(database, patience=0) as one,
+        EventClaims(database, patience=0) as two,
+    ):
         assert await taken(one)
         assert not await taken(two)
     await database.close()
@@ -417,11 +424,11 @@ async def test_a_process_of_another_database_proves_nothing(
     """Processes are numbered in each database: the same number there is somebody else."""
     with _clones.clone() as url:
         elsewhere = await Database.open(url)
-        async with EventClaims(elsewhere):
-            async with EventClaims(database) as leaving:
+        async with EventClaims(elsewhere, patience=0):
+            async with EventClaims(database, patience=0) as leaving:
                 assert await taken(leaving)
             await eventually(lambda: _nobody_present(database))
-            async with EventClaims(database) as other:
+            async with EventClaims(database, patience=0) as other:
                 assert await taken(other)
         await elsewhere.close()
 
@@ -429,7 +436,7 @@ async def test_a_process_of_another_database_proves_nothing(
 async def test_what_was_taken_over_is_as_young_as_its_taking_over(
     database: Database, claims: EventClaims, other: EventClaims
 ) -> None:
-    async with EventClaims(database) as leaving:
+    async with EventClaims(database, patience=0) as leaving:
         assert await taken(leaving, now=NOW - timedelta(days=8))
     claim = None
 
@@ -463,3 +470,31 @@ async def test_what_is_cancelled_twice_is_given_back(
     with pytest.raises(asyncio.CancelledError):
         await task
     await eventually(lambda: taken(other))
+
+
+async def test_a_delivery_after_a_kill_waits_until_the_dead_are_known(
+    database: Database, claims: EventClaims
+) -> None:
+    """It is confirmed to the platform when this returns, and does not come a third time."""
+    assert await taken(claims)
+    async with EventClaims(database) as other:
+        waiting = asyncio.create_task(held(other))
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        await cut_presence(database, claims)
+        async with asyncio.timeout(SECONDS):
+            assert await waiting
+
+
+async def test_a_delivery_of_what_another_process_answers_ends_with_its_answer(
+    database: Database, claims: EventClaims
+) -> None:
+    claim = await held(claims)
+    assert claim
+    async with EventClaims(database) as other:
+        waiting = asyncio.create_task(held(other))
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        assert await claim.answering()
+        async with asyncio.timeout(SECONDS):
+            assert await waiting is None

@@ -6,14 +6,18 @@ from tests.scenarios.stage import HEADLINE
 
 
 def is_answer(message: Message) -> bool:
-    return HEADLINE in message.visible and message.visible.count("years before") == 3
+    return message.visible.count("years before") == 3
+
+
+def is_below_its_headline(answer: Message, asked: Message) -> bool:
+    """Three tweets in the thread of the headline, which they do not repeat."""
+    return is_answer(answer) and answer.thread_ts == asked.ts and HEADLINE not in answer.visible
 
 
 async def test_a_mention_is_answered_once_in_its_thread(slack_bot: SlackStage) -> None:
     asked = await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
     (answer,) = await slack_bot.replies(1)
-    assert is_answer(answer)
-    assert answer.thread_ts == asked.ts
+    assert is_below_its_headline(answer, asked)
     told = {one.event_type for one in slack_bot.slack.envelopes}
     assert told == {"app_mention", "message"}
 
@@ -60,13 +64,27 @@ async def test_nobody_who_is_no_person_is_answered(slack_bot: SlackStage) -> Non
     await other.says(general, f"{slack.bot.mention} {HEADLINE}", raw=True)
     await slack.other_app("hook", webhook=True).says(general, HEADLINE)
     asked = await slack_bot.alice.mentions_bot(general, HEADLINE)
-    await slack_bot.replies(1)
-    await slack_bot.alice.edits(asked, f"{slack.bot.mention} Coffee prices rise again", raw=True)
-    await slack_bot.alice.deletes(asked)
+    (answer,) = await slack_bot.replies(1)
     await slack_bot.alice.joins(slack.channel("second", [slack_bot.alice]))
     await slack.tell_event({"type": "team_join", "user": {"id": slack_bot.bob.id}})
     await slack_bot.alice.says(direct, "Coffee prices rise")
     await slack_bot.replies(2)
+    assert answer.thread_ts == asked.ts
+    assert all(len(envelope.acks) == 1 for envelope in slack.envelopes)
+
+
+async def test_an_answer_changes_and_goes_with_its_headline(slack_bot: SlackStage) -> None:
+    slack = slack_bot.slack
+    asked = await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
+    (answer,) = await slack_bot.replies(1)
+    before = answer.visible
+    await slack_bot.alice.edits(asked, f"{slack.bot.mention} The harvest moon", raw=True)
+    await slack.until(lambda: answer.visible != before)
+    assert "The harvest moon is high." in answer.visible
+    await slack_bot.replies(1)
+    await slack_bot.alice.deletes(asked)
+    await slack.until(lambda: slack.bot_messages == [])
+    await slack_bot.replies(0)
     assert all(len(envelope.acks) == 1 for envelope in slack.envelopes)
 
 
@@ -88,8 +106,7 @@ async def test_a_channel_that_wants_it_is_listened_to_in_silence(slack_bot: Slac
     asked = await slack_bot.alice.says(general, HEADLINE)
     said = await slack_bot.replies(2)
     (answer,) = [message for message in said if message.ephemeral_to is None]
-    assert is_answer(answer)
-    assert answer.thread_ts == asked.ts
+    assert is_below_its_headline(answer, asked)
     assert slack.calls_of("reactions.add") == []
 
 
@@ -100,6 +117,7 @@ async def test_a_slash_command_answers_all_and_an_error_only_its_author(
     command = await slack_bot.alice.commands(general, "/prophecy", HEADLINE)
     answer = await slack_bot.reply(general)
     assert is_answer(answer)
+    assert HEADLINE in answer.visible, "nobody else has read the command"
     assert answer.ephemeral_to is None
     assert answer.thread_ts is None
     assert command.acks[0].payload is None
@@ -125,10 +143,10 @@ async def test_why_tells_of_the_answer_in_a_thread_though_commands_know_none(
     await slack_bot.alice.mentions_bot(slack_bot.general, HEADLINE)
     await slack_bot.replies(1)
     await slack_bot.alice.commands(slack_bot.general, "/presagio", "why")
-    why = await slack_bot.general.until(lambda message: "candidates" in message.visible)
-    assert "judged by" in why.visible
+    why = await slack_bot.general.until(lambda message: "The model read it" in message.visible)
+    assert "Words in common: " in why.visible
     await slack_bot.alice.commands(slack_bot.general, "/presagio")
-    usage = await slack_bot.general.until(lambda message: "/prophecy HEADLINE" in message.visible)
+    usage = await slack_bot.general.until(lambda message: "Search: /prophecy" in message.visible)
     assert usage.ephemeral_to is slack_bot.alice
     await slack_bot.replies(3)
 
@@ -137,8 +155,7 @@ async def test_the_shortcut_answers_in_the_thread_of_the_message(slack_bot: Slac
     said = await slack_bot.bob.says(slack_bot.general, HEADLINE)
     await slack_bot.alice.uses_shortcut(said, "find_prophecy")
     (answer,) = await slack_bot.replies(1)
-    assert is_answer(answer)
-    assert answer.thread_ts == said.ts
+    assert is_below_its_headline(answer, said)
 
 
 async def test_each_person_is_answered_in_their_language(slack_bot: SlackStage) -> None:
