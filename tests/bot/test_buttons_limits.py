@@ -1,5 +1,7 @@
 """Buttons are not free without limit."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.face.reply import Reply
@@ -31,6 +33,7 @@ async def test_a_picture_costs_what_a_search_does_however_it_is_asked_for(
     storage: Database, limits: ChatSettings
 ) -> None:
     async with bot_on(storage, corpora=[corpus("demo")], limits=limits) as bot:
+        await bot.say("/settings answers full")
         answer = await bot.say("Coffee prices soar")
         assert (await bot.say("/picture")).picture
         assert (await bot.press(answer, "picture")).picture
@@ -44,6 +47,8 @@ async def test_a_picture_costs_what_a_search_does_however_it_is_asked_for(
 async def test_buttons_are_pressed_at_a_human_pace(storage: Database) -> None:
     limits = ChatSettings(buttons_per_minute=1)
     async with bot_on(storage, corpora=[corpus("demo")], limits=limits) as bot:
+        group = await _group(bot)
+        await bot.services.chats.change(replace(group, full_answers=True))
         answer = await bot.say("Coffee prices soar", place=GROUP)
         assert await toast(bot, answer, "up", place=GROUP) == "Noted."
         assert await toast(bot, answer, "down", place=GROUP) == TOO_FAST

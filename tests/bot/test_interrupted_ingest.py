@@ -52,7 +52,7 @@ def until(condition: Callable[[], object]) -> None:
 def storing(url: str) -> bool:
     """Tell whether a command is writing documents at this moment."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-    return bool(ask(url, f"{query} AND state = 'active' AND query LIKE 'INSERT INTO document%'"))
+    return bool(ask(url, f"{query} AND state = 'active' AND query ~ 'INSERT INTO docu[m]ent'"))
 
 
 def assert_completes(invoke: Invoke, file: Path, total: int = BATCHES) -> None:

@@ -24,7 +24,7 @@ async def web(demo: str) -> AsyncIterator[WebStage]:
 
 
 def test_the_manual_holds_what_is_read_from_it() -> None:
-    assert (len(EXAMPLES), len(ROWS)) == (6, 10)
+    assert (len(EXAMPLES), len(ROWS)) == (6, 11)
     web = WebSettings()
     assert f"http://{web.host}:{web.port}/" in MANUAL
     assert f"ask {web.requests_per_minute} times a minute, and {web.answers_per_minute}" in MANUAL
