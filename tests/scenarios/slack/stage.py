@@ -67,3 +67,11 @@ async def slack_staged(
             await load_tweets(database_url, tweets)
         yield SlackStage(database_url=database_url, slack=slack, model=model, web=web)
         assert slack.host.broken == []
+
+
+async def opens_share(stage: SlackStage, answer: Message) -> None:
+    """Press "Share", behind which the picture waits."""
+    await stage.alice.clicks(answer, "Share")
+    await stage.slack.until(
+        lambda: any(one["text"]["text"] == "Picture" for one in answer.buttons.values())
+    )

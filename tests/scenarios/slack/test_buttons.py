@@ -1,7 +1,7 @@
 """What people press."""
 
 from tests.fakes.slack import Message
-from tests.scenarios.slack.stage import SlackStage
+from tests.scenarios.slack.stage import SlackStage, opens_share
 from tests.scenarios.stage import HEADLINE
 
 VOTES = "👍 👎"
@@ -22,7 +22,7 @@ async def test_votes_of_two_people_are_counted_on_the_buttons(slack_bot: SlackSt
     before, text = answer.visible, answer.text
     slack, dan = slack_bot.slack, slack_bot.slack.user("dan")
     own = labels(answer)
-    assert own == ["More", "Why?", "Picture", VOTES]
+    assert own == ["More", "Why?", "Share", VOTES]
     await slack_bot.alice.clicks(answer, VOTES)
     await slack.until(lambda: labels(answer) == ["1. 👍 0", "1. 👎 0", "Next", "Back"])
     await slack_bot.alice.clicks(answer, "1. 👍 0")
@@ -77,6 +77,7 @@ async def test_why_is_told_to_whoever_asks(slack_bot: SlackStage) -> None:
 
 async def test_the_picture_comes_into_the_thread(slack_bot: SlackStage) -> None:
     answer = await answered(slack_bot)
+    await opens_share(slack_bot, answer)
     await slack_bot.alice.clicks(answer, "Picture")
     _, picture = await slack_bot.replies(2)
     assert picture.thread_ts == answer.thread_ts
@@ -120,6 +121,7 @@ async def test_a_button_of_somebody_else_is_acknowledged_and_left_alone(
     answer = await answered(slack_bot)
     answer.blocks[-1]["elements"][0]["action_id"] = "foreign"
     pressed = await slack_bot.alice.clicks(answer, "foreign")
+    await opens_share(slack_bot, answer)
     (picture,) = [one for one in answer.buttons.values() if one["text"]["text"] == "Picture"]
     picture["value"] = "picture:999999:0"
     await slack_bot.alice.clicks(answer, "Picture")

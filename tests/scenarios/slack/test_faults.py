@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.fakes.slack import App, Channel, Fault, SlackServer
-from tests.scenarios.slack.stage import SlackStage, slack_staged
+from tests.scenarios.slack.stage import SlackStage, opens_share, slack_staged
 from tests.scenarios.stage import HEADLINE
 
 
@@ -104,6 +104,7 @@ async def test_a_missing_scope_is_named_to_the_asker_and_in_the_log(
     (answer,) = await slack_bot.replies(1)
     app = slack_bot.slack.api.app
     slack_bot.slack.api.app = App(scopes=(app.scopes or frozenset()) - {"files:write"})
+    await opens_share(slack_bot, answer)
     await slack_bot.alice.clicks(answer, "Picture")
     _, notice = await slack_bot.replies(2)
     assert "files:write" in notice.visible

@@ -1,7 +1,7 @@
 """The bot asks for what it uses, and uses what it asks for."""
 
 from bot.slack.manifest import SCOPES
-from tests.scenarios.slack.stage import SlackStage
+from tests.scenarios.slack.stage import SlackStage, opens_share
 from tests.scenarios.stage import HEADLINE
 
 
@@ -11,6 +11,7 @@ async def test_all_scopes_of_the_manifest_are_used_and_no_others(slack_bot: Slac
     secret = slack.channel("secret", [alice], kind="group")
     await alice.mentions_bot(slack_bot.general, HEADLINE)
     (answer,) = await slack_bot.replies(1)
+    await opens_share(slack_bot, answer)
     await alice.clicks(answer, "Picture")
     await slack_bot.replies(2)
     await alice.commands(secret, "/presagio", "settings listening all")
