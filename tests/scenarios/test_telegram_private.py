@@ -15,7 +15,7 @@ async def test_a_pasted_headline_is_answered_with_three_tweets(bot: Stage) -> No
     assert "Coffee prices will hit a record high, mark my words." in answer.text
     assert "October 28, 2010" in answer.text
     assert "not judged" not in answer.text
-    assert [button.text for button in answer.buttons] == ["More", "Why?", "Picture", "👍 👎"]
+    assert [button.text for button in answer.buttons] == ["More", "Why?", "Share", "👍 👎"]
     assert chat.actions == ["typing"]
     assert bot.model.calls == 1
     await bot.telegram.until_acknowledged()
@@ -31,7 +31,7 @@ async def test_a_full_answer_repeats_the_headline_and_has_votes_for_each_tweet(b
     assert answer.text.count("before ·") == 3
     labels = [button.text for button in answer.buttons]
     assert labels[:2] == ["1. 👍 0", "1. 👎 0"]
-    assert labels[-3:] == ["More", "Why?", "Picture"]
+    assert labels[-4:] == ["More", "Why?", "Picture", "Write about it"]
 
 
 async def test_the_answer_speaks_the_language_of_the_person(bot: Stage) -> None:
