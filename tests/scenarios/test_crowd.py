@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.database import execute
 from tests.fakes.model import scoring, slow
 from tests.fakes.slack import App
 from tests.scenarios.crowd import PLATFORMS, Crowd, crowd_on
@@ -35,11 +36,15 @@ async def crowd(request: pytest.FixtureRequest, installed: App) -> AsyncIterator
 async def around(crowd: Crowd, database_url: str) -> AsyncIterator[Surroundings]:
     """Everything else that a bot of this crowd needs; its model takes its time."""
     await load_tweets(database_url, TWEETS)
+    # Short answers do not repeat the headline, by which each is told from the others.
+    default = "ALTER TABLE chat ALTER full_answers SET DEFAULT {}"
+    await execute(database_url, default.format("true"))
     async with surroundings() as (model, web):
         model.script = [slow(0.3, scoring(judged_by_words))]
         yield Surroundings(
             database_url=database_url, model=model, web=web, environment=dict(crowd.environ)
         )
+    await execute(database_url, default.format("false"))  # the database serves other tests too
 
 
 def headlines(who: int) -> list[str]:
