@@ -10,6 +10,7 @@ import asyncpg
 
 from db.connection import Connection
 from db.corpus.partitions import about_corpus, postings_table
+from db.lease import Lease
 from db.pool import Database
 from db.statements import statements
 from engine.types import Corpus, Kind
@@ -93,9 +94,13 @@ class Postings:
 
         Two processes that did so at once would wait for each other: the second leaves it out.
         """
-        async with self._database.own_connection() as connection:
-            await connection.execute("SET statement_timeout = 0")
-            if await connection.fetchval(self._sql["try_lock"], corpus.id):
+        if self._database.pooled:  # behind a pooler, a session cannot be given the time
+            return
+        async with Lease(self._database, f"postings {corpus.id}") as lease:
+            if not lease.held:
+                return
+            async with self._database.own_connection() as connection:
+                await connection.execute("SET statement_timeout = 0")
                 table = postings_table(corpus.id)
                 await connection.execute(f"REINDEX TABLE CONCURRENTLY {table}", timeout=_TIMEOUT)
                 await clean_postings(connection, corpus.id)

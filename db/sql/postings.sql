@@ -13,10 +13,6 @@ CREATE TABLE {postings} (
 -- name: lock(corpus_id)
 SELECT postings_to FROM corpus WHERE id = $1 FOR UPDATE
 
--- name: try_lock(corpus_id)
--- Ends with the session.
-SELECT pg_try_advisory_lock(742619, $1)
-
 -- name: state(corpus_id)
 SELECT postings_to FROM corpus WHERE id = $1
 
