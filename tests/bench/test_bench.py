@@ -96,6 +96,14 @@ def test_the_dialect_finds_what_a_scan_finds(
     }
 
 
+def test_many_corpora_and_chats_are_served(printed: Callable[[], Rows]) -> None:
+    many.main(["--quick"])
+    rows = {row["measured"]: row for row in printed()}
+    assert (rows["corpora written"]["number"], rows["corpora written"]["failed"]) == (20, 0)
+    assert rows["posts decided"]["number"] == 100
+    assert {"idle round of deciding", "idle round of searching"} < set(rows)
+
+
 def test_every_process_of_a_whole_search_is_timed(server_folder: Path) -> None:
     async def fill(url: str) -> None:
         database = await opened(url, size=1)
