@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import chat, chunks, expansion, find, ingest, outside, retrieval, scales, startup
+from bench import chat, chunks, expansion, find, ingest, many, outside, retrieval, scales, startup
 from bench.store import filled, opened, server
 from bench.timing import Output
 from engine.embed.scales import SCALES
