@@ -15,6 +15,7 @@ from engine.posting.types import DueSubscription, OwedPost, PostingMode
 
 logger = logging.getLogger("presagio.digest")
 
+_READ = 10_000  # subscriptions read at once
 _PAGE = 500  # subscriptions decided in one transaction
 _NEXT_ROUND = timedelta(seconds=1)
 
@@ -27,11 +28,14 @@ async def digest(work: Deciding, *, now: datetime) -> int:
     """
     await work.subscriptions.wake(now=now)
     decided = _Round(work, now)
-    while waiting := await work.subscriptions.due(now=now, limit=_PAGE):
+    while waiting := await work.subscriptions.due(now=now, limit=_READ):
         # What is posted in one topic must not be posted in another: the next topic of a chat waits
-        # for the next page.
+        # until its first is decided.
         first = {one.subscription.chat.id: one for one in reversed(waiting)}
-        await decided.page(list(first.values()))
+        # Chats of one corpus together: what was found in it is read once a page.
+        chats = sorted(first.values(), key=lambda one: one.subscription.chat.corpus or "")
+        for start in range(0, len(chats), _PAGE):
+            await decided.page(chats[start : start + _PAGE])
     if decided.failed:
         raise decided.failed
     return decided.posts

@@ -76,7 +76,7 @@ def next_planned(subscription: Subscription, now: datetime) -> datetime | None:
     # Start the day before: quiet hours may have delayed its post until now.
     first = now.astimezone(_zone(subscription)).date() - _DAY
     planned = (planned_at(subscription, first + number * _DAY) for number in range(_DAYS_AHEAD))
-    return min((moment for moment in planned if moment and moment > now), default=None)
+    return next((moment for moment in planned if moment and moment > now), None)
 
 
 def next_look(subscription: Subscription, now: datetime) -> datetime:
