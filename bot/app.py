@@ -70,8 +70,11 @@ class App:
 
     def shown_to(self, chat: Chat) -> "App":
         """Return a copy limited to the corpora that this chat may see."""
-        trusted = f"{chat.platform}:{chat.external_id}" in self.settings.chat.private
-        return self if trusted else self.public
+        return self if self.trusts(chat) else self.public
+
+    def trusts(self, chat: Chat) -> bool:
+        """Tell whether this chat may see personal corpora."""
+        return f"{chat.platform}:{chat.external_id}" in self.settings.chat.private
 
     async def corpus(
         self, name: str = "", *, kinds: Sequence[Kind] = (), without: Collection[str] = ()

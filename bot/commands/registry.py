@@ -12,7 +12,7 @@ from bot.commands.rights import SEARCHES, Act, refusal
 from bot.face.reply import Action, Reply, aside
 from bot.face.request import Request, Trigger
 from bot.glossary_service import GlossaryService
-from bot.jobs.digest import Deciding
+from bot.jobs.choosing import Deciding
 from bot.queries.compose import ComposeServices
 from bot.replies.limits import cut
 from bot.replies.picture import Pictures

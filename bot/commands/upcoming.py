@@ -11,6 +11,7 @@ from bot.commands.subscribe import said_next, subscription_here
 from bot.face.reply import ItemView, Reply, aside
 from bot.face.request import Request
 from bot.i18n.words import Words, marked
+from bot.jobs.choosing import choice_for, pictures_for
 from bot.jobs.content import (
     DraftContent,
     FeedNotice,
@@ -21,7 +22,6 @@ from bot.jobs.content import (
     content_to_json,
     post_of,
 )
-from bot.jobs.digest import choice_for, pictures_for
 from bot.replies.limits import cut
 from bot.replies.post import PostItem, post_reply, spoken
 from bot.replies.prophecy import hit_view
@@ -33,6 +33,7 @@ from engine.posting.types import (
     Chosen,
     DeliveryState,
     FindState,
+    OwedPost,
     PastDelivery,
     PostingMode,
     Subscription,
@@ -58,15 +59,15 @@ async def _today(request: Request, services: Services) -> Reply | None:
         items = await _kept(request, services.answers, choice.chosen)
         posted = post_reply(items, words, day, compact=not request.known_chat.full_answers)
         return worded(posted, subscription.template, [item.source for item in items])
-    await news.outbox.decide_asked(
-        subscription,
-        f"today:{subscription.chat.id}:{request.event_id}",
+    decision = OwedPost(
+        subscription=subscription,
+        key=f"today:{subscription.chat.id}:{request.event_id}",
         content=content_to_json(post_of(choice.chosen, day, subscription.template)),
         chosen=choice.chosen,
         **pictures_for(subscription, choice.chosen),
-        now=request.now,
-        repeated_after=news.deciding.again_after,
+        asked=True,
     )
+    await news.outbox.decide([decision], now=request.now, repeated_after=news.deciding.again_after)
     return None  # the post is the answer, even if it was another one made meanwhile
 
 

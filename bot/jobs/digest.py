@@ -1,41 +1,23 @@
-"""Decides which posts are due: the daily ones, and those sent at once."""
+"""Decides which posts are due: the daily ones, and those sent at once.
+
+A round reads the subscriptions that may be due, page by page, and decides a page in one
+transaction. What was dealt with is not read again before something may have changed.
+"""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from typing import TypedDict
 
 from bot.incident import reason
-from bot.jobs.content import NothingFound, content_to_json, draft_of, picture_of, post_of
-from db.posting.deciding import Digests
-from db.posting.finds import Finds
-from db.posting.outbox import Outbox
-from db.posting.subscriptions import Subscriptions
-from engine.chat import Chat, PostPicture
-from engine.posting.choose import AGAIN_AFTER, Choice, choose
-from engine.posting.times import GRACE, due, instant_allowed
-from engine.posting.types import Chosen, PostingMode, Subscription
+from bot.jobs.choosing import Deciding, choices_for, decisions_of
+from engine.posting.times import due, instant_allowed, next_look
+from engine.posting.types import DueSubscription, OwedPost, PostingMode
 
 logger = logging.getLogger("presagio.digest")
 
-# An hour more than a day: a date may have 25 hours.
-WINDOW = timedelta(hours=25)
-_REMEMBERED = timedelta(days=2 * 365)  # a story is posted once and never again
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deciding:
-    """The dependencies of deciding. `corpus` returns the name of the corpus that a chat may use."""
-
-    subscriptions: Subscriptions
-    finds: Finds
-    digests: Digests
-    outbox: Outbox
-    corpus: Callable[[Chat], Awaitable[str | None]]
-    grace: timedelta = GRACE
-    again_after: timedelta = AGAIN_AFTER
-    window: timedelta = WINDOW  # how far a post looks back
+_READ = 10_000  # subscriptions read at once
+_PAGE = 500  # subscriptions decided in one transaction
+_NEXT_ROUND = timedelta(seconds=1)
 
 
 async def digest(work: Deciding, *, now: datetime) -> int:
@@ -44,115 +26,86 @@ async def digest(work: Deciding, *, now: datetime) -> int:
     An error in one chat does not hold up the others: the first such error is raised after all
     chats were handled. Raises StorageError.
     """
-    decided = await work.digests.last_decided()
-    posts, failed = 0, None
-    for subscription in await work.subscriptions.active():
+    await work.subscriptions.wake(now=now)
+    decided = _Round(work, now)
+    while waiting := await work.subscriptions.due(now=now, limit=_READ):
+        # What is posted in one topic must not be posted in another: the next topic of a chat waits
+        # until its first is decided.
+        first = {one.subscription.chat.id: one for one in reversed(waiting)}
+        # Chats of one corpus together: what was found in it is read once a page.
+        chats = sorted(first.values(), key=lambda one: one.subscription.chat.corpus or "")
+        for start in range(0, len(chats), _PAGE):
+            await decided.page(chats[start : start + _PAGE])
+    if decided.failed:
+        raise decided.failed
+    return decided.posts
+
+
+class _Round:
+    """One round of deciding."""
+
+    def __init__(self, work: Deciding, now: datetime) -> None:
+        self._work = work
+        self._now = now
+        self.posts = 0
+        self.failed: Exception | None = None
+
+    async def page(self, page: Sequence[DueSubscription]) -> None:
+        """Decide for different chats; if that fails, for each of them by itself."""
         try:
-            posts += await _decide(
-                work, subscription, decided.get((subscription.chat.id, subscription.topic)), now
-            )
+            await self._decide(page)
         except Exception as error:
-            logger.warning("chat %d: nothing was decided: %s", subscription.chat.id, reason(error))
-            failed = failed or error
-    if failed:
-        raise failed
-    return posts
+            if len(page) == 1:
+                await self._skip(page[0], error)
+                return
+            for one in page:
+                await self.page([one])
 
+    async def _skip(self, one: DueSubscription, error: Exception) -> None:
+        chat = one.subscription.chat.id
+        logger.warning("chat %d: nothing was decided: %s", chat, reason(error))
+        self.failed = self.failed or error
+        await self._work.subscriptions.look_again([(one, self._now + _NEXT_ROUND)])
 
-async def _decide(
-    work: Deciding, subscription: Subscription, last_decided: date | None, now: datetime
-) -> int:
-    if subscription.mode is PostingMode.INSTANT:
-        return await _at_once(work, subscription, now)
-    day = due(subscription, now, last_decided, work.grace)
-    return await _daily(work, subscription, day, now) if day else 0
+    async def _decide(self, page: Sequence[DueSubscription]) -> None:
+        decisions = await self._decisions(page)
+        done = await self._work.outbox.decide(
+            [decision for of_chat in decisions for decision in of_chat],
+            now=self._now,
+            repeated_after=self._work.again_after,
+        )
+        outcomes = iter(done)
+        looks = []
+        for one, of_chat in zip(page, decisions, strict=True):
+            made = [decision for decision in of_chat if next(outcomes)]
+            self._count(made)
+            # What cannot be decided now, and what stories remain to be told at once, comes next.
+            settled = len(made) == len(of_chat) and all(decision.day for decision in made)
+            look = next_look(one.subscription, self._now) if settled else self._now + _NEXT_ROUND
+            looks.append((one, look))
+        await self._work.subscriptions.look_again(looks)
 
+    async def _decisions(self, page: Sequence[DueSubscription]) -> list[Sequence[OwedPost]]:
+        """Return the decisions for each of a page, usually none."""
+        days = [self._day(one) for one in page]
+        ready = [
+            one
+            for one, day in zip(page, days, strict=True)
+            if day or instant_allowed(one.subscription, self._now)
+        ]
+        choices = await choices_for(self._work, ready, now=self._now) if ready else {}
+        return [
+            decisions_of(one.subscription, choice, day) if choice else ()
+            for one, day in zip(page, days, strict=True)
+            for choice in (choices.get(one.subscription.chat.id),)
+        ]
 
-async def choice_for(
-    work: Deciding,
-    subscription: Subscription,
-    *,
-    since: datetime,
-    now: datetime,
-    reasons: bool = True,
-) -> Choice:
-    """Return which finds since then the chat would be sent, and why the others would not be.
+    def _day(self, one: DueSubscription) -> date | None:
+        return due(one.subscription, self._now, one.last_decided, self._work.grace)
 
-    Without `reasons`, most of the others are not even read.
-    """
-    corpus = await work.corpus(subscription.chat)
-    if corpus is None:
-        return Choice(chosen=(), left_out=())
-    finds = await work.finds.for_chat(subscription, corpus, since=since, postable=not reasons)
-    # Usually there is nothing, and then earlier posts need not be read.
-    posted = (
-        await work.subscriptions.posted(subscription.chat, since=now - _REMEMBERED) if finds else ()
-    )
-    return choose(subscription, finds, posted, now, again_after=work.again_after)
-
-
-async def _daily(work: Deciding, subscription: Subscription, day: date, now: datetime) -> int:
-    choice = await choice_for(work, subscription, since=now - work.window, now=now, reasons=False)
-    content = None
-    if choice.chosen:
-        content = content_to_json(post_of(choice.chosen, day, subscription.template))
-    elif subscription.say_nothing_found:
-        content = content_to_json(NothingFound(day=day))
-    decided = await work.outbox.decide_daily(
-        subscription,
-        day,
-        content=content,
-        chosen=choice.chosen,
-        **pictures_for(subscription, choice.chosen),
-        draft=_draft_for(subscription, choice.chosen),
-        now=now,
-        repeated_after=work.again_after,
-    )
-    if not decided:
-        return 0  # decided elsewhere, or changed meanwhile: the next tick handles it
-    logger.info("chat %d: %d for %s", subscription.chat.id, len(choice.chosen), day)
-    return int(content is not None)
-
-
-async def _at_once(work: Deciding, subscription: Subscription, now: datetime) -> int:
-    if not instant_allowed(subscription, now):
-        return 0
-    choice = await choice_for(work, subscription, since=now - work.window, now=now, reasons=False)
-    posts = 0
-    for chosen in choice.chosen:
-        content = content_to_json(post_of((chosen,), None, subscription.template))
-        if await work.outbox.decide_instant(
-            subscription,
-            chosen,
-            content=content,
-            **pictures_for(subscription, (chosen,)),
-            now=now,
-            repeated_after=work.again_after,
-        ):
-            posts += 1
-    return posts
-
-
-class PostPictures(TypedDict):
-    """The pictures of a post: one that follows it, or one for each find that replace it."""
-
-    picture: str | None
-    instead: Sequence[str]
-
-
-def pictures_for(subscription: Subscription, chosen: Sequence[Chosen]) -> PostPictures:
-    """Return the contents of the pictures that the chat wants of a post."""
-    drawn = [content_to_json(picture_of(one, subscription.template)) for one in chosen]
-    match subscription.chat.picture:
-        case PostPicture.POST:
-            return PostPictures(picture=None, instead=drawn)
-        case PostPicture.ON:
-            return PostPictures(picture=drawn[0] if drawn else None, instead=())
-        case PostPicture.OFF:
-            return PostPictures(picture=None, instead=())
-
-
-def _draft_for(subscription: Subscription, chosen: Sequence[Chosen]) -> str | None:
-    """Return the content of the draft about the first story, or None if the chat wants none."""
-    wanted = subscription.compose and chosen
-    return content_to_json(draft_of(chosen[0])) if wanted else None
+    def _count(self, made: Sequence[OwedPost]) -> None:
+        for decision in made:
+            self.posts += decision.content is not None
+            if decision.subscription.mode is PostingMode.DAILY:
+                chat, number = decision.subscription.chat.id, len(decision.chosen)
+                logger.info("chat %d: %d for %s", chat, number, decision.day)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
@@ -25,6 +25,7 @@ logger = logging.getLogger("presagio.search")
 _AT_ONCE = 4
 _PAGE = 100
 _LOOK_BACK = timedelta(days=2)  # stories left unsearched for so long are old news
+_REMEMBERED = timedelta(minutes=5)
 _FAILURES = 3  # of the model in a row, after which the other stories wait for the next run
 _OUTBID = Message("Not judged: more promising stories took the budget of these hours.")
 _FAILING = Message("Not judged: the model does not answer.")
@@ -69,6 +70,27 @@ class MayAsk:
         return Permission(waits=not posts_in_pace(budget, spent, now=now))
 
 
+class Memory:
+    """Remembers that no story was left to search, so that idle rounds need not look again."""
+
+    def __init__(self) -> None:
+        self.corpora: Sequence[str] = ()  # that have subscribers
+        self._last: int | None = None  # change that the last round saw
+        self._change: int | None = None  # change up to which nothing was left
+        self._until: datetime | None = None
+
+    def still_holds(self, change: int, now: datetime) -> bool:
+        """Tell whether nothing may have come since."""
+        return change == self._change and self._until is not None and now < self._until
+
+    def keep(self, corpora: Sequence[str], change: int, now: datetime, *, anything: bool) -> None:
+        """Note what a round found. A change may become visible a little after its number."""
+        self.corpora = corpora
+        settled = not anything and change == self._last
+        self._last, self._change = change, change if settled else None
+        self._until = now + _REMEMBERED
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searching:
     """The dependencies of searching.
@@ -86,6 +108,7 @@ class Searching:
     minimum_age: timedelta = timedelta(days=30)  # by which a tweet must precede its story
     promising: float = PROMISING  # the least that an unjudged story must promise to be kept
     judge_within: timedelta = timedelta(hours=3)  # afterwards a story stays unjudged
+    memory: Memory = field(default_factory=Memory)
 
 
 async def search_stories(work: Searching, *, now: datetime) -> int:
@@ -93,17 +116,15 @@ async def search_stories(work: Searching, *, now: datetime) -> int:
 
     Returns how many stories were searched or judged. Raises StorageError.
     """
-    corpora = await _corpora(work)
-    searched = [await _search_in(work, corpus, now) for corpus in corpora]
-    return sum(searched) + await _judge(work, corpora, now)
-
-
-async def _corpora(work: Searching) -> list[Corpus]:
-    """Return the corpora that have subscribers."""
-    default = await _corpus(work, None)
-    names = await work.subscriptions.corpora(default.name if default else "")
-    found = [await _corpus(work, name) for name in names if name]
-    return [corpus for corpus in found if corpus]
+    searched, memory = 0, work.memory
+    change = await work.stories.changes()
+    if not memory.still_holds(change, now):
+        default = await _corpus(work, None)
+        configured = default.name if default else ""
+        corpora = [one for one in await work.subscriptions.corpora(configured) if one]
+        searched = sum([await _search_in(work, one, configured, now) for one in corpora])
+        memory.keep(corpora, change, now, anything=searched > 0)
+    return searched + await _judge(work, memory.corpora, now)
 
 
 async def _corpus(work: Searching, name: str | None) -> Corpus | None:
@@ -114,15 +135,14 @@ async def _corpus(work: Searching, name: str | None) -> Corpus | None:
         return None
 
 
-async def _search_in(work: Searching, corpus: Corpus, now: datetime) -> int:
-    default = await _corpus(work, None)
-    done = 0
+async def _search_in(work: Searching, name: str, configured: str, now: datetime) -> int:
+    done, since = 0, now - _LOOK_BACK
     while stories := await work.stories.unsearched(
-        corpus.name,
-        since=now - _LOOK_BACK,
-        limit=_PAGE,
-        configured=default.name if default else "",
+        name, since=since, limit=_PAGE, configured=configured
     ):
+        corpus = await _corpus(work, name)
+        if corpus is None:
+            break
         await _at_most(_AT_ONCE, (_retrieve(work, corpus, story, now) for story in stories))
         done += len(stories)
     return done
@@ -135,13 +155,16 @@ async def _retrieve(work: Searching, corpus: Corpus, story: Story, now: datetime
     await work.finds.keep(story, corpus.name, state, coverage=promise(prophecy), now=now)
 
 
-async def _judge(work: Searching, corpora: Sequence[Corpus], now: datetime) -> int:
+async def _judge(work: Searching, names: Sequence[str], now: datetime) -> int:
     """Ask the model about waiting stories, best first, as long as it answers."""
-    by_name = {corpus.name: corpus for corpus in corpora}
     await work.finds.give_up(found_before=now - work.judge_within, below=work.promising)
-    waiting = await work.finds.promising(list(by_name), since=now - _LOOK_BACK, limit=_PAGE)
+    waiting = await work.finds.promising(names, since=now - _LOOK_BACK, limit=_PAGE)
+    found = {name: await _corpus(work, name) for name in {one.corpus for one in waiting}}
     judging = _Judging(work, now)
-    await _at_most(_AT_ONCE, (judging.judge(one, by_name[one.corpus]) for one in waiting))
+    await _at_most(
+        _AT_ONCE,
+        (judging.judge(one, corpus) for one in waiting if (corpus := found[one.corpus])),
+    )
     return judging.done
 
 

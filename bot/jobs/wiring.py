@@ -2,15 +2,16 @@
 
 import logging
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.app import App
 from bot.face.face import Poster
+from bot.jobs.choosing import Deciding
 from bot.jobs.deliver import DELIVERY_SECONDS, Delivering, deliver
-from bot.jobs.digest import Deciding, digest
+from bot.jobs.digest import digest
 from bot.jobs.drafting import drafting_of
 from bot.jobs.embed import EVERY, Embedding, embed_missing, embedding_of
 from bot.jobs.job import Job
@@ -26,7 +27,6 @@ from db.corpus.documents import Retention
 from db.corpus.reindexing import Reindexing
 from db.model.judgments import Ledger
 from db.model.web_cache import WebPages
-from db.posting.deciding import Digests
 from db.posting.feeds import Feeds
 from db.posting.finds import Finds, Stories
 from db.posting.job_outcomes import JobOutcomes
@@ -34,6 +34,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.budget import BudgetSource
 from engine.chat import Chat
+from engine.corpora import resolve_corpus
 from engine.errors import CorpusNotFound
 from engine.feeds.parsing import FeedParser
 from engine.feeds.types import ConfiguredFeed
@@ -205,20 +206,24 @@ def deciding_of(app: App) -> Deciding:
     """Return the dependencies of deciding, taken from `app`."""
     database, posting = app.database, app.settings.posting
 
-    async def corpus_of(chat: Chat) -> str | None:
+    async def corpora_of(chats: Sequence[Chat]) -> Mapping[int, str]:
         # A trusted chat may choose a private corpus, but no chat gets one by default.
-        shown = app.shown_to(chat) if chat.corpus else app.public
-        try:
-            return (await shown.corpus(chat.corpus or "")).name
-        except CorpusNotFound:
-            return None
+        public = await app.public.corpora.list()
+        every = await app.corpora.list()
+        names = {}
+        for chat in chats:
+            shown = every if chat.corpus and app.trusts(chat) else public
+            with suppress(CorpusNotFound):
+                names[chat.id] = resolve_corpus(
+                    shown, chat.corpus or "", configured=app.settings.search.corpus
+                ).name
+        return names
 
     return Deciding(
         subscriptions=Subscriptions(database),
         finds=Finds(database),
-        digests=Digests(database),
         outbox=Outbox(database),
-        corpus=corpus_of,
+        corpora=corpora_of,
         grace=timedelta(hours=posting.grace_hours),
         again_after=timedelta(days=posting.repeat_after_days),
     )

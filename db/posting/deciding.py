@@ -1,133 +1,144 @@
-"""Stores a decision to post: the delivery, its answers, and what was posted."""
+"""Stores decisions to post: the deliveries, their answers, and what was posted."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date, datetime
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 from db.chat.answers import prophecy_to_json
 from db.connection import Connection
-from db.pool import Database
 from db.statements import statements
-from engine.chat import Chat
-from engine.posting.types import Chosen, Subscription
+from engine.posting.types import Chosen, OwedPost, StoryFind
 
 
-class Digests:
-    """Reads the digest table."""
+async def decide(
+    connection: Connection,
+    decisions: Sequence[OwedPost],
+    *,
+    now: datetime,
+    repeated_since: datetime,
+) -> list[bool]:
+    """Store those decisions that can still be made, and return which ones these are.
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._sql = statements("digests")
-
-    async def last_decided(self) -> Mapping[tuple[int, str], date]:
-        """Return the last local date that was decided, by chat and topic ("" is the chat's own)."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["last_decided"])
-        return {(row["chat_id"], row["topic"]): row["local_date"] for row in rows}
-
-
-class Undecided(Exception):
-    """A decision cannot be made; whatever was stored for it must be rolled back."""
+    Others cannot decide for their chats until the transaction ends. Left out are decisions for
+    chats that are gone or whose subscription has changed; those whose date or key was used before;
+    and those about a story that was posted in the chat, or a tweet that was since `repeated_since`.
+    """
+    chats = [one.subscription.chat.id for one in decisions]
+    await connection.execute(statements("posting")["lock_chats"], chats)
+    possible = await _possible(connection, decisions, repeated_since)
+    possible = await _close_dates(connection, decisions, possible, now)
+    await _owe(connection, [one for n, one in enumerate(decisions) if n in possible], now)
+    return [number in possible for number in range(len(decisions))]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwedPost:
-    """One message to be owed to a chat."""
+async def _possible(
+    connection: Connection, decisions: Sequence[OwedPost], repeated_since: datetime
+) -> set[int]:
+    sql = statements("posting")
+    wanted = await connection.fetch(
+        sql["wanted"],
+        [one.subscription.chat.id for one in decisions],
+        [one.subscription.topic for one in decisions],
+        [None if one.asked else one.subscription.mode.value for one in decisions],
+    )
+    told = [(n, one, find) for n, one in enumerate(decisions) for find in one.chosen]
+    repeated = await connection.fetch(
+        sql["repeated"],
+        [number for number, _, _ in told],
+        [one.subscription.chat.id for _, one, _ in told],
+        [chosen.find.story.id for _, _, chosen in told],
+        [chosen.find.corpus for _, _, chosen in told],
+        [chosen.hit.candidate.external_id for _, _, chosen in told],
+        repeated_since,
+    )
+    used = await connection.fetch(sql["used_keys"], [one.key for one in decisions if one.content])
+    keys = {row["key"] for row in used}
+    possible = {row["number"] - 1 for row in wanted} - {row["number"] for row in repeated}
+    return {number for number in possible if decisions[number].key not in keys}
 
+
+async def _close_dates(
+    connection: Connection, decisions: Sequence[OwedPost], possible: set[int], now: datetime
+) -> set[int]:
+    """Return those whose date is closed by this, and those that close none."""
+    daily = {
+        (one.subscription.chat.id, one.subscription.topic, one.day): number
+        for number, one in enumerate(decisions)
+        if one.day is not None and number in possible
+    }
+    if not daily:
+        return possible
+    rows = await connection.fetch(
+        statements("posting")["close_dates"], *map(list, zip(*daily, strict=True)), now
+    )
+    closed = {daily[row["chat_id"], row["topic"], row["local_date"]] for row in rows}
+    return possible - (set(daily.values()) - closed)
+
+
+class _Owed(NamedTuple):
+    """One delivery, with the finds that it shows."""
+
+    decision: OwedPost
     key: str
     content: str
-    chosen: Sequence[Chosen]
-    picture: str | None = None  # content of a second message, which follows this one
-    instead: Sequence[str] = ()  # of one message for each of `chosen`, which replace this one
-    draft: str | None = None  # content of a further message, which follows either
+    chosen: Sequence[Chosen] = ()
 
 
-async def lock(
-    connection: Connection,
-    subscription: Subscription,
-    chosen: Sequence[Chosen],
-    *,
-    repeated_since: datetime,
-) -> None:
-    """Keep others from deciding for the chat until the transaction ends.
-
-    Raises Undecided if the chat is gone or its subscription has changed, if a story was posted in
-    it, or if a tweet was since `repeated_since`.
-    """
-    sql, chat = statements("posting"), subscription.chat
-    mode, topic = subscription.mode.value, subscription.topic
-    if not await connection.fetchval(sql["lock_subscribed"], chat.id, mode, topic):
-        raise Undecided
-    await _require_new(connection, chat, chosen, repeated_since)
+def _deliveries(decision: OwedPost) -> list[_Owed]:
+    key, content, chosen = decision.key, decision.content, decision.chosen
+    if content is None:
+        return []
+    owed = [
+        _Owed(decision, key if number == 0 else f"{key}:{number + 1}", one, chosen[number:][:1])
+        for number, one in enumerate(decision.instead)
+    ] or [_Owed(decision, key, content, chosen)]
+    further = (("picture", decision.picture), ("draft", decision.draft))
+    return owed + [_Owed(decision, f"{kind}:{key}", one) for kind, one in further if one]
 
 
-async def lock_chat(
-    connection: Connection, chat: Chat, chosen: Sequence[Chosen], *, repeated_since: datetime
-) -> None:
-    """Do the same, whatever the chat's subscription says."""
-    if not await connection.fetchval(statements("posting")["lock_active"], chat.id):
-        raise Undecided
-    await _require_new(connection, chat, chosen, repeated_since)
-
-
-async def _require_new(
-    connection: Connection, chat: Chat, chosen: Sequence[Chosen], since: datetime
-) -> None:
-    repeated = statements("posting")["repeated"]
-    stories = [one.find.story.id for one in chosen]
-    corpora = [one.find.corpus for one in chosen]
-    tweets = [one.hit.candidate.external_id for one in chosen]
-    if await connection.fetchval(repeated, chat.id, stories, corpora, tweets, since):
-        raise Undecided
-
-
-async def owe(
-    connection: Connection, subscription: Subscription, post: OwedPost, *, now: datetime
-) -> None:
-    """Store a delivery with the answers it shows, or those that replace it, and what follows it.
-
-    Raises Undecided if its key was used before.
-    """
-    for number, content in enumerate(post.instead, start=1):
-        key = post.key if number == 1 else f"{post.key}:{number}"
-        one = OwedPost(key=key, content=content, chosen=post.chosen[number - 1 : number])
-        await _owe_one(connection, subscription, one, now)
-    if not post.instead:
-        await _owe_one(connection, subscription, post, now)
-    sql, chat = statements("posting"), subscription.chat.id
-    thread, silent = subscription.thread, subscription.silent
-    for kind, further in (("picture", post.picture), ("draft", post.draft)):
-        if further is not None:
-            key = f"{kind}:{post.key}"
-            await connection.execute(sql["owe"], key, chat, thread, further, now, silent)
-
-
-async def _owe_one(
-    connection: Connection, subscription: Subscription, post: OwedPost, now: datetime
-) -> None:
-    sql, chat = statements("posting"), subscription.chat.id
-    thread, silent = subscription.thread, subscription.silent
-    delivery = await connection.fetchval(
-        sql["owe"], post.key, chat, thread, post.content, now, silent
-    )
-    if delivery is None:
-        raise Undecided
+async def _owe(connection: Connection, decisions: Sequence[OwedPost], now: datetime) -> None:
+    sql = statements("posting")
+    owed = [delivery for one in decisions for delivery in _deliveries(one)]
+    if not owed:
+        return
+    rows = await connection.fetchmany(sql["owe"], [_delivery_row(one, now) for one in owed])
+    shown = [
+        (one.decision.subscription, chosen, row["id"])
+        for one, row in zip(owed, rows, strict=True)
+        for chosen in one.chosen
+    ]
+    if not shown:
+        return
+    written: dict[int, str] = {}  # many chats are told of the same finds
     answers = await connection.fetchmany(
         statements("conversation")["keep_answer"],
-        [_answer(subscription, one, now) for one in post.chosen],
+        [
+            (one.chat.id, one.thread, now, *_page(chosen), _written(chosen.find, written))
+            for one, chosen, _ in shown
+        ],
     )
     await connection.executemany(
         sql["post"],
         [
-            (chat, one.find.story.id, delivery, answer["id"], one.find.corpus,
-             one.hit.candidate.external_id, one.hit.candidate.text, now)
-            for one, answer in zip(post.chosen, answers, strict=True)
+            (one.chat.id, chosen.find.story.id, delivery, answer["id"], chosen.find.corpus,
+             chosen.hit.candidate.external_id, chosen.hit.candidate.text, now)
+            for (one, chosen, delivery), answer in zip(shown, answers, strict=True)
         ],
     )  # fmt: skip
 
 
-def _answer(subscription: Subscription, chosen: Chosen, now: datetime) -> tuple[object, ...]:
-    """Return the whole prophecy, with the page that shows only the chosen hit."""
+def _delivery_row(owed: _Owed, now: datetime) -> tuple[object, ...]:
+    wanted = owed.decision.subscription
+    return owed.key, wanted.chat.id, wanted.thread, owed.content, now, wanted.silent
+
+
+def _page(chosen: Chosen) -> tuple[int, int]:
+    """Return the page of the prophecy that shows only the chosen hit."""
     first = chosen.find.prophecy.hits.index(chosen.hit)
-    prophecy = prophecy_to_json(chosen.find.prophecy)
-    return subscription.chat.id, subscription.thread, now, first, first + 1, prophecy
+    return first, first + 1
+
+
+def _written(find: StoryFind, written: dict[int, str]) -> str:
+    if find.id not in written:
+        written[find.id] = prophecy_to_json(find.prophecy)
+    return written[find.id]

@@ -1,6 +1,6 @@
 """Stores the stories that the feeds brought, and each corpus' answer to each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 
@@ -41,6 +41,14 @@ class Stories:
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["unsearched"], corpus, since, limit, configured)
         return [story_of(row) for row in rows]
+
+    async def changes(self) -> int:
+        """Return a number that grows when there may be stories to search that were not there.
+
+        It may grow some time before the change is visible.
+        """
+        async with self._database.connection() as connection:
+            return int(await connection.fetchval(self._sql["changes"]))
 
     async def forget(self, *, before: datetime) -> None:
         """Remove stories first seen before `before`, with their finds."""
@@ -128,6 +136,17 @@ class Finds:
                 self._sql["finds_for_chat"], chat, corpus, since, postable, threshold
             )
         return [_find(row) for row in rows]
+
+    async def shared(
+        self, corpora: Collection[str], *, since: datetime
+    ) -> Mapping[str, list[StoryFind]]:
+        """Return, by corpus, the same finds for chats without feeds of their own."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["shared_finds"], list(corpora), since)
+        found: dict[str, list[StoryFind]] = {}
+        for row in rows:
+            found.setdefault(row["corpus"], []).append(_find(row))
+        return found
 
     async def tally(
         self, chat: Chat, corpus: str, *, since: datetime

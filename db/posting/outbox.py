@@ -9,26 +9,24 @@ old holder can then neither begin nor settle.
 """
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 
 import asyncpg
 
 from db.pool import Database
 from db.posting import deciding
-from db.posting.deciding import OwedPost, Undecided
 from db.posting.subscriptions import chat_of
 from db.statements import statements
 from engine.chat import Chat
 from engine.messages import Message, message_from_json, message_json
 from engine.posting.types import (
-    Chosen,
     Delivery,
     DeliveryState,
     Leased,
     OutboxHealth,
+    OwedPost,
     PastDelivery,
     PublicPost,
-    Subscription,
 )
 
 _PACE = timedelta(seconds=1)  # between two messages in one chat
@@ -46,109 +44,24 @@ class Outbox:
         self._database = database
         self._sql = statements("posting")
 
-    async def decide_daily(
+    async def decide(
         self,
-        subscription: Subscription,
-        local_date: date,
+        decisions: Sequence[OwedPost],
         *,
-        content: str | None,
-        chosen: Sequence[Chosen] = (),
-        picture: str | None = None,
-        instead: Sequence[str] = (),
-        draft: str | None = None,
         now: datetime,
         repeated_after: timedelta = _REPEATED_AFTER,
-    ) -> bool:
-        """Decide the daily post of a chat; one transaction stores the date, delivery and answers.
+    ) -> list[bool]:
+        """Store decisions in one transaction, and return which ones could still be made.
 
-        `content` is JSON; None decides that nothing is posted that day. `picture` and `draft` are
-        contents of further deliveries, which follow; if one is sent again, the others are not.
-        `instead` holds the content of one delivery for each of `chosen`, which replace the first,
-        but not a draft. Returns False,
-        and stores nothing, if the date was decided elsewhere, if the chat is gone or its
-        subscription has changed, or if a story or tweet in `chosen` was posted in it meanwhile: if
-        the post is still due, the next tick chooses again.
+        A decision stores its date, its deliveries and its answers. It is left out if its date or
+        key was used before, if the chat is gone or its subscription has changed, or if a story or
+        tweet in it was posted in the chat meanwhile: if the post is still due, the next round
+        chooses again.
         """
-        chat = subscription.chat.id
-        try:
-            async with self._database.transaction() as connection:
-                await deciding.lock(
-                    connection, subscription, chosen, repeated_since=now - repeated_after
-                )
-                if not await connection.fetchval(
-                    self._sql["close_date"], chat, subscription.topic, local_date, now
-                ):
-                    raise Undecided  # noqa: TRY301 - it has to leave the transaction
-                if content is not None:
-                    key = ":".join(
-                        filter(None, ("daily", str(chat), str(local_date), subscription.topic))
-                    )
-                    post = OwedPost(
-                        key=key,
-                        content=content,
-                        chosen=chosen,
-                        picture=picture,
-                        instead=instead,
-                        draft=draft,
-                    )
-                    await deciding.owe(connection, subscription, post, now=now)
-        except Undecided:
-            return False
-        return True
-
-    async def decide_instant(
-        self,
-        subscription: Subscription,
-        chosen: Chosen,
-        *,
-        content: str,
-        picture: str | None = None,
-        instead: Sequence[str] = (),
-        now: datetime,
-        repeated_after: timedelta = _REPEATED_AFTER,
-    ) -> bool:
-        """Decide the post of one story, in one transaction; False as with `decide_daily`."""
-        key = f"story:{subscription.chat.id}:{chosen.find.story.id}"
-        post = OwedPost(key=key, content=content, chosen=[chosen], picture=picture, instead=instead)
-        try:
-            async with self._database.transaction() as connection:
-                await deciding.lock(
-                    connection, subscription, post.chosen, repeated_since=now - repeated_after
-                )
-                await deciding.owe(connection, subscription, post, now=now)
-        except Undecided:
-            return False
-        return True
-
-    async def decide_asked(
-        self,
-        subscription: Subscription,
-        key: str,
-        *,
-        content: str,
-        chosen: Sequence[Chosen],
-        picture: str | None = None,
-        instead: Sequence[str] = (),
-        now: datetime,
-        repeated_after: timedelta = _REPEATED_AFTER,
-    ) -> bool:
-        """Decide a post that somebody in the chat asked for, whatever its mode; no date is closed.
-
-        Returns False, and stores nothing, if the chat is gone, if the key was used before, or if a
-        story or tweet in `chosen` was posted in the chat meanwhile.
-        """
-        try:
-            async with self._database.transaction() as connection:
-                await deciding.lock_chat(
-                    connection, subscription.chat, chosen, repeated_since=now - repeated_after
-                )
-                post = OwedPost(
-                    key=key, content=content, chosen=chosen, picture=picture, instead=instead
-                )
-                await deciding.owe(connection, subscription, post, now=now)
-        except Undecided:
-            return False
-        return True
+        async with self._database.transaction() as connection:
+            return await deciding.decide(
+                connection, decisions, now=now, repeated_since=now - repeated_after
+            )
 
     async def lease(
         self, platforms: Sequence[str], *, now: datetime, limit: int, lease: timedelta

@@ -1,5 +1,6 @@
 """Stores what each chat wants to be told unprompted."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
@@ -10,7 +11,7 @@ from db.chat.chats import chat_from
 from db.pool import Database
 from db.statements import statements
 from engine.chat import Chat
-from engine.posting.types import Posted, PostingMode, Subscription
+from engine.posting.types import DueSubscription, Posted, PostingMode, Subscription
 
 _CHAT = tuple(field.name for field in fields(Chat))
 _WANTED = tuple(field.name for field in fields(Subscription) if field.name != "chat")
@@ -50,7 +51,7 @@ class Subscriptions:
         chat = subscription.chat
         async with self._database.transaction() as connection:
             # Waits for a post that is being decided, so that it is given up as well.
-            await connection.execute(self._sql["lock_chat"], chat.id)
+            await connection.execute(self._sql["lock_chats"], [chat.id])
             await connection.execute(self._sql["subscribe"], *_values(subscription, now))
             if subscription.mode is PostingMode.OFF:
                 await connection.execute(
@@ -82,11 +83,57 @@ class Subscriptions:
             rows = await connection.fetch(self._sql["corpora"], configured)
         return [row["corpus"] for row in rows]
 
+    async def wake(self, *, now: datetime) -> None:
+        """Let chats that are told at once be due, if something was found that may concern them."""
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(self._sql["waking"])
+            if rows:
+                corpora = list({row["corpus"] for row in rows})
+                await connection.execute(self._sql["wake"], now, corpora)
+
+    async def due(self, *, now: datetime, limit: int) -> list[DueSubscription]:
+        """Return subscriptions that may be due, those first that wait longest.
+
+        They stay so until `look_again` says otherwise.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["due"], now, limit)
+        return [
+            DueSubscription(
+                subscription=subscription_of(row),
+                revision=row["revision"],
+                last_decided=row["last_decided"],
+                has_feeds=row["has_feeds"],
+            )
+            for row in rows
+        ]
+
+    async def look_again(self, looks: Sequence[tuple[DueSubscription, datetime]]) -> None:
+        """Note when each is looked at again, unless it or its chat has changed meanwhile."""
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["look_again"],
+                [one.subscription.chat.id for one, _ in looks],
+                [one.subscription.topic for one, _ in looks],
+                [one.revision for one, _ in looks],
+                [at for _, at in looks],
+            )
+
     async def posted(self, chat: Chat, *, since: datetime) -> list[Posted]:
         """Return what was posted in a chat since `since`, or is owed to it, oldest first."""
+        return (await self.posted_in([chat], since=since)).get(chat.id, [])
+
+    async def posted_in(
+        self, chats: Sequence[Chat], *, since: datetime
+    ) -> Mapping[int, list[Posted]]:
+        """Return the same for several chats, by their ids."""
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["posted"], chat.id, since)
-        return [Posted(**row) for row in rows]
+            rows = await connection.fetch(self._sql["posted"], [chat.id for chat in chats], since)
+        found: dict[int, list[Posted]] = {}
+        for row in rows:
+            columns = dict(row)
+            found.setdefault(columns.pop("chat_id"), []).append(Posted(**columns))
+        return found
 
 
 def _values(subscription: Subscription, now: datetime) -> tuple[object, ...]:

@@ -195,8 +195,8 @@ SELECT * FROM told_story WHERE id = ANY ($1::bigint[]) ORDER BY id
 -- name: unsearched(corpus, first_seen_from, limit, default_corpus)
 -- Chosen first and told then: the feeds of a story are looked up only for those within the limit.
 WITH reader AS MATERIALIZED (
-    SELECT DISTINCT chat_id FROM subscribed
-     WHERE mode <> 'off' AND chat_active AND coalesce(chat_corpus, $4) = $1
+    SELECT DISTINCT c.id AS chat_id FROM chat c JOIN subscription w ON w.chat_id = c.id
+     WHERE w.mode <> 'off' AND c.active AND (c.corpus = $1 OR c.corpus IS NULL AND $4 = $1)
 ), chosen AS MATERIALIZED (
     SELECT s.id FROM story s
      WHERE s.first_seen_at >= $2
@@ -212,6 +212,9 @@ WITH reader AS MATERIALIZED (
 )
 SELECT t.* FROM chosen JOIN told_story t USING (id) ORDER BY t.first_seen_at, t.id
 
+-- name: changes
+SELECT last_value FROM news_change
+
 -- name: forget_stories(before)
 DELETE FROM story WHERE first_seen_at < $1
 
@@ -221,7 +224,8 @@ SELECT id, $2, $3, $4, $5, $6::text::json, $7, $8 FROM story
  WHERE id = $1 AND title = $9 AND text = $10 FOR SHARE
 ON CONFLICT (story_id, corpus) DO UPDATE
    SET state = excluded.state, coverage = excluded.coverage, best = excluded.best,
-       prophecy = excluded.prophecy, note = excluded.note, found_at = excluded.found_at
+       prophecy = excluded.prophecy, note = excluded.note, found_at = excluded.found_at,
+       woke = false
  WHERE find.state <> 'judged' OR excluded.state = 'judged'
 RETURNING id
 
@@ -264,6 +268,27 @@ SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
    AND (NOT $4
         OR (f.state = 'unjudged' OR f.best >= $5)
            AND NOT EXISTS (SELECT FROM posted WHERE chat_id = $1 AND story_id = s.id))
+ ORDER BY f.found_at, f.id
+
+-- name: shared_finds(corpora, found_from)
+-- For chats without feeds of their own: the story in the words of the feeds of the settings.
+SELECT f.id AS find_id, f.corpus, f.prophecy::text AS prophecy, f.found_at,
+       s.id, s.text, s.language, s.first_seen_at, v.title, v.link, v.published, v.source,
+       v.categories
+  FROM find f
+  JOIN story s ON s.id = f.story_id
+ CROSS JOIN LATERAL (
+       SELECT (array_agg(h.title ORDER BY h.id))[1] AS title,
+              (array_agg(h.link ORDER BY h.id))[1] AS link,
+              (array_agg(feed.title ORDER BY h.id))[1] AS source,
+              min(h.published) AS published,
+              coalesce(array_agg(DISTINCT feed.category ORDER BY feed.category)
+                           FILTER (WHERE feed.category IS NOT NULL), '{}') AS categories
+         FROM headline h JOIN feed ON feed.id = h.feed_id
+        WHERE h.story_id = s.id AND feed.configured_url IS NOT NULL
+       HAVING count(*) > 0) v
+ WHERE f.corpus = ANY ($1::text[]) AND f.found_at >= $2 AND f.state IN ('judged', 'unjudged')
+   AND f.prophecy IS NOT NULL
  ORDER BY f.found_at, f.id
 
 -- name: tally(chat_id, corpus, first_seen_from)

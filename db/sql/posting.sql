@@ -1,6 +1,3 @@
--- name: lock_chat(chat_id)
-SELECT true FROM chat WHERE id = $1 FOR NO KEY UPDATE
-
 -- name: subscribe(chat_id, mode, at, weekdays, best, threshold, unjudged, unjudged_coverage,
 --                 say_nothing_found, thread, must, must_not, languages, categories, since, topic,
 --                 feeds, silent, template, compose)
@@ -16,6 +13,7 @@ ON CONFLICT (chat_id, topic) DO UPDATE
        must = excluded.must, must_not = excluded.must_not, languages = excluded.languages,
        categories = excluded.categories, feeds = excluded.feeds, silent = excluded.silent,
        template = excluded.template, compose = excluded.compose,
+       due_at = '-infinity', revision = subscription.revision + 1,
        since = CASE WHEN subscription.mode = excluded.mode AND subscription.at = excluded.at
                      AND subscription.weekdays = excluded.weekdays
                     THEN subscription.since ELSE excluded.since END
@@ -39,30 +37,72 @@ SELECT * FROM subscribed WHERE mode <> 'off' AND chat_active ORDER BY chat_id, t
 SELECT DISTINCT coalesce(chat_corpus, $1) AS corpus FROM subscribed
  WHERE mode <> 'off' AND chat_active ORDER BY 1
 
--- name: posted(chat_id, posted_from)
-SELECT story_id, corpus, external_id, text, posted_at FROM posted
- WHERE chat_id = $1 AND posted_at >= $2 ORDER BY posted_at, answer_id
+-- name: wake(now, corpora)
+-- Those that are told at once, if something was found in their corpus or, of chats that name none,
+-- in any.
+UPDATE subscription s SET due_at = $1
+  FROM chat c
+ WHERE c.id = s.chat_id AND c.active AND s.mode = 'instant' AND s.due_at > $1
+   AND (c.corpus IS NULL OR c.corpus = ANY ($2::text[]))
 
--- name: lock_subscribed(chat_id, mode, topic)
-SELECT true FROM chat c JOIN subscription s ON s.chat_id = c.id
- WHERE c.id = $1 AND c.active AND s.mode = $2 AND s.topic = $3
-   FOR NO KEY UPDATE OF c
+-- name: waking
+UPDATE find SET woke = true WHERE NOT woke AND state IN ('judged', 'unjudged') RETURNING corpus
 
--- name: lock_active(chat_id)
-SELECT true FROM chat WHERE id = $1 AND active FOR NO KEY UPDATE
+-- name: due(now, limit)
+SELECT s.*, w.revision, decided.local_date AS last_decided,
+       EXISTS (SELECT FROM chat_feed own WHERE own.chat_id = s.chat_id) AS has_feeds
+  FROM (SELECT w.chat_id, w.topic, w.due_at, w.revision
+          FROM subscription w JOIN chat c ON c.id = w.chat_id
+         WHERE w.mode <> 'off' AND w.due_at <= $1 AND c.active
+         ORDER BY w.due_at, w.chat_id, w.topic
+         LIMIT $2) w
+  JOIN subscribed s USING (chat_id, topic)
+  LEFT JOIN LATERAL (
+       SELECT local_date FROM digest d
+        WHERE d.chat_id = w.chat_id AND d.topic = w.topic
+        ORDER BY local_date DESC LIMIT 1) decided ON true
+ ORDER BY w.due_at, w.chat_id, w.topic
 
--- name: repeated(chat_id, story_ids, corpora, external_ids, posted_after)
-SELECT EXISTS (
-    SELECT FROM posted p
-     WHERE p.chat_id = $1
-       AND (p.story_id = ANY ($2::bigint[])
-            OR p.posted_at > $5
-               AND (p.corpus, p.external_id) IN
-                   (SELECT * FROM unnest($3::text[], $4::text[]))))
+-- name: look_again(chat_ids, topics, revisions, due_at)
+UPDATE subscription s SET due_at = n.due_at
+  FROM unnest($1::bigint[], $2::text[], $3::integer[], $4::timestamptz[])
+       AS n (chat_id, topic, revision, due_at)
+ WHERE s.chat_id = n.chat_id AND s.topic = n.topic AND s.revision = n.revision
 
--- name: close_date(chat_id, topic, local_date, decided_at)
-INSERT INTO digest (chat_id, topic, local_date, decided_at) VALUES ($1, $2, $3, $4)
-ON CONFLICT DO NOTHING RETURNING true
+-- name: posted(chat_ids, posted_from)
+SELECT chat_id, story_id, corpus, external_id, text, posted_at FROM posted
+ WHERE chat_id = ANY ($1::bigint[]) AND posted_at >= $2 ORDER BY chat_id, posted_at, answer_id
+
+-- name: lock_chats(chat_ids)
+-- In one order, so that no two wait for each other.
+SELECT id FROM chat WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE
+
+-- name: wanted(chat_ids, topics, modes)
+-- The numbers of those that may be told; a mode of NULL is any.
+SELECT w.number
+  FROM unnest($1::bigint[], $2::text[], $3::text[])
+       WITH ORDINALITY AS w (chat_id, topic, mode, number)
+  JOIN chat c ON c.id = w.chat_id
+  LEFT JOIN subscription s ON s.chat_id = w.chat_id AND s.topic = w.topic
+ WHERE c.active AND (w.mode IS NULL OR w.mode = s.mode)
+
+-- name: repeated(numbers, chat_ids, story_ids, corpora, external_ids, posted_after)
+SELECT DISTINCT w.number
+  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[])
+       AS w (number, chat_id, story_id, corpus, external_id)
+ WHERE EXISTS (SELECT FROM posted p WHERE p.chat_id = w.chat_id AND p.story_id = w.story_id)
+    OR EXISTS (SELECT FROM posted p
+                WHERE p.chat_id = w.chat_id AND p.posted_at > $6
+                  AND p.corpus = w.corpus AND p.external_id = w.external_id)
+
+-- name: used_keys(keys)
+SELECT key FROM delivery WHERE key = ANY ($1::text[])
+
+-- name: close_dates(chat_ids, topics, local_dates, decided_at)
+INSERT INTO digest (chat_id, topic, local_date, decided_at)
+SELECT n.chat_id, n.topic, n.local_date, $4
+  FROM unnest($1::bigint[], $2::text[], $3::date[]) AS n (chat_id, topic, local_date)
+ON CONFLICT DO NOTHING RETURNING chat_id, topic, local_date
 
 -- name: owe(key, chat_id, thread, content, now, silent)
 INSERT INTO delivery (key, chat_id, thread, content, next_attempt_at, created_at, silent)

@@ -36,9 +36,9 @@ def wants(subscription: Subscription, story: Story) -> Unwanted | None:
     Whole words of the title are compared, ignoring case and accents. A story without a language or
     category does not pass a filter on it.
     """
-    said = f" {_plain(story.title)} "
 
     def occur(words: Iterable[str]) -> bool:
+        said = f" {_plain(story.title)} "
         return any(f" {plain} " in said for word in words if (plain := _plain(word)))
 
     if subscription.since and story.first_seen_at < subscription.since:
@@ -47,7 +47,7 @@ def wants(subscription: Subscription, story: Story) -> Unwanted | None:
         return unwanted
     if subscription.must and not occur(subscription.must):
         return Unwanted.WORD_MISSING
-    if occur(subscription.must_not):
+    if subscription.must_not and occur(subscription.must_not):
         return Unwanted.WORD_PRESENT
     return None
 

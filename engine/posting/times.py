@@ -76,7 +76,24 @@ def next_planned(subscription: Subscription, now: datetime) -> datetime | None:
     # Start the day before: quiet hours may have delayed its post until now.
     first = now.astimezone(_zone(subscription)).date() - _DAY
     planned = (planned_at(subscription, first + number * _DAY) for number in range(_DAYS_AHEAD))
-    return min((moment for moment in planned if moment and moment > now), default=None)
+    return next((moment for moment in planned if moment and moment > now), None)
+
+
+def next_look(subscription: Subscription, now: datetime) -> datetime:
+    """Return until when (UTC) nothing becomes due by the clock alone, once `now` was dealt with.
+
+    Finds may make chats due that are told at once. The answer is at most a day away, whatever
+    becomes of the rules of time zones.
+    """
+    looks = [now + _DAY]
+    if is_quiet(subscription.chat, now):
+        looks.append(next(end for _, end in _quiet_hours(subscription, now) if end > now))
+    if planned := next_planned(subscription, now):
+        looks.append(planned)
+    if subscription.mode is PostingMode.INSTANT:
+        local = now.astimezone(_zone(subscription))
+        looks.append(_moment(local.date() + _DAY, time.min, _zone(subscription)))
+    return min(looks)
 
 
 def instant_allowed(subscription: Subscription, now: datetime) -> bool:

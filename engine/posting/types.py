@@ -4,7 +4,7 @@ Every datetime has a zone; local times are in the chat's own zone.
 """
 
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import date, datetime, time
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -51,6 +51,16 @@ class Subscription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DueSubscription:
+    """A subscription that may be due, as it was read."""
+
+    subscription: Subscription
+    revision: int  # changes with it and with its chat
+    last_decided: date | None  # the last local date that was decided, posted or not
+    has_feeds: bool  # the chat has feeds of its own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoryFind:
     """The answer of one corpus to one story. `prophecy.judged` tells whether a model judged it."""
 
@@ -84,6 +94,26 @@ class Chosen:
 
     find: StoryFind
     hit: Hit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwedPost:
+    """What one chat is to be told, and the date that it closes.
+
+    `picture` and `draft` are contents of further deliveries, which follow; if one is sent again,
+    the others are not. `instead` has the content of one delivery for each of `chosen`; they replace
+    the first, but not a draft.
+    """
+
+    subscription: Subscription
+    key: str  # idempotency key of the delivery
+    content: str | None  # JSON; None: nothing is posted that day
+    chosen: tuple[Chosen, ...] = ()
+    picture: str | None = None
+    instead: tuple[str, ...] = ()
+    draft: str | None = None
+    day: date | None = None  # the local date of a daily post
+    asked: bool = False  # somebody in the chat asked for it, whatever its mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

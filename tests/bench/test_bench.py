@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import chat, chunks, expansion, find, ingest, outside, retrieval, scales, startup
+from bench import chat, chunks, expansion, find, ingest, many, outside, retrieval, scales, startup
 from bench.store import filled, opened, server
 from bench.timing import Output
 from engine.embed.scales import SCALES
@@ -94,6 +94,14 @@ def test_the_dialect_finds_what_a_scan_finds(
         "find, filters alone",
         "search",
     }
+
+
+def test_many_corpora_and_chats_are_served(printed: Callable[[], Rows]) -> None:
+    many.main(["--quick"])
+    rows = {row["measured"]: row for row in printed()}
+    assert (rows["corpora written"]["number"], rows["corpora written"]["failed"]) == (20, 0)
+    assert rows["posts decided"]["number"] == 100
+    assert {"idle round of deciding", "idle round of searching"} < set(rows)
 
 
 def test_every_process_of_a_whole_search_is_timed(server_folder: Path) -> None:

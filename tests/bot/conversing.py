@@ -20,7 +20,7 @@ from bot.face.face import Poster
 from bot.face.reply import Reply
 from bot.face.request import Person, Place, Request, Trigger
 from bot.glossary_service import GlossaryService
-from bot.jobs.digest import Deciding
+from bot.jobs.choosing import Deciding
 from bot.queries.compose import Charge, ComposeServices
 from bot.replies.picture import Pictures
 from bot.settings.faces import ChatSettings
@@ -35,7 +35,6 @@ from db.chat.waiting import Waiting
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.pool import Database
-from db.posting.deciding import Digests
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
 from db.posting.job_outcomes import JobOutcomes
@@ -209,8 +208,8 @@ def news_services(database: Database, **changes: object) -> NewsServices:
     async def nothing(address: str) -> NoReturn:
         raise FetchFailed(f"No connection to {address}.")
 
-    async def corpus_name(chat: Chat) -> str:
-        return chat.corpus or "demo"
+    async def corpora_of(chats: Sequence[Chat]) -> dict[int, str]:
+        return {chat.id: chat.corpus or "demo" for chat in chats}
 
     subscriptions, finds, outbox = Subscriptions(database), Finds(database), Outbox(database)
     values: dict[str, object] = {
@@ -223,9 +222,8 @@ def news_services(database: Database, **changes: object) -> NewsServices:
         "deciding": Deciding(
             subscriptions=subscriptions,
             finds=finds,
-            digests=Digests(database),
             outbox=outbox,
-            corpus=corpus_name,
+            corpora=corpora_of,
         ),
         "look_up": nothing,
         "fetch_list": nothing,

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from db.chat.chats import Chats
 from db.pool import Database
 from db.posting.feeds import Feeds
 from db.posting.finds import Finds
+from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.chat import Chat
 from engine.feeds.types import ConfiguredFeed, Decision, Feed, NewHeadline, Story
-from engine.posting.types import Chosen, FindState, PostingMode, StoryFind, Subscription
+from engine.posting.types import Chosen, FindState, OwedPost, PostingMode, StoryFind, Subscription
 from engine.text.address import link_key
 from engine.types import Hit
 from tests.bot.prophecies import make_hit, make_prophecy
@@ -99,15 +100,20 @@ def tweet(number: int) -> Hit:
 
 
 async def found(
-    database: Database, story: Story, hits: Sequence[Hit], *, now: datetime = NOW
+    database: Database,
+    story: Story,
+    hits: Sequence[Hit],
+    *,
+    corpus: str = "demo",
+    now: datetime = NOW,
 ) -> StoryFind:
     """Keep what was judged for a story."""
     prophecy = make_prophecy(*hits)
     number = await Finds(database).keep(
-        story, "demo", FindState.JUDGED, coverage=0.5, prophecy=prophecy, now=now
+        story, corpus, FindState.JUDGED, coverage=0.5, prophecy=prophecy, now=now
     )
     assert number is not None
-    return StoryFind(id=number, story=story, corpus="demo", prophecy=prophecy, found_at=now)
+    return StoryFind(id=number, story=story, corpus=corpus, prophecy=prophecy, found_at=now)
 
 
 async def some_chosen(database: Database, number: int) -> list[Chosen]:
@@ -120,3 +126,51 @@ async def some_chosen(database: Database, number: int) -> list[Chosen]:
 async def count(database: Database, table: str) -> int:
     async with database.connection() as connection:
         return int(await connection.fetchval(f"SELECT count(*) FROM {table}"))
+
+
+async def decide_daily(
+    outbox: Outbox,
+    subscription: Subscription,
+    day: date,
+    *,
+    content: str | None,
+    chosen: Sequence[Chosen] = (),
+    now: datetime = NOW,
+    picture: str | None = None,
+    instead: Sequence[str] = (),
+    draft: str | None = None,
+) -> bool:
+    """Decide the daily post of one chat, as a round does for many."""
+    post = OwedPost(
+        subscription=subscription,
+        key=":".join(
+            filter(None, ("daily", str(subscription.chat.id), str(day), subscription.topic))
+        ),
+        content=content,
+        chosen=tuple(chosen),
+        picture=picture,
+        instead=tuple(instead),
+        draft=draft,
+        day=day,
+    )
+    return (await outbox.decide([post], now=now))[0]
+
+
+async def decide_instant(
+    outbox: Outbox,
+    subscription: Subscription,
+    chosen: Chosen,
+    *,
+    content: str,
+    picture: str | None = None,
+    now: datetime = NOW,
+) -> bool:
+    """Decide to tell one chat of one story."""
+    post = OwedPost(
+        subscription=subscription,
+        key=f"story:{subscription.chat.id}:{chosen.find.story.id}",
+        content=content,
+        chosen=(chosen,),
+        picture=picture,
+    )
+    return (await outbox.decide([post], now=now))[0]

@@ -14,7 +14,7 @@ from engine.posting.types import Chosen, PostingMode
 from engine.types import Kind
 from tests.bot.kinds import fill, text_of
 from tests.bot.web.stage import ADDRESS, WebStage, web_stage
-from tests.db.news import MINUTE, NOW, configured, some_chosen, subscribed
+from tests.db.news import MINUTE, NOW, configured, decide_instant, some_chosen, subscribed
 
 FEED = "application/atom+xml"
 
@@ -33,7 +33,7 @@ async def posted(database: Database, number: int) -> Sequence[Chosen]:
         subscription = await subscribed(database, chat, PostingMode.INSTANT)
         for minute, chosen in enumerate(everything):
             now = NOW + minute * MINUTE
-            assert await outbox.decide_instant(subscription, chosen, content="{}", now=now)
+            assert await decide_instant(outbox, subscription, chosen, content="{}", now=now)
             if minute < number:
                 (leased,) = await outbox.lease(["test"], now=now, limit=1, lease=MINUTE)
                 assert await outbox.begin(leased, now=now)

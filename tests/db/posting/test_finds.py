@@ -20,6 +20,7 @@ from tests.db.news import (
     brought,
     configured,
     count,
+    decide_instant,
     found,
     make_headline,
     some_stories,
@@ -50,7 +51,7 @@ async def test_deciding_reads_what_may_be_posted_alone(database: Database) -> No
     finds = Finds(database)
     await finds.keep(unjudged, "demo", FindState.UNJUDGED, coverage=0.9, prophecy=prophecy, now=NOW)
     chosen = Chosen(find=told, hit=told.prophecy.hits[0])
-    assert await Outbox(database).decide_instant(subscription, chosen, content="{}", now=NOW)
+    assert await decide_instant(Outbox(database), subscription, chosen, content="{}", now=NOW)
     everything = await finds.for_chat(subscription, "demo", since=NOW)
     some = await finds.for_chat(subscription, "demo", since=NOW, postable=True)
     assert [one.story.id for one in everything] == [high.id, low.id, posted.id, unjudged.id]

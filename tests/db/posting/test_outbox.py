@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,6 +26,7 @@ from engine.posting.types import (
     DeliveryState,
     Leased,
     OwedNotice,
+    OwedPost,
     PostingMode,
     Subscription,
 )
@@ -35,6 +37,8 @@ from tests.db.news import (
     NOW,
     SECOND,
     count,
+    decide_daily,
+    decide_instant,
     found,
     met,
     some_chosen,
@@ -101,7 +105,7 @@ async def test_a_daily_post_is_stored_with_its_answers(database: Database, outbo
     subscription = replace(await subscribed(database), thread="9")
     chosen = await some_chosen(database, 2)
     content = '{"posts": [1, 2]}'
-    assert await outbox.decide_daily(subscription, TODAY, content=content, chosen=chosen, now=NOW)
+    assert await decide_daily(outbox, subscription, TODAY, content=content, chosen=chosen, now=NOW)
     delivery = (await lease_one(outbox)).delivery
     assert (delivery.key, delivery.content) == (f"daily:{subscription.chat.id}:{TODAY}", content)
     assert (delivery.chat, delivery.thread) == (subscription.chat, "9")
@@ -122,11 +126,50 @@ async def test_the_answer_shows_the_hit_that_was_chosen(database: Database, outb
     (story,) = await some_stories(database, 1)
     find = await found(database, story, [tweet(1), tweet(2), tweet(3)])
     chosen = Chosen(find=find, hit=find.prophecy.hits[1])
-    assert await outbox.decide_instant(subscription, chosen, content="{}", now=NOW)
+    assert await decide_instant(outbox, subscription, chosen, content="{}", now=NOW)
     (number,) = (await lease_one(outbox)).delivery.answers
     answer = await Answers(database).get(subscription.chat, number)
     assert answer is not None
     assert [hit.candidate.external_id for hit in answer.page] == ["2"]
+
+
+async def decide_asked(
+    outbox: Outbox, subscription: Subscription, key: str, chosen: Sequence[Chosen]
+) -> bool:
+    decision = OwedPost(
+        subscription=subscription, key=key, content="{}", chosen=tuple(chosen), asked=True
+    )
+    return (await outbox.decide([decision], now=NOW))[0]
+
+
+async def test_many_are_decided_at_once_each_as_far_as_it_still_can_be(
+    database: Database, outbox: Outbox
+) -> None:
+    chosen = await some_chosen(database, 2)
+    chats = [await subscribed(database, str(number)) for number in range(6)]
+    await Chats(database).set_active("test", "1", active=False)  # gone
+    await Subscriptions(database).set(replace(chats[2], mode=PostingMode.INSTANT), now=NOW)
+    assert await decide_daily(outbox, chats[3], TODAY, content=None)  # decided elsewhere
+    told = await decide_daily(outbox, chats[4], TODAY - DAY, content="{}", chosen=chosen[:1])
+    assert told
+
+    def daily(subscription: Subscription) -> OwedPost:
+        key = f"daily:{subscription.chat.id}:{TODAY}"
+        return OwedPost(
+            subscription=subscription, key=key, content="{}", chosen=tuple(chosen), day=TODAY
+        )
+
+    before = await decided(database)
+    done = await outbox.decide([daily(one) for one in reversed(chats)], now=NOW)
+    assert done == [True, False, False, False, False, True]
+    after = await decided(database)
+    assert {table: after[table] - before[table] for table in DECIDED} == {
+        "digest": 2,
+        "delivery": 2,
+        "posted": 4,
+        "answer": 4,
+    }
+    assert await outbox.decide([], now=NOW) == []
 
 
 async def test_a_post_that_was_asked_for_is_stored_once_and_closes_no_date(
@@ -136,7 +179,7 @@ async def test_a_post_that_was_asked_for_is_stored_once_and_closes_no_date(
     chosen = await some_chosen(database, 1)
 
     async def ask(key: str) -> bool:
-        return await outbox.decide_asked(subscription, key, content="{}", chosen=chosen, now=NOW)
+        return await decide_asked(outbox, subscription, key, chosen)
 
     assert await ask("today:1:a")
     assert not await ask("today:1:a"), "the same event again"
@@ -151,10 +194,10 @@ async def test_a_picture_is_owed_with_its_post_and_follows_it(
     subscription = await subscribed(database)
     [chosen] = await some_chosen(database, 1)
     instant = replace(subscription, mode=PostingMode.INSTANT)
-    assert not await outbox.decide_instant(instant, chosen, content="1", picture="2", now=NOW)
+    assert not await decide_instant(outbox, instant, chosen, content="1", picture="2", now=NOW)
     assert await decided(database) == dict.fromkeys(DECIDED, 0)  # the chat wants daily posts
-    assert await outbox.decide_daily(
-        subscription, TODAY, content='"post"', chosen=[chosen], picture='"picture"', now=NOW
+    assert await decide_daily(
+        outbox, subscription, TODAY, content='"post"', chosen=[chosen], picture='"picture"', now=NOW
     )
     said = []
     for minute in range(2):
@@ -170,7 +213,8 @@ async def test_a_draft_follows_the_pictures_that_are_the_post(
 ) -> None:
     own = replace(await subscribed(database), topic="77", thread="77", silent=True)
     subscription = await Subscriptions(database).set(own, now=NOW)
-    assert await outbox.decide_daily(
+    assert await decide_daily(
+        outbox,
         subscription,
         TODAY,
         content='"post"',
@@ -196,19 +240,19 @@ async def test_a_chat_that_is_gone_is_decided_nothing_for_that_it_asked(
     subscription = await subscribed(database)
     chosen = await some_chosen(database, 1)
     await Chats(database).set_active("test", "1", active=False)
-    assert not await outbox.decide_asked(subscription, "k", content="{}", chosen=chosen, now=NOW)
+    assert not await decide_asked(outbox, subscription, "k", chosen)
     assert await decided(database) == dict.fromkeys(DECIDED, 0)
 
 
 async def test_a_date_is_decided_once_also_for_nothing(database: Database, outbox: Outbox) -> None:
     subscription = await subscribed(database)
     chosen = await some_chosen(database, 1)
-    assert await outbox.decide_daily(subscription, TODAY, content=None, now=NOW)
+    assert await decide_daily(outbox, subscription, TODAY, content=None, now=NOW)
     before = await decided(database)
-    assert not await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+    assert not await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen, now=NOW)
     assert await decided(database) == before == {**dict.fromkeys(DECIDED, 0), "digest": 1}
-    assert await outbox.decide_daily(
-        subscription, TODAY + DAY, content="{}", chosen=chosen, now=NOW
+    assert await decide_daily(
+        outbox, subscription, TODAY + DAY, content="{}", chosen=chosen, now=NOW
     )
 
 
@@ -223,8 +267,8 @@ async def test_of_many_that_decide_at_once_one_does(
 
     async def decide(outbox: Outbox) -> bool:
         if mode is PostingMode.INSTANT:
-            return await outbox.decide_instant(subscription, chosen[0], content="{}", now=NOW)
-        return await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+            return await decide_instant(outbox, subscription, chosen[0], content="{}", now=NOW)
+        return await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen, now=NOW)
 
     won = await asyncio.gather(*map(decide, outboxes))
     assert sorted(won) == [False] * 15 + [True]
@@ -239,10 +283,10 @@ async def test_a_decision_that_fails_leaves_nothing(database: Database, outbox: 
     chosen = await some_chosen(database, 2)
     before = await decided(database)
     with pytest.raises(StorageError):
-        await outbox.decide_daily(subscription, TODAY, content="no JSON", chosen=chosen, now=NOW)
+        await decide_daily(outbox, subscription, TODAY, content="no JSON", chosen=chosen, now=NOW)
     with pytest.raises(StorageError):  # the last of its rows
-        await outbox.decide_daily(
-            subscription, TODAY, content="{}", chosen=[*chosen, chosen[0]], now=NOW
+        await decide_daily(
+            outbox, subscription, TODAY, content="{}", chosen=[*chosen, chosen[0]], now=NOW
         )
     assert await decided(database) == before
 
@@ -252,13 +296,13 @@ async def test_a_story_posted_meanwhile_undoes_the_daily_post(
 ) -> None:
     subscription = await subscribed(database, mode=PostingMode.INSTANT)
     chosen = await some_chosen(database, 2)
-    assert await outbox.decide_instant(subscription, chosen[0], content="{}", now=NOW)
+    assert await decide_instant(outbox, subscription, chosen[0], content="{}", now=NOW)
     before = await decided(database)
-    assert not await outbox.decide_daily(
-        subscription, TODAY, content="{}", chosen=chosen, now=NOW + 300 * DAY
+    assert not await decide_daily(
+        outbox, subscription, TODAY, content="{}", chosen=chosen, now=NOW + 300 * DAY
     )
     assert await decided(database) == before
-    assert await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen[1:], now=NOW)
+    assert await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen[1:], now=NOW)
 
 
 async def test_a_tweet_is_not_repeated_for_half_a_year(database: Database, outbox: Outbox) -> None:
@@ -267,10 +311,10 @@ async def test_a_tweet_is_not_repeated_for_half_a_year(database: Database, outbo
     finds = [await found(database, one, [tweet(1)]) for one in await some_stories(database, 2)]
     first, second = (Chosen(find=find, hit=find.prophecy.hits[0]) for find in finds)
     later = NOW + 179 * DAY
-    assert await outbox.decide_instant(subscription, first, content="{}", now=NOW)
-    assert not await outbox.decide_instant(subscription, second, content="{}", now=later)
-    assert await outbox.decide_instant(other, second, content="{}", now=later)
-    assert await outbox.decide_instant(subscription, second, content="{}", now=later + 2 * DAY)
+    assert await decide_instant(outbox, subscription, first, content="{}", now=NOW)
+    assert not await decide_instant(outbox, subscription, second, content="{}", now=later)
+    assert await decide_instant(outbox, other, second, content="{}", now=later)
+    assert await decide_instant(outbox, subscription, second, content="{}", now=later + 2 * DAY)
 
 
 async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
@@ -283,7 +327,7 @@ async def test_two_stories_with_one_tweet_decided_at_once_are_one_post(
     async def decide(number: int) -> bool:
         chosen = Chosen(find=finds[number], hit=finds[number].prophecy.hits[0])
         outbox = Outbox(processes[number % 4])
-        return await outbox.decide_instant(subscription, chosen, content="{}", now=NOW)
+        return await decide_instant(outbox, subscription, chosen, content="{}", now=NOW)
 
     async with asyncio.timeout(30):
         won = await asyncio.gather(*map(decide, range(12)))
@@ -299,15 +343,15 @@ async def test_nothing_is_decided_for_who_went_or_changed_meanwhile(
     subscriptions = Subscriptions(database)
     (chosen,) = await some_chosen(database, 1)
     await subscriptions.set(replace(subscription, mode=PostingMode.OFF), now=NOW)
-    assert not await outbox.decide_daily(subscription, TODAY, content="{}", now=NOW)
+    assert not await decide_daily(outbox, subscription, TODAY, content="{}", now=NOW)
     await subscriptions.set(replace(subscription, mode=PostingMode.INSTANT), now=NOW)
-    assert not await outbox.decide_daily(subscription, TODAY, content="{}", now=NOW)
+    assert not await decide_daily(outbox, subscription, TODAY, content="{}", now=NOW)
     instant = replace(subscription, mode=PostingMode.INSTANT)
     await Chats(database).set_active("test", "1", active=False)
-    assert not await outbox.decide_instant(instant, chosen, content="{}", now=NOW)
+    assert not await decide_instant(outbox, instant, chosen, content="{}", now=NOW)
     assert await decided(database) == dict.fromkeys(DECIDED, 0)
     await met(database)  # it speaks again
-    assert await outbox.decide_instant(instant, chosen, content="{}", now=NOW)
+    assert await decide_instant(outbox, instant, chosen, content="{}", now=NOW)
 
 
 async def test_a_notice_is_owed_once(database: Database, outbox: Outbox) -> None:
@@ -477,7 +521,7 @@ async def test_gone_chats_and_other_platforms_are_left_out(
 async def test_a_chat_that_moves_keeps_all_that_is_owed(database: Database, outbox: Outbox) -> None:
     subscription = await subscribed(database)
     chosen = await some_chosen(database, 1)
-    assert await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+    assert await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen, now=NOW)
     leased = await lease_one(outbox)
     assert await outbox.begin(leased, now=NOW)
     await Chats(database).move("test", "1", "2")
@@ -487,7 +531,7 @@ async def test_a_chat_that_moves_keeps_all_that_is_owed(database: Database, outb
     assert kept is not None
     assert replace(kept, chat=subscription.chat) == subscription
     assert len(await subscriptions.posted(chat, since=NOW)) == 1
-    assert not await outbox.decide_daily(kept, TODAY, content="{}", now=NOW)
+    assert not await decide_daily(outbox, kept, TODAY, content="{}", now=NOW)
     assert await outbox.retry(leased, at=NOW + SECOND, error=as_message("moved"), not_shown=True)
     again = await lease_one(outbox, now=NOW + SECOND)
     assert again.delivery.chat == chat
@@ -548,7 +592,7 @@ async def test_what_is_old_is_forgotten_and_nothing_that_is_owed(
 ) -> None:
     gone, here = await subscribed(database, "1"), await subscribed(database, "2")
     chosen = await some_chosen(database, 1)
-    assert await outbox.decide_daily(here, TODAY, content="{}", chosen=chosen, now=NOW)
+    assert await decide_daily(outbox, here, TODAY, content="{}", chosen=chosen, now=NOW)
     sent = await lease_one(outbox)
     assert await outbox.sent(sent, "1", now=NOW)
     await owe(database, here, "owed")
@@ -598,7 +642,7 @@ async def test_what_was_sent_is_kept_for_its_time(
 ) -> None:
     """Dates a month, deliveries a quarter, what a chat was told two years."""
     subscription, chosen = await subscribed(database), await some_chosen(database, 1)
-    assert await outbox.decide_daily(subscription, TODAY, content="{}", chosen=chosen, now=NOW)
+    assert await decide_daily(outbox, subscription, TODAY, content="{}", chosen=chosen, now=NOW)
     assert await outbox.sent(await lease_one(outbox), "1", now=NOW)
     await outbox.forget(now=NOW + days * DAY)
     assert await decided(database) == left

@@ -83,3 +83,15 @@ async def test_old_stories_go_with_their_finds_and_what_was_posted_stays(
     assert (await count(database, "story"), await count(database, "find")) == (0, 0)
     assert await count(database, "headline") == 1  # it is not new again
     assert await Stories(database).get([story.id]) == []
+
+
+async def test_what_may_leave_stories_to_be_searched_is_counted(database: Database) -> None:
+    stories = Stories(database)
+    before = await stories.changes()
+    assert await stories.changes() == before
+    subscription = await subscribed(database)
+    after_subscribing = await stories.changes()
+    await some_stories(database, 1)
+    after_news = await stories.changes()
+    await Chats(database).change(replace(subscription.chat, corpus="other"))
+    assert before < after_subscribing < after_news < await stories.changes()

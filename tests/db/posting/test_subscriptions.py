@@ -1,13 +1,30 @@
 """What chats want is remembered, and since when."""
 
 from dataclasses import replace
-from datetime import time
+from datetime import datetime, time
+
+import pytest
 
 from db.chat.chats import Chats
 from db.pool import Database
+from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
-from engine.posting.types import PostingMode, Subscription
-from tests.db.news import DAY, HOUR, NOW, met, subscribed
+from engine.posting.types import DueSubscription, PostingMode, Subscription
+from tests.db.news import (
+    DAY,
+    HOUR,
+    NOW,
+    URL,
+    brought,
+    configured,
+    decide_daily,
+    found,
+    make_headline,
+    met,
+    some_stories,
+    subscribed,
+    tweet,
+)
 
 
 async def test_everything_a_chat_wants_comes_back(database: Database) -> None:
@@ -114,3 +131,92 @@ async def test_corpora_are_those_that_somebody_reads(database: Database) -> None
         await chats.change(replace(subscription.chat, corpus=corpus))
     assert await subscriptions.corpora("demo") == ["demo", "other"]
     assert await subscriptions.corpora("third") == ["demo", "other", "third"]
+
+
+async def due(database: Database, now: datetime = NOW) -> list[DueSubscription]:
+    return await Subscriptions(database).due(now=now, limit=9)
+
+
+async def looked(database: Database, *waiting: DueSubscription, at: datetime) -> None:
+    await Subscriptions(database).look_again([(one, at) for one in waiting])
+
+
+async def test_what_was_dealt_with_is_due_again_when_it_was_said(database: Database) -> None:
+    subscription = await subscribed(database)
+    [waiting] = await due(database)
+    assert waiting.subscription == subscription
+    assert (waiting.last_decided, waiting.has_feeds) == (None, False)
+    await looked(database, waiting, at=NOW + HOUR)
+    assert await due(database) == []
+    assert await due(database, NOW + HOUR) == [waiting]
+    assert await decide_daily(Outbox(database), subscription, NOW.date(), content=None)
+    [decided] = await due(database, NOW + HOUR)
+    assert decided.last_decided == NOW.date()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"time_zone": "Asia/Tokyo"},
+        {"quiet_from": time(22), "quiet_to": time(7)},
+        {"corpus": "other"},
+    ],
+)
+async def test_a_chat_that_changes_is_due_and_an_older_look_does_not_undo_that(
+    database: Database, change: dict[str, object]
+) -> None:
+    subscription = await subscribed(database)
+    [before] = await due(database)
+    await looked(database, before, at=NOW + HOUR)
+    await Chats(database).change(replace(subscription.chat, **change))  # type: ignore[arg-type]
+    [after] = await due(database)
+    await looked(database, before, at=NOW + HOUR)
+    assert await due(database) == [after]
+    await looked(database, after, at=NOW + HOUR)
+    assert await due(database) == []
+
+
+async def test_a_subscription_that_changes_is_due_and_one_that_ends_is_not(
+    database: Database,
+) -> None:
+    subscription = await subscribed(database)
+    [before] = await due(database)
+    await looked(database, before, at=NOW + HOUR)
+    await Subscriptions(database).set(replace(subscription, at=time(7)), now=NOW)
+    assert len(await due(database)) == 1
+    await Subscriptions(database).set(replace(subscription, mode=PostingMode.OFF), now=NOW)
+    assert await due(database, NOW + 9 * DAY) == []
+
+
+async def test_a_chat_that_is_gone_is_not_due_until_it_is_back(database: Database) -> None:
+    await subscribed(database)
+    await Chats(database).set_active("test", "1", active=False)
+    assert await due(database, NOW + 9 * DAY) == []
+    await Chats(database).set_active("test", "1", active=True)
+    assert len(await due(database)) == 1
+
+
+async def test_those_that_are_told_at_once_are_woken_by_finds_in_their_corpus(
+    database: Database,
+) -> None:
+    chats, subscriptions = Chats(database), Subscriptions(database)
+    for name, corpus in (("1", "demo"), ("2", "other"), ("3", None)):
+        subscription = await subscribed(database, name, PostingMode.INSTANT)
+        await chats.change(replace(subscription.chat, corpus=corpus))
+    await subscribed(database, "4", PostingMode.DAILY)
+    await looked(database, *await due(database), at=NOW + HOUR)
+    await subscriptions.wake(now=NOW)
+    assert await due(database) == []
+    (story,) = await some_stories(database, 1)
+    await found(database, story, [tweet(1)])
+    await subscriptions.wake(now=NOW)
+    woken = await due(database)
+    assert [one.subscription.chat.external_id for one in woken] == ["1", "3"]
+    await looked(database, *woken, at=NOW + HOUR)
+    await subscriptions.wake(now=NOW)
+    assert await due(database) == [], "each find wakes once"
+    *_, feed = await configured(database, URL, "https://other.test/feed")
+    _, new = await brought(database, feed, make_headline(story.text))
+    assert new == [], "the same story"
+    await subscriptions.wake(now=NOW)
+    assert len(await due(database)) == 2, "another feed may show the story to other chats"

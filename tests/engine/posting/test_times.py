@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.posting.times import due, instant_allowed, is_quiet, next_planned, planned_at
+from engine.posting.times import due, instant_allowed, is_quiet, next_look, next_planned, planned_at
 from engine.posting.types import PostingMode, Subscription
 from tests.engine.posting.subscriptions import subscribed
 
@@ -34,10 +34,17 @@ def posts(
     zone = ZoneInfo(subscription.chat.time_zone)
     decided: date | None = None
     told = []
+    look = utc(start)
     for now in ticks(start, end, step):
         if down and utc(down[0]) <= now < utc(down[1]):
             continue
-        if (day := due(subscription, now, decided, grace)) is not None:
+        day = due(subscription, now, decided, grace)
+        if now >= look:
+            look = next_look(subscription, now)
+            assert now < look <= now + DAY
+        else:
+            assert day is None, "who looks only where next_look says sees the same"
+        if day is not None:
             decided = day
             told.append(f"{day} {now.astimezone(zone):%d %H:%M %z}")
     return told
@@ -386,3 +393,26 @@ def test_the_next_post_is_the_first_that_is_planned(
     subscription: Subscription, now: str, expected: str | None
 ) -> None:
     assert next_planned(subscription, utc(now)) == (utc(expected) if expected else None)
+
+
+@given(
+    minute=st.integers(0, 14 * 24 * 60),
+    weekdays=st.sets(st.integers(0, 6)),
+    hours=st.none() | st.tuples(st.times(), st.times()).filter(lambda pair: pair[0] != pair[1]),
+    zone=st.sampled_from([MADRID, NEW_YORK, APIA, LORD_HOWE]),
+)
+def test_between_two_looks_a_chat_does_not_become_open_to_what_is_told_at_once(
+    minute: int, weekdays: set[int], hours: tuple[time, time] | None, zone: str
+) -> None:
+    subscription = subscribed(mode=PostingMode.INSTANT, weekdays=tuple(sorted(weekdays)))
+    quiet_from, quiet_to = hours or (None, None)
+    chat = replace(subscription.chat, time_zone=zone, quiet_from=quiet_from, quiet_to=quiet_to)
+    subscription = replace(subscription, chat=chat)
+    now = utc("2026-03-20 00:00") + timedelta(minutes=minute)
+    look = next_look(subscription, now)
+    assert now < look <= now + DAY
+    open_now = instant_allowed(subscription, now)
+    later = now
+    while not open_now and later < look:
+        assert not instant_allowed(subscription, later)
+        later += timedelta(minutes=7)

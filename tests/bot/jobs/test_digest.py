@@ -1,0 +1,94 @@
+"""A round decides what is due for many chats at once, and does not look at the others."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from bot.jobs.choosing import Deciding
+from bot.jobs.digest import digest
+from db.chat.chats import Chats
+from db.pool import Database
+from db.posting.finds import Finds
+from db.posting.outbox import Outbox
+from db.posting.subscriptions import Subscriptions
+from engine.chat import Chat
+from engine.posting.types import PostingMode
+from tests.db.news import DAY, NOW, SECOND, count, found, some_stories, subscribed, tweet
+
+DUE = NOW + timedelta(minutes=1)
+CHATS = 7
+
+
+def deciding(database: Database, broken: Sequence[int] = ()) -> Deciding:
+    async def corpora_of(chats: Sequence[Chat]) -> dict[int, str]:
+        if broken_ones := [chat.id for chat in chats if chat.id in broken]:
+            raise LookupError(f"no corpus for {broken_ones[0]}")
+        return {chat.id: "demo" for chat in chats}
+
+    return Deciding(
+        subscriptions=Subscriptions(database),
+        finds=Finds(database),
+        outbox=Outbox(database),
+        corpora=corpora_of,
+    )
+
+
+async def found_something(database: Database) -> None:
+    (story,) = await some_stories(database, 1)
+    await found(database, story, [tweet(1)])
+
+
+async def test_every_chat_that_is_due_is_decided_page_by_page(
+    storage: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.jobs.digest._PAGE", 3)
+    chats = [await subscribed(storage, str(number)) for number in range(CHATS)]
+    topic = replace(chats[0], topic="77", thread="77")
+    await Subscriptions(storage).set(topic, now=NOW - DAY)
+    await found_something(storage)
+    work = deciding(storage)
+    assert await digest(work, now=DUE) == CHATS, "the topic is not told what its chat was told"
+    assert await count(storage, "digest") == CHATS + 1
+    assert await digest(work, now=DUE + SECOND) == 0
+    assert await count(storage, "digest") == CHATS + 1
+    assert await work.subscriptions.due(now=DUE + SECOND, limit=9) == []
+    assert await digest(work, now=DUE + DAY) == 0, "there is nothing new"
+    assert await count(storage, "digest") == 2 * (CHATS + 1)
+
+
+async def test_a_chat_that_fails_does_not_hold_up_the_others(storage: Database) -> None:
+    chats = [await subscribed(storage, str(number)) for number in range(CHATS)]
+    await found_something(storage)
+    broken = chats[2].chat.id
+    with pytest.raises(LookupError, match=f"no corpus for {broken}"):
+        await digest(deciding(storage, [broken]), now=DUE)
+    assert await count(storage, "delivery") == CHATS - 1
+    assert await digest(deciding(storage), now=DUE + SECOND) == 1, "it is tried again"
+
+
+async def test_what_is_told_at_once_is_told_in_the_round_after_it_was_found(
+    storage: Database,
+) -> None:
+    work = deciding(storage)
+    subscription = await subscribed(storage, mode=PostingMode.INSTANT)
+    assert await digest(work, now=DUE) == 0
+    await found_something(storage)
+    assert await digest(work, now=DUE + SECOND) == 1
+    assert await digest(work, now=DUE + 2 * SECOND) == 0
+    quiet = replace(subscription.chat, quiet_from=DUE.time(), quiet_to=(DUE + DAY / 24).time())
+    await Chats(storage).change(quiet)
+    assert await digest(work, now=DUE + 3 * SECOND) == 0
+
+
+async def test_a_chat_without_feeds_of_its_own_sees_what_it_would_see_by_itself(
+    storage: Database,
+) -> None:
+    subscription = await subscribed(storage)
+    for number, story in enumerate(await some_stories(storage, 3)):
+        await found(storage, story, [tweet(number)])
+    finds = Finds(storage)
+    alone = await finds.for_chat(subscription, "demo", since=NOW)
+    assert len(alone) == 3
+    assert await finds.shared(["demo", "other"], since=NOW) == {"demo": alone}
