@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
+from engine.corpora import meant_corpora
+from engine.errors import SeveralCorpora, UsageError
 
 if TYPE_CHECKING:
     from bot.commands.registry import Services
 
+_MOST_NAMED = 5  # archives
 # The name of a public channel, or the number of a private one.
 _CHANNEL = re.compile(r"(?:@[A-Za-z]\w{3,31}|-100\d{5,15})(?!\S)", re.ASCII)
 
@@ -43,8 +46,23 @@ async def answer_about(
         title=place.title,
         asked_in=words.language,
     )
-    reply = await handler(replace(request, chat=chat), services)
+    try:
+        reply = await handler(replace(request, chat=chat), services)
+    except SeveralCorpora:
+        return aside(request, await _which(name, request, services))
+    except UsageError as error:
+        return aside(request, f"{name}: {words.render(error.said)}")
     if reply is None:
         return aside(request, words.say("It goes to {name}.", name=name))
     # Its buttons would be about the chat that they are pressed in.
     return replace(reply, text=f"{name}: {reply.text or ''}".strip(), buttons=())
+
+
+async def _which(name: str, request: Request, services: "Services") -> str:
+    """Return how to choose the channel's archive: a button would choose that of this chat."""
+    fitting = meant_corpora(await services.corpora(), configured=services.corpus)
+    return request.words.say(
+        "There are several archives. Choose that of {name} first: {commands}",
+        name=name,
+        commands=", ".join(f"/corpus {name} {one.name}" for one in fitting[:_MOST_NAMED]),
+    )

@@ -254,7 +254,7 @@ async def test_the_platform_is_asked_only_where_its_answer_decides(bot: Bot) -> 
             "/usage",
             PRIVATE,
             "Only the owner of this bot may use /usage.",
-            "Solo quien es dueño de este bot puede usar /usage.",
+            "Solo el dueño de este bot puede usar /usage.",
         ),
         (
             "/access",
