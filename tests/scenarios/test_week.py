@@ -87,9 +87,8 @@ class Play:
     async def morning(self, day: int) -> None:
         """Publish the day's stories; each chat is told of its own, once."""
         week = self.week
+        week.publish(day + 1)  # read when the papers are next due, which they are at six
         week.set_time(day, 6)
-        week.publish(day + 1)
-        week.set_time(day, 6, 40)
         await week.stories_were_judged(len(news.ARCHIVES))
         for hour, told in ((8, self.early), (9, self.subscribed)):
             before = {seat: len(seat.said) for seat in told}
