@@ -18,9 +18,7 @@ async def said(storage: Database, *, archive: bool, everybody: bool = False) -> 
     ownership = Ownership(access=Access(storage), chats=Chats(storage))
     corpora = [corpus("ana")] if archive else []
     platforms = ["telegram", "slack"]
-    await tell_what_is_missing(
-        corpora, platforms, ownership, lines.append, open=everybody, now=NOW
-    )
+    await tell_what_is_missing(corpora, platforms, ownership, lines.append, open=everybody, now=NOW)
     return lines
 
 

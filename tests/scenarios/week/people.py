@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from tests.fakes.telegram import Topic
-from tests.scenarios.week.seats import Seat, SlackSeat, TelegramSeat
+from tests.scenarios.seats import SlackSeat, TelegramSeat
 from tests.scenarios.week.stage import Week
 
 # What the bot says there is in this language, and in this one alone.

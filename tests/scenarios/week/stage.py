@@ -21,9 +21,9 @@ from tests.fakes.slack import App, SlackServer
 from tests.fakes.telegram import TelegramServer
 from tests.fakes.web import WebServer
 from tests.patience import PATIENCE
+from tests.scenarios.seats import Passing
 from tests.scenarios.week import news
 from tests.scenarios.week.clock import WoundClock
-from tests.scenarios.week.seats import Passing
 
 MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
 DAYS = 7
@@ -136,13 +136,15 @@ class Week:
 
     async def feeds_were_read(self) -> None:
         """Return when both papers have been read for the first time."""
-        await self.until_rows("SELECT count(*) FROM feed WHERE succeeded_at IS NOT NULL", len(_FEEDS))
+        read = "SELECT count(*) FROM feed WHERE succeeded_at IS NOT NULL"
+        await self.until_rows(read, len(_FEEDS))
 
     async def stories_were_judged(self, corpora: int) -> None:
         """Return when what was published has been searched in so many archives, and judged."""
         number = len(_FEEDS) * self._published
         await self.until_rows("SELECT count(*) FROM story", number)
-        await self.until_rows("SELECT count(*) FROM find WHERE state <> 'promising'", number * corpora)
+        judged = "SELECT count(*) FROM find WHERE state <> 'promising'"
+        await self.until_rows(judged, number * corpora)
 
     async def decided(self, posts: int) -> None:
         """Return when so many posts were decided, of all days."""
@@ -164,7 +166,7 @@ class Week:
         found = None
         try:
             async with asyncio.timeout(PATIENCE):
-                while (found := (await self.rows(statement))[0][0]) != number:
+                while (found := (await self.rows(statement))[0][0]) != number:  # noqa: ASYNC110 - as below
                     await asyncio.sleep(_LOOK_SECONDS)
         except TimeoutError:
             raise AssertionError(f"{found}, not {number}: {statement}") from None
@@ -203,9 +205,7 @@ async def week(database_url: str, folder: Path, app: App) -> AsyncIterator[Week]
             "PRESAGIO_LLM__DAILY_USD": "-1",
             "PRESAGIO_FETCH__ALLOW_NETWORKS": '["127.0.0.0/8"]',
         }
-        stage = Week(
-            clock, telegram, slack, model, papers, database, environ, folder / "log", aims
-        )
+        stage = Week(clock, telegram, slack, model, papers, database, environ, folder / "log", aims)
         stage.publish(0)
         try:
             yield stage

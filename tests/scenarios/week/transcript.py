@@ -3,15 +3,17 @@
 A message is shown as it is in the end; what was edited or deleted says so.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tests.fakes import slack, telegram
-from tests.scenarios.week.seats import Passing
+from tests.scenarios.seats import Passing
 
 # Characters of a text, of a caption, of what passes above a button. Slack's is that of a section.
 LONGEST = {"text": 4096, "caption": 1024, "passing": 200, "slack": 3000}
+_PEOPLE_ARE_UP = 11  # o'clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,12 +141,12 @@ def too_long(said: Iterable[Line]) -> list[str]:
     return [one.text for one in said if one.bot and len(one.text) > LONGEST[one.kind]]
 
 
-def twice(said: Iterable[Line], headlines: Iterable[str]) -> Mapping[tuple[str, str, str], int]:
-    """Return the headlines that the bot posted several times in a chat or topic, unasked."""
-    told: dict[tuple[str, str, str], int] = {}
-    for line in said:
-        if line.bot and not line.reply and line.kind != "passing":
-            for headline in headlines:
-                place = (line.chat, line.thread, headline)
-                told[place] = told.get(place, 0) + (headline in line.text)
-    return {place: times for place, times in told.items() if times > 1}
+def posted(said: Iterable[Line], headlines: Collection[str]) -> Counter[tuple[str, str, str]]:
+    """Count the headlines that the bot posted in each chat or topic: in the morning, unasked."""
+    return Counter(
+        (line.chat, line.thread, headline)
+        for line in said
+        if line.bot and datetime.fromtimestamp(line.at, UTC).hour < _PEOPLE_ARE_UP
+        for headline in headlines
+        if headline in line.text
+    )

@@ -42,9 +42,18 @@ class Seat(ABC, Generic[Said]):
     async def says(self, text: str, *, answers: int = 1) -> str:
         """Write; return the last answer, "" if none is due."""
 
+    @abstractmethod
+    async def calls(self, text: str) -> str:
+        """Write to the bot by its name."""
+
     async def commands(self, text: str) -> str:
         """Write a command in the way of the platform."""
         return await self.says(text)
+
+    @property
+    @abstractmethod
+    def buttons(self) -> list[str]:
+        """The labels below the latest message."""
 
     @abstractmethod
     async def presses(self, button: str) -> str:
@@ -86,6 +95,13 @@ class TelegramSeat(Seat[telegram.Message]):
         new = self._new(before, answers, text)
         return new[-1].text if new else ""
 
+    async def calls(self, text: str) -> str:
+        return await self.says(f"@{self.server.bot.username} {text}".strip())
+
+    @property
+    def buttons(self) -> list[str]:
+        return [button.text for button in self.said[-1].buttons]
+
     async def presses(self, button: str) -> str:
         before = len(self.said)
         carrying = [one for one in self.said if button in [each.text for each in one.buttons]]
@@ -123,6 +139,7 @@ class SlackSeat(Seat[slack.Message]):
     server: slack.SlackServer
     user: slack.User
     channel: slack.Channel
+    thread: slack.Message | None = None
 
     @property
     def said(self) -> list[slack.Message]:
@@ -135,11 +152,14 @@ class SlackSeat(Seat[slack.Message]):
         self.asked = await self.user.says(self.channel, text)
         return await self._answered(before, answers, text)
 
-    async def mentions(self, text: str) -> str:
-        """Write to the bot by its name."""
+    async def calls(self, text: str) -> str:
         before = len(self.said)
-        self.asked = await self.user.mentions_bot(self.channel, text)
+        self.asked = await self.user.mentions_bot(self.channel, text, thread=self.thread)
         return await self._answered(before, 1, text)
+
+    @property
+    def buttons(self) -> list[str]:
+        return _labels(self.said[-1])
 
     async def commands(self, text: str) -> str:
         name, _, rest = text.removeprefix("/").partition(" ")
