@@ -230,7 +230,8 @@ class Registry:
             return aside(request, said)
         if channel:
             request = replace(request, text=text)
-            return await answer_about(channel, request, command.handler, services)
+            others = [one.name for one in self.commands if one.for_channels]
+            return await answer_about(channel, request, command.handler, services, commands=others)
         request = replace(request, text=text)
         request = request.with_quoted() if command.takes_quoted else request
         return await command.handler(request, services)

@@ -101,6 +101,7 @@ async def test_in_a_channel_its_admins_press_what_steers_it_and_readers_do_not(
 
 CHANNEL_COMMANDS = {
     "/subscribe @our_news daily 9:00": "This chat is subscribed: daily 09:00",
+    "/subscribe @our_news best 5": "This chat is subscribed: daily 09:00 best 5",
     "/settings @our_news threshold 6": "threshold: 6",
     "/corpus @our_news demo": "Here I search: demo.",
     "/corpus @our_news": "Corpora:",
@@ -156,7 +157,11 @@ async def test_a_channel_without_an_archive_is_told_how_to_choose_its_own(
         await (await eve.says(chat, "/corpus @our_news luis")).answer()
         await (await eve.says(chat, "/subscribe @our_news daily 9:00")).answer()
         refused = await (await eve.says(chat, "/corpus @our_news all")).answer()
-        assert "@our_news: Posts come from one archive" in refused.text.replace("\u2060", "")
+        assert refused.text.replace("\u2060", "") == (
+            "@our_news: Posts come from one archive: /unsubscribe @our_news first, or choose one."
+        )
+        shown = await (await eve.says(chat, "/subscribe @our_news best 5")).answer()
+        assert "/settings @our_news timezone Europe/Madrid" in shown.text.replace("\u2060", "")
     rows = await stage.rows("SELECT title, corpus FROM chat ORDER BY title NULLS LAST")
     assert [row[1] for row in rows if row[0] == "News"] == ["luis"]
     assert await stage.rows("SELECT mode FROM subscription") == [("daily",)]
