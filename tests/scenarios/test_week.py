@@ -181,6 +181,7 @@ class Play:
         await luz.says("/history")
         await luz.says("/today")
         await luz.says("/subscribe")
+        await luz.says("/subscribe help")
         await luz.says("/settings language es")
         assert "años antes" in await luz.says("/prophecy Pierde la final por penales la selección")
         await alice.says("/preview @daily_omen")
