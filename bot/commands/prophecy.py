@@ -202,9 +202,7 @@ async def _picture(request: Request, services: Services) -> Reply:
         return await _drawn(request, chosen, services)
     if not pages:
         return aside(request, request.words.say("Nothing foretold this."))
-    text = request.words.say(
-        "I showed {numbers}. Ask /picture NUMBER.", numbers=", ".join(pages)
-    )
+    text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=", ".join(pages))
     return aside(request, text)
 
 

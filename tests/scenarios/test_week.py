@@ -4,10 +4,11 @@ import asyncio
 import os
 from collections import Counter
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
-from tests.fakes.model import Asked
+from tests.fakes.model import Asked, Step
 from tests.fakes.slack import App
 from tests.fakes.web import page
 from tests.patience import PATIENCE
@@ -17,8 +18,6 @@ from tests.scenarios.week.catalogue import misplaced
 from tests.scenarios.week.people import People
 from tests.scenarios.week.stage import DAYS, Week, week
 from tests.scenarios.week.transcript import lines, posted, too_long, written
-
-pytestmark = pytest.mark.slow
 
 _KEPT_AS = os.environ.get("PRESAGIO_TEST_TRANSCRIPT")
 HITS = "years before"
@@ -32,8 +31,8 @@ class Play:
         self.people = People(stage)
         people = self.people
         # Each is told once a day, in this language; Dora's clock is that of Madrid.
-        self.early: dict[Seat, str] = {people.dora: "es"}
-        self.subscribed: dict[Seat, str] = {
+        self.early: dict[Seat[Any], str] = {people.dora: "es"}
+        self.subscribed: dict[Seat[Any], str] = {
             people.alice: "en",
             people.bob_with_friends: "en",
             people.luz_with_neighbours: "es",
@@ -142,6 +141,10 @@ class Play:
         await alice.says("/picture 1")
         await alice.says("thanks")
         await bob.says("/settings threshold 6")
+        alice = self.people.alice_with_friends
+        await alice.says("Their final was decided by a video referee", answers=0)
+        assert HITS in await bob.says("/prophecy", reply_to=alice.asked)
+        assert HITS in await alice.says("A heat wave at London airport", reply_to=bob.said[-1])
 
     async def tuesday(self) -> None:
         luz, alice = self.people.luz_with_neighbours, self.people.alice
@@ -230,8 +233,8 @@ class Play:
         await people.luz_with_neighbours.says("/subscribe")
 
 
-def _hanging(asked: asyncio.Event) -> "object":
-    async def step(_: Asked, __: object) -> object:
+def _hanging(asked: asyncio.Event) -> Step:
+    async def step(_: Asked, __: object) -> NoReturn:
         asked.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -239,6 +242,25 @@ def _hanging(asked: asyncio.Event) -> "object":
     return step
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "wrong"),
+    [
+        ("Corpus demo is empty.", "es", 1),
+        ("Corpus demo is empty.", "en", 0),
+        ("El corpus demo está vacío.", "en", 1),
+        ("El corpus demo está vacío.", "es", 0),
+        ("listening: all\nWhy?", "es", 1),
+        ("¿Por qué?", "en", 1),
+        ("La harvest is bad. /settings threshold 6", "es", 0),
+    ],
+)
+def test_a_sentence_in_the_wrong_language_would_be_seen(
+    text: str, language: str, wrong: int
+) -> None:
+    assert len(misplaced(text, language)) == wrong
+
+
+@pytest.mark.slow
 async def test_a_week_is_told_once_in_everybody_s_language(
     database_url: str, tmp_path: Path, installed: App
 ) -> None:

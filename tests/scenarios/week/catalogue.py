@@ -48,5 +48,5 @@ def _of(language: str) -> Iterator[str]:
     source = (files("bot.i18n") / "locale" / "es.po").read_bytes()
     for message in read_po(BytesIO(source), locale="es"):
         said = message.id if language == "en" else message.string
-        if message.id:
-            yield from [said] if isinstance(said, str) else said
+        if message.id and said:
+            yield from (said,) if isinstance(said, str) else said

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from tests.fakes.telegram import Topic
+from tests.fakes import slack
+from tests.fakes.telegram import Chat, Topic, User
 from tests.scenarios.seats import SlackSeat, TelegramSeat
 from tests.scenarios.week.stage import Week
 
@@ -28,7 +29,7 @@ class People:
     topic: Topic = field(init=False)
 
     def __post_init__(self) -> None:
-        telegram, slack = self.week.telegram, self.week.slack
+        telegram, workspace = self.week.telegram, self.week.slack
         alice, bob, eve = (telegram.user(name) for name in ("Alice", "Bob", "Eve"))
         luz = telegram.user("Luz", language="es")
         friends = telegram.group("Friends", admins=[alice], members=[bob], privacy_mode=False)
@@ -43,15 +44,15 @@ class People:
         self.luz_with_neighbours = self._on_telegram(luz, vecinos)
         self.luz_in_the_topic = self._on_telegram(luz, foro, self.topic)
         self.eve_at_home = self._on_telegram(eve, own)
-        carol = slack.user("carol", admin=True)
-        dave = slack.user("dave")
-        dora = slack.user("dora", locale="es-ES", tz="Europe/Madrid")
-        general = slack.channel("general", [carol, dave])
-        noticias = slack.channel("noticias", [dora, carol])
-        self.carol = self._on_slack(carol, slack.im(carol))
+        carol = workspace.user("carol", admin=True)
+        dave = workspace.user("dave")
+        dora = workspace.user("dora", locale="es-ES", tz="Europe/Madrid")
+        general = workspace.channel("general", [carol, dave])
+        noticias = workspace.channel("noticias", [dora, carol])
+        self.carol = self._on_slack(carol, workspace.im(carol))
         self.carol_in_general = self._on_slack(carol, general)
         self.dave = self._on_slack(dave, general)
-        self.dora = self._on_slack(dora, slack.im(dora))
+        self.dora = self._on_slack(dora, workspace.im(dora))
         self.dora_in_the_channel = self._on_slack(dora, noticias)
 
     def languages(self) -> dict[str, str]:
@@ -59,7 +60,7 @@ class People:
         direct = {f"#{self.carol.channel.name}": "en", f"#{self.dora.channel.name}": "es"}
         return LANGUAGES | direct
 
-    def _on_telegram(self, user, chat, topic=None) -> TelegramSeat:
+    def _on_telegram(self, user: User, chat: Chat, topic: Topic | None = None) -> TelegramSeat:
         week = self.week
         return TelegramSeat(
             seconds=week.clock.seconds,
@@ -70,7 +71,7 @@ class People:
             topic=topic,
         )
 
-    def _on_slack(self, user, channel) -> SlackSeat:
+    def _on_slack(self, user: slack.User, channel: slack.Channel) -> SlackSeat:
         week = self.week
         return SlackSeat(
             seconds=week.clock.seconds,
