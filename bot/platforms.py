@@ -86,14 +86,17 @@ async def tell_what_is_missing(
     ownership: Ownership,
     said: Callable[[str], None],
     *,
+    open: bool,  # noqa: A002 - the word of the settings
     now: datetime,
 ) -> None:
     """Say that there is no archive, and how somebody becomes the owner on each platform.
 
-    Raises StorageError.
+    An `open` bot answers everybody and needs no owner. Raises StorageError.
     """
     if all(one.role is CorpusRole.NEWS for one in corpora):
         said("There is no archive to search yet. Load one with: presagio ingest FILE")
+    if open:
+        return
     for platform in platforms:
         if code := await ownership.code(platform, now=now):
             said(f"{platform}: nobody owns this bot yet. {how_to_own(platform, code)}")

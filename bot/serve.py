@@ -119,7 +119,12 @@ async def serve(
                 fix="Set TELEGRAM_BOT_TOKEN or SLACK_BOT_TOKEN, or pass --web.",
             )
         await tell_what_is_missing(
-            await app.corpora.list(), platforms_of(app.settings), ownership, said, now=now()
+            await app.corpora.list(),
+            platforms_of(app.settings),
+            ownership,
+            said,
+            open=app.settings.chat.access == "open",
+            now=now(),
         )
         leader = await stack.enter_async_context(Lease(app.database, "leader"))
         # A separate fetcher, so that slow feeds do not delay links that people send.

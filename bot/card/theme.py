@@ -32,7 +32,7 @@ READABLE = (
 
 HEADLINE = Style(Role.HEADLINE, range(76, 31, -2), leading=1.14, max_lines=3, balanced=True)
 HEADLINE_DATE = Style(Role.NOTE, range(21, 15, -1), leading=1.3, max_lines=1)
-TWEET = Style(Role.TWEET, range(56, 21, -1), leading=1.34)
+TWEET = Style(Role.TWEET, range(56, 21, -1), leading=1.34, balanced=True)  # no word alone below
 AUTHOR = Style(Role.NAME, range(25, 19, -1), leading=1.2, max_lines=1)
 HANDLE = Style(Role.TWEET, range(20, 16, -1), leading=1.2, max_lines=1)
 MARK = Style(Role.NOTE, range(17, 15, -1), leading=1.3, max_lines=1)

@@ -34,7 +34,7 @@ class Style:
     sizes: range
     leading: float  # distance of baselines, in multiples of the size
     max_lines: int = 20
-    balanced: bool = False  # lines of similar length, as in headlines
+    balanced: bool = False  # lines of similar length, none of which is a word left over
 
     def lines_in(self, height: float, size: int) -> int:
         """Return how many lines of `size` fit into `height` pixels, at least one."""

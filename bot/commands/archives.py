@@ -238,6 +238,7 @@ CORPUS = Command(
     summary=marked("whose tweets are searched in this chat"),
     usage=marked("/corpus [NAME, all, default]"),
     example="/corpus demo",
+    for_channels=True,
     handler=_corpus,
     act=Act(Effect.STEERS_CHAT),
     acts={"": LOOKS},

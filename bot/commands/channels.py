@@ -1,16 +1,19 @@
 """Commands about a channel that one of its admins writes in private: `/subscribe @channel ...`."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.face.reply import Reply, aside
 from bot.face.request import Request
+from engine.corpora import meant_corpora
+from engine.errors import SeveralCorpora, UsageError
 
 if TYPE_CHECKING:
     from bot.commands.registry import Services
 
+_MOST_NAMED = 5  # archives
 # The name of a public channel, or the number of a private one.
 _CHANNEL = re.compile(r"(?:@[A-Za-z]\w{3,31}|-100\d{5,15})(?!\S)", re.ASCII)
 
@@ -26,10 +29,13 @@ async def answer_about(
     request: Request,
     handler: Callable[[Request, "Services"], Awaitable[Reply | None]],
     services: "Services",
+    *,
+    commands: Collection[str] = (),
 ) -> Reply | None:
     """Answer a command about a channel where it was asked.
 
-    Raises UsageError if the asker or the bot may not post there.
+    `commands` that the answer names are shown as they are written about that channel. Raises
+    UsageError if the asker or the bot may not post there.
     """
     place, words = await request.find_channel(name), request.words
     if place is None:
@@ -43,8 +49,30 @@ async def answer_about(
         title=place.title,
         asked_in=words.language,
     )
-    reply = await handler(replace(request, chat=chat), services)
+    try:
+        reply = await handler(replace(request, chat=chat), services)
+    except SeveralCorpora:
+        return aside(request, await _which(name, request, services))
+    except UsageError as error:
+        return aside(request, _about(name, words.render(error.said), commands))
     if reply is None:
         return aside(request, words.say("It goes to {name}.", name=name))
     # Its buttons would be about the chat that they are pressed in.
-    return replace(reply, text=f"{name}: {reply.text or ''}".strip(), buttons=())
+    return replace(reply, text=_about(name, reply.text or "", commands), buttons=())
+
+
+def _about(name: str, text: str, commands: Collection[str]) -> str:
+    """Return an answer about a channel, as it is to be read in private."""
+    if commands:
+        text = re.sub(rf"(?<!\S)/({'|'.join(commands)})\b", rf"/\1 {name}", text)
+    return f"{name}: {text}".strip()
+
+
+async def _which(name: str, request: Request, services: "Services") -> str:
+    """Return how to choose the channel's archive: a button would choose that of this chat."""
+    fitting = meant_corpora(await services.corpora(), configured=services.corpus)
+    return request.words.say(
+        "There are several archives. Choose that of {name} first: {commands}",
+        name=name,
+        commands=", ".join(f"/corpus {name} {one.name}" for one in fitting[:_MOST_NAMED]),
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bot.commands.registry import Command, Services
-from bot.commands.rights import LOOKS, RIGHTS, SEARCHES, Act, Effect, Where, Who
+from bot.commands.rights import LOOKS, RIGHTS, SEARCHES, Act, Effect, Where, Who, may
 from bot.face.reply import Reply
 from bot.face.request import Request
 from bot.i18n.words import marked
@@ -109,6 +109,21 @@ _MAY = {
     Who.OPERATOR: "operators and the owner",
     Who.OWNER: "the owner",
 }
+# A title, the kind of place, and whether its admins are those of the table.
+_PLACES = (
+    ("in private", Where.PRIVATE, True),
+    ("in a group", Where.SHARED, True),
+    ("in a channel", Where.SHARED, True),
+    ("in a foreign group", Where.SHARED, False),
+    ("inline", Where.NO_CHAT, False),
+)
+# A name, and the role in places of one's own and in others.
+_PEOPLE = (
+    ("the owner", Who.OWNER, Who.OWNER),
+    ("an operator", Who.OPERATOR, Who.OPERATOR),
+    ("an admin of the group or channel", Who.CHAT_ADMIN, Who.MEMBER),
+    ("anybody else", Who.MEMBER, Who.MEMBER),
+)
 _RESERVED = {
     Effect.STEERS_CHAT: " (in groups: admins)",
     Effect.STEERS_ALL: " (those in `chat.admins`)",
@@ -141,6 +156,20 @@ def rights_table() -> str:
     """Return a table of who may cause each effect in each kind of place."""
     rows = [_row(effect, *(_MAY[RIGHTS[effect, where]] for where in Where)) for effect in Effect]
     return "\n".join([_row("what", *Where), _row(*["---"] * (len(Where) + 1)), *rows])
+
+
+def people_table() -> str:
+    """Return a table of what each person may do in each place."""
+    rows = [
+        _row(name, *(_may_do(at_home if own else elsewhere, where) for _, where, own in _PLACES))
+        for name, at_home, elsewhere in _PEOPLE
+    ]
+    head = _row("who", *(title for title, _, _ in _PLACES))
+    return "\n".join([head, _row(*["---"] * (len(_PLACES) + 1)), *rows])
+
+
+def _may_do(who: Who, where: Where) -> str:
+    return "; ".join(effect for effect in Effect if may(who, effect, where))
 
 
 def acts_table(commands: Sequence[Command]) -> str:

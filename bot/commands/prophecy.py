@@ -200,20 +200,19 @@ async def _picture(request: Request, services: Services) -> Reply:
     pages = await numbered_pages(answer, services)
     if chosen := pages.get(request.text):
         return await _drawn(request, chosen, services)
-    numbers = ", ".join(pages) or "-"
-    text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=numbers)
+    if not pages:
+        return aside(request, request.words.say("Nothing foretold this."))
+    text = request.words.say("I showed {numbers}. Ask /picture NUMBER.", numbers=", ".join(pages))
     return aside(request, text)
 
 
 async def numbered_pages(answer: Answer, services: Services) -> dict[str, Answer]:
     """Return the pages that show one hit each, by the numbers that people saw.
 
-    In a post these are the numbers of its items, else the ranks of the hits.
+    In a post these are the numbers of its items, else the ranks of the hits; near texts have none.
     """
     if posted := await services.answers.posted_with(answer):
         return {str(number): page for number, page in enumerate(posted, start=1)}
-    if answer.is_near:
-        return {}
     return {
         str(hit.rank): replace(answer, first=first, last=first + 1)
         for first, hit in enumerate(answer.prophecy.hits[: answer.last])

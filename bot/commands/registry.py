@@ -33,6 +33,7 @@ from engine.settings.section import UNLIMITED
 from engine.types import Corpus, Headline, Prophecy, SearchRequest
 
 _LONGEST_NAME = 30
+_ALIKE = 0.65  # of 1; "whi" is like "why", "porque" is not like "more"
 # Platforms that give a name to the app installed last, and the command that has all others there.
 ONE_FOR_ALL: Mapping[str, str] = {"slack": "/presagio"}
 
@@ -229,7 +230,8 @@ class Registry:
             return aside(request, said)
         if channel:
             request = replace(request, text=text)
-            return await answer_about(channel, request, command.handler, services)
+            others = [one.name for one in self.commands if one.for_channels]
+            return await answer_about(channel, request, command.handler, services, commands=others)
         request = replace(request, text=text)
         request = request.with_quoted() if command.takes_quoted else request
         return await command.handler(request, services)
@@ -266,7 +268,7 @@ class Registry:
     def _unknown(self, name: str, request: Request) -> str:
         words, name = request.words, cut(name, _LONGEST_NAME)
         said = [words.say("I know no command /{name}.", name=name)]
-        if close := difflib.get_close_matches(name, self._by_name, n=1):
+        if close := difflib.get_close_matches(name, self._by_name, n=1, cutoff=_ALIKE):
             meant = self._as_typed(close[0], request)
             said.append(words.say("Did you mean {command}?", command=meant))
         said.append(words.say("{help} lists all of them.", help=self._as_typed("help", request)))

@@ -25,7 +25,7 @@ _EXAMPLES = (
 _ZONE_EXAMPLE = "/settings timezone Europe/Madrid"
 _UNJUDGED = "/subscribe unjudged on"
 _NAME = "subscribe"
-_TOPIC, _TEMPLATE, _OFF = "topic", "template", "off"
+_TOPIC, _TEMPLATE, _OFF, _HELP = "topic", "template", "off", "help"
 _BUTTONS = (
     (
         (marked("Every day at 9:00"), "daily 9:00"),
@@ -50,10 +50,15 @@ async def subscription_here(request: Request, news: NewsServices) -> Subscriptio
 
 async def _subscribe(request: Request, services: Services) -> Reply:
     news = services.news
-    if request.text and request.text.lower() != "help":
+    wanted = request.text.lower() == _HELP
+    if request.text and not wanted:
         return await _set(request, request.text, services)
     subscription = await subscription_here(request, news)
-    return await _shown(request, subscription, news, help_wanted=True)
+    reply = await _shown(request, subscription, news, help_wanted=wanted)
+    if wanted:
+        return reply
+    more = request.words.say("{help} explains what can be set.", help=f"/{_NAME} {_HELP}")
+    return replace(reply, text=f"{reply.text}\n{more}")
 
 
 async def _pressed(request: Request, action: Action, services: Services) -> Reply:

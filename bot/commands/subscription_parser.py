@@ -57,10 +57,11 @@ def as_typed(subscription: Subscription) -> str:
     if subscription.weekdays != EVERY_DAY:
         parts.append(f"weekdays {','.join(DAYS[day] for day in subscription.weekdays)}")
     parts += [f"best {subscription.best}", f"threshold {subscription.threshold}"]
+    if subscription.languages:
+        parts.append(f"languages {', '.join(subscription.languages)}")
     lists = {
         "must": subscription.must,
         "not": subscription.must_not,
-        "languages": subscription.languages,
         "categories": subscription.categories,
         "feeds": subscription.feeds,
     }

@@ -107,7 +107,7 @@ async def _preview(request: Request, services: Services) -> Reply:
             example = item_text(subscription.template, TEMPLATE_EXAMPLE, "BBC News")
             lines += ["", words.say("An example of your template:"), example]
     if choice.left_out:
-        lines += ["", words.say("And not:"), *_left_out(choice.left_out, subscription, words)]
+        lines += ["", words.say("Left out:"), *_left_out(choice.left_out, subscription, words)]
     lines += await _unfound(news, subscription, request)
     return Reply(words=words, text="\n".join(lines), ephemeral=True)
 

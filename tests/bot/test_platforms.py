@@ -13,11 +13,12 @@ from tests.bot.conversing import corpus
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-async def said(storage: Database, *, archive: bool) -> list[str]:
+async def said(storage: Database, *, archive: bool, everybody: bool = False) -> list[str]:
     lines: list[str] = []
     ownership = Ownership(access=Access(storage), chats=Chats(storage))
     corpora = [corpus("ana")] if archive else []
-    await tell_what_is_missing(corpora, ["telegram", "slack"], ownership, lines.append, now=NOW)
+    platforms = ["telegram", "slack"]
+    await tell_what_is_missing(corpora, platforms, ownership, lines.append, open=everybody, now=NOW)
     return lines
 
 
@@ -32,6 +33,10 @@ async def test_each_platform_without_an_owner_has_a_code(storage: Database) -> N
     assert await Access(storage).claim(owner, code, now=NOW)
     assert not await Access(storage).claim(owner, code, now=NOW)
     assert await said(storage, archive=True) == [slack]
+
+
+async def test_a_bot_that_answers_everybody_asks_for_no_owner(storage: Database) -> None:
+    assert await said(storage, archive=True, everybody=True) == []
 
 
 async def test_without_an_archive_it_is_said(storage: Database) -> None:

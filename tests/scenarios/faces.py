@@ -62,6 +62,10 @@ class Talk(ABC):
         """Edit the latest message; return the bot's message that changed with it."""
         pytest.skip(f"{type(self).__name__}: nothing is edited there")
 
+    async def replies(self, command: str) -> Shown:
+        """Write a command in reply to one's own latest message."""
+        pytest.skip(f"{type(self).__name__}: a command replies to nothing there")
+
     async def says_slowly(self, text: str) -> tuple[str, Shown]:
         """Write what takes long to answer; return what is shown first, and the answer."""
         pytest.skip(f"{type(self).__name__}: a step is shown on a terminal alone")
@@ -147,6 +151,12 @@ class TelegramTalk(Talk):
         for number in self._telegram.updates:
             self._telegram.redeliver(number)
         await self._telegram.until_acknowledged(_SECONDS)
+
+    async def replies(self, command: str) -> Shown:
+        message = await self._alice.says(self._chat, command, reply_to=self._asked)
+        await message.answer(_SECONDS)
+        await self._telegram.until_acknowledged(_SECONDS)
+        return self._once(_on_telegram(self._chat.bot_messages[-1]))
 
     async def edits(self, text: str) -> Shown:
         answer = self._chat.bot_messages[-1]

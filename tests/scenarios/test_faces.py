@@ -351,6 +351,48 @@ async def test_only_tweets_before_the_typed_date_are_shown(face: Talk) -> None:
     assert not re.search(r"201[1-9]|202\d", answer.text)
 
 
+@pytest.mark.parametrize("command", ["/prophecy", "/find", "/ask"])
+async def test_a_command_in_reply_to_a_message_is_about_its_text(face: Talk, command: str) -> None:
+    await face.says("Zebras? Coffee harvest!")
+    asked = face.stage.model.calls
+    face.stage.model.script = [failure(503)]
+    assert "harvest" in (await face.replies(command)).text
+    assert (face.stage.model.calls > asked) is (command == "/ask"), "a judgment is kept"
+
+
+async def test_a_tweet_of_this_month_is_news_and_no_prophecy(face: Talk) -> None:
+    young = "UPDATE document SET created_at = now() - interval '9 days' WHERE text LIKE $1"
+    await face.stage.rows(f"{young} RETURNING id", "%mark my words%")
+    answer = await face.says(HEADLINE)
+    assert is_answer(answer)
+    assert "mark my words" not in answer.text
+
+
+async def test_who_has_spent_the_quota_can_do_what_is_not_counted(talk: Talk) -> None:
+    talk.stage.environment["PRESAGIO_CHAT__USER_DAILY"] = "1"
+    async with talk.serving():
+        assert is_answer(await talk.says(HEADLINE))
+        assert "4. " in (await talk.presses("More")).text
+        for command, said in {
+            "/why": "The model read it as ",
+            "/settings threshold 6": "threshold: 6",
+            "/subscribe daily 9": "daily 09:00",
+            "/unsubscribe": "This chat is told nothing unasked.",
+            "/help": "There is always a tweet.",
+        }.items():
+            assert said in (await talk.commands(command)).text
+        if not isinstance(talk, ConsoleTalk):  # whoever sits there has no quota
+            assert "That was enough for today." in (await talk.says(HEADLINE)).text
+
+
+async def test_posts_are_worded_by_a_template_that_is_checked(face: Talk) -> None:
+    shown = await face.commands("/subscribe template {{ headline }}: {{ tweet }}")
+    assert "Posts have a template; " in _plainly(shown)
+    assert "{{ nobody }}" not in shown.text
+    assert "nobody" in (await face.commands("/subscribe template {{ nobody }}")).text
+    assert "a template" not in (await face.commands("/subscribe template off")).text
+
+
 async def test_one_tweet_of_the_answer_is_drawn_by_its_number(face: Talk) -> None:
     await face.says(HEADLINE)
     first, third = [await face.commands(f"/picture {number}") for number in (1, 3)]

@@ -34,7 +34,7 @@ async def test_on_telegram_a_group_is_greeted_and_let_in_when_the_owner_adds_the
         group.add_bot(by=bob)
         await telegram.until_acknowledged()
         (refused,) = group.bot_messages
-        assert refused.text == "Quien es mi dueño decide quién puede usarme; ya le he preguntado."
+        assert refused.text == "Mi dueño decide quién puede usarme; ya le he preguntado."
         assert home.bot_messages[-1].text.startswith("Bob asks to use this bot in Friends (")
         group.remove_bot(by=bob)
         group.add_bot(by=alice)

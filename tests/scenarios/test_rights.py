@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 import pytest
 from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup
 
+from bot.commands import standard_commands
 from db.corpus.corpora import Corpora
 from db.corpus.glossary import Groups
 from db.pool import Database
 from tests.fakes.telegram import User
-from tests.scenarios.stage import HEADLINE, Stage
+from tests.scenarios.stage import HEADLINE, Stage, load_tweets
 
 OPERATORS_ONLY = "Only those named in chat.admins may use /glossary"
 
@@ -96,6 +97,74 @@ async def test_in_a_channel_its_admins_press_what_steers_it_and_readers_do_not(
         await stage.telegram.until_acknowledged()
     rows = await stage.rows("SELECT external_id, private, threshold FROM chat")
     assert rows == [(str(channel.id), False, 6)]
+
+
+CHANNEL_COMMANDS = {
+    "/subscribe @our_news daily 9:00": "This chat is subscribed: daily 09:00",
+    "/subscribe @our_news best 5": "This chat is subscribed: daily 09:00 best 5",
+    "/settings @our_news threshold 6": "threshold: 6",
+    "/corpus @our_news demo": "Here I search: demo.",
+    "/corpus @our_news": "Corpora:",
+    "/feeds @our_news": "This chat has no feed yet.",
+    "/preview @our_news": "Next post: ",
+    "/history @our_news": "Nothing was posted here unasked yet.",
+    "/today @our_news": "Nothing to tell just now",
+    "/unsubscribe @our_news": "This chat is told nothing unasked.",
+}
+
+
+async def test_a_channel_is_steered_from_private_by_its_admins_alone(
+    stage: Stage, root: User, eve: User
+) -> None:
+    telegram = stage.telegram
+    alice, reader = telegram.user("Alice"), telegram.user("Reader")
+    channel = telegram.channel("News", username="our_news", admins=[alice])
+    channel.members[reader.id] = "member"
+    telegram.group("Eve's", admins=[eve])
+    assert {command.split()[0] for command in CHANNEL_COMMANDS} == {
+        f"/{one.name}" for one in standard_commands().commands if one.for_channels
+    }
+    async with stage.serving():
+        for person in (root, reader, eve, alice):
+            chat = telegram.private_chat(person)
+            for command, done in CHANNEL_COMMANDS.items():
+                said = (await (await person.says(chat, command)).answer()).text
+                plain = said.replace("\u2060", "")
+                if person is alice:
+                    assert plain.startswith(f"@our_news: {done}"), command
+                else:
+                    assert plain == "Only admins of @our_news may do that.", command
+        await telegram.until_acknowledged()
+    assert channel.bot_messages == []
+    chats = await stage.rows("SELECT threshold FROM chat WHERE title = 'News'")
+    assert chats == [(6,)]
+
+
+async def test_a_channel_without_an_archive_is_told_how_to_choose_its_own(
+    stage: Stage, eve: User
+) -> None:
+    await load_tweets(stage.database_url, (HEADLINE,), name="luis")
+    await stage.rows("UPDATE corpus SET role = 'archive' RETURNING id")
+    chat = stage.telegram.private_chat(eve)
+    stage.telegram.channel("News", username="our_news", admins=[eve])
+    async with stage.serving():
+        asked = await (await eve.says(chat, "/subscribe @our_news daily 9:00")).answer()
+        assert asked.text.replace("\u2060", "") == (
+            "There are several archives. Choose that of @our_news first:"
+            " /corpus @our_news demo, /corpus @our_news luis"
+        )
+        assert asked.buttons == []
+        await (await eve.says(chat, "/corpus @our_news luis")).answer()
+        await (await eve.says(chat, "/subscribe @our_news daily 9:00")).answer()
+        refused = await (await eve.says(chat, "/corpus @our_news all")).answer()
+        assert refused.text.replace("\u2060", "") == (
+            "@our_news: Posts come from one archive: /unsubscribe @our_news first, or choose one."
+        )
+        shown = await (await eve.says(chat, "/subscribe @our_news best 5")).answer()
+        assert "/settings @our_news timezone Europe/Madrid" in shown.text.replace("\u2060", "")
+    rows = await stage.rows("SELECT title, corpus FROM chat ORDER BY title NULLS LAST")
+    assert [row[1] for row in rows if row[0] == "News"] == ["luis"]
+    assert await stage.rows("SELECT mode FROM subscription") == [("daily",)]
 
 
 async def test_who_has_spent_the_quota_can_still_unsubscribe(stage: Stage, eve: User) -> None:

@@ -10,7 +10,7 @@ import pytest
 from bot.app import open_app
 from bot.cli.demo import load_demo
 from bot.commands import standard_commands
-from bot.commands.help import acts_table, command_table, rights_table
+from bot.commands.help import acts_table, command_table, people_table, rights_table
 from bot.commands.setting_values import SETTINGS_BY_NAME
 from bot.console.output import Output
 from bot.face.request import Person
@@ -114,7 +114,11 @@ def test_a_page_holds_the_table(page: str, platform: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "table"),
-    [("rights", rights_table()), ("acts", acts_table(standard_commands().commands))],
+    [
+        ("rights", rights_table()),
+        ("people", people_table()),
+        ("acts", acts_table(standard_commands().commands)),
+    ],
 )
 def test_the_page_of_rights_holds_what_the_code_does(name: str, table: str) -> None:
     text = (ROOT / "docs/rights.md").read_text(encoding="utf-8")

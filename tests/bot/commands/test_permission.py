@@ -19,7 +19,13 @@ CHANNEL = Place(platform="test", chat_id="c", private=False, title="A channel")
 INLINE = Place(platform="test", chat_id="inline", private=True, kept=False)
 OWN = Place(platform="test", chat_id="own", private=False, title="The stranger's own group")
 SLACK = Place(platform="slack", chat_id="C1", private=False)
-PLACES = {"private": PRIVATE, "group": GROUP, "channel": CHANNEL, "inline": INLINE}
+PLACES = {
+    "private": PRIVATE,
+    "group": GROUP,
+    "channel": CHANNEL,
+    "foreign group": OWN,  # to all but the stranger
+    "inline": INLINE,
+}
 PEOPLE = ("owner", "operator", "admin", "member", "stranger")
 # What the platform says of the chats; the stranger is an admin elsewhere.
 ADMINS = {("g", "admin"), ("c", "admin"), ("own", "stranger"), ("C1", "admin")}
@@ -30,22 +36,27 @@ AGREED: dict[tuple[Effect, str], set[str]] = {
     (Effect.ANSWERS, "private"): ALL,
     (Effect.ANSWERS, "group"): ALL,
     (Effect.ANSWERS, "channel"): ALL,
+    (Effect.ANSWERS, "foreign group"): ALL,
     (Effect.ANSWERS, "inline"): ALL,
     (Effect.POSTS, "private"): ALL,
     (Effect.POSTS, "group"): ALL,
     (Effect.POSTS, "channel"): ALL,
+    (Effect.POSTS, "foreign group"): ALL,
     (Effect.POSTS, "inline"): NOBODY,
     (Effect.STEERS_CHAT, "private"): ALL,
     (Effect.STEERS_CHAT, "group"): ADMINS_AND_OPERATORS,
     (Effect.STEERS_CHAT, "channel"): ADMINS_AND_OPERATORS,
+    (Effect.STEERS_CHAT, "foreign group"): OPERATORS | {"stranger"},
     (Effect.STEERS_CHAT, "inline"): NOBODY,
     (Effect.STEERS_ALL, "private"): OPERATORS,
     (Effect.STEERS_ALL, "group"): OPERATORS,
     (Effect.STEERS_ALL, "channel"): OPERATORS,
+    (Effect.STEERS_ALL, "foreign group"): OPERATORS,
     (Effect.STEERS_ALL, "inline"): NOBODY,
     (Effect.OWNS, "private"): OWNER,
     (Effect.OWNS, "group"): NOBODY,
     (Effect.OWNS, "channel"): NOBODY,
+    (Effect.OWNS, "foreign group"): NOBODY,
     (Effect.OWNS, "inline"): NOBODY,
 }
 REFUSALS = (
@@ -158,17 +169,15 @@ async def test_each_cell_holds(bot: Bot, effect: Effect, where: str, who: str) -
 
 
 def test_the_table_is_what_was_agreed() -> None:
-    known = {
-        "owner": Who.OWNER,
-        "operator": Who.OPERATOR,
-        "admin": Who.CHAT_ADMIN,
-        "member": Who.MEMBER,
-    }
     for (effect, where), people in AGREED.items():
-        kind = Where.of(PLACES[where])
-        assert {name for name, who in known.items() if may(who, effect, kind)} == (
-            people - {"stranger"}
-        )
+        place = PLACES[where]
+        roles = {name: _role(name, place) for name in PEOPLE}
+        assert {name for name, who in roles.items() if may(who, effect, Where.of(place))} == people
+
+
+def _role(name: str, place: Place) -> Who:
+    usual = {"owner": Who.OWNER, "operator": Who.OPERATOR}.get(name, Who.MEMBER)
+    return Who.CHAT_ADMIN if (place.chat_id, name) in ADMINS else usual
 
 
 def uses() -> list[tuple[str, Trigger, Act]]:
@@ -254,7 +263,7 @@ async def test_the_platform_is_asked_only_where_its_answer_decides(bot: Bot) -> 
             "/usage",
             PRIVATE,
             "Only the owner of this bot may use /usage.",
-            "Solo quien es dueño de este bot puede usar /usage.",
+            "Solo el dueño de este bot puede usar /usage.",
         ),
         (
             "/access",

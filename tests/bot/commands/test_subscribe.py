@@ -24,12 +24,16 @@ async def wish_of(bot: Bot) -> Subscription | None:
 
 
 async def test_whoever_asks_is_shown_what_can_be_said(bot: Bot) -> None:
-    for text in ("/subscribe", "/subscribe help"):
-        reply = await bot.say(text)
-        lines = (reply.text or "").splitlines()
-        assert lines[0] == "This chat is told nothing unasked."
-        assert "best N: at most so many in a daily post (1 to 10)." in lines
-        assert "/subscribe daily 8:30 weekdays mon-fri best 5" in lines
+    shown, explained = [await bot.say(text) for text in ("/subscribe", "/subscribe help")]
+    assert (shown.text or "").splitlines() == [
+        "This chat is told nothing unasked.",
+        "/subscribe help explains what can be set.",
+    ]
+    lines = (explained.text or "").splitlines()
+    assert lines[0] == "This chat is told nothing unasked."
+    assert "best N: at most so many in a daily post (1 to 10)." in lines
+    assert "/subscribe daily 8:30 weekdays mon-fri best 5" in lines
+    for reply in (shown, explained):
         labels = [button.label for row in reply.buttons for button in row]
         assert labels == ["Every day at 9:00", "At once"]
     assert await wish_of(bot) is None

@@ -100,7 +100,7 @@ class TestPreview:
             f"1. {COFFEE}!",
             "   March 1, 2014, 10 years before: Coffee will be dear, mark my words",
             "",
-            "And not:",
+            "Left out:",
             f"- {TEA}!: judged 3 of 6, less than 5",
         ]
         assert await owed(news) == []

@@ -90,7 +90,7 @@ async def test_a_code_in_a_group_is_worth_nothing(bot: Bot) -> None:
 async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, post: Post) -> None:
     await owned(bot)
     waiting = await bot.say(HEADLINE, person=BOB, place=BOBS)
-    assert waiting.text == "Quien es mi dueño decide quién puede usarme; ya le he preguntado."
+    assert waiting.text == "Mi dueño decide quién puede usarme; ya le he preguntado."
     ((where, question),) = post.posted
     assert (where, question.text) == ("o", "@bob (test:b) asks to use this bot.")
     assert await bot.hear(event(HEADLINE, person=BOB, place=BOBS)) is None, "told once a minute"
@@ -100,7 +100,7 @@ async def test_a_stranger_asks_and_the_owner_lets_in_with_a_button(bot: Bot, pos
     assert done.replaces
     assert done.text == "@bob (test:b) may use me now. /access changes that."
     assert post.posted[1][0] == "b"
-    assert (post.posted[1][1].text or "").startswith("Quien es dueño de este bot te ha dejado")
+    assert (post.posted[1][1].text or "").startswith("El dueño de este bot te ha dejado")
     assert (await bot.say(HEADLINE, person=BOB, place=BOBS)).hits
     assert (await bot.say(HEADLINE, person=BOB, place=INLINE)).hits
 
@@ -120,7 +120,7 @@ async def test_only_the_owner_lets_in(bot: Bot, post: Post) -> None:
     refused = await bot.say(
         "access::allowed=test:c", trigger=Trigger.BUTTON, person=BOB, place=BOBS
     )
-    assert refused.toast == "Solo quien es dueño de este bot puede usar /access."
+    assert refused.toast == "Solo el dueño de este bot puede usar /access."
     assert [one.name for one in await bot.services.ownership.access.admissions("test")] == [
         "test:b"
     ]

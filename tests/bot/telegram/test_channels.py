@@ -44,6 +44,8 @@ async def test_an_admin_subscribes_a_channel_in_private(
         assert await subscription(storage, chat) is None
         for text, part in (
             (f"/settings {name} picture post", "picture: post"),
+            (f"/corpus {name} all", "Posts come from one archive"),
+            (f"/corpus {name} default", "the configured archive again"),
             (f"/preview {name}", "As of now it would tell nothing."),
             (f"/history {name}", "Nothing was posted here unasked yet."),
             (f"/unsubscribe {name}", "This chat is told nothing unasked."),

@@ -143,9 +143,10 @@ def read_blocks(part: object) -> Seen:
         return Seen()
     if part.get("type") in _LEAVES:
         return _leaf(part)
-    inner = _joined([read_blocks(value) for value in part.values()])
-    is_line = part.get("type") == "rich_text_section"
-    return replace(inner, text=inner.text.replace("\n", "")) if is_line else inner
+    if part.get("type") == "rich_text_section":  # its parts stand in one line, unless they break it
+        section = together(read_blocks(inner) for inner in part["elements"])
+        return replace(section, text=section.text.strip("\n"))
+    return _joined([read_blocks(value) for value in part.values()])
 
 
 _TEXTS = {"mrkdwn", "plain_text", "markdown", "image"}

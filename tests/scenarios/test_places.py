@@ -1,0 +1,146 @@
+"""What every face must do among several people: in a group or channel, and in a topic or thread."""
+
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.fakes.slack import App, SlackServer
+from tests.scenarios.seats import Seat, SlackSeat, TelegramSeat
+from tests.scenarios.slack.stage import SlackStage, slack_staged
+from tests.scenarios.stage import HEADLINE, Stage, Surroundings, load_tweets, staged
+
+HITS = "years before"
+
+
+@dataclass
+class Place:
+    """One place, who administers it, who is there, and the admin in a topic or thread of it."""
+
+    stage: Surroundings
+    admin: Seat[Any]
+    member: Seat[Any]
+    aside: Seat[Any]
+
+
+def on_telegram(stage: Stage) -> Place:
+    alice, bob = stage.telegram.user("Alice"), stage.telegram.user("Bob")
+    forum = stage.telegram.group(
+        "Friends", admins=[alice], members=[bob], forum=True, privacy_mode=False
+    )
+
+    def seat(user: Any, topic: Any = None) -> TelegramSeat:
+        return TelegramSeat(
+            seconds=time.time,
+            passing=[],
+            server=stage.telegram,
+            user=user,
+            chat=forum,
+            topic=topic,
+        )
+
+    return Place(stage, seat(alice), seat(bob), seat(alice, forum.topic("News")))
+
+
+async def on_slack(stage: SlackStage) -> Place:
+    stage.alice.is_admin = True
+    stage.bob.locale = "en-US"
+    root = await stage.alice.says(stage.general, "about the news")
+
+    def seat(user: Any, thread: Any = None) -> SlackSeat:
+        return SlackSeat(
+            seconds=time.time,
+            passing=[],
+            server=stage.slack,
+            user=user,
+            channel=stage.general,
+            thread=thread,
+        )
+
+    return Place(stage, seat(stage.alice), seat(stage.bob), seat(stage.alice, root))
+
+
+@pytest.fixture(params=["telegram", "slack"])
+async def place(
+    request: pytest.FixtureRequest, database_url: str, installed: App
+) -> AsyncIterator[Place]:
+    """A place on each platform, and a bot that listens."""
+    if request.param == "telegram":
+        async with staged(database_url) as stage, stage.serving():
+            yield on_telegram(stage)
+    else:
+        async with (
+            slack_staged(database_url, SlackServer(installed)) as workspace,
+            workspace.serving(),
+        ):
+            yield await on_slack(workspace)
+
+
+async def test_small_talk_is_left_alone_and_gets_a_hint_by_name(place: Place) -> None:
+    await place.member.says("good morning everybody", answers=0)
+    assert "You are welcome." in await place.member.calls("thanks")
+    assert "Send me a headline" in await place.member.calls("")
+    assert place.stage.model.calls == 0
+
+
+async def test_who_reads_along_speaks_only_when_a_tweet_fits(place: Place) -> None:
+    await place.member.says(HEADLINE, answers=0)
+    assert "listening: all" in await place.admin.commands("/settings listening all")
+    await place.member.says("shall we meet at nine?", answers=0)
+    assert "mark my words" in await place.member.says(HEADLINE)
+
+
+async def test_settings_are_for_admins_and_answers_for_all(place: Place) -> None:
+    for command in ("/settings threshold 6", "/subscribe daily 9", "/corpus demo"):
+        assert "Only admins of this " in await place.member.commands(command)
+    assert "threshold: 6" in await place.admin.commands("/settings threshold 6")
+    assert "This chat is told nothing unasked." in await place.admin.commands("/unsubscribe")
+    assert HITS in await place.member.commands(f"/prophecy {HEADLINE}")
+
+
+async def test_a_member_chooses_an_archive_for_one_answer_and_an_admin_for_all(
+    place: Place,
+) -> None:
+    await load_tweets(place.stage.database_url, (f"{HEADLINE}, said Luis.",), name="luis")
+    await place.stage.rows("UPDATE corpus SET role = 'archive' RETURNING id")
+    for person in (place.member, place.admin):
+        assert "Whose texts shall I search?" in await place.member.calls(HEADLINE)
+        assert place.member.buttons == ["demo", "luis", "All of them"]
+        assert "said Luis" in await person.presses("luis")
+    assert "said Luis" in await place.member.calls(HEADLINE), "the choice is kept"
+    assert await place.stage.rows("SELECT corpus FROM chat") == [("luis",)]
+
+
+async def test_votes_of_two_people_are_counted_and_withdrawn(place: Place) -> None:
+    await place.member.commands(f"/prophecy {HEADLINE}")
+    await place.member.presses("👍 👎")
+    await place.member.presses("1. 👍 0")
+    await place.admin.presses("1. 👍 1")
+    assert place.member.buttons[:2] == ["1. 👍 2", "1. 👎 0"]
+    await place.member.presses("1. 👍 2")
+    assert place.member.buttons[:2] == ["1. 👍 1", "1. 👎 0"]
+
+
+async def test_a_topic_or_thread_has_posts_of_its_own(place: Place) -> None:
+    assert "write it in one" in await place.admin.commands("/subscribe topic daily 9")
+    own = await place.aside.calls("/subscribe topic daily 9:00 silent on")
+    assert "This topic is subscribed: daily 09:00" in own
+    assert "silent on" in own
+    assert "told nothing unasked" in await place.admin.commands("/subscribe off")
+    rows = "SELECT topic <> '', mode FROM subscription ORDER BY topic"
+    assert await place.stage.rows(rows) == [(False, "off"), (True, "daily")]
+    assert "told nothing unasked" in await place.aside.calls("/unsubscribe")
+    assert await place.stage.rows(rows) == [(False, "off"), (True, "off")]
+
+
+async def test_an_answer_stays_in_its_topic_or_thread(place: Place) -> None:
+    assert HITS in await place.aside.calls(HEADLINE)
+    answer = place.aside.said[-1]
+    asked = place.aside.asked
+    assert asked
+    if isinstance(place.aside, TelegramSeat):
+        assert answer.thread_id == asked.thread_id
+    else:
+        assert answer.thread_ts == asked.thread_ts

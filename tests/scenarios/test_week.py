@@ -1,0 +1,302 @@
+"""Seven days on both platforms, in two languages, with three kills: what people get to read."""
+
+import asyncio
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from tests.fakes.model import Asked, Step
+from tests.fakes.slack import App
+from tests.fakes.web import page
+from tests.patience import PATIENCE
+from tests.scenarios.seats import Seat
+from tests.scenarios.week import news
+from tests.scenarios.week.catalogue import misplaced
+from tests.scenarios.week.people import People
+from tests.scenarios.week.stage import DAYS, Week, week
+from tests.scenarios.week.transcript import lines, posted, too_long, written
+
+_KEPT_AS = os.environ.get("PRESAGIO_TEST_TRANSCRIPT")
+HITS = "years before"
+
+
+class Play:
+    """The week, day by day."""
+
+    def __init__(self, stage: Week) -> None:
+        self.week = stage
+        self.people = People(stage)
+        people = self.people
+        # Each is told once a day, in this language; Dora's clock is that of Madrid.
+        self.early: dict[Seat[Any], str] = {people.dora: "es"}
+        self.subscribed: dict[Seat[Any], str] = {
+            people.alice: "en",
+            people.bob_with_friends: "en",
+            people.luz_with_neighbours: "es",
+            people.luz_in_the_topic: "es",
+            people.carol_in_general: "en",
+        }
+
+    # Monday, before anybody is up
+
+    async def owners(self) -> None:
+        """Own the bot, and let people in."""
+        people, week = self.people, self.week
+        assert "You own this bot now." in await people.alice.says(
+            f"/start {await week.code('telegram')}"
+        )
+        assert "You own this bot now." in await people.carol.commands(
+            f"/start {await week.code('slack')}"
+        )
+        assert "Ana Ruiz" in await people.alice_with_friends.says("/start")
+        await people.carol_in_general.commands("/start")
+        for seat in (people.luz_with_neighbours, people.luz_in_the_topic):
+            assert "ya le he preguntado" in await seat.says("/start")
+            assert "may use me now" in await people.alice.presses("Allow")
+        assert "has been asked" in await people.eve_at_home.says("/start")
+        assert "may not use me" in await people.alice.presses("Refuse")
+        assert "ya le he preguntado" in await people.dora.says("hola")
+        assert "may use me now" in await people.carol.presses("Allow")
+
+    async def subscriptions(self) -> None:
+        """Choose archives, and let every chat be told daily."""
+        people = self.people
+        await people.alice.says("/corpus ana")
+        await people.alice_with_friends.says("/corpus ana")
+        await people.luz_with_neighbours.says("/corpus luis")
+        await people.luz_in_the_topic.says("/corpus luis")
+        await people.alice.says("/corpus @daily_omen nico")
+        await people.alice.says("/settings @daily_omen picture post")
+        await people.carol_in_general.commands("/corpus nico")
+        await people.dora.commands("/corpus luis")
+        for seat, language in (self.early | self.subscribed).items():
+            topic = "topic " if seat is people.luz_in_the_topic else ""
+            admin = people.alice_with_friends if seat is people.bob_with_friends else seat
+            said = await admin.commands(f"/subscribe {topic}daily 9:00 languages {language}")
+            assert "daily 09:00" in said
+        assert "daily 09:00" in await people.alice.says(
+            "/subscribe @daily_omen daily 9:00 languages en"
+        )
+
+    # Every morning
+
+    async def morning(self, day: int) -> None:
+        """Publish the day's stories; each chat is told of its own, once."""
+        week = self.week
+        week.publish(day + 1)  # read when the papers are next due, which they are at six
+        week.set_time(day, 6)
+        await week.stories_were_judged(len(news.ARCHIVES))
+        for hour, told in ((8, self.early), (9, self.subscribed)):
+            before = {seat: len(seat.said) for seat in told}
+            photos = len(self.people.omen.bot_messages)
+            await self._told_at(day, hour)
+            for seat, language in told.items():
+                (post,) = seat.said[before[seat] :]
+                headline = (news.ENGLISH if language == "en" else news.SPANISH)[day]
+                assert headline in getattr(post, "visible", post.text)
+            if hour == 9:
+                (photo,) = self.people.omen.bot_messages[photos:]
+                assert photo.photo
+                assert news.ENGLISH[day] in photo.text
+
+    async def _told_at(self, day: int, hour: int) -> None:
+        week = self.week
+        posts = len(self.early) + len(self.subscribed) + 1  # and the channel
+        due = day * posts + (len(self.early) if hour == 8 else posts)
+        aimed = None
+        if hour == 9 and day == 1:
+            aimed = week.aims["slack"].at("chat.postMessage", shown=True)
+        if hour == 9 and day == 3:
+            aimed = week.aims["telegram"].at("sendMessage", shown=False)
+        week.set_time(day, hour, 1)
+        if aimed:
+            async with asyncio.timeout(PATIENCE):
+                await aimed
+            await week.until_rows("SELECT count(*) FROM delivery WHERE state = 'owed'", 1)
+            await week.kill()
+            week.set_time(day, hour, 10)
+            await week.start()
+        await week.decided(due)
+        await week.delivered()
+
+    # What people do by day
+
+    async def monday(self) -> None:
+        bob, alice = self.people.bob_with_friends, self.people.alice
+        await bob.says("good morning everybody", answers=0)
+        await bob.says("@presagio_bot hi")
+        assert HITS in await bob.says("/prophecy Robot folds laundry in every hotel room")
+        await bob.presses("👍 👎")
+        await bob.presses("1. 👍 0")
+        await bob.presses("1. 👍 1")
+        await bob.presses("1. 👍 0")
+        await bob.presses("Back")
+        await bob.presses("Why?")
+        assert HITS in await alice.says("Bank raises interest rates again")
+        await alice.says("/more")
+        await alice.says("/why")
+        await alice.says("/picture 1")
+        await alice.says("thanks")
+        await bob.says("/settings threshold 6")
+        alice = self.people.alice_with_friends
+        await alice.says("Their final was decided by a video referee", answers=0)
+        assert HITS in await bob.says("/prophecy", reply_to=alice.asked)
+        assert HITS in await alice.says("A heat wave at London airport", reply_to=bob.said[-1])
+
+    async def tuesday(self) -> None:
+        luz, alice = self.people.luz_with_neighbours, self.people.alice
+        await luz.says("/settings listening all")
+        assert "años antes" in await luz.says("Nuevo apagón deja sin luz a medio país esta noche")
+        await luz.says("¿quién trae el pan mañana?", answers=0)
+        await luz.says("@presagio_bot gracias")
+        await luz.says("/porque", answers=0)  # perhaps that of another bot
+        self.week.papers.pages["/story"] = page(
+            "<title>Airport runway melts in the heat wave</title>"
+            '<meta property="article:published_time" content="2025-07-19T00:00:00Z">'
+        )
+        assert HITS in await alice.says(f"look at this {self.week.papers.url('/story')} lol")
+        await alice.says("Zebras xylophone quietly")
+        assert HITS in await alice.edits("Parliament abolishes daylight saving time at last")
+
+    async def wednesday(self) -> None:
+        dora, dave = self.people.dora, self.people.dave
+        await dora.says("hola")
+        assert "años antes" in await dora.says("El volcán de la isla despierta y evacúan el pueblo")
+        await dora.commands("/why")
+        await dora.commands("/porque")
+        await dora.says("Otra reforma de la educación que anuncia el gobierno")
+        await dora.deletes()
+        await dora.commands("/settings answers full")
+        assert "años antes" in await dora.says("Alquileres del centro cierran más librerías")
+        await dora.commands("/find tren")
+        await dave.says("has anybody seen my mug?", answers=0)
+        assert HITS in await dave.calls("Video referee decides the football final")
+        await dave.presses("Picture")
+        await dave.commands("/settings threshold 6")
+        await dave.commands("/prophecy Streaming service doubles prices, adds advertising")
+
+    async def thursday(self) -> None:
+        luz, alice = self.people.luz_in_the_topic, self.people.alice
+        await luz.says("/preview")
+        await luz.says("/history")
+        await luz.says("/today")
+        await luz.says("/subscribe")
+        await luz.says("/subscribe help")
+        await luz.says("/settings language es")
+        assert "años antes" in await luz.says("/prophecy Pierde la final por penales la selección")
+        await alice.says("/preview @daily_omen")
+        await alice.says("/history @daily_omen")
+        await alice.says("/corpus all")
+        await alice.says("Streaming service raises its prices again")
+        await alice.says("/corpus ana")
+
+    async def friday(self) -> None:
+        eve, alice = self.people.eve_at_home, self.people.alice
+        await eve.says("/prophecy Bank raises interest rates again", answers=0)
+        await eve.says("/settings language es", answers=0)
+        await alice.says("/access")
+        await alice.says("/usage")
+        await alice.says("/help")
+        await alice.says("/help settings")
+        await alice.says("subscribe daily 9")
+
+    async def saturday(self) -> None:
+        """The process dies while the model reads a headline, which is answered by the next."""
+        week, alice = self.week, self.people.alice
+        asked, script = asyncio.Event(), week.model.script
+        week.model.script = [_hanging(asked)]
+        before = len(alice.said)
+        await alice.user.says(alice.chat, "Scientists say a robot can fold their laundry")
+        await asyncio.wait_for(asked.wait(), PATIENCE)
+        await week.kill()
+        week.model.script = script
+        await week.start()
+        await week.telegram.until_acknowledged(PATIENCE)
+        (answer,) = alice.said[before:]
+        assert HITS in answer.text
+        await alice.presses("Why?")
+
+    async def sunday(self) -> None:
+        people = self.people
+        alice, carol = people.alice_with_friends, people.carol_in_general
+        await alice.says("/settings answers full")
+        await people.bob_with_friends.says("/prophecy Container ship blocks canal once more")
+        await alice.says("/top")
+        await alice.says("/history")
+        await alice.says("/today")
+        await alice.says("/unsubscribe")
+        await carol.commands("/history")
+        await carol.commands("/unsubscribe")
+        await people.luz_with_neighbours.says("/subscribe")
+
+
+def _hanging(asked: asyncio.Event) -> Step:
+    async def step(_: Asked, __: object) -> NoReturn:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    return step
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "wrong"),
+    [
+        ("Corpus demo is empty.", "es", 1),
+        ("Corpus demo is empty.", "en", 0),
+        ("El corpus demo está vacío.", "en", 1),
+        ("El corpus demo está vacío.", "es", 0),
+        ("listening: all\nWhy?", "es", 1),
+        ("¿Por qué?", "en", 1),
+        ("La harvest is bad. /settings threshold 6", "es", 0),
+    ],
+)
+def test_a_sentence_in_the_wrong_language_would_be_seen(
+    text: str, language: str, wrong: int
+) -> None:
+    assert len(misplaced(text, language)) == wrong
+
+
+@pytest.mark.slow
+async def test_a_week_is_told_once_in_everybody_s_language(
+    database_url: str, tmp_path: Path, installed: App
+) -> None:
+    async with week(database_url, tmp_path, installed) as stage:
+        play = Play(stage)
+        try:
+            await stage.start()
+            await stage.feeds_were_read()
+            await play.owners()
+            await play.subscriptions()
+            days = (
+                *(play.monday, play.tuesday, play.wednesday, play.thursday),
+                *(play.friday, play.saturday, play.sunday),
+            )
+            assert len(days) == DAYS
+            for number, day in enumerate(days):
+                await play.morning(number)
+                stage.set_time(number, 11)
+                await day()
+            await stage.telegram.until_acknowledged(PATIENCE)
+            await stage.slack.quiet(PATIENCE)
+        finally:
+            said = lines(stage.telegram, stage.slack, stage.passing)
+            kept = Path(_KEPT_AS) if _KEPT_AS else tmp_path / "transcript.txt"
+            kept.write_text(written(said), encoding="utf-8")
+        assert stage.kills == 3
+        assert too_long(said) == []
+        posts = posted(said, (*news.ENGLISH, *news.SPANISH))
+        chats = len(play.early) + len(play.subscribed) + 1
+        assert set(posts.values()) == {1}
+        assert len(posts) == DAYS * chats
+        languages = play.people.languages()
+        wrong = Counter(
+            (one.chat, sentence)
+            for one in said
+            if one.bot
+            for sentence in misplaced("\n".join([one.text, *one.buttons]), languages[one.chat])
+        )
+        assert wrong == {}
