@@ -20,6 +20,7 @@ _REVISED = {"message_changed", _DELETED}
 _LINK = re.compile(r"<(https?://[^|<>]+)(?:\|[^<>]*)?>")
 _NAMED = re.compile(r"<[@#!][^|<>]*\|([^<>]*)>")
 _UNNAMED = re.compile(r"<[@#!][^<>]*>")
+_BARE_COMMAND = re.compile(r"(?:/\w+)?")
 _ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 
@@ -39,6 +40,8 @@ class SlackIdentity:
     user_id: str
     profile: Callable[[str], Awaitable[SlackProfile]]
     is_admin: Callable[[str], Awaitable[bool]]
+    # The first message of a thread, by channel and timestamp; empty if Slack does not show it.
+    thread_root: Callable[[str, str], Awaitable[Payload]]
 
 
 def plain_text(text: str) -> str:
@@ -67,6 +70,9 @@ async def read_message(
     shared = _shared(event) if not said else {}
     private = _is_private(event["channel"])
     addressed = private or mention in text or event["type"] == "app_mention"
+    said = said or plain_text(str(shared.get("text", "")))
+    quoted = await _quoted(event, said, myself) if addressed and not private else {}
+    about_thread = not said and bool(quoted)
     return Request(
         # A message has one timestamp, however often and in whatever form it is delivered.
         event_id=f"{event['channel']}:{event['ts']}",
@@ -79,13 +85,28 @@ async def read_message(
         ),
         person=await _person(event["user"], myself, bot=bool(event.get("bot_id"))),
         trigger=Trigger.ADDRESSED if addressed else Trigger.OVERHEARD,
-        text=said or plain_text(str(shared.get("text", ""))),
+        text=plain_text(str(quoted.get("text", ""))) if about_thread else said,
         now=now,
-        written_at=_moment(shared.get("ts")),
+        written_at=_moment((quoted if about_thread else shared).get("ts")),
+        quoted=plain_text(str(quoted.get("text", ""))),
+        quoted_at=_moment(quoted.get("ts")),
         edited="edited" in event,
         is_admin=lambda: myself.is_admin(event["user"]),
         origin=body,
     )
+
+
+async def _quoted(event: Payload, said: str, myself: SlackIdentity) -> Payload:
+    """Return what a bare mention or a bare command in a thread is about: the thread's first
+    message, unless the bot wrote it. An empty payload if there is none.
+    """
+    thread = event.get("thread_ts")
+    if not thread or thread == event["ts"] or not _BARE_COMMAND.fullmatch(said):
+        return {}
+    root = await myself.thread_root(event["channel"], thread)
+    if root.get("user") == myself.user_id:
+        return {}
+    return root if root.get("text") else {**_shared(root), "ts": root.get("ts")}
 
 
 async def read_joined(

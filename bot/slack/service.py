@@ -21,7 +21,7 @@ from bot.face.face import FaceFailed, FaceStatus
 from bot.face.request import Request
 from bot.listening.webhook import Webhook
 from bot.settings.faces import SlackSettings
-from bot.slack.client import People, web_client
+from bot.slack.client import People, thread_root, web_client
 from bot.slack.errors import FAILURES, is_outage, slack_reason
 from bot.slack.events import (
     PLATFORM,
@@ -157,6 +157,7 @@ class SlackService:
                 user_id=str(who["user_id"]),
                 profile=self._people.profile,
                 is_admin=partial(self._people.is_admin, team=str(who["team_id"])),
+                thread_root=partial(thread_root, self._client),
             ),
         )
         self._conversation.take_up(self._face, self._now)
