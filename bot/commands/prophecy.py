@@ -102,16 +102,15 @@ def _dated(headline: Headline, request: Request) -> Headline:
 async def _answer(request: Request, services: Services, prophecy: Prophecy) -> Reply:
     answer = Answer(prophecy=prophecy, asked_at=request.now, first=0, last=services.limit)
     if not request.place.kept:
-        return _shown(request, services, answer, ())
+        return _shown(request, answer, ())
     kept = await services.answers.keep(request.known_chat, request.place.thread, answer)
     answer = replace(answer, id=kept)
     # A new answer has no votes yet.
-    return _shown(request, services, answer, _buttons(request, services, answer, {}))
+    return _shown(request, answer, _buttons(request, services, answer, {}))
 
 
 def _shown(
     request: Request,
-    services: Services,
     answer: Answer,
     buttons: tuple[tuple[Button, ...], ...],
 ) -> Reply:
@@ -124,7 +123,7 @@ def _shown(
         buttons=buttons,
         compact=is_compact(request),
         pasted=request.trigger in _PASTED and answer.first == 0,
-        operator=request.who in services.admins,
+        operator=request.words.operator,
     )
 
 
@@ -166,7 +165,7 @@ async def _page(request: Request, services: Services, answer: Answer) -> Reply:
         return aside(request, request.words.say("That is all I found."))
     await services.answers.turn_page(answer)
     tallies = await services.answers.tallies(answer)
-    return _shown(request, services, answer, _buttons(request, services, answer, tallies))
+    return _shown(request, answer, _buttons(request, services, answer, tallies))
 
 
 PROPHECY = Command(

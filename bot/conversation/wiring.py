@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,6 +18,7 @@ from bot.conversation.gates import Gates
 from bot.conversation.writing import Writing, WritingParts
 from bot.face.reply import MOST_HITS
 from bot.incident import reason
+from bot.jobs.troubles import ignore
 from bot.jobs.wiring import deciding_of, pictures_of
 from bot.queries.ask import ask_one, corpora_for
 from bot.queries.compose import Charge, ComposeServices, compose_task, require_daily
@@ -36,7 +37,7 @@ from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.budget import BudgetSource
-from engine.errors import FetchError
+from engine.errors import FetchError, PresagioError
 from engine.feeds.lookup import FeedLookup, address_of
 from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
@@ -84,6 +85,7 @@ def conversation_of(
     fetcher: Fetcher,
     news: NewsServices,
     ownership: Ownership,
+    report: Callable[[PresagioError], None] = ignore,
 ) -> Conversation:
     """Return the conversation for chat platforms, configured by the settings of `app`."""
     settings, chats = app.settings.chat, Chats(app.database)
@@ -98,7 +100,9 @@ def conversation_of(
         ),
     )
     limit = min(app.settings.search.limit, MOST_HITS)  # /more shows the others
-    writing = writing_of(app, claims, trusted=settings.private, admins=settings.admins)
+    writing = writing_of(
+        app, claims, trusted=settings.private, admins=settings.admins, report=report
+    )
 
     def services(seen: App) -> Services:
         return chat_services(
@@ -121,6 +125,7 @@ def conversation_of(
         most=settings.queue,
         most_in_chat=settings.queue_per_chat,
         writing=writing,
+        report=report,
     )
 
 
@@ -131,6 +136,7 @@ def writing_of(
     trusted: Collection[str] = (),
     admins: Collection[str] = (),
     source: BudgetSource = BudgetSource.CHATS,
+    report: Callable[[PresagioError], None] = ignore,
 ) -> Writing | None:
     """Return what writes tweets for chats, or None without a language model.
 
@@ -147,6 +153,7 @@ def writing_of(
             trusted=dict.fromkeys(trusted, partial(compose_task, app)),
             operators=frozenset(admins),
             source=source,
+            report=report,
         )
     )
 

@@ -4,7 +4,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.app import App
@@ -17,6 +17,7 @@ from bot.jobs.job import Job
 from bot.jobs.news import News
 from bot.jobs.poll import Polling, poll
 from bot.jobs.search import MayAsk, Searching, search_stories
+from bot.jobs.troubles import Troubles, ignore
 from bot.query_log import asked_by
 from bot.replies.picture import Pictures
 from bot.settings import Settings
@@ -146,10 +147,12 @@ async def open_jobs(
     *,
     now: Callable[[], datetime],
     clock_rate: float = 1.0,
+    troubles: Troubles | None = None,
 ) -> AsyncIterator[Jobs]:
     """Yield the jobs; the processes that read feeds end with the block.
 
     A rehearsal whose `now` runs faster than real time passes that rate as `clock_rate`.
+    Operators are told of `troubles`.
     """
     async with AsyncExitStack() as stack:
         parser = await stack.enter_async_context(FeedParser())
@@ -162,14 +165,18 @@ async def open_jobs(
             return await (app.corpus(name) if name else app.public.corpus(""))
 
         yield Jobs(
-            polling=_polling(app, fetcher, parser),
+            polling=_polling(app, fetcher, parser, troubles),
             searching=Searching(
                 stories=stories,
                 finds=finds,
                 subscriptions=subscriptions,
                 prophet=app.prophet,
                 corpus=corpus,
-                may_ask=MayAsk(ledger=Ledger(database), settings=settings),
+                may_ask=MayAsk(
+                    ledger=Ledger(database),
+                    settings=settings,
+                    report=troubles.report if troubles else ignore,
+                ),
                 minimum_age=timedelta(days=posting.minimum_age_days),
                 promising=posting.promising,
             ),
@@ -182,6 +189,7 @@ async def open_jobs(
                 draft=drafting_of(app, now) if app.client else None,
                 seconds=DELIVERY_SECONDS / clock_rate,
                 pictures=pictures_of(app),
+                report=troubles.report if troubles else ignore,
             ),
             embedding=embedding_of(app),
             outcomes=JobOutcomes(database),
@@ -224,9 +232,9 @@ def deciding_of(app: App) -> Deciding:
     )
 
 
-def _polling(app: App, fetcher: Fetcher, parser: FeedParser) -> Polling:
+def _polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Troubles | None) -> Polling:
     chosen = app.settings.polling
-    return Polling(
+    polling = Polling(
         feeds=Feeds(app.database),
         fetcher=fetcher,
         parser=parser,
@@ -237,6 +245,7 @@ def _polling(app: App, fetcher: Fetcher, parser: FeedParser) -> Polling:
         per_host=chosen.per_host,
         jitter=random.random,
     )
+    return replace(polling, operators=troubles.operators) if troubles else polling
 
 
 def configured_feeds(settings: Settings) -> tuple[ConfiguredFeed, ...]:
