@@ -30,7 +30,7 @@ from engine.errors import SeveralCorpora
 from engine.feeds.lookup import FoundFeed, ReadableFeed
 from engine.query.types import Found
 from engine.settings.section import UNLIMITED
-from engine.types import Corpus, Headline, Prophecy, SearchRequest
+from engine.types import Candidate, Corpus, Headline, Prophecy, SearchRequest
 
 _LONGEST_NAME = 30
 # Platforms that give a name to the app installed last, and the command that has all others there.
@@ -91,6 +91,10 @@ class ReadHeadline(Protocol):
         """Return the headline. Raises PresagioError if a page cannot be read."""
 
 
+async def _no_document(_corpus: Corpus, _external_id: str) -> Candidate | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """The services that handlers use."""
@@ -108,6 +112,7 @@ class Services:
     glossary: GlossaryService
     ownership: Ownership
     waiting: Waiting
+    document: Callable[[Corpus, str], Awaitable[Candidate | None]] = _no_document  # by its id
     corpus: str  # the configured one; "" means the only one
     limit: int  # hits per answer
     unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked

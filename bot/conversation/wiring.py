@@ -31,11 +31,13 @@ from db.chat.events import EventClaims
 from db.chat.questions import Questions
 from db.chat.quotas import Quotas
 from db.chat.waiting import Waiting
+from db.pool import Database
 from db.posting.feeds import FeedOffers, Feeds
 from db.posting.finds import Finds
 from db.posting.job_outcomes import JobOutcomes
 from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
+from db.search.shown import Shown
 from engine.budget import BudgetSource
 from engine.errors import FetchError, PresagioError
 from engine.feeds.lookup import FeedLookup, address_of
@@ -43,7 +45,7 @@ from engine.feeds.parsing import FeedParser
 from engine.fetch.client import Fetcher, FetchLimits
 from engine.page.links import first_link, headline_from_link
 from engine.prophecy.headline import read_headline
-from engine.types import Headline
+from engine.types import Candidate, Corpus, Headline
 
 logger = logging.getLogger("presagio.conversation")
 
@@ -170,6 +172,12 @@ def composing_of(app: App, writing: Writing | None, *, charge: Charge) -> Compos
     )
 
 
+async def _document(database: Database, corpus: Corpus, external_id: str) -> Candidate | None:
+    """Return a document by its id at the source, or None. Raises StorageError."""
+    found = await Shown(database).document(corpus, external_id)
+    return found.candidate if found else None
+
+
 def _serves(settings: ChatSettings, chat: str) -> bool:
     """Return whether the lists of the settings admit a chat, "platform:id"."""
     listed = settings.access != "open" or not settings.allow or chat in settings.allow
@@ -201,6 +209,7 @@ def chat_services(
         glossary=glossary_service(app),
         ownership=ownership,
         waiting=Waiting(app.database),
+        document=partial(_document, app.database),
         composing=composing,
         corpus=app.settings.search.corpus,
         limit=limit,

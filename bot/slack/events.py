@@ -96,6 +96,32 @@ async def read_message(
     )
 
 
+async def read_home(
+    event: Payload, body: Payload, myself: SlackIdentity, *, now: datetime
+) -> Request | None:
+    """Return a /start at the bot's home if somebody opened its Home tab, or None."""
+    if event.get("tab") != "home":
+        return None
+    return Request(
+        event_id=f"home:{event['user']}:{event['event_ts']}",
+        place=Place(platform=PLATFORM, chat_id=event["channel"], private=True, home=True),
+        person=await _person(event["user"], myself),
+        trigger=Trigger.COMMAND,
+        text="/start",
+        now=now,
+        origin=body,
+    )
+
+
+def home_channel(body: Payload) -> str | None:
+    """Return the private chat of whoever pressed a button at the bot's home, or None elsewhere.
+
+    Slack names no channel there: the face has noted it in the view.
+    """
+    view = body.get("view") or {}
+    return str(view.get("private_metadata") or "") or None if view.get("type") == "home" else None
+
+
 async def _quoted(event: Payload, said: str, myself: SlackIdentity) -> Payload:
     """Return what a bare mention or a bare command in a thread is about: the thread's first
     message, unless the bot wrote it. An empty payload if there is none.
@@ -175,7 +201,8 @@ async def read_command(body: Payload, myself: SlackIdentity, *, now: datetime) -
 async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
     """Return the request of a pressed button, or None if the button is not ours."""
     pressed = (body.get("actions") or [{}])[0]
-    channel = (body.get("channel") or {}).get("id")
+    home = home_channel(body)
+    channel = home or (body.get("channel") or {}).get("id")
     if not channel or not str(pressed.get("action_id")).startswith(ACTION_PREFIX):
         return None
     return Request(
@@ -186,6 +213,7 @@ async def read_press(body: Payload, myself: SlackIdentity, *, now: datetime) -> 
             private=_is_private(channel),
             # An ephemeral message is not included in the event; its container is.
             thread=(body.get("container") or {}).get("thread_ts"),
+            home=home is not None,
         ),
         person=await _person(body["user"]["id"], myself),
         trigger=Trigger.BUTTON,

@@ -24,6 +24,7 @@ SCOPES = (
 # Without these, the bot greets nobody when it is invited; all else works.
 GREETING_SCOPES = ("channels:read", "groups:read")
 EVENTS = (
+    "app_home_opened",
     "app_mention",
     "member_joined_channel",
     "message.channels",
@@ -72,7 +73,11 @@ def manifest(
             "description": "There is always a tweet: old posts that foresaw today's headlines.",
         },
         "features": {
-            "app_home": {"messages_tab_enabled": True, "messages_tab_read_only_enabled": False},
+            "app_home": {
+                "home_tab_enabled": True,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
             "bot_user": {"display_name": "Presagio", "always_online": True},
             "shortcuts": [
                 {

@@ -93,9 +93,17 @@ def blocks(reply: Reply, *, picture: str | None = None) -> list[Block]:
         found.append(RichTextBlock(elements=said))
     if picture:
         found.append(ImageBlock(alt_text=_described(reply), slack_file=SlackFile(id=picture)))
-    if notice := _shown(as_called_here(reply.notice or "")).strip():
-        found.append(ContextBlock(elements=[_plain(cut(notice, _NOTICE))]))
+    elif reply.picture_url:
+        found.append(ImageBlock(alt_text=_described(reply), image_url=reply.picture_url))
+    if _shown(reply.notice or "").strip():
+        found.append(remark(reply.notice or ""))
     return [*found, *actions(reply.buttons)]
+
+
+def remark(text: str, block_id: str | None = None) -> ContextBlock:
+    """Return a block of small text."""
+    said = cut(_shown(as_called_here(text)).strip(), _NOTICE)
+    return ContextBlock(elements=[_plain(said)], block_id=block_id)
 
 
 def _described(reply: Reply) -> str:

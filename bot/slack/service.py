@@ -28,7 +28,9 @@ from bot.slack.events import (
     SHORTCUT,
     Payload,
     SlackIdentity,
+    home_channel,
     read_command,
+    read_home,
     read_joined,
     read_message,
     read_press,
@@ -206,6 +208,7 @@ class SlackService:
         app.event("app_mention")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event("message")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event("member_joined_channel")(ack=_acknowledge, lazy=[on(_read_joined)])
+        app.event("app_home_opened")(ack=_acknowledge, lazy=[on(_read_home)])
         app.event(_ANY)(ack=_acknowledge, lazy=[])
         app.command(_ANY)(ack=_acknowledge, lazy=[on(read_command)])
         app.action(_ANY)(ack=_acknowledge, lazy=[on(read_press)])
@@ -241,7 +244,7 @@ class SlackService:
 def _place(body: Payload) -> str:
     """Return what identifies the channel of a payload."""
     inner = body.get("event") or body
-    channel = inner.get("channel") or inner.get("channel_id")
+    channel = inner.get("channel") or inner.get("channel_id") or home_channel(body)
     return str(channel["id"] if isinstance(channel, Mapping) else channel)
 
 
@@ -256,6 +259,10 @@ async def _acknowledge(ack: Callable[[], Awaitable[None]]) -> None:
 
 async def _read_joined(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
     return await read_joined(body["event"], body, myself, now=now)
+
+
+async def _read_home(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
+    return await read_home(body["event"], body, myself, now=now)
 
 
 async def _read_event(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:

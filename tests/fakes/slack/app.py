@@ -43,6 +43,7 @@ class App:
     events: frozenset[str] | None = None
     commands: frozenset[str] | None = None
     shortcuts: frozenset[str] | None = None
+    home: bool = True
 
     @classmethod
     def from_manifest(cls, manifest: Json) -> Self:
@@ -53,6 +54,7 @@ class App:
             events=frozenset(settings.get("event_subscriptions", {}).get("bot_events", [])),
             commands=frozenset(one["command"] for one in features.get("slash_commands", [])),
             shortcuts=frozenset(one["callback_id"] for one in features.get("shortcuts", [])),
+            home=features.get("app_home", {}).get("home_tab_enabled", False),
         )
 
     def has(self, scope: str) -> bool:

@@ -63,7 +63,7 @@ class SlackServer:
         tokens = (self.bot_token, self.app_token)
         self.api = WebApi(app or App(), self._methods, self.changes, self.faults, *tokens)
         self.response_urls = ResponseUrls(self.workspace, self.faults, self.host)
-        self.views = Views(self.workspace)
+        self.views = Views(self.workspace, self.api)
         self.files = Files(self.workspace, self.api, self.faults, self.host)
         self.sockets = SocketMode(self._acknowledge, self.changes, random.Random(seed), self.host)
         self.telling = Telling(
