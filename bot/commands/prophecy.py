@@ -6,6 +6,7 @@ from dataclasses import replace
 from bot.commands.archives import archive_inline
 from bot.commands.find_pages import is_compact, more_found
 from bot.commands.headline_detection import worth_saying
+from bot.commands.linked import show_linked
 from bot.commands.plain_text import hint_for
 from bot.commands.registry import Command, Services, nothing_yet, too_old
 from bot.commands.rights import LOOKS, SEARCHES, Act, Effect
@@ -32,6 +33,8 @@ async def answer_plain_text(
 
     Small talk, questions, and names of `commands` without a slash are answered with a hint.
     """
+    if request.preview:
+        return await show_linked(request, services)
     if request.trigger is not Trigger.OVERHEARD:
         if hint := hint_for(request, commands):
             return aside(request, hint)

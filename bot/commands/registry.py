@@ -115,6 +115,7 @@ class Services:
     document: Callable[[Corpus, str], Awaitable[Candidate | None]] = _no_document  # by its id
     corpus: str  # the configured one; "" means the only one
     limit: int  # hits per answer
+    page: str = ""  # address of the page whose links are shown as cards; "" for none
     unjudged_coverage: float = 0.5  # lexical coverage at which an unjudged hit is posted unasked
     minimum_age: timedelta = timedelta()  # by which a tweet must precede its headline
     admins: frozenset[str] = frozenset()  # operators, as "platform:user"

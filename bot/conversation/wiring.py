@@ -213,6 +213,7 @@ def chat_services(
         composing=composing,
         corpus=app.settings.search.corpus,
         limit=limit,
+        page=app.settings.web.public_url.rstrip("/"),
         minimum_age=timedelta(days=app.settings.posting.minimum_age_days),
         unjudged_coverage=app.settings.chat.unjudged_coverage,
         admins=frozenset(admins),

@@ -15,6 +15,7 @@ Payload = Mapping[str, Any]
 
 # The subtypes that a person's message may have.
 _SPOKEN = {None, "thread_broadcast", "file_share", "me_message"}
+_COMPOSER = "COMPOSER"
 _DELETED = "message_deleted"
 _REVISED = {"message_changed", _DELETED}
 _LINK = re.compile(r"<(https?://[^|<>]+)(?:\|[^<>]*)?>")
@@ -108,6 +109,33 @@ async def read_home(
         person=await _person(event["user"], myself),
         trigger=Trigger.COMMAND,
         text="/start",
+        now=now,
+        origin=body,
+    )
+
+
+async def read_link(
+    event: Payload, body: Payload, myself: SlackIdentity, *, now: datetime
+) -> Request | None:
+    """Return the request of a message with a link to one of the bot's pages.
+
+    None while somebody still writes it. Slack names only links to domains of the manifest.
+    """
+    channel, links = event["channel"], event.get("links") or ()
+    if channel == _COMPOSER or not links or not event.get("user"):
+        return None
+    return Request(
+        event_id=f"link:{channel}:{event['message_ts']}",
+        place=Place(
+            platform=PLATFORM,
+            chat_id=channel,
+            private=_is_private(channel),
+            thread=event.get("thread_ts"),
+        ),
+        person=await _person(event["user"], myself),
+        trigger=Trigger.OVERHEARD,
+        text=plain_text(str(links[0].get("url", ""))),
+        preview=True,
         now=now,
         origin=body,
     )

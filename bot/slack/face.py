@@ -74,10 +74,23 @@ class SlackFace:
                     user_id=request.person.id, view=home_view(request, reply)
                 )
             return None
+        if request.preview:
+            async with mapped_slack_errors():
+                await self._unfurl(request, reply)
+            return None
         if reply.picture:
             await self._draw(request, reply)
             return None
         return await self._say(request, reply)
+
+    async def _unfurl(self, request: Request, reply: Reply) -> None:
+        """Show a reply below the message whose link it is about, as one attachment."""
+        event = _body(request)["event"]
+        link = str(event["links"][0]["url"])
+        card = {"blocks": [block.to_dict() for block in blocks(reply)]}
+        await self._client.chat_unfurl(
+            channel=request.place.chat_id, ts=event["message_ts"], unfurls={link: card}
+        )
 
     async def change(self, request: Request, message: str, reply: Reply) -> None:
         """Change what a message says."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from bot.commands import Command
 from bot.slack.events import PLATFORM, SHORTCUT
@@ -23,6 +24,9 @@ SCOPES = (
 )
 # Without these, the bot greets nobody when it is invited; all else works.
 GREETING_SCOPES = ("channels:read", "groups:read")
+# Asked for only where links to the page are to be shown as cards.
+LINK_SCOPES = ("links:read", "links:write")
+LINK_EVENT = "link_shared"
 EVENTS = (
     "app_home_opened",
     "app_mention",
@@ -34,11 +38,11 @@ EVENTS = (
 
 
 def manifest(
-    commands: Sequence[Command], *, request_url: str = "", prefix: str = ""
+    commands: Sequence[Command], *, request_url: str = "", prefix: str = "", page: str = ""
 ) -> dict[str, object]:
     """Return the manifest; events come over HTTP if `request_url` is given, else over a socket.
 
-    With a `prefix` such as "omen-", each command also has a name of its own: /omen-why. Raises
+    Links to `page`, the public address of the page, are shown as cards. With a `prefix` such as "omen-", each command also has a name of its own: /omen-why. Raises
     UsageError for one that Slack would refuse.
     """
     if prefix and not _PREFIX.fullmatch(prefix):
@@ -67,6 +71,10 @@ def manifest(
         "usage_hint": "SUBCOMMAND",
         "should_escape": False,
     } | ({"url": request_url} if request_url else {})
+    domain = urlsplit(page).hostname
+    unfurls = {"unfurl_domains": [domain]} if domain else {}
+    scopes = (*SCOPES, *GREETING_SCOPES, *(LINK_SCOPES if domain else ()))
+    events = sorted((*EVENTS, *((LINK_EVENT,) if domain else ())))
     return {
         "display_information": {
             "name": "Presagio",
@@ -88,10 +96,11 @@ def manifest(
                 }
             ],
             "slash_commands": [*slash, own],
+            **unfurls,
         },
-        "oauth_config": {"scopes": {"bot": sorted((*SCOPES, *GREETING_SCOPES))}},
+        "oauth_config": {"scopes": {"bot": sorted(scopes)}},
         "settings": {
-            "event_subscriptions": {"bot_events": list(EVENTS)} | over,
+            "event_subscriptions": {"bot_events": events} | over,
             "interactivity": {"is_enabled": True} | over,
             "org_deploy_enabled": False,
             "socket_mode_enabled": not request_url,

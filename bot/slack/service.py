@@ -32,6 +32,7 @@ from bot.slack.events import (
     read_command,
     read_home,
     read_joined,
+    read_link,
     read_message,
     read_press,
     read_shortcut,
@@ -209,6 +210,7 @@ class SlackService:
         app.event("message")(ack=_acknowledge, lazy=[on(_read_event)])
         app.event("member_joined_channel")(ack=_acknowledge, lazy=[on(_read_joined)])
         app.event("app_home_opened")(ack=_acknowledge, lazy=[on(_read_home)])
+        app.event("link_shared")(ack=_acknowledge, lazy=[on(_read_link)])
         app.event(_ANY)(ack=_acknowledge, lazy=[])
         app.command(_ANY)(ack=_acknowledge, lazy=[on(read_command)])
         app.action(_ANY)(ack=_acknowledge, lazy=[on(read_press)])
@@ -263,6 +265,10 @@ async def _read_joined(body: Payload, myself: SlackIdentity, *, now: datetime) -
 
 async def _read_home(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
     return await read_home(body["event"], body, myself, now=now)
+
+
+async def _read_link(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:
+    return await read_link(body["event"], body, myself, now=now)
 
 
 async def _read_event(body: Payload, myself: SlackIdentity, *, now: datetime) -> Request | None:

@@ -57,3 +57,12 @@ def test_over_http_every_way_in_leads_to_the_same_address() -> None:
     assert text.count('"https://bot.example/slack/events"') == 2 + text.count('"command": ')
     assert '"socket_mode_enabled": false' in text
     assert "request_url" not in json.dumps(manifest(COMMANDS))
+
+
+def test_links_to_the_page_need_scopes_only_where_there_is_one() -> None:
+    plain, linked = manifest(COMMANDS), manifest(COMMANDS, page="https://omen.example.org/x/")
+    assert "links:" not in json.dumps(plain)
+    app = App.from_manifest(linked)
+    assert app.domains == {"omen.example.org"}
+    assert app.hears("link_shared")
+    assert app.has("links:write")

@@ -58,7 +58,9 @@ class SlackServer:
         self.host = Host(middlewares)
         self.changes = Changes()
         self.faults = FaultPlan()
-        self.workspace = Workspace(self._publish, clock, self.changes)
+        self.workspace = Workspace(
+            self._publish, clock, self.changes, domains=app.domains if app else frozenset()
+        )
         self._methods: dict[str, Method] = {}
         tokens = (self.bot_token, self.app_token)
         self.api = WebApi(app or App(), self._methods, self.changes, self.faults, *tokens)
