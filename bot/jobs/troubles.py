@@ -30,7 +30,7 @@ class Troubles:
     """What went wrong, owed to the operators through the outbox.
 
     Operators are the owners of the bot on `platforms`, and those whom `admins` name as
-    "platform:person". Reporting waits for nothing; `run` stores what was reported.
+    "platform:person". Reporting waits for nothing; `run`, or `store`, keeps what was reported.
     """
 
     def __init__(
@@ -66,20 +66,20 @@ class Troubles:
         while True:
             await self._some.wait()
             self._some.clear()
-            for kind, said in tuple(self._waiting.items()):
-                try:
-                    await self._tell(kind, said)
-                except StorageError as error:
-                    logger.warning("the operators are told later: %s", error)
-                    self._some.set()
-                    await asyncio.sleep(_AGAIN_SECONDS)
-                    break
-                self._waiting.pop(kind)
+            try:
+                await self.store()
+            except StorageError as error:
+                logger.warning("the operators are told later: %s", error)
+                self._some.set()
+                await asyncio.sleep(_AGAIN_SECONDS)
 
-    async def _tell(self, kind: str, said: Message) -> None:
-        content = content_to_json(Trouble(said=said))
-        for chat in await self.operators():
-            await self._outbox.owe_trouble(chat, kind, content, pace=PACE, now=self._now())
+    async def store(self) -> None:
+        """Store what was reported. Raises StorageError, and keeps what is left."""
+        for kind, said in tuple(self._waiting.items()):
+            content = content_to_json(Trouble(said=said))
+            for chat in await self.operators():
+                await self._outbox.owe_trouble(chat, kind, content, pace=PACE, now=self._now())
+            self._waiting.pop(kind, None)
 
     async def operators(self) -> Sequence[Chat]:
         """Return the private chats of the operators whom the bot can reach. Raises StorageError."""

@@ -4,7 +4,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.app import App
@@ -17,7 +17,7 @@ from bot.jobs.job import Job
 from bot.jobs.news import News
 from bot.jobs.poll import Polling, poll
 from bot.jobs.search import MayAsk, Searching, search_stories
-from bot.jobs.troubles import Troubles, ignore
+from bot.jobs.troubles import Troubles
 from bot.query_log import asked_by
 from bot.replies.picture import Pictures
 from bot.settings import Settings
@@ -35,7 +35,7 @@ from db.posting.outbox import Outbox
 from db.posting.subscriptions import Subscriptions
 from engine.budget import BudgetSource
 from engine.chat import Chat
-from engine.errors import CorpusNotFound
+from engine.errors import CorpusNotFound, StorageError
 from engine.feeds.parsing import FeedParser
 from engine.feeds.types import ConfiguredFeed
 from engine.fetch.client import Fetcher, FetchLimits
@@ -152,7 +152,7 @@ async def open_jobs(
     """Yield the jobs; the processes that read feeds end with the block.
 
     A rehearsal whose `now` runs faster than real time passes that rate as `clock_rate`.
-    Operators are told of `troubles`.
+    What was reported to `troubles` by the end of the block is stored then.
     """
     async with AsyncExitStack() as stack:
         parser = await stack.enter_async_context(FeedParser())
@@ -160,6 +160,13 @@ async def open_jobs(
         outbox, finds = Outbox(database), Finds(database)
         stories, subscriptions = Stories(database), Subscriptions(database)
         posting = settings.posting
+        troubles = troubles or Troubles(
+            database,
+            platforms=[poster.platform for poster in posters],
+            admins=settings.chat.admins,
+            now=now,
+        )
+        stack.push_async_callback(_store, troubles)
 
         async def corpus(name: str | None) -> Corpus:
             return await (app.corpus(name) if name else app.public.corpus(""))
@@ -175,7 +182,7 @@ async def open_jobs(
                 may_ask=MayAsk(
                     ledger=Ledger(database),
                     settings=settings,
-                    report=troubles.report if troubles else ignore,
+                    report=troubles.report,
                 ),
                 minimum_age=timedelta(days=posting.minimum_age_days),
                 promising=posting.promising,
@@ -189,7 +196,7 @@ async def open_jobs(
                 draft=drafting_of(app, now) if app.client else None,
                 seconds=DELIVERY_SECONDS / clock_rate,
                 pictures=pictures_of(app),
-                report=troubles.report if troubles else ignore,
+                report=troubles.report,
             ),
             embedding=embedding_of(app),
             outcomes=JobOutcomes(database),
@@ -202,6 +209,13 @@ async def open_jobs(
             now=now,
             clock_rate=clock_rate,
         )
+
+
+async def _store(troubles: Troubles) -> None:
+    try:
+        await troubles.store()
+    except StorageError as error:
+        logger.warning("the operators were not told: %s", error)
 
 
 def pictures_of(app: App) -> Pictures:
@@ -232,9 +246,9 @@ def deciding_of(app: App) -> Deciding:
     )
 
 
-def _polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Troubles | None) -> Polling:
+def _polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Troubles) -> Polling:
     chosen = app.settings.polling
-    polling = Polling(
+    return Polling(
         feeds=Feeds(app.database),
         fetcher=fetcher,
         parser=parser,
@@ -244,8 +258,8 @@ def _polling(app: App, fetcher: Fetcher, parser: FeedParser, troubles: Troubles 
         at_once=chosen.at_once,
         per_host=chosen.per_host,
         jitter=random.random,
+        operators=troubles.operators,
     )
-    return replace(polling, operators=troubles.operators) if troubles else polling
 
 
 def configured_feeds(settings: Settings) -> tuple[ConfiguredFeed, ...]:

@@ -42,8 +42,9 @@ def manifest(
 ) -> dict[str, object]:
     """Return the manifest; events come over HTTP if `request_url` is given, else over a socket.
 
-    Links to `page`, the public address of the page, are shown as cards. With a `prefix` such as "omen-", each command also has a name of its own: /omen-why. Raises
-    UsageError for one that Slack would refuse.
+    Links to `page`, the public address of the page, are shown as cards. With a `prefix` such as
+    "omen-", each command also has a name of its own: /omen-why. Raises UsageError for one that
+    Slack would refuse.
     """
     if prefix and not _PREFIX.fullmatch(prefix):
         raise UsageError(
