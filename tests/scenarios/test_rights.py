@@ -12,7 +12,7 @@ from db.pool import Database
 from tests.fakes.telegram import User
 from tests.scenarios.stage import HEADLINE, Stage
 
-OPERATORS_ONLY = "Only those named in chat.admins may use /glossary"
+OPERATORS_ONLY = "Only my operators may use /glossary"
 
 
 @pytest.fixture

@@ -88,7 +88,7 @@ async def test_a_button_in_other_hands_decides_nothing(
     await groups.propose(corpus, ("car", "automobile"), sure=True, now=NOW)
     shown = await ask(bot, "/glossary")
     reply = await bot.press(shown, "alias", place=GROUP)
-    assert (reply.toast or "").startswith("Only those named in chat.admins")
+    assert (reply.toast or "").startswith("Only my operators")
     assert [g.status for g in await groups.groups()] == [GroupStatus.PENDING]
 
 
