@@ -47,8 +47,6 @@
 `str(error)` is one line for the user: what happened, then what to do.
 """
 
-from typing import ClassVar
-
 from engine.messages import Message, as_message, for_operators, join_messages
 
 
@@ -57,15 +55,18 @@ class PresagioError(Exception):
 
     `message` says what happened; `fix`, if given, says what to do. Both are messages, so that
     they can be translated; any other text is shown unchanged. `plain` is what people in chats are
-    told of errors that only whoever runs the program can mend.
+    told of errors that only whoever runs the program can mend: what the class says, or the error.
     """
 
-    plain: ClassVar[Message | None] = None
+    plain: Message | None = None
 
-    def __init__(self, message: str, *, fix: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, fix: str | None = None, plain: Message | None = None
+    ) -> None:
         super().__init__(message)
         self.message = as_message(message)
         self.fix = as_message(fix) if fix else None
+        self.plain = plain or self.plain
 
     def __str__(self) -> str:
         return f"{self.message} {self.fix}" if self.fix else self.message

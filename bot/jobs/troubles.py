@@ -50,8 +50,9 @@ class Troubles:
         self._some = asyncio.Event()
 
     def report(self, error: PresagioError) -> None:
-        """Log an error that an operator has to mend, and tell the operators. Others are ignored."""
-        if error.plain is None or isinstance(error, _EXPECTED):
+        """Log an error that an operator has to mend, and tell the operators. Others are ignored,
+        and so are those that people read in the same words: they are as the settings have it."""
+        if error.plain in (None, error.message) or isinstance(error, _EXPECTED):
             return
         kind, now = type(error).__name__, self._now()
         logger.warning("%s: %s", kind, error)

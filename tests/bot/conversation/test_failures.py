@@ -50,7 +50,7 @@ def made(kind: type[PresagioError]) -> PresagioError:
     return kind(WHAT, fix=FIX)
 
 
-@pytest.mark.parametrize("kind", sorted(set(classes()), key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted(set(classes()), key=str))
 def test_an_error_is_either_for_people_or_told_plainly(kind: type[PresagioError]) -> None:
     error, asked = made(kind), event("/prophecy Coffee", place=GROUP)
     told = explanation(asked, error)

@@ -120,7 +120,9 @@ async def test_operators_are_told_where_they_are_and_an_owner_not_twice(
 async def test_what_nobody_has_to_mend_is_told_to_nobody(database: Database) -> None:
     await own(database)
     desk = Desk(database, platforms=("slack",))
+    closed = Message("Without a key no model is asked here.")
     await desk.report(ModelPaused(Message("It is left alone.")), FetchTimeout(Message("Late.")))
+    await desk.report(BudgetExhausted(closed, fix=Message("Set web.judge."), plain=closed))
     assert await desk.owed() == []
 
 
