@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from bot.commands import Command
-from bot.slack.events import PLATFORM, SHORTCUT
+from bot.slack.events import PLATFORM
+from bot.slack.interactions import SHORTCUT
 from engine.errors import UsageError
 from engine.messages import Message
 

@@ -25,20 +25,16 @@ from bot.slack.client import People, thread_root, web_client
 from bot.slack.errors import FAILURES, is_outage, slack_reason
 from bot.slack.events import (
     PLATFORM,
-    SHORTCUT,
     Payload,
     SlackIdentity,
-    home_channel,
-    read_command,
     read_home,
     read_joined,
     read_link,
     read_message,
-    read_press,
-    read_shortcut,
 )
 from bot.slack.face import SlackFace
 from bot.slack.http import PATH, PushedEvents
+from bot.slack.interactions import SHORTCUT, home_channel, read_command, read_press, read_shortcut
 from engine.messages import Message
 
 logger = logging.getLogger("presagio.slack")

@@ -7,15 +7,8 @@ from typing import Any
 import pytest
 
 from bot.face.request import Trigger
-from bot.slack.events import (
-    SlackIdentity,
-    SlackProfile,
-    plain_text,
-    read_command,
-    read_message,
-    read_press,
-    read_shortcut,
-)
+from bot.slack.events import SlackIdentity, SlackProfile, plain_text, read_message
+from bot.slack.interactions import read_command, read_press, read_shortcut
 from tests.bot.prophecies import NOW
 
 
@@ -175,7 +168,9 @@ async def test_a_channel_is_no_direct_message_whatever_its_name(
         "channel_id": channel,
         "channel_name": name,
     }
-    assert (await read_command(body, MYSELF, now=NOW)).place.private is private
+    place = (await read_command(body, MYSELF, now=NOW)).place
+    assert place.private is private
+    assert place.title == ("#general" if name == "general" else None)
 
 
 async def test_a_button_of_another_app_is_no_request() -> None:
